@@ -1,0 +1,152 @@
+"""What the user has said about a picture: classes and strokes, as immutable values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Okabe and Ito's colours, which stay apart for colour-blind people.
+PALETTE: tuple[tuple[int, int, int], ...] = (
+    (230, 159, 0),
+    (0, 114, 178),
+    (0, 158, 115),
+    (204, 121, 167),
+    (86, 180, 233),
+    (213, 94, 0),
+    (240, 228, 66),
+    (128, 128, 128),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """A brush movement: discs of a radius swept along points.
+
+    Parameters
+    ----------
+    points
+        ``(x, y)`` in image pixels, where the centre of the top left pixel is ``(0.5, 0.5)``.
+        One point alone is a dot.
+    radius
+        Of the brush, in image pixels.
+    label
+        Index of the class that is painted; ``None`` erases.
+    pressures
+        One factor of the radius a point, or empty when the pen reports none.
+    """
+
+    points: tuple[tuple[float, float], ...]
+    radius: float
+    label: int | None
+    pressures: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.points:
+            raise ValueError("points: a stroke needs at least one point, got none")
+        if not self.radius > 0:
+            raise ValueError(f"radius: wanted a positive number, got {self.radius!r}")
+        if self.pressures and len(self.pressures) != len(self.points):
+            raise ValueError(
+                f"pressures: wanted {len(self.points)}, one for each point, "
+                f"got {len(self.pressures)}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """Pixels that are marked at once: strokes that came as a picture, or the robot's.
+
+    ``bits`` holds the ``height x width`` mask, packed row by row (`numpy.packbits`), so that
+    a patch is a plain value: comparable, hashable and safe to share between threads.
+    """
+
+    left: int
+    top: int
+    width: int
+    height: int
+    bits: bytes
+    label: int | None
+
+    @classmethod
+    def of_mask(cls, mask: NDArray[np.bool_], label: int | None) -> Patch:
+        """Cut the bounding box of a whole-image mask, which must not be empty."""
+        rows = np.flatnonzero(mask.any(axis=1))
+        columns = np.flatnonzero(mask.any(axis=0))
+        if not rows.size:
+            raise ValueError("mask: wanted at least one marked pixel, got none")
+        top, bottom = int(rows[0]), int(rows[-1]) + 1
+        left, right = int(columns[0]), int(columns[-1]) + 1
+        box = np.ascontiguousarray(mask[top:bottom, left:right], dtype=bool)
+        return cls(left, top, right - left, bottom - top, np.packbits(box).tobytes(), label)
+
+    def mask(self) -> NDArray[np.bool_]:
+        """Return the ``height x width`` mask of the bounding box."""
+        flat = np.unpackbits(
+            np.frombuffer(self.bits, dtype=np.uint8), count=self.width * self.height
+        )
+        return flat.reshape(self.height, self.width).astype(bool)
+
+
+Mark = Stroke | Patch
+
+
+@dataclass(frozen=True, slots=True)
+class ClassInfo:
+    """Name and colour (RGB) of a class."""
+
+    name: str
+    colour: tuple[int, int, int]
+
+
+TWO_CLASSES: tuple[ClassInfo, ...] = (
+    ClassInfo("foreground", PALETTE[0]),
+    ClassInfo("background", PALETTE[1]),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Classes and marks in the order in which they were made: the last one on a pixel wins."""
+
+    classes: tuple[ClassInfo, ...] = TWO_CLASSES
+    strokes: tuple[Mark, ...] = ()
+
+    def with_stroke(self, stroke: Mark) -> Document:
+        """Add a stroke."""
+        if stroke.label is not None and not 0 <= stroke.label < len(self.classes):
+            raise ValueError(
+                f"label: wanted a class from 0 to {len(self.classes) - 1}, got {stroke.label}"
+            )
+        return replace(self, strokes=(*self.strokes, stroke))
+
+    def cleared(self) -> Document:
+        """Drop all strokes, keep the classes."""
+        return replace(self, strokes=())
+
+    def with_class(self, info: ClassInfo) -> Document:
+        """Add a class at the end."""
+        return replace(self, classes=(*self.classes, info))
+
+    def with_class_changed(self, index: int, info: ClassInfo) -> Document:
+        """Rename or recolour a class."""
+        classes = list(self.classes)
+        classes[index] = info
+        return replace(self, classes=tuple(classes))
+
+    def without_class(self, index: int) -> Document:
+        """Delete a class with its strokes; the classes behind it move up."""
+        if len(self.classes) <= 2:
+            raise ValueError("classes: at least two must remain")
+        strokes = tuple(
+            replace(stroke, label=stroke.label - 1)
+            if stroke.label is not None and stroke.label > index
+            else stroke
+            for stroke in self.strokes
+            if stroke.label != index
+        )
+        return Document(self.classes[:index] + self.classes[index + 1 :], strokes)

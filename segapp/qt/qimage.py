@@ -1,0 +1,23 @@
+"""NumPy arrays as Qt images, without a copy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtGui import QImage
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def qimage_over(rgba: NDArray[np.uint8]) -> QImage:
+    """Show a C-contiguous ``H x W x 4`` RGBA array (alpha premultiplied) as an image.
+
+    The image reads the array's memory: keep the array alive as long as the image lives, and
+    what is written into the array later is what the image shows.
+    """
+    height, width, _ = rgba.shape
+    return QImage(
+        rgba.data, width, height, rgba.strides[0], QImage.Format.Format_RGBA8888_Premultiplied
+    )

@@ -1,0 +1,1 @@
+"""Supervised hash learning (*SHL): kernel hash functions and codewords, learnt together."""

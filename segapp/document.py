@@ -116,6 +116,11 @@ class ClassInfo:
     name: str
     colour: tuple[int, int, int]
 
+    @property
+    def is_background(self) -> bool:
+        """Whether the class is named so; such a class is no object for other programs."""
+        return self.name.strip().casefold() == "background"
+
 
 TWO_CLASSES: tuple[ClassInfo, ...] = (
     ClassInfo("foreground", PALETTE[0]),

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 class Learner(Protocol):
     """What makes answers for one picture; `segapp.training.Trainer` is the one that does."""
 
-    def updates(self, document: Document, settings: Settings) -> Iterator[Update]: ...
+    def updates(self, document: Document, settings: Settings) -> Iterator[Update]:
+        """Report progress and answers, the last one final."""
+        ...
 
 
 class Session(QObject):
@@ -245,7 +247,7 @@ class Session(QObject):
             self._report(Progress(Stage.WAITING, str(error)))
             self.answer_changed.emit()
             return
-        text = self.tr("Learning failed: {}").format(error or type(error).__name__)
+        text = self.tr("Learning failed: {}").format(str(error) or type(error).__name__)
         self._report(Progress(Stage.FAILED, text))
         self.failed.emit(text)
 

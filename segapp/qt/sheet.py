@@ -12,13 +12,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DEFAULT_SETTINGS: Settings = PRESETS["best"]
+_BLANK = Document()
+_UNTOUCHED = History()
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
     """What the answer depends on, besides the picture, and what a project file holds."""
 
-    document: Document = Document()
+    document: Document = _BLANK
     settings: Settings = DEFAULT_SETTINGS
 
 
@@ -28,7 +30,7 @@ class Sheet:
 
     path: Path
     sha256: str
-    history: History = History()
+    history: History = _UNTOUCHED
     settings: Settings = DEFAULT_SETTINGS
     saved: Content | None = None
     project: Path | None = None
@@ -42,7 +44,7 @@ class Sheet:
     def unsaved(self) -> bool:
         """Whether closing would lose something that somebody made."""
         if self.saved is None:
-            return self.history.present != Document()
+            return self.history.present != _BLANK
         return self.content != self.saved
 
     def edited(self, name: str, document: Document) -> Sheet:

@@ -1,0 +1,51 @@
+"""The icons of `assets/icons`, drawn in the palette's colours."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from PySide6.QtCore import QByteArray, QRectF, Qt
+from PySide6.QtGui import QColor, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+
+from segapp.resources import ASSETS
+
+_SIZES = (16, 20, 24, 32, 40, 48, 64)
+
+
+@cache
+def _source(name: str) -> str:
+    return (ASSETS / "icons" / f"{name}.svg").read_text(encoding="utf-8")
+
+
+def icon(name: str, palette: QPalette) -> QIcon:
+    """Return an icon whose lines have the text's colour, faded when disabled."""
+    made = QIcon()
+    for mode, group in (
+        (QIcon.Mode.Normal, QPalette.ColorGroup.Normal),
+        (QIcon.Mode.Disabled, QPalette.ColorGroup.Disabled),
+    ):
+        colour = palette.color(group, QPalette.ColorRole.ButtonText)
+        for size in _SIZES:
+            made.addPixmap(pixmap(name, size, colour), mode)
+    return made
+
+
+def pixmap(name: str, size: int, colour: QColor) -> QPixmap:
+    """Draw one icon in one size and colour."""
+    source = _source(name).replace("currentColor", colour.name())
+    renderer = QSvgRenderer(QByteArray(source.encode("utf-8")))
+    drawn = QPixmap(size, size)
+    drawn.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(drawn)
+    renderer.render(painter, QRectF(0, 0, size, size))
+    painter.end()
+    return drawn
+
+
+def application_icon() -> QIcon:
+    """Return the program's own sign."""
+    made = QIcon()
+    for size in (*_SIZES, 128, 256):
+        made.addPixmap(pixmap("segapp", size, QColor()))
+    return made

@@ -1,0 +1,208 @@
+"""Edits a settings value; the fields come from the dataclass itself."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDoubleSpinBox,
+    QFormLayout,
+    QFrame,
+    QGroupBox,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from segapp.qt.setting_texts import SettingText, feature_texts, preset_texts, setting_texts
+from segapp.qt.sheet import DEFAULT_SETTINGS
+from segapp.settings import PRESETS, CleanUp, FeatureGroup, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class SettingsPanel(QScrollArea):
+    """Shows settings and emits the new value whenever one is changed."""
+
+    changed = Signal(object)  # Settings
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._settings = DEFAULT_SETTINGS
+        self._show: dict[str, Callable[[Any], None]] = {}
+        self._texts = setting_texts()
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        body = QWidget()
+        self._layout = QVBoxLayout(body)
+        self._layout.setContentsMargins(10, 4, 10, 10)
+        self._layout.setSpacing(10)
+        self._add_presets()
+        self._add_groups()
+        self._layout.addStretch(1)
+        self.setWidget(body)
+        self.show_settings(self._settings)
+
+    def _add_presets(self) -> None:
+        self._preset = QComboBox()
+        self._preset.setAccessibleName(self.tr("Preset"))
+        texts = preset_texts()
+        for name in PRESETS:
+            text = texts.get(name, SettingText(name, ""))
+            self._preset.addItem(text.label, name)
+            self._preset.setItemData(
+                self._preset.count() - 1, text.tip, Qt.ItemDataRole.ToolTipRole
+            )
+        self._preset.addItem(self.tr("Own settings"), None)
+        self._preset.setToolTip(self.tr("A set of values that go well together"))
+        self._preset.activated.connect(self._take_preset)
+        self._defaults = QPushButton(self.tr("Back to defaults"))
+        self._defaults.setToolTip(self.tr("Undo all changes of the settings"))
+        self._defaults.clicked.connect(lambda: self._take(DEFAULT_SETTINGS))
+        form = QFormLayout()
+        form.addRow(self.tr("Preset"), self._preset)
+        self._layout.addLayout(form)
+        self._layout.addWidget(self._defaults)
+
+    def _add_groups(self) -> None:
+        learning = self._group(self.tr("Learning"))
+        clean_up = self._group(self.tr("Clean-up"))
+        details = self._group(self.tr("Details"))
+        values = dataclasses.asdict(self._settings)
+        for field in dataclasses.fields(Settings):
+            if field.name == "clean_up":
+                for part in dataclasses.fields(CleanUp):
+                    self._add_field(clean_up, part.name, values["clean_up"][part.name])
+            else:
+                text = self._text(field.name)
+                self._add_field(
+                    details if text.advanced else learning, field.name, values[field.name]
+                )
+
+    def _group(self, title: str) -> QFormLayout:
+        box = QGroupBox(title)
+        form = QFormLayout(box)
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        self._layout.addWidget(box)
+        return form
+
+    def _text(self, name: str) -> SettingText:
+        unnamed = SettingText(name.replace("_", " ").capitalize(), "", high=1e6, advanced=True)
+        return self._texts.get(name, unnamed)
+
+    def _add_field(self, form: QFormLayout, name: str, value: object) -> None:
+        """Add the editor that fits the value's type."""
+        text = self._text(name)
+        if name == "features":
+            form.addRow(self._feature_boxes())
+            return
+        if isinstance(value, bool):
+            editor: QWidget = self._check_box(name, text)
+            form.addRow(editor)
+        elif isinstance(value, int | float):
+            editor = self._spin_box(name, text, whole=isinstance(value, int))
+            label = QLabel(text.label)
+            label.setToolTip(text.tip)
+            label.setBuddy(editor)
+            form.addRow(label, editor)
+        else:
+            return
+        editor.setObjectName(name)
+        editor.setToolTip(text.tip)
+        editor.setAccessibleName(text.label)
+        editor.setAccessibleDescription(text.tip)
+
+    def _check_box(self, name: str, text: SettingText) -> QCheckBox:
+        box = QCheckBox(text.label)
+        box.toggled.connect(lambda on: self._change(name, on))
+        self._show[name] = box.setChecked
+        return box
+
+    def _spin_box(self, name: str, text: SettingText, *, whole: bool) -> QSpinBox | QDoubleSpinBox:
+        if whole:
+            box: QSpinBox | QDoubleSpinBox = QSpinBox()
+            box.setRange(int(text.low), int(text.high))
+        else:
+            box = QDoubleSpinBox()
+            box.setDecimals(3)
+            box.setRange(text.low, text.high)
+            box.setStepType(QDoubleSpinBox.StepType.AdaptiveDecimalStepType)
+        box.setKeyboardTracking(False)
+        box.valueChanged.connect(lambda value: self._change(name, value))
+        self._show[name] = box.setValue
+        return box
+
+    def _feature_boxes(self) -> QWidget:
+        holder = QWidget()
+        layout = QVBoxLayout(holder)
+        layout.setContentsMargins(0, 0, 0, 0)
+        title = QLabel(self._text("features").label)
+        title.setToolTip(self._text("features").tip)
+        layout.addWidget(title)
+        texts = feature_texts()
+        self._features: dict[FeatureGroup, QCheckBox] = {}
+        for group in FeatureGroup:
+            text = texts.get(group, SettingText(group.value.capitalize(), ""))
+            box = QCheckBox(text.label)
+            box.setObjectName(f"features_{group.value}")
+            box.setToolTip(text.tip)
+            box.setAccessibleName(self.tr("Feature: {}").format(text.label))
+            box.toggled.connect(self._change_features)
+            layout.addWidget(box)
+            self._features[group] = box
+        self._show["features"] = self._show_features
+        return holder
+
+    def _show_features(self, groups: tuple[FeatureGroup, ...]) -> None:
+        for group, box in self._features.items():
+            box.setChecked(group in groups)
+
+    def _change_features(self) -> None:
+        chosen = tuple(group for group, box in self._features.items() if box.isChecked())
+        if chosen:
+            self._change("features", chosen)
+        else:  # without any feature there is nothing to learn from
+            self.show_settings(self._settings)
+
+    def show_settings(self, settings: Settings) -> None:
+        """Show a value without emitting it."""
+        self._settings = settings
+        blockers = [QSignalBlocker(child) for child in self.findChildren(QWidget)]
+        values = dataclasses.asdict(settings)
+        for name, show in self._show.items():
+            show(values["clean_up"][name] if name in values["clean_up"] else values[name])
+        names = [name for name, preset in PRESETS.items() if preset == settings]
+        place = self._preset.findData(names[0] if names else None)
+        self._preset.setCurrentIndex(place)
+        self._defaults.setEnabled(settings != DEFAULT_SETTINGS)
+        for blocker in blockers:
+            blocker.unblock()
+
+    def _take_preset(self, index: int) -> None:
+        name = self._preset.itemData(index)
+        if name is not None:
+            self._take(PRESETS[name])
+        else:
+            self.show_settings(self._settings)
+
+    def _change(self, name: str, value: object) -> None:
+        if any(part.name == name for part in dataclasses.fields(CleanUp)):
+            clean_up = dataclasses.replace(self._settings.clean_up, **{name: value})
+            self._take(dataclasses.replace(self._settings, clean_up=clean_up))
+        else:
+            changed: dict[str, Any] = {name: value}
+            self._take(dataclasses.replace(self._settings, **changed))
+
+    def _take(self, settings: Settings) -> None:
+        if settings != self._settings:
+            self.show_settings(settings)
+            self.changed.emit(settings)

@@ -43,12 +43,6 @@ class PictureView(QWidget):
         self._answer_hidden = False
         self._spot: Spot | None = None
         self._chequer = chequerboard()
-        self.setPictureAbsent()
-
-    def setPictureAbsent(self) -> None:
-        """Show no picture."""
-        self._image = self._answer = self._strokes = self._spot = None
-        self.update()
 
     def set_picture(self, layer: Layer) -> None:
         """Show another picture, whole, without answer and strokes."""
@@ -95,6 +89,11 @@ class PictureView(QWidget):
     def view(self) -> View:
         """Where the picture lies."""
         return self._view
+
+    @property
+    def screen_scale(self) -> float:
+        """Pixels of the screen an image pixel."""
+        return self._view.scale * self.devicePixelRatioF()
 
     @property
     def image_size(self) -> QSize:

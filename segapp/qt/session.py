@@ -101,16 +101,20 @@ class Session(QObject):
         self.picture, self.layer = picture, layer
         self._learner = cache(lambda: self._make_learner(picture.rgb))
         self.labelling, self.insight, self._answered = None, None, None
-        self._remember(sheet)
+        self._set_sheet(sheet)
         self.picture_changed.emit()
         self.document_changed.emit()
         self.settings_changed.emit()
         self.answer_changed.emit()
         self._follow()
 
-    def _remember(self, sheet: Sheet) -> None:
-        self._sheet = sheet
+    def remember(self, sheet: Sheet) -> None:
+        """Know the strokes of a picture that is not open."""
         self._sheets[sheet.path] = sheet
+
+    def _set_sheet(self, sheet: Sheet) -> None:
+        self._sheet = sheet
+        self.remember(sheet)
 
     def mark_saved(self, path: Path, content: Content, project: Path) -> None:
         """Note that the strokes of a picture are in a project file."""
@@ -119,10 +123,6 @@ class Session(QObject):
         if self._sheet is not None and self._sheet.path == path:
             self._sheet = sheet
         self.document_changed.emit()
-
-    def forget(self, path: Path) -> None:
-        """Give up the strokes of a picture, as somebody said they may go."""
-        self._sheets.pop(path, None)
 
     # Edits ------------------------------------------------------------------------------
 
@@ -164,7 +164,7 @@ class Session(QObject):
         before = self._sheet
         if before is None or sheet == before:
             return
-        self._remember(sheet)
+        self._set_sheet(sheet)
         if sheet.history is not before.history:
             self.document_changed.emit()
         if sheet.settings != before.settings:

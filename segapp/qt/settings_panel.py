@@ -38,6 +38,7 @@ class SettingsPanel(QScrollArea):
         super().__init__(parent)
         self._settings = DEFAULT_SETTINGS
         self._show: dict[str, Callable[[Any], None]] = {}
+        self._editors: list[QWidget] = []
         self._texts = setting_texts()
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -125,6 +126,7 @@ class SettingsPanel(QScrollArea):
         box = QCheckBox(text.label)
         box.toggled.connect(lambda on: self._change(name, on))
         self._show[name] = box.setChecked
+        self._editors.append(box)
         return box
 
     def _spin_box(self, name: str, text: SettingText, *, whole: bool) -> QSpinBox | QDoubleSpinBox:
@@ -139,6 +141,7 @@ class SettingsPanel(QScrollArea):
         box.setKeyboardTracking(False)
         box.valueChanged.connect(lambda value: self._change(name, value))
         self._show[name] = box.setValue
+        self._editors.append(box)
         return box
 
     def _feature_boxes(self) -> QWidget:
@@ -159,6 +162,7 @@ class SettingsPanel(QScrollArea):
             box.toggled.connect(self._change_features)
             layout.addWidget(box)
             self._features[group] = box
+            self._editors.append(box)
         self._show["features"] = self._show_features
         return holder
 
@@ -176,7 +180,7 @@ class SettingsPanel(QScrollArea):
     def show_settings(self, settings: Settings) -> None:
         """Show a value without emitting it."""
         self._settings = settings
-        blockers = [QSignalBlocker(child) for child in self.findChildren(QWidget)]
+        blockers = [QSignalBlocker(editor) for editor in self._editors]
         values = dataclasses.asdict(settings)
         for name, show in self._show.items():
             show(values["clean_up"][name] if name in values["clean_up"] else values[name])
@@ -195,12 +199,10 @@ class SettingsPanel(QScrollArea):
             self.show_settings(self._settings)
 
     def _change(self, name: str, value: object) -> None:
+        changed: dict[str, Any] = {name: value}
         if any(part.name == name for part in dataclasses.fields(CleanUp)):
-            clean_up = dataclasses.replace(self._settings.clean_up, **{name: value})
-            self._take(dataclasses.replace(self._settings, clean_up=clean_up))
-        else:
-            changed: dict[str, Any] = {name: value}
-            self._take(dataclasses.replace(self._settings, **changed))
+            changed = {"clean_up": dataclasses.replace(self._settings.clean_up, **changed)}
+        self._take(dataclasses.replace(self._settings, **changed))
 
     def _take(self, settings: Settings) -> None:
         if settings != self._settings:

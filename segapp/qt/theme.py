@@ -98,6 +98,11 @@ class Theme(QObject):
             return QGuiApplication.styleHints().colorScheme() is Qt.ColorScheme.Dark
         return self.choice is ThemeChoice.DARK
 
+    @property
+    def palette(self) -> QPalette:
+        """The colours that the window has now."""
+        return palette(dark=self.is_dark)
+
     def choose(self, choice: ThemeChoice) -> None:
         """Follow the user's choice."""
         self.choice = choice
@@ -113,7 +118,7 @@ class Theme(QObject):
         # Plain X11 has no colour scheme of its own, so asking for one is not enough.
         application = QApplication.instance()
         if isinstance(application, QApplication):
-            application.setPalette(palette(dark=self.is_dark))
+            application.setPalette(self.palette)
             application.setStyleSheet(_STYLE)
             self.changed.emit()
 

@@ -332,13 +332,13 @@ def test_indices_are_read_and_not_colours(tmp_path):
     image = Image.fromarray(values, mode="L")
     image.putpalette([9, 9, 9, 9, 9, 9, 9, 9, 9])
     image.save(tmp_path / "index.png")
-    read, has_palette = load_indices(tmp_path / "index.png")
-    assert has_palette
-    assert (read == values).all()
+    read = load_indices(tmp_path / "index.png")
+    assert read.palette[:3].tolist() == [[9, 9, 9]] * 3
+    assert (read.values == values).all()
     Image.fromarray(values * 100).save(tmp_path / "grey.png")
-    read, has_palette = load_indices(tmp_path / "grey.png")
-    assert not has_palette
-    assert (read == values * 100).all()
+    read = load_indices(tmp_path / "grey.png")
+    assert read.palette is None
+    assert (read.values == values * 100).all()
 
 
 def test_indices_of_a_colour_picture_are_refused(tmp_path):

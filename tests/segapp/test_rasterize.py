@@ -20,20 +20,20 @@ def covered_by_brute_force(stroke, size, slack):
     radii = [max(stroke.radius * pressure, THINNEST) for pressure in pressures]
     ends = list(zip(stroke.points, radii, strict=True))
     for (start, r0), (end, r1) in zip(ends, ends[1:] or ends, strict=False):
-        for t in np.linspace(0, 1, 600):
+        for t in np.linspace(0, 1, 300):
             cx, cy = start[0] + t * (end[0] - start[0]), start[1] + t * (end[1] - start[1])
             covered |= np.hypot(x - cx, y - cy) <= r0 + t * (r1 - r0) + slack
     return covered
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(strokes())
 def test_the_brush_covers_what_its_path_comes_near(stroke):
     labels = np.full(SIZE, 7, np.int16)
     left, top, right, bottom = stamp(labels, stroke)
     marked = labels != 7
     assert not (covered_by_brute_force(stroke, SIZE, -1e-9) & ~marked).any()
-    assert not (marked & ~covered_by_brute_force(stroke, SIZE, 0.02)).any()
+    assert not (marked & ~covered_by_brute_force(stroke, SIZE, 0.04)).any()
     outside = np.ones(SIZE, bool)
     outside[top:bottom, left:right] = False
     assert not (marked & outside).any()

@@ -21,8 +21,9 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     """
     target = Path(os.path.realpath(path))
     handle, beside = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
+    os.close(handle)  # opened again by its name, which some libraries ask a file for
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(beside, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

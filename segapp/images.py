@@ -108,27 +108,40 @@ def load_image(path: str | Path) -> Picture:
     return Picture(rgb, alpha, path, hashlib.sha256(data).hexdigest(), note)
 
 
-def load_indices(path: str | Path) -> tuple[NDArray[np.uint8], bool]:
-    """Read the stored values of a PNG (or GIF, BMP) with one channel: no colours, no scaling.
+@dataclass(frozen=True, slots=True, eq=False)
+class Indices:
+    """The stored values of an image with one channel: no colours, no scaling.
 
-    Returns
-    -------
+    Parameters
+    ----------
     values
         ``H x W``: the palette's index or the grey value of each pixel.
-    has_palette
-        Whether the values are indices of a palette.
+    palette
+        RGB rows, or ``None`` for grey values.
+    text
+        The texts that a PNG carries, by their keywords.
     """
+
+    values: NDArray[np.uint8]
+    palette: NDArray[np.uint8] | None
+    text: dict[str, str]
+
+
+def load_indices(path: str | Path) -> Indices:
+    """Read strokes or a truth from a PNG (or GIF, BMP, TIFF) with one channel of 8 bits."""
     path = Path(path)
     data = read_bytes(path)
     with _in_one_sentence(path), Image.open(io.BytesIO(data), formats=_FORMATS) as image:
         _refuse_huge(path, image.width, image.height)
-        mode = image.mode
-        if mode not in ("P", "L", "1"):
+        if image.mode not in ("P", "L", "1"):
             raise ImageError(
-                f"{path.name}: wanted one channel of 8 bits (a palette or grey), got {mode}."
+                f"{path.name}: wanted one channel of 8 bits (a palette or grey), got {image.mode}."
             )
-        values = np.array(image.convert("L") if mode == "1" else image)
-    return values, mode == "P"
+        values = np.array(image.convert("L") if image.mode == "1" else image)
+        colours = image.getpalette()
+        text = {str(key): part for key, part in image.info.items() if isinstance(part, str)}
+    palette = None if colours is None else np.array(colours, np.uint8).reshape(-1, 3)
+    return Indices(values, palette, text)
 
 
 @contextmanager

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 from segapp.atomic_file import replacing
 from segapp.rasterize import rasterize
@@ -80,7 +82,11 @@ def write_strokes_png(
     marked = rasterize(document, picture.size) + 1
     if marked.max() > 255:
         raise ValueError(f"strokes: a palette holds 255 classes, got {marked.max()}")
-    _save_png(path, _with_palette(marked.astype(np.uint8), document.classes, first=((0, 0, 0),)))
+    # The names go along, so that the strokes can be read back with their classes.
+    names = PngInfo()
+    names.add_itxt("Classes", json.dumps([info.name for info in document.classes]))
+    image = _with_palette(marked.astype(np.uint8), document.classes, first=((0, 0, 0),))
+    _save_png(path, image, names)
     return (path,)
 
 
@@ -132,6 +138,6 @@ def _file_names(classes: Sequence[ClassInfo]) -> list[str]:
     return names
 
 
-def _save_png(path: Path, image: Image.Image) -> None:
+def _save_png(path: Path, image: Image.Image, text: PngInfo | None = None) -> None:
     with replacing(path) as file:
-        image.save(file, format="PNG")
+        image.save(file, format="PNG", pnginfo=text)

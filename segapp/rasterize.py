@@ -75,11 +75,37 @@ def _stamp_segment(
     bottom = min(math.ceil(max(start[1], end[1]) + reach), height)
     if left >= right or top >= bottom:
         return (0, 0, 0, 0)
-    x = np.arange(left, right) + 0.5 - start[0]
-    y = (np.arange(top, bottom) + 0.5 - start[1])[:, np.newaxis]
-    covered = _covered(x, y, (end[0] - start[0], end[1] - start[1]), radii)
-    labels[top:bottom, left:right][covered] = value
+    step = (end[0] - start[0], end[1] - start[1])
+    # A long slanted segment covers little of its bounding box: strip by strip, only that part
+    # is looked at.
+    height_of_strip = max(math.ceil(2 * reach), 32)
+    for upper in range(top, bottom, height_of_strip):
+        lower = min(upper + height_of_strip, bottom)
+        first, last = _columns(start, step, reach, (upper, lower))
+        first, last = max(first, left), min(last, right)
+        if first < last:
+            x = np.arange(first, last) + 0.5 - start[0]
+            y = (np.arange(upper, lower) + 0.5 - start[1])[:, np.newaxis]
+            labels[upper:lower, first:last][_covered(x, y, step, radii)] = value
     return left, top, right, bottom
+
+
+def _columns(
+    start: tuple[float, float],
+    step: tuple[float, float],
+    reach: float,
+    rows: tuple[int, int],
+) -> tuple[int, int]:
+    """Bound the columns that a segment's discs can touch in some rows."""
+    (x, y), (dx, dy) = start, step
+    low, high = 0.0, 1.0
+    if dy:
+        places = sorted(((rows[0] - reach - y) / dy, (rows[1] + reach - y) / dy))
+        low, high = max(low, places[0]), min(high, places[1])
+        if low > high:
+            return 0, 0
+    ends = (x + low * dx, x + high * dx)
+    return math.floor(min(ends) - reach) - 1, math.ceil(max(ends) + reach) + 1
 
 
 def _covered(

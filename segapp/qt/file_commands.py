@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMenu, QWidget
 
 from segapp.qt import file_dialogs
 from segapp.qt.export_dialog import ExportDialog
@@ -15,6 +14,8 @@ from segapp.qt.file_dialogs import Unsaved
 from segapp.resources import ASSETS
 
 if TYPE_CHECKING:
+    from PySide6.QtWidgets import QMenu, QWidget
+
     from segapp.qt.actions import Actions
     from segapp.qt.files import Files
     from segapp.qt.opening import ImageMissing

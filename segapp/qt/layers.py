@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _SMALLEST_LEVEL = 1024
 # Qt's raster engine counts source pixels with 16 bits; larger pictures are drawn in tiles.
 _TILE = 16384
+_LANES, _HALVES = np.uint32(0x00FF00FF), np.uint32(0x00020002)
+_TWO, _EIGHT = np.uint32(2), np.uint32(8)
 
 
 def opaque(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -35,13 +37,21 @@ def halved(rgba: NDArray[np.uint8]) -> NDArray[np.uint8]:
     height, width, _ = rgba.shape
     if height % 2 or width % 2:
         rgba = np.pad(rgba, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")
-    total = rgba[0::2, 0::2].astype(np.uint16)
-    total += rgba[1::2, 0::2]
-    total += rgba[0::2, 1::2]
-    total += rgba[1::2, 1::2]
-    total += 2
-    total >>= 2
-    return total.astype(np.uint8)
+    # Two channels at a time in one word, with room for the carry: four times fewer numbers.
+    pixels = rgba.view(np.uint32)[..., 0]
+    corners = (pixels[0::2, 0::2], pixels[1::2, 0::2], pixels[0::2, 1::2], pixels[1::2, 1::2])
+    even = np.full(corners[0].shape, _HALVES, dtype=np.uint32)
+    odd = even.copy()
+    for corner in corners:
+        even += corner & _LANES
+        odd += (corner >> _EIGHT) & _LANES
+    even >>= _TWO
+    odd >>= _TWO
+    even &= _LANES
+    odd &= _LANES
+    odd <<= _EIGHT
+    even |= odd
+    return even[..., np.newaxis].view(np.uint8)
 
 
 class Layer:

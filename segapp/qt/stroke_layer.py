@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -47,10 +48,14 @@ class StrokeLayer:
         if recoloured:
             self._colours = _colour_table(document.classes)
             changed = (0, 0, self.labels.shape[1], self.labels.shape[0])
-        only_added = same == len(before) and self._was_drawn(after[same:])
+        added = after[same:]
+        only_added = same == len(before) and not recoloured
+        drawn = bool(self._pieces) and self._was_drawn(added)
         self._document, self._live, self._pieces = document, _NOWHERE, []
-        if only_added and not recoloured:
-            for mark in after[same:]:
+        if only_added and drawn and len(added) == 1:
+            return _NOWHERE  # all of it is there already
+        if only_added and gone == _NOWHERE:
+            for mark in added:
                 stamp(self.labels, mark)
         else:
             self._repaint(changed)
@@ -66,13 +71,12 @@ class StrokeLayer:
         box = stamp(self.labels, piece)
         self._pieces.append(piece)
         self._live = _join([self._live, box])
-        self._colour(box)
+        for part in _parts(piece):
+            self._colour(_common(_bounds(part, self.labels.shape), box))
         return box
 
     def _was_drawn(self, added: tuple[Mark, ...]) -> bool:
-        """Tell whether the drawn pieces, if there are any, are the first of ``added``."""
-        if not self._pieces:
-            return True
+        """Tell whether the drawn pieces are the first of ``added``."""
         if not added or not isinstance(added[0], Stroke):
             return False
         return tuple(piece.points[-1] for piece in self._pieces) == added[0].points
@@ -92,17 +96,18 @@ class StrokeLayer:
         if _is_empty(box):
             return
         labels = self.labels[top:bottom, left:right]
-        self.layer.rgba[top:bottom, left:right] = self._colours[labels + 1]
+        pixels = self.layer.rgba.view(np.uint32)[..., 0]
+        pixels[top:bottom, left:right] = self._colours[labels + 1]
         self.layer.refresh(box)
 
 
-def _colour_table(classes: tuple[ClassInfo, ...]) -> NDArray[np.uint8]:
-    """Return a row of premultiplied RGBA for "unmarked" and for each class."""
+def _colour_table(classes: tuple[ClassInfo, ...]) -> NDArray[np.uint32]:
+    """Return a pixel of premultiplied RGBA for "unmarked" and for each class."""
     table = np.zeros((len(classes) + 1, 4), dtype=np.uint8)
     for row, info in enumerate(classes, start=1):
         table[row, :3] = np.round(np.array(info.colour) * _STRENGTH)
         table[row, 3] = round(255 * _STRENGTH)
-    return table
+    return table.view(np.uint32)[:, 0]
 
 
 def _bounds(mark: Mark, size: tuple[int, ...]) -> Rectangle:
@@ -116,6 +121,17 @@ def _bounds(mark: Mark, size: tuple[int, ...]) -> Rectangle:
         left, top = (int(v) for v in np.floor(points.min(axis=0) - reach))
         right, bottom = (int(v) for v in np.ceil(points.max(axis=0) + reach))
     return max(left, 0), max(top, 0), min(right, width), min(bottom, height)
+
+
+def _parts(piece: Stroke) -> list[Stroke]:
+    """Cut a long straight piece into shorter ones, whose boxes together are much smaller."""
+    (x0, y0), (x1, y1) = piece.points[0], piece.points[-1]
+    count = min(int(math.hypot(x1 - x0, y1 - y0) / (3 * piece.radius + 16)) + 1, 64)
+    if count == 1 or len(piece.points) > 2:
+        return [piece]
+    ends = [(x0 + (x1 - x0) * n / count, y0 + (y1 - y0) * n / count) for n in range(count + 1)]
+    width = piece.radius * max(piece.pressures, default=1.0)
+    return [Stroke((a, b), width, piece.label) for a, b in zip(ends, ends[1:], strict=False)]
 
 
 def _shifted(mark: Mark, left: int, top: int) -> Mark:

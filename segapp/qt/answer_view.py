@@ -52,6 +52,11 @@ class AnswerView(QObject):
         """The way in which the answer is shown."""
         return self._mode
 
+    @property
+    def busy(self) -> bool:
+        """Whether a newer picture of the answer is on its way."""
+        return self._jobs.busy
+
     def set_mode(self, mode: ViewMode) -> None:
         """Show the answer in another way."""
         self._mode = mode

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cache
 
 from PySide6.QtCore import QByteArray, QRectF, Qt
-from PySide6.QtGui import QColor, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtGui import QColor, QIcon, QImage, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
 from segapp.resources import ASSETS
 
-_SIZES = (16, 20, 24, 32, 40, 48, 64)
+_SIZES = (16, 20, 32, 40)  # of menus and tool bars, at scale 1 and 2
 
 
 @cache
@@ -33,9 +33,14 @@ def icon(name: str, palette: QPalette) -> QIcon:
 
 def pixmap(name: str, size: int, colour: QColor) -> QPixmap:
     """Draw one icon in one size and colour."""
-    source = _source(name).replace("currentColor", colour.name())
+    return QPixmap.fromImage(_image(name, size, colour.name()))
+
+
+@cache
+def _image(name: str, size: int, colour: str) -> QImage:
+    source = _source(name).replace("currentColor", colour)
     renderer = QSvgRenderer(QByteArray(source.encode("utf-8")))
-    drawn = QPixmap(size, size)
+    drawn = QImage(size, size, QImage.Format.Format_ARGB32_Premultiplied)
     drawn.fill(Qt.GlobalColor.transparent)
     painter = QPainter(drawn)
     renderer.render(painter, QRectF(0, 0, size, size))
@@ -46,6 +51,6 @@ def pixmap(name: str, size: int, colour: QColor) -> QPixmap:
 def application_icon() -> QIcon:
     """Return the program's own sign."""
     made = QIcon()
-    for size in (*_SIZES, 128, 256):
+    for size in (16, 24, 32, 48, 64, 128, 256):
         made.addPixmap(pixmap("segapp", size, QColor()))
     return made

@@ -29,6 +29,7 @@ class ModelPanel(QScrollArea):
         self._insight: Insight | None = None
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setAccessibleName(self.tr("Look inside"))
         self._weights = Bars(self.tr("Kernel weights"))
         self._bit = QComboBox()
         self._bit.setAccessibleName(self.tr("Bit whose kernel weights are shown"))

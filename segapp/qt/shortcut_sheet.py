@@ -40,11 +40,12 @@ class ShortcutSheet(QDialog):
         self._grid.setColumnStretch(1, 1)
         for keys, meaning in self._hand():
             self._add(keys, meaning)
-        for name in actions:
-            action = actions[name]
+        for each in actions:
+            action = actions[each]
             keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
             if keys:
-                self._add(keys, action.statusTip())
+                name = action.text().replace("&", "").rstrip("…")
+                self._add(keys, f"{name} – {action.statusTip()}")
         self._grid.setRowStretch(len(self._rows), 1)
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)

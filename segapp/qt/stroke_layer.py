@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -131,7 +132,7 @@ def _parts(piece: Stroke) -> list[Stroke]:
         return [piece]
     ends = [(x0 + (x1 - x0) * n / count, y0 + (y1 - y0) * n / count) for n in range(count + 1)]
     width = piece.radius * max(piece.pressures, default=1.0)
-    return [Stroke((a, b), width, piece.label) for a, b in zip(ends, ends[1:], strict=False)]
+    return [Stroke((a, b), width, piece.label) for a, b in itertools.pairwise(ends)]
 
 
 def _shifted(mark: Mark, left: int, top: int) -> Mark:

@@ -107,7 +107,7 @@ def main() -> int:
     else:
         for row in rows:
             print(
-                f"{row['case']:<12} median {row['median_ms']:6.2f} ms   95 % {row['p95_ms']:6.2f} ms"
+                f"{row['case']:<12} median {row['median_ms']:6.2f}   95 % {row['p95_ms']:6.2f} ms"
             )
     canvas.close()
     return int(any(row["p95_ms"] > LIMIT for row in rows))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import ndimage
 
+from segapp.neighbours import BOTH_WAYS
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -51,7 +53,7 @@ def smoothed(labels: NDArray[np.uint8], radius: int) -> NDArray[np.uint8]:
 
 
 def _parts(labels: NDArray[np.uint8]) -> tuple[NDArray[np.int32], int]:
-    """Number the connected parts of all classes from 1."""
+    """Give each connected part of each class a number from 1."""
     numbers = np.zeros(labels.shape, dtype=np.int32)
     total = 0
     for label in np.unique(labels):
@@ -85,16 +87,15 @@ def holes(labels: NDArray[np.uint8], marked: NDArray[np.int16]) -> NDArray[np.bo
     numbers, total = _parts(labels)
     lowest = np.full(total + 1, np.iinfo(np.int32).max)
     highest = np.full(total + 1, -1)
-    for a, b in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
-        for here, there in ((a, b), (b, a)):
-            differs = labels[here] != labels[there]
-            part, other = numbers[here][differs], labels[there][differs]
-            np.minimum.at(lowest, part, other)
-            np.maximum.at(highest, part, other)
+    for here, there in BOTH_WAYS:
+        differs = labels[here] != labels[there]
+        part, other = numbers[here][differs], labels[there][differs]
+        np.minimum.at(lowest, part, other)
+        np.maximum.at(highest, part, other)
     enclosed = lowest == highest
     for edge in (numbers[0], numbers[-1], numbers[:, 0], numbers[:, -1]):
         enclosed[edge] = False
-    return (enclosed & ~_holds_a_stroke(labels, marked, numbers, total))[numbers]
+    return np.asarray((enclosed & ~_holds_a_stroke(labels, marked, numbers, total))[numbers])
 
 
 def loose_parts(labels: NDArray[np.uint8], marked: NDArray[np.int16]) -> NDArray[np.bool_]:
@@ -103,9 +104,7 @@ def loose_parts(labels: NDArray[np.uint8], marked: NDArray[np.int16]) -> NDArray
     return ~_holds_a_stroke(labels, marked, numbers, total)[numbers]
 
 
-def without_parts(
-    labels: NDArray[np.uint8], dropped: NDArray[np.bool_]
-) -> NDArray[np.uint8]:
+def without_parts(labels: NDArray[np.uint8], dropped: NDArray[np.bool_]) -> NDArray[np.uint8]:
     """Give each connected dropped region the class with which it shares the longest border.
 
     Where everything is dropped there is nobody to take over, and all stays as it is.
@@ -115,10 +114,9 @@ def without_parts(
     regions, count = ndimage.label(dropped)
     n_classes = int(labels.max()) + 1
     border = np.zeros((count + 1) * n_classes, dtype=np.int64)
-    for a, b in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
-        for here, there in ((a, b), (b, a)):
-            meets = dropped[here] & ~dropped[there]
-            key = regions[here][meets].astype(np.int64) * n_classes + labels[there][meets]
-            border += np.bincount(key, minlength=border.size)
+    for here, there in BOTH_WAYS:
+        meets = dropped[here] & ~dropped[there]
+        key = regions[here][meets].astype(np.int64) * n_classes + labels[there][meets]
+        border += np.bincount(key, minlength=border.size)
     heirs = border.reshape(count + 1, n_classes).argmax(axis=1).astype(np.uint8)
     return np.where(dropped, heirs[regions], labels)

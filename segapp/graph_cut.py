@@ -88,7 +88,7 @@ def smallest_energy(costs: NDArray[np.float64], edges: Edges) -> NDArray[np.intp
         tails, heads = np.concatenate((edges.u, edges.v)), np.concatenate((edges.v, edges.u))
         both_ways = np.concatenate((edges.weight, edges.weight))
         return min_cut(costs[:, 0] - costs[:, 1], tails, heads, both_ways).astype(np.intp)
-    labels = costs.argmin(axis=1)
+    labels: NDArray[np.intp] = costs.argmin(axis=1)
     best = energy(costs, edges, labels)
     for _ in range(_ROUNDS_OF_EXPANSION):
         before = best
@@ -112,9 +112,7 @@ def _expanded(
     only_v_moves = edges.weight * (now_u != label)
     # E(xu, xv) = c + (only_u - both) xu - only_u xv + (only_u + only_v - both) (1 - xu) xv
     preference = costs[np.arange(len(labels)), labels] - costs[:, label]
-    preference = preference - np.bincount(
-        edges.u, only_u_moves - both_stay, minlength=len(labels)
-    )
+    preference = preference - np.bincount(edges.u, only_u_moves - both_stay, minlength=len(labels))
     preference += np.bincount(edges.v, only_u_moves, minlength=len(labels))
     moved = min_cut(preference, edges.v, edges.u, only_u_moves + only_v_moves - both_stay)
     return np.where(moved, label, labels)

@@ -18,7 +18,7 @@ _SPREAD_WINDOW = 7
 
 def lab(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
     """CIE Lab divided by 100, so that a distance of 1 is that from black to white."""
-    return (rgb2lab(rgb) / 100.0).astype(np.float32)
+    return np.asarray(rgb2lab(rgb) / 100.0, dtype=np.float32)
 
 
 def spread(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
@@ -34,16 +34,18 @@ def spread(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 def position(shape: tuple[int, int]) -> NDArray[np.float32]:
     """``(y, x)`` divided by the longer side."""
-    grid = np.stack(np.mgrid[: shape[0], : shape[1]], axis=-1)
-    return (grid / max(shape)).astype(np.float32)
+    rows, columns = np.indices(shape, dtype=np.float32)
+    return np.stack((rows, columns), axis=-1) / np.float32(max(shape))
 
 
 def describe(rgb: NDArray[np.uint8], group: FeatureGroup) -> NDArray[np.float32]:
-    """Features of every pixel, ``H x W x channels``."""
+    """Features of every pixel, ``H x W x channels``, of a group that needs no strokes."""
     if group is FeatureGroup.RGB:
         return (rgb / 255.0).astype(np.float32)
     if group is FeatureGroup.COLOUR:
         return lab(rgb)
     if group is FeatureGroup.TEXTURE:
         return np.concatenate((lab(rgb), spread(rgb)), axis=-1)
-    return position((rgb.shape[0], rgb.shape[1]))
+    if group is FeatureGroup.POSITION:
+        return position((rgb.shape[0], rgb.shape[1]))
+    raise ValueError(f"group: wanted one that the picture alone gives, got {group.value!r}")

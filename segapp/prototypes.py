@@ -38,11 +38,9 @@ class Prototypes:
 
     @classmethod
     def of_map(cls, index_map: NDArray[np.intp]) -> Prototypes:
-        """Number the groups of a map from 0 without gaps."""
+        """Take the groups of a map, numbered anew from 0 without gaps."""
         _, numbered, sizes = np.unique(index_map, return_inverse=True, return_counts=True)
-        return cls(
-            numbered.reshape(index_map.shape).astype(np.int32), sizes.astype(np.float64)
-        )
+        return cls(numbered.reshape(index_map.shape).astype(np.int32), sizes.astype(np.float64))
 
     def __len__(self) -> int:
         return len(self.sizes)

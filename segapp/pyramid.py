@@ -35,12 +35,14 @@ def _halved(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
 def halved_marks(marked: NDArray[np.int16]) -> NDArray[np.int16]:
     """Mark a block where any of its pixels is marked, with the highest class among them."""
     corners = _corners(marked)
-    return np.maximum(np.maximum(corners[0], corners[1]), np.maximum(corners[2], corners[3]))
+    return np.asarray(np.maximum.reduce(corners))
 
 
-def doubled(image: NDArray[Any], shape: tuple[int, int]) -> NDArray[Any]:
-    """Repeat each pixel as a block of 2 x 2, cut to the shape of the larger level."""
-    return image.repeat(2, axis=0)[: shape[0]].repeat(2, axis=1)[:, : shape[1]]
+def repeated(image: NDArray[Any], shape: tuple[int, int], times: int = 2) -> NDArray[Any]:
+    """Repeat each pixel as a block, cut to the shape of the larger level."""
+    if times == 1:
+        return image
+    return image.repeat(times, axis=0)[: shape[0]].repeat(times, axis=1)[:, : shape[1]]
 
 
 def _corners(image: NDArray[Any]) -> tuple[NDArray[Any], ...]:

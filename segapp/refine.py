@@ -17,6 +17,7 @@ import numpy as np
 from scipy import ndimage
 
 from segapp.graph_cut import Edges, smallest_energy
+from segapp.neighbours import ACROSS, BOTH_WAYS, DOWN
 from segapp.pixel_features import lab
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Box = tuple[slice, slice]
+    from segapp.neighbours import Box
+
     CostsOf = Callable[[Box], NDArray[np.float32]]
     """Costs of the classes for the pixels of a box, ``height x width x classes``."""
 
@@ -46,9 +48,7 @@ class Contrast:
         # A picture of one colour has no edges at all, whatever the sharpness.
         return cls(0.5 / mean if mean > 0 else 0.0)
 
-    def bonds(
-        self, rgb: NDArray[np.uint8]
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def bonds(self, rgb: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return bonds from 0 to 1 with the right and with the lower neighbour."""
         across, down = _squared_differences(lab(rgb))
         return np.exp(-self.sharpness * across), np.exp(-self.sharpness * down)
@@ -57,8 +57,7 @@ class Contrast:
 def _squared_differences(
     colours: NDArray[np.float32],
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    across = ((colours[:, 1:] - colours[:, :-1]) ** 2).sum(axis=2)
-    down = ((colours[1:] - colours[:-1]) ** 2).sum(axis=2)
+    across, down = (((colours[a] - colours[b]) ** 2).sum(axis=2) for a, b in (ACROSS, DOWN))
     return across, down
 
 
@@ -69,19 +68,16 @@ def region_edges(
     n = int(index_map.max()) + 1
     keys, weights = [], []
     across, down = contrast.bonds(rgb)
-    for first, second, bond in (
-        (index_map[:, :-1], index_map[:, 1:], across),
-        (index_map[:-1], index_map[1:], down),
-    ):
-        border = first != second
-        one, other = first[border].astype(np.int64), second[border].astype(np.int64)
+    for (a, b), bond in ((ACROSS, across), (DOWN, down)):
+        border = index_map[a] != index_map[b]
+        one, other = index_map[a][border].astype(np.int64), index_map[b][border].astype(np.int64)
         keys.append(np.minimum(one, other) * n + np.maximum(one, other))
         weights.append(bond[border])
     pairs, inverse = np.unique(np.concatenate(keys), return_inverse=True)
     return Edges(
         (pairs // n).astype(np.int32),
         (pairs % n).astype(np.int32),
-        np.bincount(inverse, np.concatenate(weights), minlength=len(pairs)),
+        np.bincount(inverse, np.concatenate(weights), minlength=len(pairs)).astype(np.float64),
     )
 
 
@@ -110,11 +106,8 @@ class Canvas:
     smoothness: float
 
 
-def cut_band(
-    canvas: Canvas, labels: NDArray[np.intp], half_width: int
-) -> Iterator[NDArray[np.intp]]:
-    """Lower the energy within a band around the boundary; yields the labels after each tile."""
-    labels = labels.copy()
+def cut_band(canvas: Canvas, labels: NDArray[np.uint8], half_width: int) -> Iterator[None]:
+    """Lower the energy within a band around the boundary, in place; yields after each tile."""
     band = _band(labels, half_width) & (canvas.marked < 0)
     height, width = labels.shape
     for top in range(0, height, _TILE):
@@ -122,23 +115,20 @@ def cut_band(
             tile = (slice(top, min(top + _TILE, height)), slice(left, min(left + _TILE, width)))
             if band[tile].any():
                 _cut_tile(canvas, labels, band, tile)
-                yield labels
+                yield
 
 
-def _band(labels: NDArray[np.intp], half_width: int) -> NDArray[np.bool_]:
+def _band(labels: NDArray[np.uint8], half_width: int) -> NDArray[np.bool_]:
     edge = np.zeros(labels.shape, dtype=bool)
-    across, down = labels[:, 1:] != labels[:, :-1], labels[1:] != labels[:-1]
-    edge[:, 1:] |= across
-    edge[:, :-1] |= across
-    edge[1:] |= down
-    edge[:-1] |= down
+    for here, there in BOTH_WAYS:
+        edge[here] |= labels[here] != labels[there]
     if half_width <= 1:
         return edge
     return np.asarray(ndimage.binary_dilation(edge, iterations=half_width - 1))
 
 
 def _cut_tile(
-    canvas: Canvas, labels: NDArray[np.intp], band: NDArray[np.bool_], tile: Box
+    canvas: Canvas, labels: NDArray[np.uint8], band: NDArray[np.bool_], tile: Box
 ) -> None:
     """Cut the band's pixels in a tile, in place; a frame of one pixel around it stays."""
     frame = tuple(
@@ -161,9 +151,7 @@ def _cut_tile(
     costs = canvas.costs_of(box)[..., present][free].astype(np.float64)
     starts, ends, weights = [], [], []
     bonds = canvas.contrast.bonds(canvas.rgb[box])
-    for (a, b), bond in zip(
-        ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])), bonds, strict=True
-    ):
+    for (a, b), bond in zip((ACROSS, DOWN), bonds, strict=True):
         joined = free[a] & free[b]
         starts.append(number[a][joined])
         ends.append(number[b][joined])

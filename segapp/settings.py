@@ -13,6 +13,15 @@ class FeatureGroup(StrEnum):
     COLOUR = "colour"
     TEXTURE = "texture"
     POSITION = "position"
+    LIKELIHOOD = "likelihood"
+    NEARNESS = "nearness"
+
+
+STROKE_BOUND = frozenset({FeatureGroup.LIKELIHOOD, FeatureGroup.NEARNESS})
+"""Groups that depend on the strokes."""
+
+PICTURE_BOUND = STROKE_BOUND | {FeatureGroup.POSITION}
+"""Groups that mean nothing in another picture."""
 
 
 class Samples(StrEnum):
@@ -57,8 +66,10 @@ class Settings:
     features
         Groups of features; each has its own kernels, and the learner weighs them all.
     bandwidths
-        Sigmas of the Gaussian kernels of each group; none at all stands for the eleven
-        kernels of the paper.
+        Sigmas of the Gaussian kernels of each group that the picture alone gives; none at
+        all stands for the eleven kernels of the paper.
+    stroke_bandwidths
+        Sigmas of the Gaussian kernels of the groups that depend on the strokes.
     samples, prototypes
         Rows of the learner, and about how many (palette: at the most so many).
     bits, codewords
@@ -85,8 +96,14 @@ class Settings:
         Of everything that is drawn by chance.
     """
 
-    features: tuple[FeatureGroup, ...] = (FeatureGroup.TEXTURE, FeatureGroup.POSITION)
-    bandwidths: tuple[float, ...] = (0.03125, 0.125, 0.5, 2.0)
+    features: tuple[FeatureGroup, ...] = (
+        FeatureGroup.TEXTURE,
+        FeatureGroup.POSITION,
+        FeatureGroup.LIKELIHOOD,
+        FeatureGroup.NEARNESS,
+    )
+    bandwidths: tuple[float, ...] = (0.03125, 0.125, 0.5)
+    stroke_bandwidths: tuple[float, ...] = (0.35, 1.4)
     samples: Samples = Samples.SUPERPIXELS
     prototypes: int = 1200
     bits: int = 5
@@ -106,6 +123,12 @@ class Settings:
     def __post_init__(self) -> None:
         _want(bool(self.features), "features", "at least one group", self.features)
         _want(min(self.bandwidths, default=1.0) > 0, "bandwidths", "above 0", self.bandwidths)
+        _want(
+            bool(self.stroke_bandwidths) and min(self.stroke_bandwidths) > 0,
+            "stroke_bandwidths",
+            "one or more above 0",
+            self.stroke_bandwidths,
+        )
         _want(2 <= self.prototypes <= 5000, "prototypes", "2 to 5000", self.prototypes)
         _want(1 <= self.bits <= 32, "bits", "1 to 32", self.bits)
         _want(self.codewords >= 1, "codewords", "1 or more", self.codewords)

@@ -61,7 +61,9 @@ def test_the_cut_is_as_small_as_an_independent_solver_finds():
     for tail, head, capacity in zip(tails.tolist(), heads.tolist(), capacities, strict=True):
         known = graph.get_edge_data(tail, head, {"capacity": 0.0})["capacity"]
         graph.add_edge(tail, head, capacity=known + capacity)
-    cut = preference[(preference > 0) & ~inside].sum() - preference[(preference < 0) & inside].sum()
+    cut = (
+        preference[(preference > 0) & ~inside].sum() - preference[(preference < 0) & inside].sum()
+    )
     cut += capacities[inside[tails] & ~inside[heads]].sum()
     assert cut == pytest.approx(networkx.minimum_cut_value(graph, "s", "t"), abs=0.05)
 

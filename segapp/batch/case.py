@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 class Learner(Protocol):
     """What `segapp.training.Trainer` is to a batch."""
 
+    def prepare(self, settings: Settings) -> None:
+        """Make what depends on the image alone."""
+
     def updates(self, document: Document, settings: Settings) -> Iterator[Update]:
         """Report progress and answers, the final one last."""
 
@@ -86,7 +89,7 @@ class Outcome:
     ious
         The score from the given strokes and after each of the robot's; empty without a truth.
     seconds
-        Time of each update, in the same order; the first one prepares the image as well.
+        Time of each update, in the same order, once the image was prepared.
     error
         One sentence when the case failed, else empty.
     """
@@ -126,7 +129,9 @@ def _run(
     picture = load_image(task.case.image)
     document = load_strokes(task.case.strokes, picture.size)
     n_classes = len(document.classes)
-    segment = partial(_segment, make_learner(picture.rgb), task.settings, stopped)
+    learner = make_learner(picture.rgb)
+    learner.prepare(task.settings)
+    segment = partial(_segment, learner, task.settings, stopped)
     if task.case.truth is None:
         truth = np.full(picture.size, IGNORED, np.int16)  # judges nothing: no scores, no robot
     else:

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from segapp.batch.case import Learner, Outcome, Stopped, Task, run_case
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
     from multiprocessing.synchronize import Event
 
     import numpy as np
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     _Run = Generator[Outcome, None, list[Task]]
 
 
-def outcomes(tasks: Sequence[Task], make_learner: Make, jobs: int = 1) -> Iterator[Outcome]:
+def outcomes(
+    tasks: Sequence[Task], make_learner: Make, jobs: int = 1
+) -> Generator[Outcome, None, None]:
     """Do all tasks and yield each outcome when it is there.
 
     Each process computes with one thread: sums in another order would be other sums, and masks

@@ -87,8 +87,7 @@ def _row(outcome: Outcome, robot: int | None) -> dict[str, Any]:
 
 
 def _seconds(outcome: Outcome) -> float:
-    """Average the updates of a prepared image, or take the first where there is no other."""
-    return float(np.mean(outcome.seconds[1:] or outcome.seconds))
+    return float(np.mean(outcome.seconds))
 
 
 def _mean(values: Sequence[float]) -> float | None:

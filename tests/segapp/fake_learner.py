@@ -15,6 +15,9 @@ class NearestColour:
     def __init__(self, rgb):
         self.rgb = rgb
 
+    def prepare(self, settings):
+        pass
+
     def updates(self, document, settings):
         marked = rasterize(document, self.rgb.shape[:2])
         found = [label for label in range(len(document.classes)) if (marked == label).any()]

@@ -244,8 +244,8 @@ def test_an_interrupt_stops_the_processes(folder, tmp_path):
 
 def test_the_summary_against_numbers_by_hand():
     results = [
-        Outcome("a", 4, 3, 2, (0.5, 0.9, 0.96), (9.0, 0.2, 0.4)),
-        Outcome("b", 4, 3, 2, (0.7, 0.7, 0.86), (9.0, 0.1, 0.1)),
+        Outcome("a", 4, 3, 2, (0.5, 0.9, 0.96), (0.3, 0.2, 0.4)),
+        Outcome("b", 4, 3, 2, (0.7, 0.7, 0.86), (0.1, 0.1, 0.1)),
         Outcome("c", 4, 3, 2, (), (9.0,)),
         Outcome("d", error="It is broken."),
     ]

@@ -24,6 +24,7 @@ from shlcore.estimator_file import dump_estimator, restore_estimator
 from shlcore.hash_functions import KernelHash
 from shlcore.kernel_solver import KernelFunction, KernelMachine
 from shlcore.model_file import read_model, write_model
+from shlcore.objective import regularisers
 from shlcore.parameters import check_parameters
 from shlcore.path import follow
 from shlcore.samples import LEFT_OUT
@@ -294,6 +295,11 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
         best = np.partition(distances, 1, axis=1)
         return np.asarray(best[:, 1] - best[:, 0])
 
+    def function_norms(self) -> Array:
+        """Return ``sqrt(sum_m ||w_bm||^2 / theta_bm)`` of each bit: the R of Theorem 1."""
+        check_is_fitted(self)
+        return np.sqrt(2.0 * regularisers(self._squared_norms, self.kernel_weights_))
+
     def _class_scores(self, projections: Array) -> Array:
         signs = np.where(projections >= 0, 1.0, -1.0)
         words = self.codewords_.reshape(-1, self.codewords_.shape[-1]).astype(float)
@@ -349,6 +355,7 @@ def _filled(
     fitted.codewords_ = model.codewords.copy()
     fitted.n_codewords_ = count_distinct(model.codewords)
     fitted.kernel_weights_ = model.kernel_weights
+    fitted._squared_norms = model.squared_norms
     fitted.objective_ = np.array(path)
     fitted.n_iter_ = step.iteration
     hash_ = KernelHash.of(model.functions)

@@ -1,0 +1,83 @@
+"""Clusters in the kernels' space: a start where labels say too little."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+_ROUNDS = 20
+
+
+def kernel_clusters(
+    gram: Array, weights: Array, n_clusters: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Split rows into clusters of about equal weight: kernel k-means from k-means++ seeds.
+
+    No cluster is empty as long as there are enough rows; none holds more than half as much
+    again as its fair share (one heavy row may break that).
+    """
+    distances = np.diagonal(gram)[:, None] + np.diagonal(gram)[None, :] - 2 * gram
+    seeds = _seeds(distances, weights, n_clusters, rng)
+    clusters = assign_balanced(distances[:, seeds], weights)
+    for _ in range(_ROUNDS):
+        shares = np.zeros((len(gram), n_clusters))
+        shares[np.arange(len(gram)), clusters] = weights
+        shares /= np.maximum(shares.sum(axis=0), np.finfo(float).tiny)
+        towards = gram @ shares
+        to_means = (shares * towards).sum(axis=0) - 2 * towards
+        renewed = assign_balanced(to_means, weights)
+        if np.array_equal(renewed, clusters):
+            break
+        clusters = renewed
+    return clusters
+
+
+def assign_balanced(distances: Array, weights: Array) -> NDArray[np.intp]:
+    """Give each row its nearest cluster that still has room, the most decided rows first."""
+    n, k = distances.shape
+    if k == 1:
+        return np.zeros(n, dtype=np.intp)
+    preferences = np.argsort(distances, axis=1, kind="stable")
+    ranked = np.take_along_axis(distances, preferences, axis=1)
+    room = np.full(k, 1.5 * weights.sum() / k)
+    clusters = np.empty(n, dtype=np.intp)
+    for row in np.argsort(ranked[:, 0] - ranked[:, 1], kind="stable"):
+        choice = next((c for c in preferences[row] if room[c] > 0), preferences[row, 0])
+        clusters[row] = choice
+        room[choice] -= weights[row]
+    _fill_empty(clusters, distances, k)
+    return clusters
+
+
+def _fill_empty(clusters: NDArray[np.intp], distances: Array, k: int) -> None:
+    """Give each empty cluster the row that is nearest to it among clusters of several."""
+    for cluster in range(k):
+        counts = np.bincount(clusters, minlength=k)
+        if counts[cluster] or counts.max() < 2:
+            continue
+        spare = np.flatnonzero(counts[clusters] > 1)
+        clusters[spare[distances[spare, cluster].argmin()]] = cluster
+
+
+def _seeds(
+    distances: Array, weights: Array, n_clusters: int, rng: np.random.Generator
+) -> list[int]:
+    """k-means++: each further seed is drawn by its distance to the nearest one so far."""
+    seeds = [int(rng.choice(len(weights), p=weights / weights.sum()))]
+    while len(seeds) < n_clusters:
+        chances = np.maximum(distances[:, seeds].min(axis=1), 0.0) * weights
+        chances[seeds] = 0.0
+        if not chances.sum() > 0:
+            chances = np.ones(len(weights))
+            chances[seeds] = 0.0
+        if not chances.sum() > 0:
+            seeds.append(seeds[-1])
+            continue
+        seeds.append(int(rng.choice(len(weights), p=chances / chances.sum())))
+    return seeds

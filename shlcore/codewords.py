@@ -1,0 +1,259 @@
+"""Codewords: a well-spread start, and block 3 (eq. 33 and eqs. 3_4 to 3_7)."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shlcore.objective import spread_within_classes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Codewords = NDArray[np.int8]
+
+_RESTARTS = 10
+_PROXIMAL_STEPS = 50
+
+
+def spread_codewords(
+    n_classes: int, n_codewords: int, n_bits: int, rng: np.random.Generator
+) -> Codewords:
+    """Return distinct codewords ``(C, S, B)``, as far apart as a search can put them.
+
+    The smallest pairwise Hamming distance decides between restarts, then the energy. The
+    codewords of one class are near each other, those of different classes far apart.
+    """
+    count = n_classes * n_codewords
+    if count > 2.0**n_bits:
+        raise ValueError(
+            f"n_bits: wanted enough bits for {count} distinct codewords "
+            f"({n_classes} classes of {n_codewords}), got {n_bits} bits, which give {2**n_bits}"
+        )
+    best: tuple[float, float] | None = None
+    chosen = np.empty((count, n_bits), dtype=np.int8)
+    for _ in range(_RESTARTS):
+        words = _descend_energy(_distinct_words(count, n_bits, rng))
+        gaps = _hamming(words)
+        smallest = float(gaps[np.triu_indices(count, 1)].min()) if count > 1 else 0.0
+        if smallest < 1:
+            continue
+        rank = (-smallest, _energy(words))
+        if best is None or rank < best:
+            best, chosen = rank, words
+    if best is None:
+        chosen = _distinct_words(count, n_bits, rng)
+    return _grouped(chosen, n_classes, n_codewords)
+
+
+def substitute(sums_up: Array, sums_down: Array, codewords: Codewords) -> Codewords:
+    """Solve eq. (33): for each codeword and bit the sign with the smaller hinge sum.
+
+    Parameters
+    ----------
+    sums_up, sums_down
+        ``(C S, B)``, the members' weighted hinge losses if the bit were +1, if it were -1.
+    codewords
+        ``(C, S, B)``; keeps its sign on a tie (a codeword without members has nothing but
+        ties).
+    """
+    flat = codewords.reshape(sums_up.shape)
+    better = np.where(sums_up < sums_down, 1, np.where(sums_down < sums_up, -1, flat))
+    return better.astype(np.int8).reshape(codewords.shape)
+
+
+def prox_pair(v_i: Array, v_j: Array, threshold: float) -> tuple[Array, Array]:
+    """Return the proximal operator of ``threshold * ||mu_i - mu_j||`` (Prop. 3.5)."""
+    gap = float(np.linalg.norm(v_i - v_j))
+    if gap == 0.0:
+        return v_i, v_j
+    pull = min(threshold / gap, 0.5)
+    return (1 - pull) * v_i + pull * v_j, pull * v_i + (1 - pull) * v_j
+
+
+def proximal_average(v: Array, threshold: float) -> Array:
+    """Approximate the prox of ``threshold * sum_{i<j} ||mu_i - mu_j||`` of one class.
+
+    Yu's proximal average of P pairs: the mean of the P single-pair operators, each with P
+    times the threshold. Exact for one pair. ``v`` is ``(S, B)``.
+    """
+    pairs = list(combinations(range(len(v)), 2))
+    total = np.zeros_like(v)
+    for i, j in pairs:
+        moved = v.copy()
+        moved[i], moved[j] = prox_pair(v[i], v[j], threshold * len(pairs))
+        total += moved
+    return total / len(pairs)
+
+
+class MemberLoss:
+    """The data term of block 3, ``lambda1 sum_n w_n sum_b [1 - mu_gamma(n)^b f_b(x_n)]_+``.
+
+    Parameters
+    ----------
+    projections
+        ``(n, B)``.
+    members
+        ``(n,)``, gamma as a flat codeword index.
+    costs
+        ``(n,)``, ``lambda1 w_n``.
+    """
+
+    def __init__(
+        self, projections: Array, members: NDArray[np.intp], costs: Array, n_codewords: int
+    ) -> None:
+        order = np.argsort(members, kind="stable")
+        self._f = projections[order]
+        self._costs = costs[order, None]
+        self._members = members[order]
+        self._present = np.unique(members)
+        self._starts = np.searchsorted(self._members, self._present)
+        self._shape = (n_codewords, projections.shape[1])
+
+    def _sums(self, values: Array) -> Array:
+        """Add up rows by the codeword they belong to; 0 for codewords without members."""
+        sums = np.zeros(self._shape)
+        sums[self._present] = np.add.reduceat(values, self._starts, axis=0)
+        return sums
+
+    def of_signs(self) -> tuple[Array, Array]:
+        """Return the loss ``(C S, B)`` if each bit were +1, and if it were -1."""
+        up = self._sums(self._costs * np.maximum(1.0 - self._f, 0.0))
+        down = self._sums(self._costs * np.maximum(1.0 + self._f, 0.0))
+        return up, down
+
+    def subgradient(self, relaxed: Array) -> Array:
+        """Return a subgradient at relaxed codewords ``(C S, B)``."""
+        active = relaxed[self._members] * self._f < 1.0
+        return self._sums(np.where(active, -self._costs * self._f, 0.0))
+
+
+def move_codewords(loss: MemberLoss, codewords: Codewords, lambda2: float) -> Codewords:
+    """Solve block 3: by substitution when S = 1, by accelerated proximal steps otherwise.
+
+    Subgradient steps do not descend every time, and rounding may spoil what they gained: of
+    all iterates' signs, the substitution's answer and the present codewords, the one with the
+    smallest data loss plus codeword term wins, so that eq. (6) never rises.
+    """
+    up, down = loss.of_signs()
+    substituted = substitute(up, down, codewords)
+    if codewords.shape[1] == 1:
+        return substituted
+
+    def value(candidate: Codewords) -> float:
+        data = np.where(candidate.reshape(up.shape) > 0, up, down).sum()
+        return float(data) + lambda2 * spread_within_classes(candidate)
+
+    best, best_value = codewords, value(codewords)
+    for candidate in (substituted, *_proximal_signs(loss, codewords, lambda2)):
+        candidate_value = value(candidate)
+        if candidate_value < best_value:
+            best, best_value = candidate, candidate_value
+    return best
+
+
+def count_distinct(codewords: Codewords) -> NDArray[np.intp]:
+    """How many different codewords each class has left."""
+    return np.array([len(np.unique(words, axis=0)) for words in codewords], dtype=np.intp)
+
+
+def _proximal_signs(loss: MemberLoss, codewords: Codewords, lambda2: float) -> list[Codewords]:
+    """Run lines 8 to 12 of Alg. 2 from the present codewords; the signs of each iterate."""
+    shape = codewords.shape
+    relaxed = codewords.astype(float).reshape(-1, shape[-1])
+    largest = float(np.abs(loss.subgradient(np.zeros_like(relaxed))).max())
+    first_step = 1.0 / max(largest, lambda2, np.finfo(float).tiny)
+    before = relaxed
+    signs: list[Codewords] = []
+    for k in range(1, _PROXIMAL_STEPS + 1):
+        eta = first_step / np.sqrt(k)
+        z = (relaxed - eta * loss.subgradient(relaxed)).reshape(shape)
+        y = np.stack([proximal_average(words, eta * lambda2) for words in z])
+        y = np.clip(y, -1.0, 1.0).reshape(before.shape)
+        relaxed = y + (k - 1) / (k + 2) * (y - before)
+        before = y
+        rounded = np.where(y >= 0, 1, -1).astype(np.int8).reshape(shape)
+        if not signs or not np.array_equal(rounded, signs[-1]):
+            signs.append(rounded)
+    return signs
+
+
+def _distinct_words(count: int, n_bits: int, rng: np.random.Generator) -> Codewords:
+    """Draw different words at random."""
+    if n_bits <= 16:
+        numbers = rng.choice(2**n_bits, size=count, replace=False)
+        bits = (numbers[:, None] >> np.arange(n_bits)) & 1
+        return (2 * bits - 1).astype(np.int8)
+    words = rng.choice(np.array([-1, 1], dtype=np.int8), size=(count, n_bits))
+    while len(np.unique(words, axis=0)) < count:
+        words = rng.choice(np.array([-1, 1], dtype=np.int8), size=(count, n_bits))
+    return words
+
+
+def _hamming(words: NDArray[np.int8]) -> Array:
+    floats = words.astype(float)
+    return np.asarray(0.5 * (words.shape[1] - floats @ floats.T))
+
+
+def _row_forces(words: Array, sharpness: float) -> tuple[Array, float]:
+    """Energy ``sum_{i<j} exp(-sharpness d_ij)``, and its change for each single flip."""
+    forces = np.exp(-sharpness * 0.5 * (words.shape[1] - words @ words.T))
+    np.fill_diagonal(forces, 0.0)
+    nearer, farther = np.exp(sharpness) - 1.0, np.exp(-sharpness) - 1.0
+    # Flipping bit b of word i moves it away from those that agree there, towards the others.
+    total = forces.sum(axis=1, keepdims=True)
+    agreeing = 0.5 * (total + words * (forces @ words))
+    change = farther * agreeing + nearer * (total - agreeing)
+    return change, 0.5 * float(forces.sum())
+
+
+def _column_changes(words: Array) -> tuple[Array, float]:
+    """Do the same for the bits' columns: equal, opposite or constant ones teach nothing new."""
+    columns = np.concatenate([words, -words, np.ones((len(words), 1))], axis=1).T
+    columns = np.concatenate([columns, -np.ones((1, len(words)))])
+    change, _ = _row_forces(columns, 1.0)
+    n_bits = words.shape[1]
+    forces = np.exp(-0.5 * (len(words) - columns[:n_bits] @ columns.T))
+    forces[np.arange(n_bits), np.arange(n_bits)] = 0.0
+    return change[:n_bits].T, float(forces.sum())
+
+
+_COLUMN_SHARE = 1e-3
+
+
+def _energy(words: NDArray[np.int8]) -> float:
+    floats = words.astype(float)
+    return _row_forces(floats, 1.0)[1] + _COLUMN_SHARE * _column_changes(floats)[1]
+
+
+def _descend_energy(words: NDArray[np.int8]) -> NDArray[np.int8]:
+    """Flip the best single bit until no flip lowers the energy."""
+    current = words.astype(float)
+    for _ in range(8 * words.size):
+        change = _row_forces(current, 1.0)[0] + _COLUMN_SHARE * _column_changes(current)[0]
+        i, b = np.unravel_index(int(change.argmin()), change.shape)
+        if change[i, b] >= -1e-12:
+            break
+        current[i, b] *= -1
+    return current.astype(np.int8)
+
+
+def _grouped(words: NDArray[np.int8], n_classes: int, n_codewords: int) -> Codewords:
+    """Hand the words to the classes: seeds far apart, then each class takes near ones."""
+    if n_codewords == 1:
+        return words[:, None, :]
+    gaps = _hamming(words)
+    seeds = [0]
+    while len(seeds) < n_classes:
+        seeds.append(int(gaps[seeds].min(axis=0).argmax()))
+    groups = [[seed] for seed in seeds]
+    free = [word for word in range(len(words)) if word not in seeds]
+    while free:
+        open_groups = [c for c in range(n_classes) if len(groups[c]) < n_codewords]
+        _, c, word = min((gaps[seeds[c], word], c, word) for c in open_groups for word in free)
+        groups[c].append(word)
+        free.remove(word)
+    return np.asarray(words[np.array(groups)])

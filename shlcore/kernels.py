@@ -1,0 +1,174 @@
+"""Base kernels, each on all columns or on a group of columns, and banks of them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.metrics.pairwise import euclidean_distances
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+Columns = str | Sequence[int] | Sequence[str] | None
+"""All columns (None), a named group or column, or a list of indices or column names."""
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Cosine of the angle between two rows: the linear kernel, normalised."""
+
+    columns: Columns = None
+
+    def of(self, x: Array, y: Array) -> Array:
+        """Return the kernel between the rows of ``x`` and those of ``y``."""
+        product: Array = x @ y.T
+        # A row of zeros has no direction: its kernel with everything is 0.
+        product /= np.maximum(np.linalg.norm(x, axis=1), np.finfo(float).tiny)[:, None]
+        product /= np.maximum(np.linalg.norm(y, axis=1), np.finfo(float).tiny)[None, :]
+        return product
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """``(<x, y> + bias) ** degree``, normalised so that k(x, x) = 1."""
+
+    degree: int = 2
+    bias: float = 1.0
+    columns: Columns = None
+
+    def of(self, x: Array, y: Array) -> Array:
+        """Return the kernel between the rows of ``x`` and those of ``y``."""
+        product: Array = x @ y.T + self.bias
+        product /= np.sqrt((x * x).sum(axis=1) + self.bias)[:, None]
+        product /= np.sqrt((y * y).sum(axis=1) + self.bias)[None, :]
+        return product**self.degree
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """``exp(-|x - y|^2 / (2 sigma^2))``."""
+
+    sigma: float
+    columns: Columns = None
+
+    def of(self, x: Array, y: Array) -> Array:
+        """Return the kernel between the rows of ``x`` and those of ``y``."""
+        return self.of_squared_distances(squared_distances(x, y))
+
+    def of_squared_distances(self, squared: Array) -> Array:
+        """Return the kernel, given ``|x - y|^2``; Gaussians of one group share that."""
+        scaled: Array = squared * (-0.5 / self.sigma**2)
+        return np.exp(scaled, out=scaled)
+
+
+Kernel = Linear | Polynomial | Gaussian
+
+PAPER_SIGMAS: tuple[float, ...] = tuple(2.0**e for e in (-7, -5, -3, -1, 0, 1, 3, 5, 7))
+
+
+def paper_kernels(columns: Columns = None) -> tuple[Kernel, ...]:
+    """Return the eleven kernels of the paper's sect. 6.1."""
+    gaussians = tuple(Gaussian(sigma, columns) for sigma in PAPER_SIGMAS)
+    return (Linear(columns), Polynomial(2, 1.0, columns), *gaussians)
+
+
+def squared_distances(x: Array, y: Array) -> Array:
+    """Squared Euclidean distances between rows; exactly 0 on the diagonal when x is y."""
+    return np.asarray(euclidean_distances(x, None if x is y else y, squared=True))
+
+
+class KernelBank:
+    """Kernels with their columns resolved for one width of data.
+
+    Parameters
+    ----------
+    kernels
+        The kernels, in the order of the kernel weights.
+    n_features
+        How many columns the data have.
+    groups
+        Column indices of each named group that the kernels may refer to.
+    names
+        Names of the columns, where the data carry them.
+    """
+
+    def __init__(
+        self,
+        kernels: Sequence[Kernel],
+        n_features: int,
+        groups: Mapping[str, Sequence[int]] | None = None,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        if not kernels:
+            raise ValueError("kernels: wanted at least one kernel, got none")
+        for kernel in kernels:
+            _check(kernel)
+        self.kernels = tuple(kernels)
+        self._columns = [
+            _resolve(kernel.columns, n_features, groups or {}, names) for kernel in kernels
+        ]
+
+    def __len__(self) -> int:
+        return len(self.kernels)
+
+    def each(self, x: Array, y: Array) -> Iterator[Array]:
+        """Yield the kernel matrix between x and y of each kernel in turn."""
+        distances: dict[tuple[int, ...] | None, Array] = {}
+        for kernel, columns in zip(self.kernels, self._columns, strict=True):
+            left = x if columns is None else x[:, list(columns)]
+            right = left if y is x else y if columns is None else y[:, list(columns)]
+            if isinstance(kernel, Gaussian):
+                if columns not in distances:
+                    distances[columns] = squared_distances(left, right)
+                yield kernel.of_squared_distances(distances[columns])
+            else:
+                yield kernel.of(left, right)
+
+
+def _check(kernel: Kernel) -> None:
+    if not isinstance(kernel, Linear | Polynomial | Gaussian):
+        raise TypeError(f"kernels: wanted Linear, Polynomial or Gaussian objects, got {kernel!r}")
+    if isinstance(kernel, Gaussian) and not kernel.sigma > 0:
+        raise ValueError(f"kernels: wanted a positive sigma, got {kernel.sigma!r}")
+    if isinstance(kernel, Polynomial) and not (kernel.degree >= 1 and kernel.bias > 0):
+        raise ValueError(f"kernels: wanted degree >= 1 and bias > 0, got {kernel!r}")
+
+
+def _resolve(
+    columns: Columns,
+    n_features: int,
+    groups: Mapping[str, Sequence[int]],
+    names: Sequence[str] | None,
+) -> tuple[int, ...] | None:
+    """Turn what a kernel says about columns into indices; None stands for all."""
+    if columns is None:
+        return None
+    wanted: list[str | int] = [columns] if isinstance(columns, str) else [*columns]
+    known = {name: index for index, name in enumerate(names if names is not None else ())}
+    indices: list[int] = []
+    for item in wanted:
+        if isinstance(item, str):
+            if item in groups:
+                indices.extend(int(i) for i in groups[item])
+            elif item in known:
+                indices.append(known[item])
+            else:
+                raise ValueError(
+                    f"kernels: wanted a group or column among {sorted({*groups, *known})}, "
+                    f"got {item!r}"
+                )
+        else:
+            indices.append(operator.index(item))
+    if not indices or min(indices) < 0 or max(indices) >= n_features:
+        raise ValueError(
+            f"kernels: wanted columns from 0 to {n_features - 1}, got {tuple(indices)}"
+        )
+    return tuple(indices)

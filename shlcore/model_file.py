@@ -1,0 +1,85 @@
+"""Models as files: a zip of plain arrays with a JSON header. Nothing in it can run."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zipfile
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+VERSION = 1
+_FORMAT = "shlcore model"
+_HEADER = "header"
+# What numpy, zlib, zipfile and json raise for files that are not what they seem.
+_UNREADABLE = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    EOFError,
+    AttributeError,
+    NotImplementedError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+class ModelFileError(ValueError):
+    """The file is not a model that this version can read."""
+
+
+def write_model(
+    path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, NDArray[Any]]
+) -> None:
+    """Write a model; a file that is there is replaced only by a complete one."""
+    target = Path(path)
+    text = json.dumps({"format": _FORMAT, "version": VERSION, **header})
+    packed = {_HEADER: np.frombuffer(text.encode(), dtype=np.uint8), **arrays}
+    with tempfile.NamedTemporaryFile(
+        dir=target.parent, prefix=f".{target.name}.", delete=False
+    ) as stream:
+        try:
+            np.savez_compressed(stream, allow_pickle=False, **packed)
+            stream.close()
+            os.replace(stream.name, target)
+        except BaseException:
+            Path(stream.name).unlink(missing_ok=True)
+            raise
+
+
+def read_model(
+    path: str | os.PathLike[str],
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read the header and the arrays of a model file.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, of another kind, or of a newer version.
+    """
+    name = Path(path).name
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {key: archive[key] for key in archive.files}
+        header = json.loads(arrays.pop(_HEADER).tobytes().decode())
+        version = int(header["version"]) if header["format"] == _FORMAT else None
+    except (FileNotFoundError, PermissionError, IsADirectoryError):
+        raise
+    except _UNREADABLE as error:
+        raise ModelFileError(f"{name}: the file is damaged or not a shlcore model") from error
+    if version is None:
+        raise ModelFileError(f"{name}: wanted a shlcore model, got {header['format']!r}")
+    if version > VERSION:
+        raise ModelFileError(
+            f"{name}: wanted a model of version {VERSION} or older, got version {version}; "
+            f"a newer shlcore can read it"
+        )
+    return header, arrays

@@ -1,0 +1,49 @@
+"""Eq. (6), summed over the bits: the only copy of the formula.
+
+``lambda1 sum_n w_n d(f(x_n), mu_gamma(n)) + 1/2 sum_bm ||w_bm||^2 / theta_bm
++ lambda2 sum_c sum_{i<j} ||mu_ci - mu_cj||``, with gamma at its best (eq. 5). The paper
+prints the last term in each bit's problem; it belongs to the whole vectors, so it counts
+once. The paper's eq. (3_4) drops lambda1, which would let a codeword step raise eq. (6).
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shlcore.assignments import hinge_distances, nearest_codewords
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from shlcore.problem import Model, Problem
+
+    Array = NDArray[np.float64]
+
+
+def objective(problem: Problem, model: Model[Any]) -> float:
+    """Return eq. (6) at a model."""
+    distances = hinge_distances(model.projections, model.codewords)
+    _, nearest = nearest_codewords(distances, problem.labels)
+    loss = problem.lambda1 * float(problem.weights @ nearest)
+    norms = float(regularisers(model.squared_norms, model.kernel_weights).sum())
+    return loss + norms + problem.lambda2 * spread_within_classes(model.codewords)
+
+
+def regularisers(squared_norms: Array, kernel_weights: Array) -> Array:
+    """Return ``1/2 sum_m ||w_bm||^2 / theta_bm`` of each bit; a kernel of weight 0 has w = 0."""
+    used = squared_norms > 0
+    ratio = np.divide(squared_norms, kernel_weights, out=np.zeros_like(squared_norms), where=used)
+    return np.asarray(0.5 * ratio.sum(axis=-1))
+
+
+def spread_within_classes(codewords: NDArray[Any]) -> float:
+    """Return the sum over classes and pairs of codewords of their Euclidean distance."""
+    pairs = list(combinations(range(codewords.shape[1]), 2))
+    if not pairs:
+        return 0.0
+    i, j = np.array(pairs).T
+    gaps = codewords[:, i].astype(float) - codewords[:, j]
+    return float(np.linalg.norm(gaps, axis=-1).sum())

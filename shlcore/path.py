@@ -1,0 +1,286 @@
+"""Algorithm 2: the path of models from the start to the optimum, block by block.
+
+The path knows nothing of how a bit's SVM is solved. A `Machine` does that: with kernel
+matrices and LIBSVM (`shlcore.kernel_solver`), or with random features and ADMM.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import TYPE_CHECKING, Generic, Protocol
+
+import numpy as np
+
+from shlcore.assignments import hinge_distances, nearest_codewords
+from shlcore.codewords import MemberLoss, move_codewords
+from shlcore.mkl import uniform_weights, weigh_kernels
+from shlcore.objective import objective, regularisers
+from shlcore.problem import UNLABELLED, Function, Model, Problem
+from shlcore.steps import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BitTask:
+    """One SVM to solve: the rows' targets and costs, and the kernel weights."""
+
+    targets: NDArray[np.int8]
+    costs: Array
+    kernel_weights: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BitSolution(Generic[Function]):
+    """The hash function found, f at the training rows, and ``||w_m||^2`` of each kernel."""
+
+    function: Function
+    projections: Array
+    squared_norms: Array
+
+
+class Machine(Protocol[Function]):
+    """Solves block 1, and knows how its functions are turned round and scaled."""
+
+    n_kernels: int
+    at_once: int
+    """How many SVMs are best handed over together."""
+
+    def solve(self, tasks: Sequence[BitTask]) -> list[BitSolution[Function]]:
+        """Solve independent SVMs."""
+
+    def empty(self) -> Function:
+        """Return the function that is 0 everywhere."""
+
+    def scaled(self, function: Function, factor: float) -> Function:
+        """Return ``factor * f``."""
+
+
+def follow(
+    problem: Problem,
+    codewords: NDArray[np.int8],
+    members: NDArray[np.intp],
+    machine: Machine[Function],
+    kernel_weights: Array | None = None,
+) -> Iterator[Step[Function]]:
+    """Begin, then descend for ever; parameters as in `begin`."""
+    step: Step[Function] | None = None
+    for step in begin(problem, codewords, members, machine, kernel_weights):
+        yield step
+    if step is not None:
+        unsupervised = bool((problem.labels == UNLABELLED).all())
+        alive = np.unique(step.members) if unsupervised else None
+        yield from descend(problem, step.model, machine, keep_alive=alive)
+
+
+def begin(
+    problem: Problem,
+    codewords: NDArray[np.int8],
+    members: NDArray[np.intp],
+    machine: Machine[Function],
+    kernel_weights: Array | None = None,
+) -> Iterator[Step[Function]]:
+    """Fit every bit once to given memberships; the last step holds the start of the path.
+
+    Parameters
+    ----------
+    members
+        ``(n,)``, the flat codeword index of each row, or `UNLABELLED` for rows that wait
+        until the others are fitted.
+    kernel_weights
+        ``(B, M)`` to begin with; equal ones by default.
+    """
+    if kernel_weights is None:
+        kernel_weights = np.tile(
+            uniform_weights(machine.n_kernels, problem.p), (problem.n_bits, 1)
+        )
+    shape = (problem.n_bits, machine.n_kernels)
+    empty = Model(
+        codewords=codewords,
+        projections=np.zeros((len(problem.labels), problem.n_bits)),
+        kernel_weights=kernel_weights,
+        squared_norms=np.zeros(shape),
+        functions=tuple(machine.empty() for _ in range(problem.n_bits)),
+    )
+    ceiling = objective(problem, empty)
+    taking_part = members != UNLABELLED
+    chosen = np.where(taking_part, members, 0)
+    costs = np.where(taking_part, problem.lambda1 * problem.weights, 0.0)
+    model = empty
+    for groups in _batches(bit_groups(model), machine.at_once):
+        model = _fit_bits(model, groups, chosen, costs, machine)
+        yield Step(0, groups[-1][-1], "start", ceiling, model, _gamma(problem, model)[0])
+    # Rows that waited may be so badly placed that no model at all would be better: shorten
+    # w until it is not, so that the path starts below the empty model.
+    while objective(problem, model) > ceiling:
+        model = _halved(model, machine)
+    model = _weigh(problem, model, range(problem.n_bits))
+    members, _ = _gamma(problem, model)
+    value = objective(problem, model)
+    yield Step(0, problem.n_bits - 1, "start", value, model, members, sweep_ended=True)
+
+
+def descend(
+    problem: Problem,
+    model: Model[Function],
+    machine: Machine[Function],
+    *,
+    keep_alive: NDArray[np.intp] | None = None,
+) -> Iterator[Step[Function]]:
+    """Yield after every block, for ever; eq. (6) never rises.
+
+    Parameters
+    ----------
+    keep_alive
+        Flat indices of codewords that may not lose their last member in the first pass
+        (without labels, eq. (6) has a worthless optimum that puts everybody on one).
+    """
+    costs = problem.lambda1 * problem.weights
+    value = objective(problem, model)
+    for iteration in count(1):
+        protected = keep_alive if iteration == 1 else None
+        batches = list(_batches(bit_groups(model), machine.at_once))
+        for groups in batches:
+            bits = [bit for group in groups for bit in group]
+            for block in ("svm", "kernels", "codewords"):
+                if block == "svm":
+                    members, distances = _gamma(problem, model)
+                    if protected is not None:
+                        members = _with_survivors(members, distances, protected)
+                    candidate = _fit_bits(model, groups, members, costs, machine)
+                elif block == "kernels":
+                    candidate = _weigh(problem, model, bits)
+                else:
+                    candidate = _move(problem, model, costs)
+                candidate_value = objective(problem, candidate)
+                if _acceptable(problem, candidate, candidate_value, value, protected):
+                    model, value = candidate, candidate_value
+                ended = groups is batches[-1] and block == "codewords"
+                yield Step(
+                    iteration, bits[-1], block, value, model, _gamma(problem, model)[0], ended
+                )
+
+
+def bit_groups(model: Model[Function]) -> list[list[int]]:
+    """Gather the bits that pose one and the same SVM.
+
+    Bits whose codeword column agrees up to the sign, and whose kernel weights are equal,
+    differ by the sign of f alone.
+    """
+    columns = model.codewords.reshape(-1, model.codewords.shape[-1]).T
+    groups: dict[bytes, list[int]] = {}
+    for bit, (column, theta) in enumerate(zip(columns, model.kernel_weights, strict=True)):
+        key = (column * column[0]).tobytes() + theta.tobytes()
+        groups.setdefault(key, []).append(bit)
+    return list(groups.values())
+
+
+def _batches(groups: list[list[int]], size: int) -> Iterator[list[list[int]]]:
+    for first in range(0, len(groups), size):
+        yield groups[first : first + size]
+
+
+def _gamma(problem: Problem, model: Model[Function]) -> tuple[NDArray[np.intp], Array]:
+    distances = hinge_distances(model.projections, model.codewords)
+    members, _ = nearest_codewords(distances, problem.labels)
+    return members, distances.reshape(len(members), -1)
+
+
+def _with_survivors(
+    members: NDArray[np.intp], distances: Array, protected: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """Leave each protected codeword its nearest row, if it would lose all."""
+    members = members.copy()
+    for codeword in protected:
+        if not (members == codeword).any():
+            members[distances[:, codeword].argmin()] = codeword
+    return members
+
+
+def _acceptable(
+    problem: Problem,
+    candidate: Model[Function],
+    value: float,
+    before: float,
+    protected: NDArray[np.intp] | None,
+) -> bool:
+    if not value <= before:
+        return False
+    if protected is None:
+        return True
+    return bool(np.isin(protected, _gamma(problem, candidate)[0]).all())
+
+
+def _fit_bits(
+    model: Model[Function],
+    groups: list[list[int]],
+    members: NDArray[np.intp],
+    costs: Array,
+    machine: Machine[Function],
+) -> Model[Function]:
+    """Block 1 for groups of bits, under memberships that stay fixed meanwhile."""
+    columns = model.codewords.reshape(-1, model.codewords.shape[-1])
+    tasks = [
+        BitTask(columns[members, group[0]], costs, model.kernel_weights[group[0]])
+        for group in groups
+    ]
+    projections = model.projections.copy()
+    squared_norms = model.squared_norms.copy()
+    functions = list(model.functions)
+    for group, task, solution in zip(groups, tasks, machine.solve(tasks), strict=True):
+        if not _lowers(model, group[0], task, solution):
+            continue
+        for bit in group:
+            sign = float(columns[0, bit] * columns[0, group[0]])
+            projections[:, bit] = sign * solution.projections
+            squared_norms[bit] = solution.squared_norms
+            functions[bit] = machine.scaled(solution.function, sign)
+    return replace(
+        model, projections=projections, squared_norms=squared_norms, functions=tuple(functions)
+    )
+
+
+def _lowers(
+    model: Model[Function], bit: int, task: BitTask, solution: BitSolution[Function]
+) -> bool:
+    """Whether a solution, exact to a tolerance only, is no worse than what was there."""
+
+    def value(projections: Array, squared_norms: Array) -> float:
+        loss = task.costs @ np.maximum(1.0 - task.targets * projections, 0.0)
+        return float(loss + regularisers(squared_norms, task.kernel_weights))
+
+    before = value(model.projections[:, bit], model.squared_norms[bit])
+    return value(solution.projections, solution.squared_norms) <= before
+
+
+def _weigh(problem: Problem, model: Model[Function], bits: Sequence[int]) -> Model[Function]:
+    """Block 2 for some bits."""
+    kernel_weights = model.kernel_weights.copy()
+    chosen = list(bits)
+    kernel_weights[chosen] = weigh_kernels(
+        model.squared_norms[chosen], kernel_weights[chosen], problem.p
+    )
+    return replace(model, kernel_weights=kernel_weights)
+
+
+def _move(problem: Problem, model: Model[Function], costs: Array) -> Model[Function]:
+    """Block 3, with gamma brought up to date first."""
+    members, _ = _gamma(problem, model)
+    n_codewords = problem.n_classes * problem.n_codewords
+    loss = MemberLoss(model.projections, members, costs, n_codewords)
+    return replace(model, codewords=move_codewords(loss, model.codewords, problem.lambda2))
+
+
+def _halved(model: Model[Function], machine: Machine[Function]) -> Model[Function]:
+    return replace(
+        model,
+        projections=0.5 * model.projections,
+        squared_norms=0.25 * model.squared_norms,
+        functions=tuple(machine.scaled(function, 0.5) for function in model.functions),
+    )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
 
-class HashTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc] # sklearn is untyped
+class HashTransformer(TransformerMixin, BaseEstimator):
     """A transformer from rows to bits.
 
     A method brings ``_learn(X, rng)``, or ``_learn(X, rng, classes)`` where it looks at

@@ -32,7 +32,7 @@ def digits():
 
 
 @pytest.mark.parametrize("method", EVERY, ids=repr)
-@pytest.mark.parametrize("n_bits", [7, 70])
+@pytest.mark.parametrize("n_bits", [7, pytest.param(70, marks=pytest.mark.slow)])
 def test_codes_of_any_length_find_neighbours_of_the_same_class(method, n_bits, digits):
     """Digits have 64 columns: 70 bits are more than any method has principal components."""
     X, y, queries, wanted = digits

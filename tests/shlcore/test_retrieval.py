@@ -89,14 +89,15 @@ def test_precision_recall_counts_what_lies_within_each_radius(search):
     queries, wanted, database, labels = search
     distance = (queries[:, None] != database[None]).sum(axis=2)
     relevant = wanted[:, None] == labels[None]
-    precision, recall = ranking(search).precision_recall()
+    found = ranking(search)
+    precision, recall = found.precision_recall()
     for radius in range(queries.shape[1] + 1):
         near = distance <= radius
         hits = (near & relevant).sum()
         assert recall[radius] == pytest.approx(hits / max(relevant.sum(), 1))
         assert precision[radius] == pytest.approx(hits / near.sum() if near.any() else 1)
         alone = [(r & n).sum() / max(n.sum(), 1) for n, r in zip(near, relevant, strict=True)]
-        assert ranking(search).lookup_precision(radius) == pytest.approx(np.mean(alone))
+        assert found.lookup_precision(radius) == pytest.approx(np.mean(alone))
 
 
 def test_blocks_do_not_change_the_answer(monkeypatch):

@@ -12,7 +12,7 @@ from shlcore.estimator import SHL
 from shlcore.experiments import options, plots
 from shlcore.experiments.cells import cell_name, run_cells
 from shlcore.experiments.journal import Journal, write_csv, write_rows
-from shlcore.experiments.methods import informative_kernels
+from shlcore.experiments.methods import kernels_for
 from shlcore.experiments.retrieval import hashed
 from shlcore.retrieval import rank
 
@@ -88,7 +88,7 @@ def measure(path: Path, settings: Row, cell: Mapping[str, Any]) -> Row:
         n_bits=settings["bits"],
         n_codewords=cell["codewords"],
         lambda2=cell["lambda2"],
-        kernels=informative_kernels(split.X),
+        kernels=kernels_for(split.X),
         random_state=settings["seed"] + cell["run"],
     ).fit(split.X, split.y)
     seconds = round(time.perf_counter() - started, 3)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shlcore.experiments.datasets import Dataset, Split, load_dataset, split, training_rows
-from shlcore.experiments.methods import METHODS, method_name
+from shlcore.experiments.methods import COMPARED, METHODS, method_name
 
 
 def positive(text: str) -> int:
@@ -89,9 +89,9 @@ def add_methods(parser: argparse.ArgumentParser) -> None:
         "--methods",
         nargs="+",
         type=method,
-        default=list(METHODS),
+        default=COMPARED,
         metavar="METHOD",
-        help=f"some of {', '.join(METHODS)} (all)",
+        help=f"some of {', '.join(METHODS)} (all but the last)",
     )
 
 

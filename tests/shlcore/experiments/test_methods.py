@@ -1,24 +1,33 @@
 import numpy as np
 import pytest
 
-from shlcore.experiments.methods import METHODS, informative_kernels, method_name
-from shlcore.kernels import Gaussian, paper_kernels
+from shlcore.experiments.methods import COMPARED, METHODS, kernels_for, method_name
+from shlcore.kernels import Gaussian, Polynomial
 
 
 def sigmas(X):
-    return [kernel.sigma for kernel in informative_kernels(X) if isinstance(kernel, Gaussian)]
+    return np.array([kernel.sigma for kernel in kernels_for(X) if isinstance(kernel, Gaussian)])
 
 
-def test_few_columns_keep_more_narrow_kernels_than_many():
-    rng = np.random.default_rng(0)
-    narrow, wide = sigmas(rng.random((500, 2))), sigmas(rng.random((500, 200)))
-    assert min(narrow) < 0.1
-    assert min(wide) >= 1
-    assert max(narrow) == max(wide) == 2.0**7
+def test_bandwidths_follow_the_distance_of_neighbours():
+    """Points of a grid from 0 to 1 have neighbours 1/100 apart, whatever their unit."""
+    grid = np.linspace(0, 1, 101)[:, None]
+    np.testing.assert_allclose(sigmas(grid), 0.01 * 2.0 ** np.array([-0.5, 0, 0.5, 1, 2]))
+    np.testing.assert_allclose(sigmas(1000 * grid - 7), sigmas(grid))
 
 
-def test_equal_rows_keep_all_kernels():
-    assert informative_kernels(np.ones((9, 3))) == list(paper_kernels())
+def test_repeated_rows_do_not_shrink_the_bandwidths():
+    grid = np.linspace(0, 1, 101)[:, None]
+    np.testing.assert_allclose(sigmas(np.repeat(grid, 3, axis=0)), sigmas(grid))
+
+
+def test_rows_that_are_all_the_same_still_have_kernels():
+    kernels = kernels_for(np.ones((9, 3)))
+    assert {type(kernel) for kernel in kernels} == {Polynomial, Gaussian}
+
+
+def test_the_papers_own_kernels_are_compared_only_when_asked_for():
+    assert set(METHODS) - set(COMPARED) == {"*SHL-paper"}
 
 
 @pytest.mark.parametrize("text", ["SHL", "*SHL", "shl"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -48,13 +49,17 @@ class Stroke:
     def __post_init__(self) -> None:
         if not self.points:
             raise ValueError("points: a stroke needs at least one point, got none")
-        if not self.radius > 0:
+        if not all(math.isfinite(x) and math.isfinite(y) for x, y in self.points):
+            raise ValueError("points: wanted finite numbers")
+        if not (self.radius > 0 and math.isfinite(self.radius)):
             raise ValueError(f"radius: wanted a positive number, got {self.radius!r}")
         if self.pressures and len(self.pressures) != len(self.points):
             raise ValueError(
                 f"pressures: wanted {len(self.points)}, one for each point, "
                 f"got {len(self.pressures)}"
             )
+        if not all(0 <= pressure < math.inf for pressure in self.pressures):
+            raise ValueError("pressures: wanted finite numbers of at least 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,15 @@ class Patch:
     height: int
     bits: bytes
     label: int | None
+
+    def __post_init__(self) -> None:
+        if self.width < 1 or self.height < 1:
+            raise ValueError(f"patch: wanted a size, got {self.width} x {self.height}")
+        if len(self.bits) != (self.width * self.height + 7) // 8:
+            raise ValueError(
+                f"bits: wanted one for each of {self.width} x {self.height} pixels, "
+                f"got {len(self.bits)} bytes"
+            )
 
     @classmethod
     def of_mask(cls, mask: NDArray[np.bool_], label: int | None) -> Patch:
@@ -101,6 +115,11 @@ class ClassInfo:
 
     name: str
     colour: tuple[int, int, int]
+
+    @property
+    def is_background(self) -> bool:
+        """Whether the class is named so; such a class is no object for other programs."""
+        return self.name.strip().casefold() == "background"
 
 
 TWO_CLASSES: tuple[ClassInfo, ...] = (
@@ -150,3 +169,46 @@ class Document:
             if stroke.label != index
         )
         return Document(self.classes[:index] + self.classes[index + 1 :], strokes)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A document with the way that led to it and the way back: undo and redo as a value.
+
+    ``past`` holds ``(name of the edit, document before it)``, oldest first; ``future`` holds
+    ``(name of the edit, document after it)``, the one that redo brings last.
+    """
+
+    present: Document = Document()
+    past: tuple[tuple[str, Document], ...] = ()
+    future: tuple[tuple[str, Document], ...] = ()
+
+    def edited(self, name: str, document: Document) -> History:
+        """Go on to ``document``; what had been undone is forgotten. No change is no edit."""
+        if document == self.present:
+            return self
+        return History(document, (*self.past, (name, self.present)))
+
+    def undone(self) -> History:
+        """Go one edit back, or stay when there is none."""
+        if not self.past:
+            return self
+        name, before = self.past[-1]
+        return History(before, self.past[:-1], (*self.future, (name, self.present)))
+
+    def redone(self) -> History:
+        """Make the edit that was undone last once more, or stay when there is none."""
+        if not self.future:
+            return self
+        name, after = self.future[-1]
+        return History(after, (*self.past, (name, self.present)), self.future[:-1])
+
+    @property
+    def undo_name(self) -> str | None:
+        """What undo would take back, for the menu."""
+        return self.past[-1][0] if self.past else None
+
+    @property
+    def redo_name(self) -> str | None:
+        """What redo would bring again, for the menu."""
+        return self.future[-1][0] if self.future else None

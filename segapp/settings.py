@@ -13,39 +13,151 @@ class FeatureGroup(StrEnum):
     COLOUR = "colour"
     TEXTURE = "texture"
     POSITION = "position"
+    LIKELIHOOD = "likelihood"
+    NEARNESS = "nearness"
+
+
+STROKE_BOUND = frozenset({FeatureGroup.LIKELIHOOD, FeatureGroup.NEARNESS})
+"""Groups that depend on the strokes."""
+
+PICTURE_BOUND = STROKE_BOUND | {FeatureGroup.POSITION}
+"""Groups that mean nothing in another picture."""
+
+
+class Samples(StrEnum):
+    """What the learner's rows stand for."""
+
+    SUPERPIXELS = "superpixels"
+    PALETTE = "palette"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanUp:
-    """What is tidied after learning; strokes are never overruled."""
+    """What is tidied after learning; strokes are never overruled.
+
+    Parameters
+    ----------
+    smallest_area
+        Parts of fewer pixels, without a stroke in them, go to what surrounds them.
+    fill_holes
+        Parts without a stroke that one single class encloses go to that class.
+    smoothing
+        Each pixel takes the most frequent class within so many pixels.
+    keep_touching
+        Parts that touch no stroke of their class go to what surrounds them.
+    """
 
     smallest_area: int = 0
     fill_holes: bool = False
     smoothing: int = 0
     keep_touching: bool = False
 
+    def __post_init__(self) -> None:
+        _want(self.smallest_area >= 0, "smallest_area", "0 or more", self.smallest_area)
+        _want(0 <= self.smoothing <= 100, "smoothing", "0 to 100", self.smoothing)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The learner's and the picture's parameters. A preset is an instance of this."""
+    """The learner's and the picture's parameters. A preset is an instance of this.
+
+    Parameters
+    ----------
+    features
+        Groups of features; each has its own kernels, and the learner weighs them all.
+    bandwidths
+        Sigmas of the Gaussian kernels of each group that the picture alone gives; none at
+        all stands for the eleven kernels of the paper.
+    stroke_bandwidths
+        Sigmas of the Gaussian kernels of the groups that depend on the strokes.
+    samples, prototypes
+        Rows of the learner, and about how many (palette: at the most so many).
+    bits, codewords
+        Length of the hash codes, and codewords of each class.
+    lambda1, lambda2, p
+        Cost of a margin violation, pull between codewords of a class, norm of the kernels'
+        weights.
+    passes
+        Passes of the learner at the most.
+    transductive
+        Whether unmarked pixels take part in learning.
+    unlabelled_weight
+        How much an unmarked pixel counts against a marked one, when they do.
+    refine
+        Whether boundaries are drawn again at the level of pixels.
+    colour_likelihood
+        Refinement: weight of how well a pixel's colour fits the strokes of each class.
+    smoothness
+        Refinement: cost of a boundary, for each pixel of its length where there is no edge
+        in the picture.
+    clean_up
+        What is tidied at the end.
+    seed
+        Of everything that is drawn by chance.
+    """
 
     features: tuple[FeatureGroup, ...] = (
-        FeatureGroup.COLOUR,
         FeatureGroup.TEXTURE,
         FeatureGroup.POSITION,
+        FeatureGroup.LIKELIHOOD,
+        FeatureGroup.NEARNESS,
     )
+    bandwidths: tuple[float, ...] = (0.03125, 0.125, 0.5)
+    stroke_bandwidths: tuple[float, ...] = (0.35, 1.4)
+    samples: Samples = Samples.SUPERPIXELS
+    prototypes: int = 1200
     bits: int = 5
     codewords: int = 1
-    transductive: bool = True
-    prototypes: int = 1200
-    lambda1: float = 100.0
+    lambda1: float = 10.0
     lambda2: float = 2000.0
+    p: float = 2.0
+    passes: int = 3
+    transductive: bool = True
+    unlabelled_weight: float = 1.0
     refine: bool = True
+    colour_likelihood: float = 0.6
+    smoothness: float = 60.0
     clean_up: CleanUp = field(default_factory=CleanUp)
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        _want(bool(self.features), "features", "at least one group", self.features)
+        _want(min(self.bandwidths, default=1.0) > 0, "bandwidths", "above 0", self.bandwidths)
+        _want(
+            bool(self.stroke_bandwidths) and min(self.stroke_bandwidths) > 0,
+            "stroke_bandwidths",
+            "one or more above 0",
+            self.stroke_bandwidths,
+        )
+        _want(2 <= self.prototypes <= 5000, "prototypes", "2 to 5000", self.prototypes)
+        _want(1 <= self.bits <= 32, "bits", "1 to 32", self.bits)
+        _want(self.codewords >= 1, "codewords", "1 or more", self.codewords)
+        _want(self.lambda1 > 0, "lambda1", "above 0", self.lambda1)
+        _want(self.lambda2 >= 0, "lambda2", "0 or more", self.lambda2)
+        _want(self.p > 1, "p", "above 1", self.p)
+        _want(self.passes >= 1, "passes", "1 or more", self.passes)
+        _want(self.unlabelled_weight > 0, "unlabelled_weight", "above 0", self.unlabelled_weight)
+        _want(
+            self.colour_likelihood >= 0, "colour_likelihood", "0 or more", self.colour_likelihood
+        )
+        _want(self.smoothness >= 0, "smoothness", "0 or more", self.smoothness)
+        _want(self.seed >= 0, "seed", "0 or more", self.seed)
+
+
+def _want(holds: bool, name: str, wanted: str, got: object) -> None:  # noqa: FBT001 - a condition
+    if not holds:
+        raise ValueError(f"{name}: wanted {wanted}, got {got!r}")
 
 
 PRESETS: dict[str, Settings] = {
     "best": Settings(clean_up=CleanUp(keep_touching=True, fill_holes=True)),
-    "paper": Settings(features=(FeatureGroup.RGB,), lambda1=1000.0, refine=False),
+    # Sect. 6.3 of the paper to the letter: RGB, a codeword a class, 5 bits, eleven kernels.
+    "paper": Settings(
+        features=(FeatureGroup.RGB,),
+        bandwidths=(),
+        samples=Samples.PALETTE,
+        lambda1=1000.0,
+        passes=20,
+        refine=False,
+    ),
 }

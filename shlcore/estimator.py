@@ -57,6 +57,8 @@ class FitStep:
         The bit that was worked on.
     block
         "start", "svm", "kernels" or "codewords".
+    pass_ended
+        Whether the outer pass is over.
     snapshot
         Call it for a fitted estimator that holds the answer so far.
     """
@@ -65,6 +67,7 @@ class FitStep:
     iteration: int
     bit: int
     block: str
+    pass_ended: bool
     snapshot: Callable[[], SHL]
 
 
@@ -217,7 +220,9 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
             if step.block != "start" or step.sweep_ended:
                 path.append(step.objective)
             fill = partial(_filled, learner, X, data, step, tuple(path))
-            yield FitStep(step.objective, step.iteration, step.bit, step.block, fill)
+            yield FitStep(
+                step.objective, step.iteration, step.bit, step.block, step.sweep_ended, fill
+            )
         if step is not None:
             fitted = _filled(learner, X, data, step, tuple(path))
             params = self.__dict__.keys() & self.get_params(deep=False).keys()

@@ -1,0 +1,312 @@
+"""Image files as arrays: the one loader for the window, the commands and the tests."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import struct
+import zlib
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import tifffile
+from PIL import Image, ImageCms, ImageOps, UnidentifiedImageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+IMAGE_SUFFIXES: tuple[str, ...] = (
+    ".jpg",
+    ".jpeg",
+    ".png",
+    ".bmp",
+    ".tif",
+    ".tiff",
+    ".webp",
+    ".gif",
+)
+LARGEST = 250_000_000  # pixels; three bytes each and as much again to work with
+
+_FORMATS = ("JPEG", "PNG", "BMP", "TIFF", "WEBP", "GIF")
+_WANTED = "JPEG, PNG, BMP, TIFF, WebP or GIF"
+_DEEP_MODES = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")
+# What decoders raise when they meet damage.
+_DAMAGE = (
+    OSError,
+    EOFError,
+    SyntaxError,
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    RuntimeError,
+    AttributeError,
+    struct.error,
+    zlib.error,
+)
+# Pillow would warn at 89 and refuse at 179 megapixels, in words of its own; `_refuse_huge`
+# looks at the size before any pixel is decoded.
+Image.MAX_IMAGE_PIXELS = None
+
+
+class ImageError(ValueError):
+    """An image cannot be read; the message is one sentence that says why."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Picture:
+    """An image as people see it, upright, with 8 bits a channel.
+
+    Parameters
+    ----------
+    rgb
+        ``H x W x 3``, read-only. Transparent parts are blended with white.
+    alpha
+        ``H x W``, read-only, or ``None`` when the file has no transparency.
+    path
+        Where it came from.
+    sha256
+        Of the file's bytes, in hexadecimal.
+    note
+        What was done to show it, "16-bit, shown from 13 to 4095" for instance; often empty.
+    """
+
+    rgb: NDArray[np.uint8]
+    alpha: NDArray[np.uint8] | None
+    path: Path
+    sha256: str
+    note: str
+
+    def __post_init__(self) -> None:
+        self.rgb.flags.writeable = False
+        if self.alpha is not None:
+            self.alpha.flags.writeable = False
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width."""
+        return self.rgb.shape[0], self.rgb.shape[1]
+
+
+def load_image(path: str | Path) -> Picture:
+    """Read an image file.
+
+    Raises
+    ------
+    ImageError
+        When there is no such file or it cannot be decoded.
+    """
+    path = Path(path)
+    data = read_bytes(path)
+    with _in_one_sentence(path):
+        rgb, alpha, note = _decode_tiff(path, data) or _decode(path, data)
+    return Picture(rgb, alpha, path, hashlib.sha256(data).hexdigest(), note)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Indices:
+    """The stored values of an image with one channel: no colours, no scaling.
+
+    Parameters
+    ----------
+    values
+        ``H x W``: the palette's index or the grey value of each pixel.
+    palette
+        RGB rows, or ``None`` for grey values.
+    text
+        The texts that a PNG carries, by their keywords.
+    """
+
+    values: NDArray[np.uint8]
+    palette: NDArray[np.uint8] | None
+    text: dict[str, str]
+
+
+def load_indices(path: str | Path) -> Indices:
+    """Read strokes or a truth from a PNG (or GIF, BMP, TIFF) with one channel of 8 bits."""
+    path = Path(path)
+    data = read_bytes(path)
+    with _in_one_sentence(path), Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+        _refuse_huge(path, image.width, image.height)
+        if image.mode not in ("P", "L", "1"):
+            raise ImageError(
+                f"{path.name}: wanted one channel of 8 bits (a palette or grey), got {image.mode}."
+            )
+        values = np.array(image.convert("L") if image.mode == "1" else image)
+        colours = image.getpalette()
+        text = {str(key): part for key, part in image.info.items() if isinstance(part, str)}
+    palette = None if colours is None else np.array(colours, np.uint8).reshape(-1, 3)
+    return Indices(values, palette, text)
+
+
+@contextmanager
+def _in_one_sentence(path: Path) -> Iterator[None]:
+    """Turn whatever a decoder raises into an `ImageError`."""
+    try:
+        yield
+    except ImageError:
+        raise
+    except UnidentifiedImageError as error:
+        raise ImageError(f"{path.name} is not an image: wanted {_WANTED}.") from error
+    except MemoryError as error:
+        raise ImageError(f"{path.name} does not fit into the memory.") from error
+    except _DAMAGE as error:
+        raise ImageError(f"{path.name} is damaged and cannot be read: {error}.") from error
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a whole file that should hold an image; what is in the way becomes one sentence."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise ImageError(f"There is no file {path}.") from error
+    except IsADirectoryError as error:
+        raise ImageError(f"{path} is a folder: wanted an image file.") from error
+    except OSError as error:
+        if path.is_dir():  # Windows says "permission denied"
+            raise ImageError(f"{path} is a folder: wanted an image file.") from error
+        raise ImageError(f"{path} cannot be read: {error.strerror or error}.") from error
+    if not data:
+        raise ImageError(f"{path.name} is empty: wanted {_WANTED}.")
+    return data
+
+
+_Decoded = tuple["NDArray[np.uint8]", "NDArray[np.uint8] | None", str]
+
+
+def _decode(path: Path, data: bytes) -> _Decoded:
+    with Image.open(io.BytesIO(data), formats=_FORMATS) as opened:
+        _refuse_huge(path, opened.width, opened.height)
+        deep_png = opened.format == "PNG" and data[24:25] == b"\x10"
+        image = ImageOps.exif_transpose(opened)
+        if image.mode in _DEEP_MODES:
+            values = np.asarray(image)
+            shown, note = _stretch(values, _kind(values))
+            return np.repeat(shown[:, :, np.newaxis], 3, axis=2), None, note
+        note = "16-bit, shown with the upper 8 bits" if deep_png else ""
+        if image.has_transparency_data:
+            rgba = np.array(image.convert("RGBA"))
+            return *_on_white(rgba[:, :, :3], rgba[:, :, 3]), note
+        return np.array(_in_srgb(image)), None, note
+
+
+def _in_srgb(image: Image.Image) -> Image.Image:
+    """Convert by the embedded colour profile where that works, plainly elsewhere."""
+    profile = image.info.get("icc_profile")
+    if profile and image.mode in ("RGB", "CMYK"):
+        try:
+            converted = ImageCms.profileToProfile(
+                image,
+                ImageCms.ImageCmsProfile(io.BytesIO(profile)),
+                ImageCms.createProfile("sRGB"),
+                outputMode="RGB",
+            )
+        except (ImageCms.PyCMSError, OSError):
+            converted = None  # a broken profile is no reason to refuse the picture
+        if converted is not None:
+            return converted
+    return image.convert("RGB")
+
+
+def _decode_tiff(path: Path, data: bytes) -> _Decoded | None:
+    """Decode a TIFF with more than 8 bits a channel; ``None`` leaves the file to Pillow.
+
+    Pillow keeps only the upper 8 bits of deep colour; tifffile in turn lacks the decoders of
+    some compressions, so that each file goes to the one that can.
+    """
+    if data[:4] not in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"):
+        return None
+    try:
+        with tifffile.TiffFile(io.BytesIO(data)) as tiff:
+            page = tiff.pages[0]
+            if page.dtype is None or page.dtype.itemsize == 1:
+                return None
+            _refuse_huge(path, page.imagewidth, page.imagelength)
+            values = page.asarray()
+            axes, photometric = page.axes, int(page.photometric)
+            has_alpha = any(int(kind) in (1, 2) for kind in page.extrasamples)
+            turn = page.tags.valueof(274, 1)
+    except ImageError:
+        raise
+    except _DAMAGE:
+        return None
+    values = np.moveaxis(values, axes.index("S"), -1) if "S" in axes else values[..., np.newaxis]
+    if values.ndim != 3:
+        raise ImageError(f"{path.name}: wanted a picture of two dimensions, got axes {axes}.")
+    return _show_deep(_upright(values, turn), has_alpha=has_alpha, inverted=photometric == 0)
+
+
+def _show_deep(values: NDArray[np.generic], *, has_alpha: bool, inverted: bool) -> _Decoded:
+    channels = values.shape[2]
+    colours = channels - has_alpha
+    shown_channels = 3 if colours >= 3 else 1
+    shown, note = _stretch(values[:, :, :shown_channels], _kind(values))
+    if colours != shown_channels:
+        note += f", channels 1 to {shown_channels} of {colours}"
+    if inverted:
+        shown = np.uint8(255) - shown
+    rgb = np.repeat(shown, 3, axis=2) if shown_channels == 1 else np.ascontiguousarray(shown)
+    if not has_alpha:
+        return rgb, None, note
+    is_float = np.issubdtype(values.dtype, np.floating)
+    full = 1.0 if is_float else 2.0 ** (8 * values.dtype.itemsize) - 1
+    opacity = np.nan_to_num(values[:, :, -1].astype(np.float64) / full)
+    return *_on_white(rgb, np.rint(np.clip(opacity, 0, 1) * 255).astype(np.uint8)), note
+
+
+def _upright(values: NDArray[np.generic], orientation: int) -> NDArray[np.generic]:
+    """Undo one of the eight orientations of the TIFF and EXIF tag 274."""
+    if orientation in (5, 6, 7, 8):
+        values = np.swapaxes(values, 0, 1)
+    if orientation in (3, 4, 7, 8):
+        values = values[::-1]
+    if orientation in (2, 3, 6, 7):
+        values = values[:, ::-1]
+    return values
+
+
+def _kind(values: NDArray[np.generic]) -> str:
+    bits = values.dtype.itemsize * 8
+    return f"{bits}-bit" + (" float" if np.issubdtype(values.dtype, np.floating) else "")
+
+
+def _stretch(values: NDArray[np.generic], kind: str) -> tuple[NDArray[np.uint8], str]:
+    """Map the values between the 0.1 and 99.9 per cent points to 0..255, all channels alike."""
+    numbers = values.astype(np.float64)
+    finite = np.isfinite(numbers)
+    if not finite.any():
+        return np.zeros(values.shape, np.uint8), f"{kind}, without a single number"
+    low, high = np.percentile(numbers[finite], (0.1, 99.9))
+    if low == high:
+        low, high = numbers[finite].min(), numbers[finite].max()
+    span = high - low if high > low else 1.0
+    with np.errstate(invalid="ignore", over="ignore"):
+        scaled = np.clip((numbers - low) / span, 0.0, 1.0)
+    scaled[np.isnan(scaled)] = 0.0
+    note = f"{kind}, shown from {low:.5g} to {high:.5g}"
+    if not finite.all():
+        note += f", {np.count_nonzero(~finite)} values are no numbers"
+    return np.rint(scaled * 255).astype(np.uint8), note
+
+
+def _on_white(
+    rgb: NDArray[np.uint8], alpha: NDArray[np.uint8]
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8] | None]:
+    if (alpha == 255).all():
+        return np.ascontiguousarray(rgb), None
+    opacity = alpha[:, :, np.newaxis].astype(np.uint16)
+    blended = (rgb * opacity + 255 * (255 - opacity) + 127) // 255
+    return blended.astype(np.uint8), np.ascontiguousarray(alpha)
+
+
+def _refuse_huge(path: Path, width: int, height: int) -> None:
+    if width * height > LARGEST:
+        raise ImageError(
+            f"{path.name} has {width} x {height} pixels: "
+            f"at most {LARGEST // 1_000_000} million can be worked on."
+        )

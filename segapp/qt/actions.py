@@ -48,9 +48,6 @@ def _file_commands() -> Iterator[Command]:
         "open-folder",
     )
     yield Command(
-        "open_sample", tr("Open &Sample"), tr("Open a bundled picture to try things out")
-    )
-    yield Command(
         "previous",
         tr("&Previous Image"),
         tr("Go to the previous image of the folder"),

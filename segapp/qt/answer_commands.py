@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QGuiApplication
 
+from segapp.learnt import MODEL_SUFFIX, load_model
 from segapp.overlay import ViewMode, render
 from segapp.qt import file_dialogs
 from segapp.qt.jobs import Jobs
 from segapp.qt.qimage import qimage_over
 from segapp.strokes_file import load_strokes
+from segapp.training import Trainer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from PySide6.QtWidgets import QWidget
 
+    from segapp.document import ClassInfo
+    from segapp.images import Picture
+    from segapp.labelling import Labelling
     from segapp.qt.actions import Actions
     from segapp.qt.answer_view import AnswerView, RenderedAnswer
     from segapp.qt.canvas import Canvas
     from segapp.qt.session import Session
     from segapp.suggestion import Spot
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Applied:
+    """What a saved model says about a picture."""
+
+    picture: Picture
+    name: str
+    classes: tuple[ClassInfo, ...]
+    labelling: Labelling
 
 
 class AnswerCommands(QObject):
@@ -37,6 +55,7 @@ class AnswerCommands(QObject):
         self._spot: Spot | None = None
         self._marking = True
         self._jobs = Jobs("models", self)
+        self._jobs.arrived.connect(self._take_result)
         self._jobs.failed.connect(self._fail)
         answers.rendered.connect(self._take_answer)
 
@@ -47,6 +66,8 @@ class AnswerCommands(QObject):
         actions["spot"].triggered.connect(self._go_to_spot)
         actions["mark_spot"].toggled.connect(self._set_marking)
         actions["import_strokes"].triggered.connect(self._import_strokes)
+        actions["save_model"].triggered.connect(self._save_model)
+        actions["apply_model"].triggered.connect(self._apply_model)
 
     def _fail(self, ticket: int, error: Exception) -> None:
         del ticket
@@ -96,6 +117,63 @@ class AnswerCommands(QObject):
             file_dialogs.complain(self._window, str(error))
             return
         self._session.edit(self.tr("importing {}").format(path.name), document)
+
+    # Models -------------------------------------------------------------------------------
+
+    def _save_model(self) -> None:
+        sheet, picture = self._session.sheet, self._session.picture
+        if sheet is None or picture is None:
+            return
+        proposed = sheet.path.with_suffix(MODEL_SUFFIX)
+        path = file_dialogs.ask_model(self._window, proposed, MODEL_SUFFIX, save=True)
+        if path is None:
+            return
+        content, rgb = sheet.content, picture.rgb
+
+        def work() -> Iterator[object]:
+            Trainer(rgb).learnt_model(content.document, content.settings).save(path)
+            yield path
+
+        self._jobs.start(work)
+        self.said.emit(self.tr("Learning the model …"))
+
+    def _apply_model(self) -> None:
+        sheet, picture = self._session.sheet, self._session.picture
+        if sheet is None or picture is None:
+            return
+        path = file_dialogs.ask_model(self._window, sheet.path.parent, MODEL_SUFFIX, save=False)
+        if path is None:
+            return
+
+        def work() -> Iterator[object]:
+            model = load_model(path)
+            yield _Applied(picture, path.stem, model.classes, model.apply(picture.rgb))
+
+        self._jobs.start(work)
+        self.said.emit(self.tr("Applying {} …").format(path.name))
+
+    def _take_result(self, ticket: int, result: Path | _Applied) -> None:
+        del ticket
+        if isinstance(result, Path):
+            self.said.emit(self.tr("Saved {}").format(result.name))
+        elif result.picture is self._session.picture:
+            self._show_applied(result)
+
+    def _show_applied(self, applied: _Applied) -> None:
+        document = self._session.document
+        if not document.strokes:
+            name = self.tr("applying {}").format(applied.name)
+            self._session.edit(name, replace(document, classes=applied.classes))
+        elif len(document.classes) != len(applied.classes):
+            file_dialogs.complain(
+                self._window,
+                self.tr("{} knows {} classes, and this picture's strokes {}.").format(
+                    applied.name, len(applied.classes), len(document.classes)
+                ),
+            )
+            return
+        self._session.show_applied(applied.labelling, applied.name)
+        self.said.emit(self.tr("This is the answer of {}").format(applied.name))
 
     def close(self, timeout: float | None = None) -> bool:
         """Wait for the thread; say whether it has ended."""

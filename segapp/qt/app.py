@@ -9,7 +9,7 @@ from pathlib import Path
 from segapp.qt.display import what_is_missing
 
 
-def run(path: str | None) -> int:
+def run(path: str | Path | None) -> int:
     """Open the window on an image, a project, a folder or nothing; return the exit code."""
     missing = what_is_missing()
     if missing is not None:
@@ -17,6 +17,7 @@ def run(path: str | None) -> int:
         return 1
     # Qt may be imported only now: without its libraries the import itself fails.
     from PySide6.QtWidgets import QApplication
+    from threadpoolctl import threadpool_limits
 
     from segapp.qt.icons import application_icon
     from segapp.qt.main_window import MainWindow
@@ -36,7 +37,9 @@ def run(path: str | None) -> int:
     window = MainWindow(Session(), Preferences())
     window.show()
     window.begin(Path(path) if path is not None else None)
-    code = application.exec()
+    # One thread for sums, as in the commands: the same strokes give the same mask everywhere.
+    with threadpool_limits(1):
+        code = application.exec()
     if not window.threads_ended:
         # A long step of the learner is still under way; everything is saved, nobody waits.
         sys.stderr.flush()

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction
 
+from segapp.datasets import SAMPLES
 from segapp.qt import file_dialogs
 from segapp.qt.export_dialog import ExportDialog
 from segapp.qt.file_dialogs import Unsaved
-from segapp.resources import ASSETS
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QMenu, QWidget
@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from segapp.qt.sheet import Sheet
 
 
-def sample_image() -> Path | None:
-    """Return the bundled picture that is shown at the first start."""
-    folder = ASSETS / "samples"
-    found = sorted(folder.rglob("*.jpg")) + sorted(folder.rglob("*.png"))
-    return found[0] if found else None
+_FIRST_SAMPLE = "coffee"
+
+
+def sample_images() -> list[Path]:
+    """Return the bundled pictures, the one that the first start shows ahead."""
+    found = sorted(SAMPLES.glob("*.jpg"))
+    return sorted(found, key=lambda path: path.stem != _FIRST_SAMPLE)
 
 
 class FileCommands(QObject):
@@ -51,16 +53,18 @@ class FileCommands(QObject):
         files.failed.connect(self._complain)
         files.image_missing.connect(self._locate)
 
-    def connect_actions(self, actions: Actions, recent: QMenu) -> None:
+    def connect_actions(self, actions: Actions, recent: QMenu, samples: QMenu) -> None:
         """Let the menu's commands arrive here."""
         actions["open"].triggered.connect(self._open)
         actions["open_folder"].triggered.connect(self._open_folder)
-        actions["open_sample"].triggered.connect(self.open_sample)
         actions["previous"].triggered.connect(lambda: self._files.open_neighbour(-1))
         actions["next"].triggered.connect(lambda: self._files.open_neighbour(1))
         actions["save"].triggered.connect(self.save)
         actions["save_as"].triggered.connect(self.save_as)
         actions["export"].triggered.connect(self.export)
+        for sample in sample_images():
+            entry = samples.addAction(sample.stem.capitalize())
+            entry.triggered.connect(lambda _=False, chosen=sample: self._files.open(chosen))
         self._recent = recent
         self._files.recent_changed.connect(self._fill_recent)
         self._fill_recent()
@@ -85,9 +89,8 @@ class FileCommands(QObject):
             self._files.open(path)
 
     def open_sample(self) -> None:
-        """Open the bundled picture."""
-        sample = sample_image()
-        if sample is not None:
+        """Open the picture of the first start."""
+        for sample in sample_images()[:1]:
             self._files.open(sample)
 
     def _locate(self, missing: ImageMissing) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
@@ -19,8 +21,6 @@ from segapp.qt.opening import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from segapp.qt.preferences import Preferences
     from segapp.qt.session import Session
     from segapp.qt.sheet import Sheet
@@ -136,7 +136,10 @@ class Files(QObject):
 
     def default_project(self, sheet: Sheet) -> Path:
         """Return where a picture's project goes unless the user says otherwise."""
-        return sheet.project or project_beside(sheet.path)
+        beside = project_beside(sheet.path)
+        if sheet.project is None and not os.access(beside.parent, os.W_OK):
+            return Path.home() / beside.name
+        return sheet.project or beside
 
     def save(self, sheet: Sheet, path: Path) -> bool:
         """Write a project; say whether it is safe on disk."""

@@ -52,5 +52,5 @@ def application_icon() -> QIcon:
     """Return the program's own sign."""
     made = QIcon()
     for size in (16, 24, 32, 48, 64, 128, 256):
-        made.addPixmap(pixmap("segapp", size, QColor()))
+        made.addPixmap(pixmap("../icon", size, QColor()))
     return made

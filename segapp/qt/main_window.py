@@ -131,7 +131,7 @@ class MainWindow(QMainWindow):
 
     def _connect_actions(self) -> None:
         actions, canvas, session = self.actions_, self.canvas, self.session
-        self.file_commands.connect_actions(actions, self.menus.recent)
+        self.file_commands.connect_actions(actions, self.menus.recent, self.menus.samples)
         self.class_commands.connect_actions(actions)
         self.answer_commands.connect_actions(actions)
         for tool in Tool:

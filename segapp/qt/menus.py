@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from segapp.qt.actions import Actions
 
-_FILE = """open open_folder @recent open_sample - previous next - save save_as export
+_FILE = """open open_folder @recent @samples - previous next - save save_as export
     - save_model apply_model - quit"""
 _EDIT = "undo redo - clear import_strokes - copy_mask copy_cutout"
 _PAINT = """brush eraser hand - larger smaller - @classes swap
@@ -37,11 +37,13 @@ class Menus:
 
     def __init__(self, bar: QMenuBar, actions: Actions) -> None:
         self.recent = QMenu(tr("Open &Recent"))
+        self.samples = QMenu(tr("Open &Sample"))
         self.classes = QMenu(tr("&Class of the Left Button"))
         self.panels = QMenu(tr("&Panels"))
         self._theme = QMenu(tr("&Theme"))
         submenus = {
             "@recent": self.recent,
+            "@samples": self.samples,
             "@classes": self.classes,
             "@panels": self.panels,
             "@theme": self._theme,

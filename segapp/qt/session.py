@@ -37,6 +37,10 @@ class Learner(Protocol):
         """Report progress and answers, the last one final."""
         ...
 
+    def prepare(self, settings: Settings) -> None:
+        """Make what depends on the picture alone."""
+        ...
+
 
 class Session(QObject):
     """Wires picture, strokes, settings and answers; everything else listens to its signals."""
@@ -207,7 +211,7 @@ class Session(QObject):
         learner, content = self._learner, self._sheet.content
         self._asked = content
         self._report(Progress(Stage.RUNNING, self.tr("Starting"), 0.0, time.monotonic()))
-        self._jobs.start(lambda: learner().updates(content.document, content.settings))
+        self._jobs.start(lambda: _answers(learner(), content))
 
     def stop(self) -> None:
         """Stop learning; what has been shown stays."""
@@ -223,8 +227,13 @@ class Session(QObject):
             text = self.tr("The answer is older than the strokes: choose “Update now”")
             self._report(Progress(Stage.OUTDATED, text))
 
-    def _take_update(self, ticket: int, update: Update) -> None:
+    def _take_update(self, ticket: int, update: Update | NotEnoughStrokes) -> None:
         del ticket  # `Jobs` passes on the newest job's items only
+        if isinstance(update, NotEnoughStrokes):
+            self.labelling, self.insight, self._answered = None, None, None
+            self._report(Progress(Stage.WAITING, str(update)))
+            self.answer_changed.emit()
+            return
         if update.insight is not None:
             self.insight = update.insight
         if update.labelling is not None:
@@ -242,11 +251,6 @@ class Session(QObject):
 
     def _take_failure(self, ticket: int, error: Exception) -> None:
         del ticket
-        if isinstance(error, NotEnoughStrokes):
-            self.labelling, self.insight, self._answered = None, None, None
-            self._report(Progress(Stage.WAITING, str(error)))
-            self.answer_changed.emit()
-            return
         text = self.tr("Learning failed: {}").format(str(error) or type(error).__name__)
         self._report(Progress(Stage.FAILED, text))
         self.failed.emit(text)
@@ -266,6 +270,15 @@ class Session(QObject):
     def close(self, timeout: float | None = None) -> bool:
         """Stop learning and wait for the thread; say whether it has ended."""
         return self._jobs.close(timeout)
+
+
+def _answers(learner: Learner, content: Content) -> Iterator[Update | NotEnoughStrokes]:
+    """Report answers, or why there is none; then the time until the next stroke is used."""
+    try:
+        yield from learner.updates(content.document, content.settings)
+    except NotEnoughStrokes as reason:
+        yield reason
+        learner.prepare(content.settings)
 
 
 def _teaches_differently(before: Content, after: Content) -> bool:

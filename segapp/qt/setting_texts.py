@@ -67,11 +67,59 @@ def setting_texts() -> dict[str, SettingText]:
             tr("Keep only marked parts"),
             tr("Drop parts of an object that touch none of its strokes."),
         ),
-        "prototypes": SettingText(
+        "smoothness": SettingText(
+            tr("Smoothness"),
+            tr("How much a long outline costs: higher gives simpler outlines."),
+            0,
+            10_000,
+        ),
+        "colour_likelihood": SettingText(
+            tr("Colour evidence"),
+            tr("How much a pixel's own colour counts when the outline is drawn."),
+            0,
+            100,
+        ),
+        "unlabelled_weight": SettingText(
+            tr("Weight of unmarked pixels"),
+            tr("How much an unmarked pixel counts against a marked one."),
+            0.001,
+            1000,
+            advanced=True,
+        ),
+        "samples": SettingText(
             tr("Samples"),
-            tr("How many groups of similar pixels are learnt from. More is finer and slower."),
-            50,
-            20_000,
+            tr("Learn from small regions of the picture, or from its colours alone."),
+            advanced=True,
+        ),
+        "prototypes": SettingText(
+            tr("Number of samples"),
+            tr("How many regions or colours are learnt from. More is finer and slower."),
+            2,
+            5000,
+            advanced=True,
+        ),
+        "bandwidths": SettingText(
+            tr("Widths of the kernels"),
+            tr("Sigmas of the Gaussian kernels, with commas; none: the paper's eleven kernels."),
+            advanced=True,
+        ),
+        "stroke_bandwidths": SettingText(
+            tr("Widths for strokes"),
+            tr("Sigmas of the kernels on features that come from the strokes, with commas."),
+            advanced=True,
+        ),
+        "p": SettingText(
+            tr("Norm of the weights (p)"),
+            tr("Near 1 few kernels count, higher spreads the weight over more of them."),
+            1.001,
+            100,
+            advanced=True,
+        ),
+        "passes": SettingText(
+            tr("Passes"),
+            tr("How often learning goes over all bits, at the most."),
+            1,
+            200,
             advanced=True,
         ),
         "lambda1": SettingText(
@@ -105,6 +153,13 @@ def feature_texts() -> dict[FeatureGroup, SettingText]:
         FeatureGroup.COLOUR: SettingText(tr("Colour"), tr("Colour as the eye sees it (Lab).")),
         FeatureGroup.TEXTURE: SettingText(
             tr("Texture"), tr("How much the colours vary around a pixel.")
+        ),
+        FeatureGroup.LIKELIHOOD: SettingText(
+            tr("Colours of the strokes"), tr("How well a colour fits the strokes of each class.")
+        ),
+        FeatureGroup.NEARNESS: SettingText(
+            tr("Nearness to the strokes"),
+            tr("How far it is to the strokes of each class, around the picture's edges."),
         ),
         FeatureGroup.POSITION: SettingText(tr("Position"), tr("Where in the picture a pixel is.")),
     }

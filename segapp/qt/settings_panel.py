@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
@@ -14,6 +15,7 @@ from PySide6.QtWidgets import (
     QFrame,
     QGroupBox,
     QLabel,
+    QLineEdit,
     QPushButton,
     QScrollArea,
     QSpinBox,
@@ -116,8 +118,12 @@ class SettingsPanel(QScrollArea):
             label.setToolTip(text.tip)
             label.setBuddy(editor)
             form.addRow(label, editor)
+        elif isinstance(value, StrEnum):
+            editor = self._choice(name, type(value))
+            form.addRow(text.label, editor)
         else:
-            return
+            editor = self._numbers(name)
+            form.addRow(text.label, editor)
         editor.setObjectName(name)
         editor.setToolTip(text.tip)
         editor.setAccessibleName(text.label)
@@ -144,6 +150,28 @@ class SettingsPanel(QScrollArea):
         self._show[name] = box.setValue
         self._editors.append(box)
         return box
+
+    def _choice(self, name: str, kind: type[StrEnum]) -> QComboBox:
+        box = QComboBox()
+        for member in kind:
+            box.addItem(member.value.capitalize(), member)
+        box.activated.connect(lambda index: self._change(name, kind(box.itemData(index))))
+        self._show[name] = lambda value: box.setCurrentIndex(list(kind).index(value))
+        self._editors.append(box)
+        return box
+
+    def _numbers(self, name: str) -> QLineEdit:
+        line = QLineEdit()
+        line.editingFinished.connect(lambda: self._take_numbers(name, line.text()))
+        self._show[name] = lambda values: line.setText(", ".join(f"{v:g}" for v in values))
+        self._editors.append(line)
+        return line
+
+    def _take_numbers(self, name: str, text: str) -> None:
+        try:
+            self._change(name, tuple(float(part) for part in text.split(",") if part.strip()))
+        except ValueError:  # no numbers, or none that can be learnt with: back to what was
+            self.show_settings(self._settings)
 
     def _feature_boxes(self) -> QWidget:
         holder = QWidget()

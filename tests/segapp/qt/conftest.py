@@ -35,6 +35,9 @@ class QuickLearner:
     def __init__(self, rgb):
         self.rgb = rgb.astype(np.float32)
 
+    def prepare(self, settings):
+        """Nothing is worth preparing."""
+
     def updates(self, document, settings):
         marks = rasterize(document, self.rgb.shape[:2])
         present = [index for index in range(len(document.classes)) if (marks == index).any()]

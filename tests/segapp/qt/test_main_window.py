@@ -428,7 +428,7 @@ def test_the_first_start_shows_a_sample_and_a_hint(make_window, picture_file, mo
     from segapp.qt import file_commands
 
     sample = picture_file("sample.png")
-    monkeypatch.setattr(file_commands, "sample_image", lambda: sample)
+    monkeypatch.setattr(file_commands, "sample_images", lambda: [sample])
     window = make_window()
     with qtbot.waitSignal(window.files.opened):
         window.begin(None)

@@ -76,7 +76,7 @@ class ClassCommands(QObject):
 
     def _show_brush(self) -> None:
         brush = self._brush.brush
-        self._panel.show_buttons(brush.left, brush.right, self._session.document)
+        self._panel.show_buttons(brush.left, brush.right)
         self._panel.show_radius(brush.radius)
         for index, action in enumerate(self._group.actions()):
             action.setChecked(index == brush.left)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
@@ -22,8 +21,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from segapp.document import PALETTE, ClassInfo
+from segapp.document import PALETTE
 from segapp.qt.brush import LARGEST_RADIUS, SMALLEST_RADIUS
+from segapp.qt.class_delegate import BUTTON_ROLE, COLOUR_ROLE, ClassDelegate
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QPoint
@@ -79,25 +79,20 @@ class ClassPanel(QWidget):
         self._left, self._right = 0, 1
         self._list = QListWidget()
         self._list.setAccessibleName(self.tr("Classes"))
-        self._list.setIconSize(QSize(18, 18))
-        self._list.setUniformItemSizes(True)
+        self._list.setItemDelegate(ClassDelegate(self._list))
+        self._list.setToolTip(
+            self.tr("The mouse shows which button paints a class, the digit which key chooses it")
+        )
         self._list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self._list.customContextMenuRequested.connect(self._open_menu)
         self._list.currentRowChanged.connect(self._choose)
         self._list.itemChanged.connect(self._take_name)
-        self._buttons = self._mouse_labels()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(10, 4, 10, 10)
         layout.setSpacing(8)
         layout.addLayout(self._brush_row())
         layout.addWidget(self._list, 1)
         layout.addLayout(self._button_row())
-
-    def _mouse_labels(self) -> QLabel:
-        label = QLabel()
-        label.setTextFormat(Qt.TextFormat.RichText)
-        label.setWordWrap(True)
-        return label
 
     def _brush_row(self) -> QFormLayout:
         self._slider = QSlider(Qt.Orientation.Horizontal)
@@ -125,7 +120,7 @@ class ClassPanel(QWidget):
     def _button_row(self) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(2)
-        row.addWidget(self._buttons, 1)
+        row.addStretch(1)
         for name in ("add_class", "rename_class", "delete_class"):
             button = QToolButton()
             button.setDefaultAction(self._actions[name])
@@ -138,33 +133,30 @@ class ClassPanel(QWidget):
         """Show names and colours."""
         with QSignalBlocker(self._list):
             self._list.clear()
-            for index, info in enumerate(document.classes):
-                item = QListWidgetItem(swatch(info.colour, self.devicePixelRatioF()), info.name)
+            for info in document.classes:
+                item = QListWidgetItem(info.name)
+                item.setData(COLOUR_ROLE, info.colour)
                 item.setFlags(item.flags() | Qt.ItemFlag.ItemIsEditable)
                 item.setData(Qt.ItemDataRole.UserRole, info.name)
                 item.setToolTip(self.tr("Double-click to rename; right-click for more"))
-                if index < 9:
-                    item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{index + 1}: {info.name}")
                 self._list.addItem(item)
             self._list.setCurrentRow(self._left)
         self._actions.enable(len(document.classes) > 2, "delete_class")
-        self._tell_buttons(document.classes)
+        self.show_buttons(self._left, self._right)
 
-    def show_buttons(self, left: int, right: int, document: Document) -> None:
+    def show_buttons(self, left: int, right: int) -> None:
         """Show which class each button paints."""
         self._left, self._right = left, right
+        words = {left: self.tr("left button"), right: self.tr("right button")}
         with QSignalBlocker(self._list):
             self._list.setCurrentRow(left)
-        self._tell_buttons(document.classes)
-
-    def _tell_buttons(self, classes: tuple[ClassInfo, ...]) -> None:
-        names = [
-            classes[index].name if index < len(classes) else ""
-            for index in (self._left, self._right)
-        ]
-        self._buttons.setText(
-            self.tr("Left: <b>{}</b><br>Right: <b>{}</b>").format(*map(_escaped, names))
-        )
+            for row in range(self._list.count()):
+                item = self._list.item(row)
+                side = {left: "left", right: "right"}.get(row, "")
+                item.setData(BUTTON_ROLE, side)
+                told = ", ".join(part for part in (item.text(), words.get(row)) if part)
+                item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{row + 1}: {told}")
+        self._list.viewport().update()
 
     def show_radius(self, radius: float) -> None:
         """Show the brush's size."""
@@ -211,15 +203,6 @@ class ClassPanel(QWidget):
             menu.addAction(self._actions[name])
         self._list.setCurrentRow(row)
         menu.popup(self._list.viewport().mapToGlobal(at))
-
-
-def renamed(info: ClassInfo, name: str) -> ClassInfo:
-    """Return a class under another name."""
-    return replace(info, name=name)
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
 def _radius(position: int) -> float:

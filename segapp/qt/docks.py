@@ -38,6 +38,8 @@ class Docks:
         self.files = dock(window, "files", window.tr("Images"), files, _LEFT)
         window.tabifyDockWidget(self.settings, self.inside)
         self.settings.raise_()
+        for tabbed in (self.settings, self.inside):
+            tabbed.setTitleBarWidget(QWidget())  # the tab says it already
         self.files.hide()
         window.setTabPosition(
             Qt.DockWidgetArea.AllDockWidgetAreas, window.tabPosition(_RIGHT).North

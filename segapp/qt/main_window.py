@@ -63,6 +63,7 @@ class MainWindow(QMainWindow):
         self._connect_session()
         self._connect_actions()
         restore_window(self)
+        self._show_brush()
         self._follow()
 
     # Building ---------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QPushButton,
     QScrollArea,
     QSpinBox,
+    QStyle,
     QVBoxLayout,
     QWidget,
 )
@@ -55,6 +56,8 @@ class SettingsPanel(QScrollArea):
         self._layout.addStretch(1)
         self.setWidget(body)
         self.show_settings(self._settings)
+        bar = self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)
+        self.setMinimumWidth(body.minimumSizeHint().width() + bar + 2)
 
     def _add_presets(self) -> None:
         self._preset = QComboBox()
@@ -96,6 +99,7 @@ class SettingsPanel(QScrollArea):
         box = QGroupBox(title)
         form = QFormLayout(box)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         self._layout.addWidget(box)
         return form
 
@@ -146,6 +150,7 @@ class SettingsPanel(QScrollArea):
             box.setRange(text.low, text.high)
             box.setStepType(QDoubleSpinBox.StepType.AdaptiveDecimalStepType)
         box.setKeyboardTracking(False)
+        box.setMinimumWidth(80)  # large bounds must not widen the panel
         box.valueChanged.connect(lambda value: self._change(name, value))
         self._show[name] = box.setValue
         self._editors.append(box)

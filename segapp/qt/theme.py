@@ -65,6 +65,15 @@ QToolBar QToolButton:hover { background: palette(midlight); }
 QToolBar QToolButton:pressed { background: palette(mid); }
 QToolBar QToolButton:checked { background: palette(midlight); border-color: palette(accent); }
 QToolBar QToolButton:focus { border-color: palette(accent); }
+QToolButton#qt_toolbar_ext_button { padding: 0; }
+QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
+QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
+QScrollBar::handle { background: palette(mid); border-radius: 4px; margin: 1px; }
+QScrollBar::handle:hover { background: palette(dark); }
+QScrollBar::handle:vertical { min-height: 28px; }
+QScrollBar::handle:horizontal { min-width: 28px; }
+QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QDockWidget { titlebar-close-icon: none; titlebar-normal-icon: none; }
 QDockWidget::title { padding: 6px 10px; background: palette(window); text-align: left; }
 QMainWindow::separator { width: 5px; height: 5px; background: palette(window); }

@@ -302,7 +302,7 @@ class MainWindow(QMainWindow):
         if not self.file_commands.may_close():
             event.ignore()
             return
-        self.status.close_timer()
+        self.status.end()
         store_window(self)
         ended = [
             self.session.close(_PATIENCE),

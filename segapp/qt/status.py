@@ -159,6 +159,7 @@ class StatusBar(QStatusBar):
         text = f"{percent:.0f} %" if percent >= 10 else f"{percent:.1f} %"
         self._zoom.setText(text + "  ")
 
-    def close_timer(self) -> None:
-        """Stop counting seconds."""
+    def end(self) -> None:
+        """Stop counting seconds and waiting for messages to be read."""
         self._timer.stop()
+        self.clearMessage()

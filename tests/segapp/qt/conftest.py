@@ -6,7 +6,6 @@ import os
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
-import gc
 import threading
 import time
 from typing import ClassVar
@@ -145,19 +144,13 @@ def nothing_left(qapp):
     while (left := set(threading.enumerate()) - before) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not left, f"threads left running: {left}"
-    gc.collect()
     timers = [
         timer
-        for timer in gc.get_objects()
-        if isinstance(timer, QTimer) and _alive(timer) and timer.isActive()
+        for widget in QApplication.topLevelWidgets()
+        for timer in widget.findChildren(QTimer)
+        if timer.isActive()
     ]
     assert not timers, f"timers left running: {timers}"
-
-
-def _alive(timer):
-    import shiboken6
-
-    return shiboken6.isValid(timer)
 
 
 @pytest.fixture
@@ -185,6 +178,33 @@ def make_window(qtbot, tmp_path, monkeypatch):
     monkeypatch.setattr(file_dialogs, "ask_unsaved", lambda *_: Unsaved.DISCARD)
     for window in windows:
         window.close()
+
+
+@pytest.fixture
+def heartbeat(qtbot):
+    """Measure how long the window's thread is away, from the first beat to the test's end.
+
+    A gap is counted in this process's own CPU seconds: while somebody else has the machine,
+    nobody can answer, but whenever our threads run, the window must have its turn.
+    """
+    heart = QTimer()
+    heart.setInterval(5)
+
+    def measure(begin):
+        gaps, last = [], [time.process_time()]
+
+        def beat():
+            now = time.process_time()
+            gaps.append(now - last[0])
+            last[0] = now
+
+        heart.timeout.connect(beat)
+        heart.start()
+        begin()
+        return gaps
+
+    yield measure
+    heart.stop()
 
 
 def stroke(label, *points, radius=4.0):

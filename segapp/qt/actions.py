@@ -363,6 +363,10 @@ class Actions(QObject):
         self._commands[command.name] = command
         self._actions[command.name] = action
 
+    def name_of(self, name: str) -> str:
+        """Return what a command is called, without the marks of menus."""
+        return self._commands[name].text.replace("&", "").rstrip("…")
+
     def colour_icons(self, palette: QPalette) -> None:
         """Draw the icons in the palette's colours."""
         for name, command in self._commands.items():

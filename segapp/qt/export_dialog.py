@@ -66,6 +66,7 @@ class ExportDialog(QDialog):
             item = QListWidgetItem(form.title)
             item.setToolTip(form.values)
             self._list.addItem(item)
+        self._list.setSpacing(3)
         self._list.setFixedWidth(self._list.sizeHintForColumn(0) + 28)
         self._list.currentRowChanged.connect(self._choose)
         columns = QHBoxLayout()

@@ -102,5 +102,5 @@ def _fill(bar: QToolBar, actions: Actions, entries: str) -> None:
             continue
         bar.addAction(actions[name])
         button = bar.widgetForAction(actions[name])
-        button.setAccessibleName(actions[name].text().replace("&", "").rstrip("…"))
+        button.setAccessibleName(actions.name_of(name))
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)

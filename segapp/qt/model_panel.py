@@ -118,7 +118,7 @@ class ModelPanel(QScrollArea):
         shown = weights.mean(axis=0) if bit < 0 else weights[bit]
         self._weights.show_rows(
             tuple(
-                (name, float(weight), f"{weight:.3f}")
+                (name.replace("sigma", "σ"), float(weight), f"{weight:.3f}")
                 for name, weight in zip(self._insight.kernels, shown, strict=True)
             )
         )

@@ -44,8 +44,7 @@ class ShortcutSheet(QDialog):
             action = actions[each]
             keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
             if keys:
-                name = action.text().replace("&", "").rstrip("…")
-                self._add(keys, f"{name} – {action.statusTip()}")
+                self._add(keys, f"{actions.name_of(each)} – {action.statusTip()}")
         self._grid.setRowStretch(len(self._rows), 1)
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)

@@ -78,6 +78,7 @@ QDockWidget { titlebar-close-icon: none; titlebar-normal-icon: none; }
 QDockWidget::title { padding: 6px 10px; background: palette(window); text-align: left; }
 QMainWindow::separator { width: 5px; height: 5px; background: palette(window); }
 QStatusBar::item { border: 0; }
+QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 QToolTip { border: 0; padding: 4px 6px; }
 """
 

@@ -199,18 +199,9 @@ def test_two_strokes_undo_redo_and_export_give_what_the_command_gives(program, p
     assert len(load_project(project).document.strokes) == 3
 
     by_command = tmp_path / "command.png"
+    command = ["segment", picture, "--strokes", project, "--out", by_command]
     subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "segapp",
-            "segment",
-            str(picture),
-            "--strokes",
-            str(project),
-            "--out",
-            str(by_command),
-        ],
+        [sys.executable, "-m", "segapp", *map(str, command)],
         check=True,
         env=program.environment,
         cwd=Path(__file__).parents[2],

@@ -33,9 +33,7 @@ def test_before_there_is_an_answer_the_panel_says_so(panel):
 
 def test_all_four_are_shown_and_told(panel, insight):
     panel.show_insight(insight, Document().classes)
-    assert panel._weights.accessibleDescription() == (
-        "colour, sigma 0.5 0.500; position, sigma 1 0.500"
-    )
+    assert panel._weights.accessibleDescription() == ("colour, σ 0.5 0.500; position, σ 1 0.500")
     assert panel._codewords.accessibleDescription() == "foreground ++; background -+"
     assert panel._objective.accessibleDescription() == "from 9 to 1"
     assert "bits 0.300 s" in panel._timing.accessibleDescription()
@@ -44,7 +42,7 @@ def test_all_four_are_shown_and_told(panel, insight):
 def test_weights_of_one_bit(panel, insight):
     panel.show_insight(insight, Document().classes)
     panel._bit.setCurrentIndex(2)
-    assert "position, sigma 1 0.750" in panel._weights.accessibleDescription()
+    assert "position, σ 1 0.750" in panel._weights.accessibleDescription()
 
 
 def test_each_drawing_follows_its_values(panel, insight):

@@ -141,7 +141,7 @@ class _Job:
             labels = yield from self._outlined(lesson, likelihood, answer)
             self._lap("outline")
         yield Update("Tidying", 0.9)
-        labels = clean_up(labels, self._marks[0], settings.clean_up)
+        labels = clean_up(labels, self._marks[0], settings.clean_up, self._n_classes - 1)
         self._lap("tidying")
         labelling = self._labelling(labels, answer, lesson)
         self._lap("painting")

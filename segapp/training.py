@@ -59,6 +59,12 @@ class Trainer:
             raise ValueError(f"rgb: wanted H x W x 3 of uint8, got {rgb.shape} of {rgb.dtype}")
         self._groundwork = Groundwork(rgb)
 
+    def prepare(self, settings: Settings) -> None:
+        """Make now what depends on the picture alone; without this, the first update does."""
+        self._groundwork.rows(settings)
+        self._groundwork.terrain(settings)
+        self._groundwork.prepare_grams(settings)
+
     def updates(self, document: Document, settings: Settings) -> Iterator[Update]:
         """Yield progress and answers so far; the last update is final.
 

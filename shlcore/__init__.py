@@ -3,5 +3,15 @@
 from shlcore.estimator import SHL, FitStep
 from shlcore.kernels import Gaussian, Linear, Polynomial, paper_kernels
 from shlcore.model_file import ModelFileError
+from shlcore.svm import Grams
 
-__all__ = ["SHL", "FitStep", "Gaussian", "Linear", "ModelFileError", "Polynomial", "paper_kernels"]
+__all__ = [
+    "SHL",
+    "FitStep",
+    "Gaussian",
+    "Grams",
+    "Linear",
+    "ModelFileError",
+    "Polynomial",
+    "paper_kernels",
+]

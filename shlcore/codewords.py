@@ -33,6 +33,9 @@ def spread_codewords(
             f"n_bits: wanted enough bits for {count} distinct codewords "
             f"({n_classes} classes of {n_codewords}), got {n_bits} bits, which give {2**n_bits}"
         )
+    if count == 2:
+        word = _distinct_words(1, n_bits, rng)
+        return np.stack([word, -word])
     best: tuple[float, float] | None = None
     chosen = np.empty((count, n_bits), dtype=np.int8)
     for _ in range(_RESTARTS):

@@ -24,11 +24,13 @@ from shlcore.estimator_file import dump_estimator, restore_estimator
 from shlcore.hash_functions import KernelHash
 from shlcore.kernel_solver import KernelFunction, KernelMachine
 from shlcore.model_file import read_model, write_model
+from shlcore.objective import regularisers
 from shlcore.parameters import check_parameters
 from shlcore.path import follow
 from shlcore.samples import LEFT_OUT
 from shlcore.steps import Step, until_converged
-from shlcore.training_data import TrainingData, check_grams, gather, kernel_bank, start
+from shlcore.svm import Grams, check_stack
+from shlcore.training_data import TrainingData, gather, kernel_bank, start
 
 if TYPE_CHECKING:
     import os
@@ -142,7 +144,7 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
         n_classes: int | None = None,
         warm_start: bool = False,
         max_iter: int = 50,
-        tol: float = 1e-3,
+        tol: float = 1e-2,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_bits = n_bits
@@ -201,7 +203,7 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
         if self.warm_start and self._continues(learner, data):
             codewords, kernel_weights = self.codewords_, self.kernel_weights_
             members = self._memberships(X, data)
-        machine = KernelMachine(data.grams)
+        machine = KernelMachine(data.grams, self.tol)
         steps = follow(data.problem, codewords, members, machine, kernel_weights)
         return self._iterate(learner, X, data, steps)
 
@@ -251,7 +253,8 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
         """Return f(x), ``n x B``; the sign of each column is a bit."""
         check_is_fitted(self)
         if self._support_rows is None:
-            stack = check_grams(X)
+            whole = np.arange(self.n_features_in_)
+            stack = X.matrices_of(whole) if isinstance(X, Grams) else check_stack(X)
             wanted = (self._hash.scales.shape[1], self.n_features_in_)
             if (stack.shape[0], stack.shape[2]) != wanted:
                 raise ValueError(
@@ -296,6 +299,11 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
         distances = hinge_distances(projections, self.codewords_).min(axis=2)
         best = np.partition(distances, 1, axis=1)
         return np.asarray(best[:, 1] - best[:, 0])
+
+    def function_norms(self) -> Array:
+        """Return ``sqrt(sum_m ||w_bm||^2 / theta_bm)`` of each bit: the R of Theorem 1."""
+        check_is_fitted(self)
+        return np.sqrt(2.0 * regularisers(self._squared_norms, self.kernel_weights_))
 
     def _class_scores(self, projections: Array) -> Array:
         signs = np.where(projections >= 0, 1.0, -1.0)
@@ -352,6 +360,7 @@ def _filled(
     fitted.codewords_ = model.codewords.copy()
     fitted.n_codewords_ = count_distinct(model.codewords)
     fitted.kernel_weights_ = model.kernel_weights
+    fitted._squared_norms = model.squared_norms
     fitted.objective_ = np.array(path)
     fitted.n_iter_ = step.iteration
     hash_ = KernelHash.of(model.functions)
@@ -373,8 +382,10 @@ def _filled(
     return fitted
 
 
-def _samples_of(X: Any, samples: NDArray[np.intp], gram: bool) -> Any:  # noqa: ANN401, FBT001
+def _samples_of(X: Any, samples: NDArray[np.intp], precomputed: bool) -> Any:  # noqa: ANN401, FBT001
     """Pick samples; a frame stays a frame, so that its column names stay."""
+    if isinstance(X, Grams):
+        return X.matrices_of(samples)
     if hasattr(X, "iloc"):
         return X.iloc[samples]
-    return np.asarray(X)[:, samples] if gram else np.asarray(X)[samples]
+    return np.asarray(X)[:, samples] if precomputed else np.asarray(X)[samples]

@@ -45,6 +45,7 @@ def dump_estimator(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:  # 
         header["feature_names_in"] = [str(name) for name in estimator.feature_names_in_]
     arrays = {name: getattr(estimator, name) for name in _FITTED}
     hash_ = estimator._hash
+    arrays["squared_norms"] = estimator._squared_norms
     arrays |= {f"hash_{f.name}": getattr(hash_, f.name) for f in dataclasses.fields(hash_)}
     if estimator._support_rows is not None:
         arrays["support_rows"] = estimator._support_rows
@@ -73,6 +74,7 @@ def restore_estimator(
         estimator.set_params(**parameters)
         for attribute in _FITTED:
             setattr(estimator, attribute, arrays[attribute])
+        estimator._squared_norms = arrays["squared_norms"]
         estimator.n_iter_ = header["n_iter"]
         estimator.n_features_in_ = header["n_features_in"]
         if "feature_names_in" in header:

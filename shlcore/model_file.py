@@ -67,7 +67,7 @@ def read_model(
     """
     name = Path(path).name
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             arrays = {key: archive[key] for key in archive.files}
         header = json.loads(arrays.pop(_HEADER).tobytes().decode())
         version = int(header["version"]) if header["format"] == _FORMAT else None

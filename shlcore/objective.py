@@ -8,6 +8,7 @@ once. The paper's eq. (3_4) drops lambda1, which would let a codeword step raise
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +24,33 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-def objective(problem: Problem, model: Model[Any]) -> float:
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluation:
+    """Eq. (6) at a model, with what it takes to know it.
+
+    Parameters
+    ----------
+    value
+        Eq. (6).
+    members
+        ``(n,)``, gamma as flat codeword indices.
+    distances
+        ``(n, C, S)``, hinge distances.
+    """
+
+    value: float
+    members: NDArray[np.intp]
+    distances: Array
+
+
+def evaluate(problem: Problem, model: Model[Any]) -> Evaluation:
     """Return eq. (6) at a model."""
     distances = hinge_distances(model.projections, model.codewords)
-    _, nearest = nearest_codewords(distances, problem.labels)
+    members, nearest = nearest_codewords(distances, problem.labels)
     loss = problem.lambda1 * float(problem.weights @ nearest)
     norms = float(regularisers(model.squared_norms, model.kernel_weights).sum())
-    return loss + norms + problem.lambda2 * spread_within_classes(model.codewords)
+    value = loss + norms + problem.lambda2 * spread_within_classes(model.codewords)
+    return Evaluation(value, members, distances)
 
 
 def regularisers(squared_norms: Array, kernel_weights: Array) -> Array:

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Generic, Protocol
 
 import numpy as np
 
-from shlcore.assignments import hinge_distances, nearest_codewords
 from shlcore.codewords import MemberLoss, move_codewords
 from shlcore.mkl import uniform_weights, weigh_kernels
-from shlcore.objective import objective, regularisers
+from shlcore.objective import Evaluation, evaluate, regularisers
 from shlcore.problem import UNLABELLED, Function, Model, Problem
 from shlcore.steps import Step
 
@@ -28,21 +27,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BitTask:
-    """One SVM to solve: the rows' targets and costs, and the kernel weights."""
-
-    targets: NDArray[np.int8]
-    costs: Array
-    kernel_weights: Array
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class BitSolution(Generic[Function]):
-    """The hash function found, f at the training rows, and ``||w_m||^2`` of each kernel."""
+    """A hash function, f at the training rows, and ``||w_m||^2`` of each kernel."""
 
     function: Function
     projections: Array
     squared_norms: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BitTask(Generic[Function]):
+    """One SVM to solve: the rows' targets and costs, kernel weights, and what is there now."""
+
+    targets: NDArray[np.int8]
+    costs: Array
+    kernel_weights: Array
+    present: BitSolution[Function]
 
 
 class Machine(Protocol[Function]):
@@ -52,7 +52,7 @@ class Machine(Protocol[Function]):
     at_once: int
     """How many SVMs are best handed over together."""
 
-    def solve(self, tasks: Sequence[BitTask]) -> list[BitSolution[Function]]:
+    def solve(self, tasks: Sequence[BitTask[Function]]) -> list[BitSolution[Function]]:
         """Solve independent SVMs."""
 
     def empty(self) -> Function:
@@ -108,22 +108,22 @@ def begin(
         squared_norms=np.zeros(shape),
         functions=tuple(machine.empty() for _ in range(problem.n_bits)),
     )
-    ceiling = objective(problem, empty)
+    ceiling = evaluate(problem, empty).value
     taking_part = members != UNLABELLED
     chosen = np.where(taking_part, members, 0)
     costs = np.where(taking_part, problem.lambda1 * problem.weights, 0.0)
     model = empty
     for groups in _batches(bit_groups(model), machine.at_once):
         model = _fit_bits(model, groups, chosen, costs, machine)
-        yield Step(0, groups[-1][-1], "start", ceiling, model, _gamma(problem, model)[0])
+        gamma = evaluate(problem, model).members
+        yield Step(0, groups[-1][-1], "start", ceiling, model, gamma)
     # Rows that waited may be so badly placed that no model at all would be better: shorten
     # w until it is not, so that the path starts below the empty model.
-    while objective(problem, model) > ceiling:
+    while evaluate(problem, model).value > ceiling:
         model = _halved(model, machine)
     model = _weigh(problem, model, range(problem.n_bits))
-    members, _ = _gamma(problem, model)
-    value = objective(problem, model)
-    yield Step(0, problem.n_bits - 1, "start", value, model, members, sweep_ended=True)
+    now = evaluate(problem, model)
+    yield Step(0, problem.n_bits - 1, "start", now.value, model, now.members, sweep_ended=True)
 
 
 def descend(
@@ -142,7 +142,7 @@ def descend(
         (without labels, eq. (6) has a worthless optimum that puts everybody on one).
     """
     costs = problem.lambda1 * problem.weights
-    value = objective(problem, model)
+    now = evaluate(problem, model)
     for iteration in count(1):
         protected = keep_alive if iteration == 1 else None
         batches = list(_batches(bit_groups(model), machine.at_once))
@@ -150,21 +150,18 @@ def descend(
             bits = [bit for group in groups for bit in group]
             for block in ("svm", "kernels", "codewords"):
                 if block == "svm":
-                    members, distances = _gamma(problem, model)
-                    if protected is not None:
-                        members = _with_survivors(members, distances, protected)
+                    members = _with_survivors(now, protected)
                     candidate = _fit_bits(model, groups, members, costs, machine)
                 elif block == "kernels":
                     candidate = _weigh(problem, model, bits)
                 else:
-                    candidate = _move(problem, model, costs)
-                candidate_value = objective(problem, candidate)
-                if _acceptable(problem, candidate, candidate_value, value, protected):
-                    model, value = candidate, candidate_value
+                    candidate = _move(problem, model, now.members)
+                then = evaluate(problem, candidate)
+                alive = protected is None or bool(np.isin(protected, then.members).all())
+                if then.value <= now.value and alive:
+                    model, now = candidate, then
                 ended = groups is batches[-1] and block == "codewords"
-                yield Step(
-                    iteration, bits[-1], block, value, model, _gamma(problem, model)[0], ended
-                )
+                yield Step(iteration, bits[-1], block, now.value, model, now.members, ended)
 
 
 def bit_groups(model: Model[Function]) -> list[list[int]]:
@@ -186,35 +183,16 @@ def _batches(groups: list[list[int]], size: int) -> Iterator[list[list[int]]]:
         yield groups[first : first + size]
 
 
-def _gamma(problem: Problem, model: Model[Function]) -> tuple[NDArray[np.intp], Array]:
-    distances = hinge_distances(model.projections, model.codewords)
-    members, _ = nearest_codewords(distances, problem.labels)
-    return members, distances.reshape(len(members), -1)
-
-
-def _with_survivors(
-    members: NDArray[np.intp], distances: Array, protected: NDArray[np.intp]
-) -> NDArray[np.intp]:
-    """Leave each protected codeword its nearest row, if it would lose all."""
-    members = members.copy()
+def _with_survivors(now: Evaluation, protected: NDArray[np.intp] | None) -> NDArray[np.intp]:
+    """Return gamma, but leave each protected codeword its nearest row if it would lose all."""
+    if protected is None:
+        return now.members
+    members = now.members.copy()
     for codeword in protected:
         if not (members == codeword).any():
+            distances = now.distances.reshape(len(members), -1)
             members[distances[:, codeword].argmin()] = codeword
     return members
-
-
-def _acceptable(
-    problem: Problem,
-    candidate: Model[Function],
-    value: float,
-    before: float,
-    protected: NDArray[np.intp] | None,
-) -> bool:
-    if not value <= before:
-        return False
-    if protected is None:
-        return True
-    return bool(np.isin(protected, _gamma(problem, candidate)[0]).all())
 
 
 def _fit_bits(
@@ -227,14 +205,23 @@ def _fit_bits(
     """Block 1 for groups of bits, under memberships that stay fixed meanwhile."""
     columns = model.codewords.reshape(-1, model.codewords.shape[-1])
     tasks = [
-        BitTask(columns[members, group[0]], costs, model.kernel_weights[group[0]])
+        BitTask(
+            columns[members, group[0]],
+            costs,
+            model.kernel_weights[group[0]],
+            BitSolution(
+                model.functions[group[0]],
+                model.projections[:, group[0]],
+                model.squared_norms[group[0]],
+            ),
+        )
         for group in groups
     ]
     projections = model.projections.copy()
     squared_norms = model.squared_norms.copy()
     functions = list(model.functions)
     for group, task, solution in zip(groups, tasks, machine.solve(tasks), strict=True):
-        if not _lowers(model, group[0], task, solution):
+        if solution is task.present or not _lowers(task, solution):
             continue
         for bit in group:
             sign = float(columns[0, bit] * columns[0, group[0]])
@@ -246,17 +233,14 @@ def _fit_bits(
     )
 
 
-def _lowers(
-    model: Model[Function], bit: int, task: BitTask, solution: BitSolution[Function]
-) -> bool:
+def _lowers(task: BitTask[Function], solution: BitSolution[Function]) -> bool:
     """Whether a solution, exact to a tolerance only, is no worse than what was there."""
 
-    def value(projections: Array, squared_norms: Array) -> float:
-        loss = task.costs @ np.maximum(1.0 - task.targets * projections, 0.0)
-        return float(loss + regularisers(squared_norms, task.kernel_weights))
+    def value(bit: BitSolution[Function]) -> float:
+        loss = task.costs @ np.maximum(1.0 - task.targets * bit.projections, 0.0)
+        return float(loss + regularisers(bit.squared_norms, task.kernel_weights))
 
-    before = value(model.projections[:, bit], model.squared_norms[bit])
-    return value(solution.projections, solution.squared_norms) <= before
+    return value(solution) <= value(task.present)
 
 
 def _weigh(problem: Problem, model: Model[Function], bits: Sequence[int]) -> Model[Function]:
@@ -269,10 +253,10 @@ def _weigh(problem: Problem, model: Model[Function], bits: Sequence[int]) -> Mod
     return replace(model, kernel_weights=kernel_weights)
 
 
-def _move(problem: Problem, model: Model[Function], costs: Array) -> Model[Function]:
-    """Block 3, with gamma brought up to date first."""
-    members, _ = _gamma(problem, model)
+def _move(problem: Problem, model: Model[Function], members: NDArray[np.intp]) -> Model[Function]:
+    """Block 3."""
     n_codewords = problem.n_classes * problem.n_codewords
+    costs = problem.lambda1 * problem.weights
     loss = MemberLoss(model.projections, members, costs, n_codewords)
     return replace(model, codewords=move_codewords(loss, model.codewords, problem.lambda2))
 

@@ -60,13 +60,11 @@ def gather(
     sample_weight: ArrayLike | None,
 ) -> TrainingData:
     """Check a training set and gather equal samples into weighted rows."""
-    stack: Any = None
-    features: Array | None = None
+    given: Grams | None = None
+    features = np.empty((0, 0))
     if isinstance(estimator.kernels, str) and estimator.kernels == "precomputed":
-        stack = check_grams(X)
-        n_samples = estimator.n_features_in_ = stack.shape[2]
-        if stack.shape[1] != n_samples:
-            raise ValueError(f"X: wanted square Gram matrices, got {stack.shape[1:]}")
+        given = X if isinstance(X, Grams) else Grams(X)
+        n_samples = estimator.n_features_in_ = given.n_rows
     else:
         features = np.asarray(validate_data(estimator, X, dtype=np.float64))
         n_samples = len(features)
@@ -74,18 +72,17 @@ def gather(
     weights = _weights(sample_weight, n_samples)
     if not estimator.transductive:
         weights = np.where(labels == UNLABELLED, 0.0, weights)
-    rows = gather_rows(features, labels, weights)
+    rows = gather_rows(None if given is not None else features, labels, weights)
     _check_every_class_has_rows(classes, rows, unsupervised=y is None)
     scaling, bank, scaled = None, None, None
-    if features is not None:
+    if given is not None:
+        grams = given.among(rows.first)
+    else:
         chosen = features[rows.first]
         scaling = learn_scaling(estimator.scale, chosen, rows.weights)
         scaled = scaling.apply(chosen)
         bank = kernel_bank(estimator)
         grams = Grams.of(bank.each(scaled, scaled), len(bank), len(scaled))
-    else:
-        whole = len(rows.first) == n_samples
-        grams = Grams(stack if whole else stack[:, rows.first[:, None], rows.first])
     problem = Problem(
         labels=rows.labels,
         weights=rows.weights,
@@ -134,24 +131,6 @@ def kernel_bank(estimator: Any) -> KernelBank:  # noqa: ANN401 - SHL, which impo
         estimator.column_groups,
         getattr(estimator, "feature_names_in_", None),
     )
-
-
-def check_grams(X: Any) -> Array:  # noqa: ANN401 - anything array-like
-    """Check a stack of kernel matrices, ``M x rows x columns``; copies nothing it need not."""
-    try:
-        stack = np.asarray(X, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            "X: wanted a stack of kernel matrices of one shape, as kernels='precomputed'"
-        ) from error
-    if stack.ndim != 3 or 0 in stack.shape:
-        raise ValueError(
-            f"X: wanted kernel matrices as an array of 3 dimensions, got shape {stack.shape}"
-        )
-    # The sum is finite if all are, and takes no temporary.
-    if not np.isfinite(stack.sum()):
-        raise ValueError("X: wanted finite kernel matrices, got NaN or infinity")
-    return stack
 
 
 def _labels(

@@ -1,0 +1,7 @@
+"""Many images at once: cases in; masks, scores, a summary and pictures out."""
+
+from segapp.batch.case import Outcome, Task
+from segapp.batch.pool import outcomes
+from segapp.batch.report import summary, write_reports
+
+__all__ = ["Outcome", "Task", "outcomes", "summary", "write_reports"]

@@ -1,0 +1,85 @@
+"""``segapp apply``: what was learnt on one image, for others of its kind."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tqdm import tqdm
+
+from segapp.commands.options import (
+    SOME_FAILED,
+    CommandError,
+    add_format,
+    add_json,
+    made_folder,
+    new_parser,
+    tell,
+)
+from segapp.commands.segment import described
+from segapp.document import Document
+from segapp.export import FORMATS
+from segapp.images import ImageError, load_image
+from segapp.learnt import load_model
+
+if TYPE_CHECKING:
+    import argparse
+
+    from segapp.export import ExportFormat
+    from segapp.learnt import LearntModel
+
+_EXAMPLES = """\
+  segapp segment one.jpg --strokes one.segapp --out one.png --save-model cells.shlmodel
+  segapp apply cells.shlmodel two.jpg three.jpg --out masks
+  segapp apply cells.shlmodel *.tif --out results --as numpy"""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Describe the command."""
+    parser = new_parser(commands, "apply", "apply a learnt model to other images", _EXAMPLES)
+    parser.add_argument("model", metavar="MODEL", type=Path)
+    parser.add_argument("images", metavar="IMAGE", type=Path, nargs="+")
+    parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="where to write")
+    add_format(parser)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do the command."""
+    model = load_model(arguments.model)
+    entry = FORMATS[arguments.format or ("mask" if len(model.classes) == 2 else "indexed")]
+    if entry.name == "strokes":
+        raise CommandError("--as: a learnt model has no strokes to write.")
+    out = made_folder(arguments.out)
+    results: list[dict[str, Any]] = []
+    names: set[str] = set()
+    for image in tqdm(arguments.images, unit="image", disable=None):
+        target = out / (_new_name(image, names) + entry.suffix)
+        try:
+            results.append(_apply(model, image, target, entry))
+        except (ImageError, MemoryError) as error:
+            tqdm.write(f"{image}: {error}", file=sys.stderr)
+            results.append({"image": str(image), "error": str(error)})
+    failed = sum("error" in result for result in results)
+    files = [name for result in results for name in result.get("files", [])]
+    tell(arguments, {"images": len(results), "failed": failed, "results": results}, files)
+    return SOME_FAILED if failed else 0
+
+
+def _apply(model: LearntModel, image: Path, target: Path, entry: ExportFormat) -> dict[str, Any]:
+    picture = load_image(image)
+    labelling = model.apply(picture.rgb)
+    document = Document(model.classes)
+    files = entry.write(target, labelling, document, picture)
+    return described(labelling, document, picture) | {"files": [str(path) for path in files]}
+
+
+def _new_name(image: Path, taken: set[str]) -> str:
+    """Name the result like the image; of images with the same name, all but the first count."""
+    name, count = image.stem, 1
+    while name.casefold() in taken:
+        count += 1
+        name = f"{image.stem} {count}"
+    taken.add(name.casefold())
+    return name

@@ -1,0 +1,165 @@
+"""``segapp batch``: a folder of images with strokes in; masks, scores and pictures out."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tqdm import tqdm
+
+from segapp.batch import Outcome, Task, outcomes, write_reports
+from segapp.commands.options import (
+    DEFAULT_PRESET,
+    SOME_FAILED,
+    CommandError,
+    add_json,
+    add_settings,
+    chosen_settings,
+    made_folder,
+    new_parser,
+    tell,
+)
+from segapp.datasets import bundled_cases, find_cases
+from segapp.images import load_image, load_indices
+from segapp.sheet import triple, write_curve, write_sheet
+from segapp.strokes_file import load_strokes
+from segapp.training import Trainer
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from PIL import Image
+
+_EXAMPLES = """\
+  segapp batch --out results                            the samples that come with segapp
+  segapp batch pictures --out results --jobs 4          X.jpg with X-strokes.png or X.segapp
+  segapp batch gulshan --out results --robot 20         with 20 strokes of the robot user
+  segapp batch gulshan --out results --robot 20 --resume
+  segapp batch gulshan --out paper --preset paper --limit 10
+
+A truth, where there is one, is X-truth.png: grey values 0, 128 (not judged) and 255, or a
+palette with the classes from 0. The exit code is 0 when all went well, 3 when some images
+failed, 1 when nothing could be done."""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Describe the command."""
+    parser = new_parser(commands, "batch", "segment a folder of images and score them", _EXAMPLES)
+    parser.add_argument(
+        "folder",
+        metavar="FOLDER",
+        type=Path,
+        nargs="?",
+        help="images with strokes, or the Gulshan set (default: the bundled samples)",
+    )
+    parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="where to write")
+    parser.add_argument(
+        "--robot", metavar="N", type=_at_least(0), help="let the robot user add N strokes"
+    )
+    parser.add_argument(
+        "--jobs", metavar="N", type=_at_least(1), default=1, help="processes (default: 1)"
+    )
+    parser.add_argument("--limit", metavar="N", type=_at_least(1), help="only the first N images")
+    parser.add_argument(
+        "--resume", action="store_true", help="keep what an interrupted run has done"
+    )
+    add_settings(parser)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do the command."""
+    settings = chosen_settings(arguments)
+    cases = find_cases(arguments.folder) if arguments.folder else bundled_cases()
+    out = made_folder(arguments.out)
+    tasks = [
+        Task(case, out, settings, arguments.robot, arguments.resume)
+        for case in cases[: arguments.limit]
+    ]
+    done = _run_tasks(tasks, arguments.jobs)
+    preset = (arguments.preset or DEFAULT_PRESET) + (" (changed)" if arguments.changes else "")
+    result = write_reports(out, done, preset, arguments.robot)
+    _draw_sheet(out / "sheet.png", tasks, done)
+    if arguments.robot is not None and result["robot"]["curve"]:
+        _draw_curve(out / "iou-over-strokes.png", result)
+    tell(arguments, result, _lines(result, out))
+    return SOME_FAILED if result["failed"] else 0
+
+
+def _run_tasks(tasks: Sequence[Task], jobs: int) -> list[Outcome]:
+    done: list[Outcome] = []
+    running = outcomes(tasks, Trainer, jobs)
+    try:
+        with tqdm(total=len(tasks), unit="image", disable=None) as bar:
+            for outcome in running:
+                done.append(outcome)
+                bar.set_postfix_str(outcome.name)
+                bar.update()
+                if outcome.error:
+                    tqdm.write(f"{outcome.name}: {outcome.error}", file=sys.stderr)
+    except KeyboardInterrupt as error:
+        running.close()
+        raise CommandError(
+            f"Stopped after {len(done)} of {len(tasks)} images; --resume goes on from there."
+        ) from error
+    return sorted(done, key=lambda outcome: outcome.name)
+
+
+def _draw_sheet(path: Path, tasks: Sequence[Task], done: Sequence[Outcome]) -> None:
+    outcome_of = {outcome.name: outcome for outcome in done}
+    rows = []
+    for task in tasks:
+        outcome = outcome_of[task.case.name]
+        if not outcome.error:
+            score = f"  IoU {outcome.ious[-1]:.3f}" if outcome.ious else ""
+            rows.append((task.case.name + score, partial(_pictures, task, outcome)))
+    if rows:
+        write_sheet(path, rows)
+
+
+def _pictures(task: Task, outcome: Outcome) -> Sequence[Image.Image]:
+    picture = load_image(task.case.image)
+    document = load_strokes(task.strokes_path, picture.size)
+    labels = load_indices(task.mask_path).values
+    if outcome.classes == 2:
+        labels = (labels == 0).astype(labels.dtype)
+    return triple(picture, document, labels)
+
+
+def _draw_curve(path: Path, result: dict[str, Any]) -> None:
+    try:
+        write_curve(path, result["robot"]["curve"], f"preset {result['preset']}")
+    except ImportError:
+        print(
+            "The plot of IoU over strokes needs matplotlib: pip install 'segapp[plots]'.",
+            file=sys.stderr,
+        )
+
+
+def _lines(result: dict[str, Any], out: Path) -> list[str]:
+    lines = [f"{result['images']} images, {result['failed']} failed, preset {result['preset']}"]
+    if result["mean_iou"] is not None:
+        lines.append(f"mean IoU {result['mean_iou']:.4f}")
+    if result["seconds_per_update"] is not None:
+        lines.append(f"{result['seconds_per_update']:.3f} s for an update")
+    robot = result.get("robot")
+    if robot and robot["curve"]:
+        lines.append(
+            f"robot: AUC {robot['auc']:.4f}, strokes to 85/90/95 %: {robot['strokes_to_85']:.2f} "
+            f"/ {robot['strokes_to_90']:.2f} / {robot['strokes_to_95']:.2f}"
+        )
+    return [*lines, f"results in {out}"]
+
+
+def _at_least(least: int) -> Any:  # noqa: ANN401 - argparse takes any function of a text
+    def number(text: str) -> int:
+        value = int(text)
+        if value < least:
+            raise ValueError
+        return value
+
+    number.__name__ = f"whole number from {least}"
+    return number

@@ -1,0 +1,119 @@
+"""Arguments and answers that the commands share."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING, Any
+
+from segapp.export import FORMATS, ExportFormat
+from segapp.setting_values import setting_names, with_value
+from segapp.settings import PRESETS, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+SOME_FAILED = 3
+"""Exit code when the command was done, but not for every image."""
+
+DEFAULT_PRESET = "best"
+_BY_SUFFIX = {".png": "mask", ".json": "coco-rle", ".npz": "numpy", ".tif": "confidence-tiff"}
+
+
+class CommandError(ValueError):
+    """What was asked cannot be done; the message is one sentence for the user."""
+
+
+def new_parser(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    summary: str,
+    examples: str,
+) -> argparse.ArgumentParser:
+    """Add a command with its examples to the help."""
+    return commands.add_parser(
+        name,
+        help=summary,
+        description=summary,
+        epilog=f"examples:\n{examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Add ``--preset`` and ``--set``."""
+    parser.add_argument(
+        "--preset",
+        choices=PRESETS,
+        help=f"settings to start from (default: the project's, or {DEFAULT_PRESET})",
+    )
+    parser.add_argument(
+        "--set",
+        dest="changes",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help=f"change one setting; may be repeated. Names: {', '.join(setting_names())}",
+    )
+
+
+def chosen_settings(arguments: argparse.Namespace, own: Settings | None = None) -> Settings:
+    """Return what ``--preset`` and ``--set`` ask for; ``own`` are a project's settings."""
+    if arguments.preset is None and own is not None:
+        settings = own
+    else:
+        settings = PRESETS[arguments.preset or DEFAULT_PRESET]
+    for change in arguments.changes:
+        settings = with_value(settings, change)
+    return settings
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Add ``--as``."""
+    listed = "; ".join(f"{entry.name}: {entry.title}" for entry in FORMATS.values())
+    parser.add_argument(
+        "--as", dest="format", choices=FORMATS, metavar="FORMAT", help=f"format. {listed}"
+    )
+
+
+def chosen_format(name: str | None, path: Path) -> ExportFormat:
+    """Choose a format by its name or, without one, by the file's suffix."""
+    suffix = path.suffix.lower()
+    if name is None:
+        name = _BY_SUFFIX.get(".tif" if suffix == ".tiff" else suffix)
+        if name is None:
+            raise CommandError(
+                f"--out: wanted a name that ends in {', '.join(_BY_SUFFIX)}, got {path.name!r}."
+            )
+    entry = FORMATS[name]
+    if suffix != entry.suffix and (suffix, entry.suffix) != (".tiff", ".tif"):
+        raise CommandError(
+            f"--out: {name} is written to a name that ends in {entry.suffix}, got {path.name!r}."
+        )
+    return entry
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add ``--json``."""
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def made_folder(path: Path) -> Path:
+    """Make a folder for results, with its parents, unless it is there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CommandError(
+            f"The folder {path} cannot be made: {error.strerror or error}."
+        ) from error
+    return path
+
+
+def tell(arguments: argparse.Namespace, result: dict[str, Any], lines: Sequence[str]) -> None:
+    """Print the result: for a program, or as lines for people."""
+    if arguments.json:
+        print(json.dumps(result, ensure_ascii=False))
+    else:
+        for line in lines:
+            print(line)

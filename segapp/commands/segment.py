@@ -1,0 +1,114 @@
+"""``segapp segment``: one image and its strokes in, one result out."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from tqdm import tqdm
+
+from segapp.commands.options import (
+    CommandError,
+    add_format,
+    add_json,
+    add_settings,
+    chosen_format,
+    chosen_settings,
+    made_folder,
+    new_parser,
+    tell,
+)
+from segapp.images import Picture, load_image
+from segapp.project_file import PROJECT_SUFFIX, load_project
+from segapp.strokes_file import load_strokes
+from segapp.training import Trainer
+
+if TYPE_CHECKING:
+    import argparse
+
+    from segapp.document import Document
+    from segapp.labelling import Labelling
+    from segapp.settings import Settings
+
+_EXAMPLES = """\
+  segapp segment cat.jpg --strokes cat-strokes.png --out cat-mask.png
+  segapp segment cat.jpg --strokes cat.segapp --out cat.png --as cutout
+  segapp segment cat.jpg --strokes cat.segapp --out cat.json --set bits=8 --set smoothness=30
+  segapp segment cat.jpg --strokes cat.segapp --out cat.png --save-model cats.shlmodel"""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Describe the command."""
+    parser = new_parser(commands, "segment", "segment an image from its strokes", _EXAMPLES)
+    parser.add_argument("image", metavar="IMAGE", type=Path)
+    parser.add_argument(
+        "--strokes",
+        metavar="FILE",
+        type=Path,
+        required=True,
+        help="a project, or a PNG with one channel: 0 for unmarked pixels, classes from 1",
+    )
+    parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="where to write")
+    add_format(parser)
+    parser.add_argument(
+        "--save-model", metavar="FILE", type=Path, help="keep what was learnt, for segapp apply"
+    )
+    add_settings(parser)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do the command."""
+    entry = chosen_format(arguments.format, arguments.out)
+    picture = load_image(arguments.image)
+    document = load_strokes(arguments.strokes, picture.size)
+    is_project = arguments.strokes.suffix.lower() == PROJECT_SUFFIX
+    own = load_project(arguments.strokes).settings if is_project else None
+    settings = chosen_settings(arguments, own)
+    trainer = Trainer(picture.rgb)
+    start = time.perf_counter()
+    labelling = labelled(trainer, document, settings)
+    seconds = time.perf_counter() - start
+    made_folder(arguments.out.parent)
+    files = [*entry.write(arguments.out, labelling, document, picture)]
+    if arguments.save_model is not None:
+        made_folder(arguments.save_model.parent)
+        trainer.learnt_model(document, settings).save(arguments.save_model)
+        files.append(arguments.save_model)
+    result = described(labelling, document, picture) | {
+        "files": [str(path) for path in files],
+        "seconds": round(seconds, 4),
+    }
+    tell(arguments, result, [f"{path}" for path in files])
+    return 0
+
+
+def labelled(trainer: Trainer, document: Document, settings: Settings) -> Labelling:
+    """Run a training to its end and show how far it is."""
+    labelling = None
+    with tqdm(total=100, disable=None, leave=False, bar_format="{desc:<22}{bar}{n:3.0f} %") as bar:
+        for update in trainer.updates(document, settings):
+            bar.set_description_str(update.step)
+            bar.update(100 * update.fraction - bar.n)
+            labelling = update.labelling or labelling
+    if labelling is None:
+        raise CommandError("There is no answer from these strokes.")
+    return labelling
+
+
+def described(labelling: Labelling, document: Document, picture: Picture) -> dict[str, Any]:
+    """Tell what is in a result, for ``--json``."""
+    height, width = picture.size
+    counts = np.bincount(labelling.labels.ravel(), minlength=len(document.classes))
+    return {
+        "image": str(picture.path),
+        "width": width,
+        "height": height,
+        "note": picture.note,
+        "classes": [
+            {"name": info.name, "pixels": int(count)}
+            for info, count in zip(document.classes, counts, strict=False)
+        ],
+    }

@@ -1,0 +1,51 @@
+"""The command ``shlcore``: experiments without a window."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from shlcore.experiments import codewords, qualitative, retrieval, transductive
+from shlcore.experiments.datasets import DatasetError
+from shlcore.experiments.journal import JournalError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EXPERIMENTS = (retrieval, qualitative, transductive, codewords)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Build the command line."""
+    top = argparse.ArgumentParser(
+        prog="shlcore",
+        description="Supervised hash learning through codewords (*SHL).",
+        epilog="example:\n  shlcore experiment retrieval usps.npz --methods SHL KSH --bits 5 45",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    experiment = commands.add_parser(
+        "experiment", help="run an experiment of the paper", description="The paper's experiments."
+    )
+    names = experiment.add_subparsers(required=True, metavar="EXPERIMENT")
+    for module in EXPERIMENTS:
+        module.add_parser(names)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; the exit code is 0 when all went well, 1 when something failed."""
+    arguments = parser().parse_args(argv)
+    try:
+        return int(arguments.run(arguments))
+    except (DatasetError, JournalError) as error:
+        print(f"shlcore: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("Interrupted. The same command again goes on from here.", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

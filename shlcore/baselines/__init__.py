@@ -1,0 +1,15 @@
+"""Other hash methods behind one interface, for comparison with *SHL.
+
+All are scikit-learn transformers: ``fit(X, y)``, ``transform(X)`` gives bits (n x B, 0/1),
+``hash(X)`` packed bytes. Each is written from its own publication, with its settings.
+"""
+
+from shlcore.baselines.anchor_graph import AnchorGraphHashing
+from shlcore.baselines.bre import BRE
+from shlcore.baselines.itq import ITQ
+from shlcore.baselines.ksh import KSH
+from shlcore.baselines.lsh import LSH
+from shlcore.baselines.sdh import SDH
+from shlcore.baselines.spectral import SpectralHashing
+
+__all__ = ["BRE", "ITQ", "KSH", "LSH", "SDH", "AnchorGraphHashing", "SpectralHashing"]

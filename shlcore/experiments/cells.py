@@ -1,0 +1,70 @@
+"""Runs the independent cells of an experiment, one after another or in processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from typing import TYPE_CHECKING, Any
+
+from threadpoolctl import threadpool_limits
+from tqdm import tqdm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from shlcore.experiments.journal import Journal
+
+    Cell = Mapping[str, Any]
+    Measure = Callable[[Cell], Any]
+
+
+def cell_name(cell: Cell) -> str:
+    """Name a cell in the journal and in messages."""
+    return " ".join(f"{key}={value}" for key, value in cell.items())
+
+
+def run_cells(cells: Sequence[Cell], measure: Measure, journal: Journal, jobs: int) -> int:
+    """Measure all cells that the journal lacks; return how many failed.
+
+    A cell that fails is told on standard error and does not keep the others from running.
+    """
+    missing = [cell for cell in cells if cell_name(cell) not in journal.cells]
+    failed = 0
+    progress = tqdm(total=len(cells), initial=len(cells) - len(missing), unit="cell")
+    with progress:
+        for cell, found in _results(missing, measure, jobs):
+            if isinstance(found, ValueError):
+                failed += 1
+                progress.write(f"{cell_name(cell)}: {found}", file=sys.stderr)
+            else:
+                journal.add(cell_name(cell), found)
+            progress.set_postfix_str(cell_name(cell), refresh=False)
+            progress.update()
+    return failed
+
+
+def _results(cells: Sequence[Cell], measure: Measure, jobs: int) -> Iterator[tuple[Cell, Any]]:
+    if jobs == 1:
+        for cell in cells:
+            yield cell, _guarded(measure, cell)
+        return
+    context = multiprocessing.get_context("spawn")
+    threads = max(1, (os.cpu_count() or 1) // jobs)
+    with ProcessPoolExecutor(jobs, context, threadpool_limits, (threads,)) as pool:
+        waiting = {pool.submit(_guarded, measure, cell): cell for cell in cells}
+        try:
+            for done in as_completed(waiting):
+                yield waiting[done], done.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _guarded(measure: Measure, cell: Cell) -> Any:  # noqa: ANN401 (what the measure returns)
+    """Bring a clear refusal (ValueError) back as a value: the other cells still count."""
+    try:
+        return measure(cell)
+    except ValueError as error:
+        return error

@@ -1,0 +1,224 @@
+"""Datasets from files: NumPy archives, IDX, LIBSVM and CSV; and random splits of them."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.datasets import load_svmlight_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+LABEL_NAMES = ("label", "labels", "class", "target", "y")  # columns of a CSV file
+SUFFIXES_OF_PACKED = (".gz", ".bz2")
+TRAINING_ROWS = {"pendigits": 3000, "usps": 3000, "mnist": 6000, "cifar10": 6000}  # sect. 6.1
+IDX_TYPES = {
+    0x08: ">u1",
+    0x09: ">i1",
+    0x0B: ">i2",
+    0x0C: ">i4",
+    0x0D: ">f4",
+    0x0E: ">f8",
+}
+
+
+class DatasetError(ValueError):
+    """A file that is no dataset; the message is one sentence for the user."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dataset:
+    """Rows and their classes.
+
+    Attributes
+    ----------
+    name : str
+        The file's name without suffixes.
+    X : (n, d) array of float64
+    y : (n,) array of classes
+    is_test : (n,) bool array or None
+        Rows that the dataset itself puts aside, where it says so.
+    """
+
+    name: str
+    X: NDArray[np.float64]
+    y: NDArray[Any]
+    is_test: NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """Training rows (the database) and queries, none in both."""
+
+    X: NDArray[np.float64]
+    y: NDArray[Any]
+    queries: NDArray[np.float64]
+    wanted: NDArray[Any]
+
+
+def load_dataset(path: str | Path) -> Dataset:
+    """Read a dataset; the suffix decides how.
+
+    ``.npz``: arrays ``X``, ``y`` and optionally ``is_test``. IDX (``...images...idx3-ubyte``):
+    the labels are looked for beside it, under the name with "labels" and "idx1". LIBSVM:
+    ``.libsvm``, ``.svm``, ``.scale``, ``.t``. ``.csv``: with or without a header; classes are
+    the column called label, class, target or y, or else the last one. All but ``.npz`` may be
+    packed with gzip or bzip2.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DatasetError(f"{path}: wanted a dataset file, got none there")
+    name, reader = path.name, _reader(path)
+    try:
+        X, y, is_test = reader(path)
+    except DatasetError:
+        raise
+    except (ValueError, KeyError, OSError, EOFError, IndexError, zipfile.BadZipFile) as error:
+        raise DatasetError(f"{path}: wanted a readable dataset, got: {error}") from error
+    return _checked(name.split(".")[0], X, y, is_test, path)
+
+
+def _reader(path: Path) -> Callable[[Path], tuple[Any, Any, Any]]:
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix not in SUFFIXES_OF_PACKED]
+    last = suffixes[-1] if suffixes else ""
+    if last == ".npz":
+        return _read_npz
+    if "idx3" in path.name or "idx2" in path.name:
+        return _read_idx
+    if last == ".csv":
+        return _read_csv
+    if last in {".libsvm", ".svm", ".scale", ".t"}:
+        return _read_libsvm
+    raise DatasetError(f"{path}: wanted .npz, IDX (idx3-ubyte), .libsvm or .csv, got {path.name}")
+
+
+def _checked(name: str, X: Any, y: Any, is_test: Any, path: Path) -> Dataset:  # noqa: ANN401
+    """Bring what a file held to one form; the only place that has to trust nothing."""
+    rows = np.asarray(X, dtype=np.float64)
+    rows = rows.reshape(len(rows), -1) if rows.ndim > 2 else rows
+    classes = np.asarray(y)
+    if rows.ndim != 2 or not rows.size or classes.shape != (len(rows),):
+        raise DatasetError(
+            f"{path}: wanted rows X and one class y for each, got {rows.shape} and {classes.shape}"
+        )
+    if not np.isfinite(rows).all():
+        raise DatasetError(f"{path}: wanted finite values in X, got NaN or infinity")
+    marked = None if is_test is None else np.asarray(is_test, dtype=bool)
+    if marked is not None and marked.shape != (len(rows),):
+        raise DatasetError(f"{path}: wanted is_test for each row, got {marked.shape}")
+    return Dataset(name, rows, classes, marked)
+
+
+def _read_npz(path: Path) -> tuple[Any, Any, Any]:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        missing = {"X", "y"} - set(archive.files)
+        if missing:
+            raise DatasetError(f"{path}: wanted arrays X and y, got {sorted(archive.files)}")
+        return archive["X"], archive["y"], archive.get("is_test")
+
+
+def _unpacked(path: Path) -> bytes:
+    if path.suffix == ".gz":
+        return gzip.decompress(path.read_bytes())
+    if path.suffix == ".bz2":
+        return bz2.decompress(path.read_bytes())
+    return path.read_bytes()
+
+
+def _read_idx(path: Path) -> tuple[Any, Any, Any]:
+    name = path.name.replace("images", "labels").replace("idx3", "idx1").replace("idx2", "idx1")
+    beside = path.with_name(name)
+    if name == path.name or not beside.is_file():
+        raise DatasetError(f"{path}: wanted its labels beside it in {name}, got no such file")
+    return idx_array(_unpacked(path)), idx_array(_unpacked(beside)), None
+
+
+def idx_array(content: bytes) -> NDArray[Any]:
+    """Read the array in an IDX file: two zeros, a type, the rank, big-endian sizes, values."""
+    if len(content) < 4 or content[:2] != b"\0\0" or content[2] not in IDX_TYPES:
+        raise ValueError("no IDX header")
+    rank = content[3]
+    shape = tuple(int(size) for size in np.frombuffer(content, ">u4", rank, offset=4))
+    values = np.frombuffer(content, IDX_TYPES[content[2]], offset=4 + 4 * rank)
+    if values.size != np.prod(shape):
+        raise ValueError(f"an IDX header that says {shape} before {values.size} values")
+    return values.reshape(shape)
+
+
+def _read_libsvm(path: Path) -> tuple[Any, Any, Any]:
+    X, y = load_svmlight_file(io.BytesIO(_unpacked(path)))
+    return X.toarray(), y, None
+
+
+def _read_csv(path: Path) -> tuple[Any, Any, Any]:
+    lines = [line for line in csv.reader(io.StringIO(_unpacked(path).decode())) if line]
+    widths = {len(line) for line in lines}
+    if len(widths) != 1 or widths == {1}:
+        raise DatasetError(f"{path}: wanted lines of one width, at least 2, got {sorted(widths)}")
+    column = len(lines[0]) - 1
+    names = [cell.strip().lower() for cell in lines[0]]
+    if not all(_is_number(cell) for cell in lines[0][:-1]):
+        column = next((names.index(name) for name in LABEL_NAMES if name in names), column)
+        lines = lines[1:]
+    y = [line.pop(column).strip() for line in lines]
+    return np.array(lines, dtype=float), np.array(y), None
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def training_rows(dataset: Dataset) -> int:
+    """How many training rows the paper takes; a third of the rows where it says nothing."""
+    for name, count in TRAINING_ROWS.items():
+        if dataset.name.lower().startswith(name):
+            return count
+    return max(2, len(dataset.X) // 3)
+
+
+def split(
+    dataset: Dataset, *, n_train: int, n_queries: int | None, given: bool, seed: int
+) -> Split:
+    """Draw training rows, and queries from the rest.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    n_train : int
+        Training rows to draw.
+    n_queries : int or None
+        Queries to draw; None takes all of the rest.
+    given : bool
+        Draw training rows from what the dataset does not put aside as test rows, and queries
+        from the test rows, instead of both from all rows (as the paper does).
+    seed : int
+        Decides the draw.
+    """
+    order = np.random.default_rng(seed).permutation(len(dataset.X))
+    train, rest = order[:n_train], order[n_train:]
+    if given:
+        if dataset.is_test is None:
+            raise DatasetError(f"{dataset.name}: wanted is_test for its own split, got none")
+        train = order[~dataset.is_test[order]][:n_train]
+        rest = order[dataset.is_test[order]]
+    rest = rest[:n_queries]
+    if len(train) < n_train or not len(rest):
+        raise DatasetError(
+            f"{dataset.name}: wanted {n_train} training rows and at least one query, "
+            f"got {len(dataset.X)} rows in all"
+        )
+    return Split(dataset.X[train], dataset.y[train], dataset.X[rest], dataset.y[rest])

@@ -1,0 +1,84 @@
+"""What an experiment has found so far, kept so that an interrupted run goes on."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+JOURNAL = "journal.jsonl"
+
+
+class JournalError(ValueError):
+    """A folder that holds something else; the message is one sentence for the user."""
+
+
+class Journal:
+    """One line per finished cell, written as soon as it is finished.
+
+    The first line holds the settings: cells found with others must not be mixed with these.
+    A line cut off by an interruption is dropped.
+    """
+
+    def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
+        self.path = folder / JOURNAL
+        self.cells: dict[str, Any] = {}
+        folder.mkdir(parents=True, exist_ok=True)
+        lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
+        entries = [entry for line in lines if (entry := _parsed(line)) is not None]
+        if not entries:
+            self._rewrite([{"settings": settings}])
+            return
+        if entries[0].get("settings") != json.loads(json.dumps(settings)):
+            raise JournalError(
+                f"{folder}: wanted an empty folder or results of the same settings, "
+                f"got those of {entries[0].get('settings')}"
+            )
+        self.cells = {entry["cell"]: entry["found"] for entry in entries[1:]}
+        if len(entries) != len(lines):
+            self._rewrite(entries)
+
+    def add(self, cell: str, found: Any) -> None:  # noqa: ANN401 (anything JSON can hold)
+        """Keep a finished cell."""
+        self.cells[cell] = found
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"cell": cell, "found": found}) + "\n")
+
+    def _rewrite(self, entries: list[dict[str, Any]]) -> None:
+        text = "".join(json.dumps(entry) + "\n" for entry in entries)
+        _write(self.path, text)
+
+
+def _parsed(line: str) -> dict[str, Any] | None:
+    try:
+        entry = json.loads(line)
+    except json.JSONDecodeError:
+        return None
+    return entry if isinstance(entry, dict) else None
+
+
+def write_rows(folder: Path, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows as ``name.json`` (a list) and ``name.csv``."""
+    _write(folder / f"{name}.json", json.dumps(list(rows), indent=1) + "\n")
+    write_csv(folder / f"{name}.csv", rows)
+
+
+def write_csv(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows of the same keys as CSV."""
+    rows = list(rows)
+    partial = path.with_name(path.name + ".part")
+    with partial.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]) if rows else [])
+        writer.writeheader()
+        writer.writerows(rows)
+    partial.replace(path)
+
+
+def _write(path: Path, text: str) -> None:
+    partial = path.with_name(path.name + ".part")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)

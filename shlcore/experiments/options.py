@@ -1,0 +1,137 @@
+"""Arguments that several experiments share."""
+
+from __future__ import annotations
+
+import argparse
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from shlcore.experiments.datasets import Dataset, Split, load_dataset, split, training_rows
+from shlcore.experiments.methods import COMPARED, METHODS, method_name
+
+
+def positive(text: str) -> int:
+    """Read a whole number of at least 1."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"wanted a whole number of at least 1, got {text!r}")
+    return number
+
+
+def method(text: str) -> str:
+    """Read the name of a method."""
+    try:
+        return method_name(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def add_parser(
+    commands: Any,  # noqa: ANN401 (argparse keeps the class of its subparsers to itself)
+    name: str,
+    summary: str,
+    example: str,
+) -> argparse.ArgumentParser:
+    """Add an experiment's command with the dataset and the folder for its results."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=summary,
+        description=summary,
+        epilog=f"example:\n  shlcore experiment {name} {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "dataset",
+        type=Path,
+        metavar="DATASET",
+        help=".npz with X, y and optionally is_test; or IDX, LIBSVM (.libsvm), CSV",
+    )
+    parser.add_argument(
+        "--output", type=Path, metavar="DIR", help=f"folder for results (DATASET-{name})"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="first seed; run r takes seed + r")
+    return parser
+
+
+def add_runs(parser: argparse.ArgumentParser, runs: int) -> None:
+    """Add the number of runs, and how many cells are worked on at once."""
+    parser.add_argument("--runs", type=positive, default=runs, help="random splits (%(default)s)")
+    parser.add_argument(
+        "--jobs", type=positive, default=1, help="processes (%(default)s); resumes either way"
+    )
+
+
+def add_split(parser: argparse.ArgumentParser) -> None:
+    """Add how training rows and queries are drawn."""
+    parser.add_argument(
+        "--train",
+        type=positive,
+        metavar="N",
+        help="training rows (as in the paper, or a third of the rows)",
+    )
+    parser.add_argument(
+        "--queries", type=positive, metavar="N", help="test rows that ask (all of the rest)"
+    )
+    parser.add_argument(
+        "--given-split",
+        action="store_true",
+        help="draw training rows and queries on their side of the dataset's own is_test",
+    )
+
+
+def add_methods(parser: argparse.ArgumentParser) -> None:
+    """Add the choice of methods."""
+    parser.add_argument(
+        "--methods",
+        nargs="+",
+        type=method,
+        default=COMPARED,
+        metavar="METHOD",
+        help=f"some of {', '.join(METHODS)} (all but the last)",
+    )
+
+
+def output_folder(arguments: argparse.Namespace, experiment: str) -> Path:
+    """Where results go: the folder asked for, or one named after dataset and experiment."""
+    folder: Path | None = arguments.output
+    return folder or Path(f"{arguments.dataset.name.split('.')[0]}-{experiment}")
+
+
+@lru_cache(maxsize=1)
+def dataset_at(path: Path) -> Dataset:
+    """Read a dataset, once a process."""
+    return load_dataset(path)
+
+
+@lru_cache(maxsize=1)
+def split_of(path: Path, n_train: int, n_queries: int | None, given: bool, seed: int) -> Split:  # noqa: FBT001 (positional for the cache)
+    """Draw a run's split, once a process while its cells follow each other."""
+    return split(dataset_at(path), n_train=n_train, n_queries=n_queries, given=given, seed=seed)
+
+
+def split_settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Settle how rows are drawn: part of what a journal must agree with."""
+    dataset = dataset_at(arguments.dataset)
+    return {
+        "dataset": dataset.name,
+        "rows": len(dataset.X),
+        "train": arguments.train or training_rows(dataset),
+        "queries": arguments.queries,
+        "given_split": arguments.given_split,
+        "seed": arguments.seed,
+    }
+
+
+def run_split(path: Path, settings: dict[str, Any], run: int) -> Split:
+    """Draw the split of one run."""
+    return split_of(
+        path,
+        settings["train"],
+        settings["queries"],
+        settings["given_split"],
+        settings["seed"] + run,
+    )

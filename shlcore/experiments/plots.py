@@ -1,0 +1,82 @@
+"""Figures of the experiments, as PNG and PDF; matplotlib is the extra ``plots``."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Line = tuple[Sequence[float], Sequence[float], Sequence[float] | None]
+
+MARKERS = "osv^D<>ph"
+
+
+def new_figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, Any] | None:
+    """Make a figure and its axes, rows x columns; None, told to the user, without matplotlib."""
+    try:
+        # Here, because only figures need it: everything else runs without the extra.
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        print("No figures: they need matplotlib (pip install 'segapp[plots]').", file=sys.stderr)
+        return None
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def save_figure(figure: Any, folder: Path, name: str) -> None:  # noqa: ANN401 (matplotlib's)
+    """Write a figure as PNG and as PDF."""
+    figure.savefig(folder / f"{name}.png", dpi=100)
+    figure.savefig(folder / f"{name}.pdf")
+
+
+def line(rows: Sequence[Mapping[str, Any]], x: str, y: str, deviation: str = "") -> Line:
+    """Take a line's points, and their deviations where they have a name, from rows."""
+    bars = [row[deviation] for row in rows] if deviation else None
+    return [row[x] for row in rows], [row[y] for row in rows], bars
+
+
+def draw_lines(
+    axes: Any,  # noqa: ANN401 (matplotlib's)
+    lines: Mapping[str, Line],
+    *,
+    x: str,
+    y: str,
+    title: str,
+) -> None:
+    """Draw named lines, each ``x, y, deviation``, with error bars where there is one."""
+    for index, (name, (xs, ys, deviation)) in enumerate(lines.items()):
+        axes.errorbar(
+            xs,
+            ys,
+            yerr=deviation,
+            label=name,
+            color=f"C{index}",
+            marker=MARKERS[index % len(MARKERS)],
+            markersize=4,
+            linewidth=2.2 if name == "*SHL" else 1.2,
+            capsize=2,
+            zorder=3 if name == "*SHL" else 2,
+        )
+    axes.set(xlabel=x, ylabel=y, title=title)
+    axes.grid(visible=True, alpha=0.3)
+
+
+def draw_image(
+    axes: Any,  # noqa: ANN401 (matplotlib's)
+    pixels: NDArray[np.float64],
+    *,
+    wrong: bool = False,
+) -> None:
+    """Draw a grey picture, framed red when it is a wrong answer."""
+    axes.imshow(pixels, cmap="gray", interpolation="nearest")
+    axes.set(xticks=[], yticks=[])
+    for spine in axes.spines.values():
+        spine.set(color="red" if wrong else "none", linewidth=2.5)

@@ -1,0 +1,121 @@
+"""Figs. 7 and 8: a query image and what each method retrieves, wrong answers framed red."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shlcore.experiments import options, plots
+from shlcore.experiments.datasets import DatasetError
+from shlcore.experiments.journal import write_rows
+from shlcore.experiments.methods import METHODS
+from shlcore.experiments.retrieval import hashed
+from shlcore.index import HammingIndex
+
+if TYPE_CHECKING:
+    import argparse
+
+    from shlcore.experiments.datasets import Split
+
+    Row = dict[str, Any]
+
+NAME = "qualitative"
+
+
+def add_parser(commands: Any) -> None:  # noqa: ANN401 (argparse keeps that class to itself)
+    """Add the command's arguments."""
+    parser = options.add_parser(
+        commands,
+        NAME,
+        "A query image and the images each method retrieves, wrong ones framed red "
+        "(figs. 7 and 8).",
+        "mnist.npz --query 4 --bits 45",
+    )
+    parser.add_argument(
+        "--query", type=int, nargs="+", default=[0], metavar="N", help="numbers of test rows"
+    )
+    parser.add_argument("--bits", type=options.positive, default=45, metavar="B")
+    parser.add_argument("--count", type=options.positive, default=15, help="images retrieved")
+    parser.add_argument(
+        "--shape",
+        type=options.positive,
+        nargs=2,
+        metavar=("HEIGHT", "WIDTH"),
+        help="of an image (a square)",
+    )
+    options.add_methods(parser)
+    options.add_split(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Fit every method, search for the queries, write the figure; return the exit code."""
+    settings = options.split_settings(arguments)
+    split = options.run_split(arguments.dataset, settings, 0)
+    shape = image_shape(split.X.shape[1], arguments.shape)
+    outside = [query for query in arguments.query if not 0 <= query < len(split.queries)]
+    if outside:
+        raise DatasetError(f"--query: wanted 0 to {len(split.queries) - 1}, got {outside[0]}")
+    if arguments.count > len(split.X):
+        raise DatasetError(f"--count: wanted at most {len(split.X)}, got {arguments.count}")
+    folder = options.output_folder(arguments, NAME)
+    folder.mkdir(parents=True, exist_ok=True)
+    rows: list[Row] = []
+    for method in arguments.methods:
+        rows += retrieved(method, split, arguments)
+        print(f"{method}: {sum(row['right'] for row in rows if row['method'] == method)} right")
+    write_rows(folder, "results", rows)
+    for query in arguments.query:
+        _draw(split, [row for row in rows if row["query"] == query], shape, arguments)
+    return 0
+
+
+def image_shape(n_features: int, shape: list[int] | None) -> tuple[int, int]:
+    """Return the height and width of the rows' images."""
+    height, width = shape or (math.isqrt(n_features), math.isqrt(n_features))
+    if height * width != n_features:
+        raise DatasetError(
+            f"--shape: wanted a height and width of {n_features} pixels, got {height} x {width}"
+        )
+    return height, width
+
+
+def retrieved(method: str, split: Split, arguments: argparse.Namespace) -> list[Row]:
+    """Search with one method: a row for each query and answer, nearest first."""
+    hasher = METHODS[method](arguments.bits, arguments.seed, split.X).fit(split.X, split.y)
+    index = HammingIndex().fit(hashed(hasher, split.X))
+    codes = hasher.hash(split.queries[arguments.query])
+    distances, answers = index.kneighbors(codes, arguments.count)
+    return [
+        {
+            "method": method,
+            "query": query,
+            "rank": place + 1,
+            "row": int(row),
+            "distance": int(distance),
+            "right": bool(split.y[row] == split.wanted[query]),
+        }
+        for query, near, far in zip(arguments.query, answers, distances, strict=True)
+        for place, (row, distance) in enumerate(zip(near, far, strict=True))
+    ]
+
+
+def _draw(
+    split: Split, rows: list[Row], shape: tuple[int, int], arguments: argparse.Namespace
+) -> None:
+    methods = arguments.methods
+    size = (0.62 * (arguments.count + 2), 0.62 * len(methods))
+    canvas = plots.new_figure(len(methods), arguments.count + 1, size)
+    if canvas is None:
+        return
+    figure, axes = canvas
+    query = rows[0]["query"]
+    for line, method in zip(axes, methods, strict=True):
+        plots.draw_image(line[0], np.reshape(split.queries[query], shape))
+        line[0].set_ylabel(method, rotation=0, ha="right", va="center")
+        for place, row in zip(line[1:], (r for r in rows if r["method"] == method), strict=True):
+            plots.draw_image(place, np.reshape(split.X[row["row"]], shape), wrong=not row["right"])
+    folder = options.output_folder(arguments, NAME)
+    plots.save_figure(figure, folder, f"query-{query}")

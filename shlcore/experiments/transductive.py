@@ -1,0 +1,159 @@
+"""Fig. 1: accuracy on test rows that take part in training, against those that do not."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shlcore.estimator import SHL
+from shlcore.experiments import options, plots
+from shlcore.experiments.cells import cell_name, run_cells
+from shlcore.experiments.datasets import split, training_rows
+from shlcore.experiments.journal import Journal, write_csv, write_rows
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    Row = dict[str, Any]
+
+NAME = "transductive"
+ROWS = {"vowel": (330, 220), "letter": (300, 200)}  # training and test rows, sect. 6.2
+MODES = ("inductive", "transductive")
+UNLABELLED = -1
+
+
+def add_parser(commands: Any) -> None:  # noqa: ANN401 (argparse keeps that class to itself)
+    """Add the command's arguments."""
+    parser = options.add_parser(
+        commands,
+        NAME,
+        "Accuracy of *SHL with the test rows in training, unlabelled, and without (fig. 1).",
+        "vowel.npz --runs 20 --jobs 2",
+    )
+    parser.add_argument(
+        "--bits", nargs="+", type=options.positive, default=list(range(4, 16)), metavar="B"
+    )
+    parser.add_argument("--train", type=options.positive, metavar="N", help="labelled rows")
+    parser.add_argument("--test", type=options.positive, metavar="N", help="rows to be labelled")
+    options.add_runs(parser, 20)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure all cells, write tables and the figure; return the exit code."""
+    dataset = options.dataset_at(arguments.dataset)
+    third = training_rows(dataset)
+    train, test = ROWS.get(dataset.name, (third, third // 2))
+    settings = {
+        "dataset": dataset.name,
+        "rows": len(dataset.X),
+        "train": arguments.train or train,
+        "test": arguments.test or test,
+        "seed": arguments.seed,
+    }
+    folder = options.output_folder(arguments, NAME)
+    journal = Journal(folder, settings)
+    cells = [
+        {"run": run, "bits": bits, "mode": mode}
+        for run in range(arguments.runs)
+        for bits in arguments.bits
+        for mode in MODES
+    ]
+    failed = run_cells(
+        cells, partial(measure, arguments.dataset, settings), journal, arguments.jobs
+    )
+    found = [
+        {"dataset": dataset.name, **cell, **journal.cells[cell_name(cell)]}
+        for cell in cells
+        if cell_name(cell) in journal.cells
+    ]
+    if found:
+        write_rows(folder, "results", found)
+        summary = summarise(found)
+        write_csv(folder / "summary.csv", summary)
+        print(markdown_table(summary))
+        _draw(dataset.name, summary, folder)
+    return 1 if failed else 0
+
+
+def measure(path: Path, settings: Row, cell: Mapping[str, Any]) -> Row:
+    """Fit one mode on one split; the accuracy is that on the test rows."""
+    seed = settings["seed"] + cell["run"]
+    rows = split(
+        options.dataset_at(path),
+        n_train=settings["train"],
+        n_queries=settings["test"],
+        given=False,
+        seed=seed,
+    )
+    classes, y = np.unique(rows.y, return_inverse=True)  # so that -1 is free for "unlabelled"
+    started = time.perf_counter()
+    model = SHL(n_bits=cell["bits"], random_state=seed)
+    if cell["mode"] == "transductive":
+        labels = np.concatenate([y, np.full(len(rows.wanted), UNLABELLED)])
+        model.fit(np.concatenate([rows.X, rows.queries]), labels)
+        answers = model.transduction_[len(y) :]
+    else:
+        answers = model.fit(rows.X, y).predict(rows.queries)
+    seconds = round(time.perf_counter() - started, 3)
+    return {"accuracy": float((classes[answers] == rows.wanted).mean()), "seconds": seconds}
+
+
+def summarise(found: Sequence[Row]) -> list[Row]:
+    """Mean and deviation over the runs of each mode and code length."""
+    summary = []
+    for bits in dict.fromkeys(row["bits"] for row in found):
+        for mode in MODES:
+            values = [
+                row["accuracy"] for row in found if (row["bits"], row["mode"]) == (bits, mode)
+            ]
+            if values:
+                deviation = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+                summary.append(
+                    {
+                        "bits": bits,
+                        "mode": mode,
+                        "runs": len(values),
+                        "accuracy": float(np.mean(values)),
+                        "deviation": deviation,
+                    }
+                )
+    return summary
+
+
+def markdown_table(summary: Sequence[Row]) -> str:
+    """Bits down, modes across, and the mean over all bits last."""
+    lines = ["| bits | " + " | ".join(MODES) + " |", "|---|---|---|"]
+    cells = {(row["bits"], row["mode"]): row for row in summary}
+    for bits in dict.fromkeys(row["bits"] for row in summary):
+        texts = [
+            f"{cells[bits, mode]['accuracy']:.3f} ± {cells[bits, mode]['deviation']:.3f}"
+            if (bits, mode) in cells
+            else "–"
+            for mode in MODES
+        ]
+        lines.append(f"| {bits} | " + " | ".join(texts) + " |")
+    means = [[row["accuracy"] for row in summary if row["mode"] == mode] for mode in MODES]
+    texts = [f"{np.mean(values):.4f}" if values else "–" for values in means]
+    return "\n".join([*lines, "| mean | " + " | ".join(texts) + " |"])
+
+
+def _draw(dataset: str, summary: Sequence[Row], folder: Path) -> None:
+    canvas = plots.new_figure(1, 1, (5, 3.6))
+    if canvas is None:
+        return
+    figure, ((axes,),) = canvas
+    series = {
+        mode: plots.line(
+            [row for row in summary if row["mode"] == mode], "bits", "accuracy", "deviation"
+        )
+        for mode in MODES
+    }
+    plots.draw_lines(axes, series, x="bits", y="accuracy", title=dataset)
+    axes.legend()
+    plots.save_figure(figure, folder, NAME)

@@ -1,0 +1,163 @@
+"""How good a Hamming ranking is: precision@k, precision-recall over the radius, mAP.
+
+Hamming distances tie massively at few bits, so whatever depends on the order within a tie is
+replaced by its expected value over all orders, in closed form. All of it follows from two
+small tables, how many rows and how many relevant rows lie at each distance of each query, and
+these are counted between *distinct* codes, block by block: no queries x database temporary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shlcore import hamming
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+BLOCK = 1 << 20  # pairs of distinct codes compared at once
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """How many database rows lie at each Hamming distance of each query.
+
+    Attributes
+    ----------
+    found, relevant : (queries, n_bits + 1) arrays
+        Rows at that distance, and those among them that carry the query's label.
+    """
+
+    found: NDArray[np.int64]
+    relevant: NDArray[np.int64]
+
+    def precision_at(self, ks: Sequence[int]) -> NDArray[np.float64]:
+        """Mean precision of the k nearest rows, for each k: the expectation over ties."""
+        size = int(self.found[0].sum())
+        if not len(ks) or min(ks) < 1 or max(ks) > size:
+            raise ValueError(f"ks: wanted values from 1 to {size} (the database), got {list(ks)}")
+        return np.array([self._expected_hits(k).mean() / k for k in ks])
+
+    def _expected_hits(self, k: int) -> NDArray[np.float64]:
+        """Relevant rows among the k nearest: whole ties, and a share of the one that k cuts."""
+        ends = self.found.cumsum(axis=1)
+        taken = np.clip(k - (ends - self.found), 0, self.found)
+        share = taken / np.maximum(self.found, 1)
+        return np.asarray((share * self.relevant).sum(axis=1))
+
+    def precision_recall(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Precision and recall of lookup within each radius 0..n_bits, pooled over queries.
+
+        Precision is 1 by convention at a radius within which nothing at all is found.
+        """
+        found = self.found.sum(axis=0).cumsum()
+        hits = self.relevant.sum(axis=0).cumsum()
+        precision = np.where(found > 0, hits / np.maximum(found, 1), 1.0)
+        return precision, hits / max(int(hits[-1]), 1)
+
+    def lookup_precision(self, radius: int) -> float:
+        """Mean over queries of the precision within a radius; an empty answer counts as 0."""
+        if radius < 0:
+            raise ValueError(f"radius: wanted 0 or more, got {radius}")
+        found = self.found[:, : radius + 1].sum(axis=1)
+        hits = self.relevant[:, : radius + 1].sum(axis=1)
+        return float((hits / np.maximum(found, 1)).mean())
+
+    def mean_average_precision(self) -> float:
+        """Mean over queries of the average precision, each its expectation over ties.
+
+        Within a tie of n rows, r of them relevant, each rank holds a relevant row with
+        probability r/n, and given that, an earlier rank of the tie does with (r-1)/(n-1).
+        A query without any relevant row counts as 0.
+        """
+        starts = self.found.cumsum(axis=1) - self.found
+        hits_before = self.relevant.cumsum(axis=1) - self.relevant
+        harmonic = np.concatenate(([0.0], np.cumsum(1.0 / np.arange(1, 1 + self.found[0].sum()))))
+        reciprocals = harmonic[starts + self.found] - harmonic[starts]  # sum of 1/(start+i)
+        earlier = (self.relevant - 1) / np.maximum(self.found - 1, 1)
+        # sum over i of (hits + 1 + (i-1) e) / (start + i), with i = (start + i) - start
+        sums = (hits_before + 1 - earlier * (starts + 1)) * reciprocals + earlier * self.found
+        expected = (self.relevant / np.maximum(self.found, 1) * sums).sum(axis=1)
+        return float((expected / np.maximum(self.relevant.sum(axis=1), 1)).mean())
+
+
+def rank(
+    queries: ArrayLike,
+    query_labels: ArrayLike,
+    database: ArrayLike,
+    database_labels: ArrayLike,
+    *,
+    n_bits: int,
+) -> Ranking:
+    """Count the database rows at each Hamming distance of each query.
+
+    Parameters
+    ----------
+    queries, database : (m, n_bytes) and (n, n_bytes) arrays
+        Packed codes, as `shlcore.hamming.pack` and ``SHL.hash`` give them.
+    query_labels, database_labels : arrays of m and n classes
+        A row is relevant to a query when they are of one class.
+    n_bits : int
+        Length of the codes.
+    """
+    codes, rows = _codes(queries, n_bits, "queries"), _codes(database, n_bits, "database")
+    wanted, given = np.asarray(query_labels), np.asarray(database_labels)
+    if wanted.shape != (len(codes),) or given.shape != (len(rows),):
+        raise ValueError(
+            f"labels: wanted one for each of {len(codes)} queries and {len(rows)} rows, "
+            f"got {wanted.shape} and {given.shape}"
+        )
+    classes, labels = np.unique(np.concatenate([wanted, given]), return_inverse=True)
+    distinct, members = np.unique(rows, axis=0, return_inverse=True)
+    counts = np.zeros((len(distinct), len(classes)))
+    np.add.at(counts, (members.ravel(), labels[len(codes) :]), 1)
+    asked, answers = np.unique(
+        np.column_stack([codes, labels[: len(codes)].view(np.uint8).reshape(len(codes), -1)]),
+        axis=0,
+        return_inverse=True,
+    )
+    kinds = np.ascontiguousarray(asked[:, codes.shape[1] :]).view(np.intp).ravel()
+    found, relevant = _histograms(asked[:, : codes.shape[1]], kinds, distinct, counts, n_bits)
+    return Ranking(found[answers.ravel()], relevant[answers.ravel()])
+
+
+def _codes(codes: ArrayLike, n_bits: int, name: str) -> NDArray[np.uint8]:
+    array = np.asarray(codes)
+    wanted = (n_bits + 7) // 8
+    if array.ndim != 2 or array.shape[1] != wanted or not len(array) or array.dtype != np.uint8:
+        raise ValueError(
+            f"{name}: wanted at least one packed code of {wanted} bytes for {n_bits} bits, "
+            f"got {array.dtype} of shape {array.shape}"
+        )
+    return array
+
+
+def _histograms(
+    codes: NDArray[np.uint8],
+    kinds: NDArray[np.intp],
+    distinct: NDArray[np.uint8],
+    counts: NDArray[np.float64],
+    n_bits: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows and relevant rows at each distance, for queries of the given kinds (classes)."""
+    width = n_bits + 1
+    found = np.empty((len(codes), width), dtype=np.int64)
+    relevant = np.empty_like(found)
+    totals = counts.sum(axis=1)
+    step = max(1, BLOCK // len(distinct))
+    for start in range(0, len(codes), step):
+        block = slice(start, min(start + step, len(codes)))
+        size = block.stop - start
+        cells = hamming.distances(codes[block], distinct) + width * np.arange(size)[:, None]
+        for table, weights in (
+            (found, np.broadcast_to(totals, cells.shape)),
+            (relevant, counts.T[kinds[block]]),
+        ):
+            summed = np.bincount(cells.ravel(), weights.ravel(), minlength=size * width)
+            table[block] = summed.reshape(size, width)
+    return found, relevant

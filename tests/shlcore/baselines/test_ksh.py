@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+from scipy.optimize import check_grad
+from sklearn.datasets import load_digits
+
+from shlcore.baselines import KSH
+from shlcore.baselines.ksh import _better, _spectral
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:300], y[:300]
+
+
+def test_the_loss_falls_with_every_bit_and_is_that_of_the_codes(digits):
+    X, y = digits
+    method = KSH(n_bits=10, n_anchors=50, random_state=0).fit(X, y)
+    assert (np.diff(method.losses_) < 0).all()
+    codes = 2.0 * method.transform(X) - 1
+    wanted = np.where(y[:, None] == y, 10, -10)
+    assert method.losses_[-1] == pytest.approx(((codes @ codes.T - wanted) ** 2).sum())
+
+
+def test_refining_a_bit_never_hurts_it(digits):
+    """The first bit from the refinement fits at least as well as the eigenproblem's."""
+    X, y = digits
+    plain = KSH(n_bits=1, n_anchors=50, max_iter=0, random_state=0).fit(X, y)
+    refined = KSH(n_bits=1, n_anchors=50, random_state=0).fit(X, y)
+    assert refined.losses_[-1] <= plain.losses_[-1]
+    assert refined.n_iter_ > 0
+
+
+def test_the_spectral_start_is_the_best_direction():
+    rng = np.random.default_rng(0)
+    K, residue = rng.normal(size=(30, 4)), rng.normal(size=(30, 30))
+    residue = residue + residue.T
+    best = _spectral(K, residue, K.T @ K)
+    assert (K @ best) @ (K @ best) == pytest.approx(30)
+    for _ in range(200):
+        other = rng.normal(size=4)
+        projected = K @ other * np.sqrt(30) / np.linalg.norm(K @ other)
+        assert projected @ residue @ projected <= (K @ best) @ residue @ (K @ best) + 1e-9
+
+
+def test_the_better_bit_is_judged_by_its_signs():
+    K, residue = np.eye(2), np.array([[1.0, -3.0], [-3.0, 1.0]])
+    apart, together = np.array([1.0, -0.1]), np.array([9.0, 9.0])
+    assert _better(K, residue, together, apart) is apart
+
+
+def test_the_smoothed_loss_has_the_right_gradient(digits, monkeypatch):
+    from shlcore.baselines import ksh
+
+    seen = []
+
+    def look(loss, start, **_):
+        error = check_grad(lambda a: loss(a)[0], lambda a: loss(a)[1], start)
+        seen.append(error / np.linalg.norm(loss(start)[1]))
+        return type("Found", (), {"x": start, "nit": 1})
+
+    monkeypatch.setattr(ksh, "minimize", look)
+    KSH(n_bits=2, n_anchors=8, n_labelled=60, random_state=0).fit(*digits)
+    assert max(seen) < 1e-4

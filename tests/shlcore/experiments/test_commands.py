@@ -1,0 +1,188 @@
+"""Every experiment from the command line, on 300 digits."""
+
+import csv
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from shlcore.__main__ import main
+from shlcore.experiments import codewords, plots, qualitative, retrieval, transductive
+
+
+def run(*words):
+    return main(["experiment", *map(str, words)])
+
+
+def quick(digits_file, folder, *more):
+    methods = ["--methods", "SHL", "LSH", "--bits", 5, 8, "--runs", 2, "--train", 150]
+    return ["retrieval", digits_file, "--output", folder, *methods, *more]
+
+
+@pytest.mark.slow
+def test_retrieval_writes_rows_tables_and_figures(digits_file, tmp_path, capsys):
+    assert run(*quick(digits_file, tmp_path)) == 0
+    rows = json.loads((tmp_path / "results.json").read_text())
+    wanted = {"dataset", "method", "bits", "run", "k", "precision", "seconds"}
+    assert all(wanted <= row.keys() for row in rows)
+    assert len(rows) == 2 * 2 * 2 * 9
+    assert {row["k"] for row in rows} == set(range(10, 51, 5))
+    with (tmp_path / "summary.csv").open(newline="") as file:
+        summary = [
+            row for row in csv.DictReader(file) if (row["method"], row["k"]) == ("LSH", "10")
+        ]
+    for line in summary:
+        values = [
+            row["precision"]
+            for row in rows
+            if (row["method"], row["k"], row["bits"]) == ("LSH", 10, int(line["bits"]))
+        ]
+        assert float(line["precision"]) == pytest.approx(np.mean(values))
+        assert float(line["deviation"]) == pytest.approx(np.std(values, ddof=1))
+    assert all((tmp_path / name).stat().st_size for name in ("retrieval.png", "retrieval.pdf"))
+    assert "| *SHL | **0." in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_retrieval_goes_on_where_it_was_interrupted(digits_file, tmp_path, monkeypatch):
+    measured = []
+    real = retrieval.measure
+
+    def interrupted(path, settings, cell):
+        if len(measured) == 3:
+            raise KeyboardInterrupt
+        measured.append(cell)
+        return real(path, settings, cell)
+
+    monkeypatch.setattr(retrieval, "measure", interrupted)
+    assert run(*quick(digits_file, tmp_path)) == 130
+    measured.clear()
+    monkeypatch.setattr(retrieval, "measure", lambda *a: measured.append(a[2]) or real(*a))
+    assert run(*quick(digits_file, tmp_path)) == 0
+    assert len(measured) == 2 * 2 * 2 - 3
+    measured.clear()
+    assert run(*quick(digits_file, tmp_path)) == 0
+    assert measured == []
+
+
+def test_queries_are_test_rows_and_the_database_is_the_training_set(digits_file, monkeypatch):
+    seen = {}
+
+    def look(queries, wanted, database, labels, *, n_bits):
+        seen.update(queries=len(queries), database=len(database))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(retrieval, "rank", look)
+    assert run(*quick(digits_file, "unused", "--given-split", "--queries", 30)) == 130
+    assert seen == {"queries": 30, "database": 150}
+
+
+def test_other_settings_in_the_same_folder_are_refused(digits_file, tmp_path, capsys):
+    words = quick(digits_file, tmp_path, "--methods", "LSH")
+    assert run(*words) == 0
+    assert run(*words, "--seed", 5) == 1
+    assert "wanted an empty folder or results of the same settings" in capsys.readouterr().err
+
+
+def test_without_matplotlib_the_tables_are_still_written(
+    digits_file, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert run(*quick(digits_file, tmp_path, "--methods", "LSH")) == 0
+    assert "they need matplotlib" in capsys.readouterr().err
+    assert (tmp_path / "results.json").exists()
+    assert not (tmp_path / "retrieval.png").exists()
+
+
+@pytest.mark.slow
+def test_qualitative_frames_wrong_answers_red(digits_file, tmp_path, monkeypatch):
+    drawn = []
+    real = plots.draw_image
+    monkeypatch.setattr(
+        plots, "draw_image", lambda *a, **k: drawn.append(k.get("wrong")) or real(*a, **k)
+    )
+    words = ["--query", 2, "--bits", 8, "--methods", "SHL", "LSH", "--train", 150]
+    assert run("qualitative", digits_file, "--output", tmp_path, *words) == 0
+    rows = json.loads((tmp_path / "results.json").read_text())
+    assert [row["rank"] for row in rows] == [*range(1, 16), *range(1, 16)]
+    assert drawn.count(True) == sum(not row["right"] for row in rows) > 0
+    assert drawn.count(None) == 2  # the query, once a method
+    assert (tmp_path / "query-2.png").exists()
+    assert (tmp_path / "query-2.pdf").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--query", 150], "--query: wanted 0 to 149, got 150"),
+        (["--shape", 3, 4], "--shape: wanted a height and width of 64 pixels, got 3 x 4"),
+        (["--count", 151], "--count: wanted at most 150, got 151"),
+    ],
+)
+def test_qualitative_says_what_is_wrong(digits_file, tmp_path, capsys, words, message):
+    assert run("qualitative", digits_file, "--output", tmp_path, "--train", 150, *words) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_transductive_compares_both_modes(digits_file, tmp_path, capsys):
+    words = ["--bits", 4, 6, "--runs", 2, "--train", 60, "--test", 30, "--output", tmp_path]
+    assert run("transductive", digits_file, *words) == 0
+    rows = json.loads((tmp_path / "results.json").read_text())
+    assert {(row["bits"], row["mode"]) for row in rows} == {
+        (bits, mode) for bits in (4, 6) for mode in transductive.MODES
+    }
+    assert min(row["accuracy"] for row in rows) > 0.5
+    assert (tmp_path / "transductive.png").exists()
+    assert "| mean |" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_codewords_counts_what_remains(digits_file, tmp_path):
+    words = ["--codewords", 1, 2, "--lambda2", 0, 1e9, "--bits", 8, "--runs", 1, "--train", 100]
+    assert run("codewords", digits_file, "--output", tmp_path, *words) == 0
+    rows = json.loads((tmp_path / "results.json").read_text())
+    remaining = {(row["codewords"], row["lambda2"]): row["remaining"] for row in rows}
+    assert remaining[1, 0] == remaining[1, 1e9] == remaining[2, 1e9] == 1
+    assert remaining[2, 0] > 1
+    assert (tmp_path / "codewords.png").exists()
+
+
+def test_means_and_deviations_of_the_smaller_tables():
+    found = [
+        {"codewords": 2, "lambda2": 0.0, "remaining": r, "precision": p}
+        for r, p in ((1, 0.5), (2, 0.7))
+    ]
+    (line,) = codewords.summarise(found)
+    assert (line["remaining"], line["precision"]) == (1.5, pytest.approx(0.6))
+    assert line["deviation"] == pytest.approx(np.std([0.5, 0.7], ddof=1))
+    found = [{"bits": 4, "mode": "inductive", "accuracy": a} for a in (0.5, 0.7)]
+    (line,) = transductive.summarise(found)
+    assert (line["accuracy"], line["runs"]) == (pytest.approx(0.6), 2)
+    assert "| 4 | 0.600 ± 0.141 | – |" in transductive.markdown_table([line])
+
+
+@pytest.mark.parametrize("module", [retrieval, qualitative, transductive, codewords])
+def test_every_experiment_explains_itself_with_an_example(module, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        run(module.NAME, "--help")
+    assert f"shlcore experiment {module.NAME} " in capsys.readouterr().out
+
+
+def test_a_missing_dataset_is_told_in_one_sentence(tmp_path, capsys):
+    assert run("retrieval", tmp_path / "none.npz") == 1
+    assert capsys.readouterr().err.strip().endswith("wanted a dataset file, got none there")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--methods", "PCA"], "wanted some of *SHL"),
+        (["--bits", "0"], "wanted a whole number of at least 1, got '0'"),
+        (["--bits", "many"], "got 'many'"),
+    ],
+)
+def test_wrong_arguments_are_told_before_anything_runs(digits_file, words, message, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        run("retrieval", digits_file, *words)
+    assert message in capsys.readouterr().err

@@ -1,0 +1,41 @@
+import csv
+import json
+
+import pytest
+
+from shlcore.experiments.journal import JOURNAL, Journal, JournalError, write_rows
+
+SETTINGS = {"dataset": "d", "train": 5}
+
+
+def test_a_second_journal_knows_what_the_first_one_found(tmp_path):
+    Journal(tmp_path / "new", SETTINGS).add("run=0", {"precision": 0.5})
+    assert Journal(tmp_path / "new", SETTINGS).cells == {"run=0": {"precision": 0.5}}
+
+
+@pytest.mark.parametrize("cut", [1, 5, 20])
+def test_a_line_cut_off_is_measured_again_and_what_follows_is_kept(tmp_path, cut):
+    journal = Journal(tmp_path, SETTINGS)
+    journal.add("run=0", 1)
+    journal.add("run=1", 2)
+    path = tmp_path / JOURNAL
+    path.write_text(path.read_text()[: -1 - cut])
+    again = Journal(tmp_path, SETTINGS)
+    assert again.cells == {"run=0": 1}
+    again.add("run=1", 3)
+    assert Journal(tmp_path, SETTINGS).cells == {"run=0": 1, "run=1": 3}
+
+
+def test_results_of_other_settings_are_not_mixed(tmp_path):
+    Journal(tmp_path, SETTINGS).add("run=0", 1)
+    with pytest.raises(JournalError, match="wanted an empty folder or results of the same"):
+        Journal(tmp_path, {**SETTINGS, "train": 6})
+    assert Journal(tmp_path, SETTINGS).cells == {"run=0": 1}
+
+
+def test_rows_are_written_as_json_and_csv(tmp_path):
+    rows = [{"method": "LSH", "k": 10}, {"method": "*SHL", "k": 15}]
+    write_rows(tmp_path, "results", rows)
+    assert json.loads((tmp_path / "results.json").read_text()) == rows
+    with (tmp_path / "results.csv").open(newline="") as file:
+        assert [*csv.DictReader(file)] == [{**row, "k": str(row["k"])} for row in rows]

@@ -1,0 +1,122 @@
+"""Gamma, block 1 and block 2 against definitions, certificates and other solvers."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from sklearn.svm import SVC
+
+from shlcore import Grams, paper_kernels
+from shlcore.assignments import hinge_distances, nearest_codewords
+from shlcore.kernels import KernelBank
+from shlcore.mkl import uniform_weights, weigh_kernels
+from shlcore.svm import duality_gap, solve_svm
+
+
+@given(st.integers(0, 10_000))
+def test_gamma_is_its_definition(seed):
+    rng = np.random.default_rng(seed)
+    n_classes, s, n_bits = 3, 2, 4
+    f = rng.normal(size=(9, n_bits))
+    codewords = rng.choice(np.array([-1, 1], dtype=np.int8), size=(n_classes, s, n_bits))
+    labels = rng.integers(-1, n_classes, 9)
+    distances = hinge_distances(f, codewords)
+    members, nearest = nearest_codewords(distances, labels)
+    for n in range(9):
+        classes = range(n_classes) if labels[n] == -1 else [labels[n]]
+        expected = {
+            (c, k): sum(max(0.0, 1 - codewords[c, k, b] * f[n, b]) for b in range(n_bits))
+            for c, k in itertools.product(classes, range(s))
+        }
+        assert nearest[n] == pytest.approx(min(expected.values()))
+        assert expected[tuple(np.divmod(members[n], s))] == pytest.approx(nearest[n])
+
+
+@pytest.mark.parametrize("p", [1.1, 2.0, 5.0])
+def test_kernel_weights_minimise_their_block(p):
+    norms = np.array([0.3, 2.0, 1e-3, 5.0])
+    theta = weigh_kernels(norms, uniform_weights(4, p), p)
+    assert np.linalg.norm(theta, p) == pytest.approx(1.0)
+
+    def value(log_theta):
+        free = np.exp(log_theta)
+        return 0.5 * (norms / (free / np.linalg.norm(free, p))).sum()
+
+    best = min(
+        minimize(value, start, method="Nelder-Mead", options={"xatol": 1e-9, "maxiter": 4000}).fun
+        for start in np.random.default_rng(0).normal(size=(3, 4))
+    )
+    assert 0.5 * (norms / theta).sum() == pytest.approx(best, rel=1e-5)
+
+
+def test_kernel_weights_stay_when_all_norms_are_zero():
+    before = np.array([[0.6, 0.8], [0.6, 0.8]])
+    after = weigh_kernels(np.array([[0.0, 0.0], [0.0, 4.0]]), before, 2.0)
+    np.testing.assert_allclose(after, [[0.6, 0.8], [0.0, 1.0]])
+
+
+def svm_problem(seed, n=120, noise=0.4):
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 3))
+    targets = np.where(X[:, 0] + noise * rng.normal(size=n) > 0.5, 1, -1).astype(np.int8)
+    kernels = KernelBank(paper_kernels(), 3)
+    grams = Grams(np.stack(list(kernels.each(X, X))))
+    theta = rng.random(11)
+    theta /= np.linalg.norm(theta)
+    return grams, theta, targets, rng.uniform(0.5, 2.0, n) * 100
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_duality_gap_closes(seed):
+    grams, theta, targets, costs = svm_problem(seed)
+    svm = solve_svm(grams, theta, targets, costs)
+    primal, dual = duality_gap(theta, targets, costs, svm)
+    assert dual <= primal * (1 + 1e-9)
+    assert primal - dual <= 1e-3 * primal
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_svm_agrees_with_libsvm_on_the_summed_kernel(seed):
+    grams, theta, targets, costs = svm_problem(seed)
+    svm = solve_svm(grams, theta, targets, costs)
+    kernel = np.tensordot(theta, grams.matrices_of(np.arange(grams.n_rows)), axes=1)
+    peer = SVC(kernel="precomputed", tol=1e-8).fit(kernel, targets, sample_weight=costs)
+    np.testing.assert_allclose(svm.projections, peer.decision_function(kernel), atol=1e-4)
+
+
+def test_a_guess_changes_the_time_and_not_the_answer():
+    grams, theta, targets, costs = svm_problem(0, n=900, noise=0.02)
+    plain = solve_svm(grams, theta, targets, costs)
+    for guess in (plain.projections, np.roll(plain.projections, 7), 2.0 * targets):
+        guided = solve_svm(grams, theta, targets, costs, guess)
+        primal, _ = duality_gap(theta, targets, costs, guided)
+        _, dual = duality_gap(theta, targets, costs, plain)
+        assert primal == pytest.approx(dual, rel=2e-3)
+
+
+def test_one_target_needs_no_svm():
+    grams, theta, targets, costs = svm_problem(0)
+    svm = solve_svm(grams, theta, -np.ones_like(targets), costs)
+    assert svm.intercept == -1.0
+    assert not svm.support.size
+    np.testing.assert_array_equal(svm.projections, -1.0)
+    np.testing.assert_array_equal(svm.squared_norms, 0.0)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 1000), st.integers(1, 60))
+def test_products_of_few_rows_equal_those_of_all(seed, count):
+    grams, theta, *_ = svm_problem(seed)
+    rng = np.random.default_rng(seed)
+    rows = np.sort(rng.choice(grams.n_rows, count, replace=False))
+    a = rng.normal(size=count)
+    stack = grams.matrices_of(np.arange(grams.n_rows))
+    np.testing.assert_allclose(grams.products(rows, a), stack[:, :, rows] @ a, atol=1e-10)
+    np.testing.assert_allclose(
+        grams.weighted_sum(theta, rows),
+        np.tensordot(theta, stack, axes=1)[np.ix_(rows, rows)],
+        atol=1e-12,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -34,7 +35,9 @@ def run(path: str | Path | None) -> int:
     application.setDesktopFileName("segapp")
     application.setStyle("Fusion")
     application.setWindowIcon(application_icon())
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl+C in the terminal; strokes are kept
     window = MainWindow(Session(), Preferences())
+    sys.excepthook = window.report
     window.show()
     window.begin(Path(path) if path is not None else None)
     # One thread for sums, as in the commands: the same strokes give the same mask everywhere.

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
         QWheelEvent,
     )
 
+    from segapp.qt.layers import Layer
+
 _WHEEL_NOTCH = 120.0
 _KEY_STEP = 12.0  # widget pixels an arrow key moves the brush
 _ARROWS = {
@@ -106,6 +108,13 @@ class Canvas(PictureView):
         self._update_cursor()
         self._brush = brush
         self._update_cursor()
+        self._update_shape()
+
+    def set_picture(self, layer: Layer) -> None:
+        """Show another picture; a stroke in the making belonged to the old one."""
+        self._stroke = None
+        self._last_end = None
+        super().set_picture(layer)
         self._update_shape()
 
     def drop_stroke(self) -> None:

@@ -63,11 +63,27 @@ class Layer:
     """
 
     def __init__(self, rgba: NDArray[np.uint8]) -> None:
-        self.rgba = np.ascontiguousarray(rgba)
-        self._levels = [self.rgba]
-        while max(self._levels[-1].shape[:2]) > _SMALLEST_LEVEL:
-            self._levels.append(halved(self._levels[-1]))
-        self._tiles = [list(_tiles(level)) for level in self._levels]
+        levels = [np.ascontiguousarray(rgba)]
+        while max(levels[-1].shape[:2]) > _SMALLEST_LEVEL:
+            levels.append(halved(levels[-1]))
+        self._take(levels)
+
+    @classmethod
+    def blank(cls, size: tuple[int, int]) -> Layer:
+        """Return a transparent layer; no memory is touched before something is drawn."""
+        height, width = size
+        levels = [np.zeros((height, width, 4), dtype=np.uint8)]
+        while max(height, width) > _SMALLEST_LEVEL:
+            height, width = (height + 1) // 2, (width + 1) // 2
+            levels.append(np.zeros((height, width, 4), dtype=np.uint8))
+        layer = cls.__new__(cls)
+        layer._take(levels)
+        return layer
+
+    def _take(self, levels: list[NDArray[np.uint8]]) -> None:
+        self.rgba = levels[0]
+        self._levels = levels
+        self._tiles = [list(_tiles(level)) for level in levels]
 
     def refresh(self, box: Box) -> None:
         """Carry a changed box (left, top, right, bottom) of the finest level to the others."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,8 @@ from segapp.qt.theme import Theme, ThemeChoice
 from segapp.qt.window_state import restore_window, store_window
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 
     from segapp.qt.answer_view import RenderedAnswer
@@ -189,7 +192,11 @@ class MainWindow(QMainWindow):
         if answer is None:
             self.canvas.set_answer(None)
         else:
-            self.canvas.set_answer(answer.layer, replaces_image=answer.mode.replaces_image)
+            self.canvas.set_answer(
+                answer.layer,
+                replaces_image=answer.mode.replaces_image,
+                solid=answer.mode is ViewMode.OUTLINE,
+            )
 
     def _show_progress(self) -> None:
         self.status.show_progress(self.session.progress)
@@ -279,6 +286,15 @@ class MainWindow(QMainWindow):
                     "<b>F1</b> shows all keys."
                 )
             )
+
+    def report(
+        self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        """Tell an error that nobody expected, and keep the strokes whatever comes."""
+        traceback.print_exception(kind, error, trace)
+        self.recovery.write_now()
+        what = str(error) or kind.__name__
+        complain(self, self.tr("Something went wrong: {}. Your strokes are kept.").format(what))
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Take files and folders."""

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QCoreApplication
+
 from segapp.document import History
 from segapp.images import IMAGE_SUFFIXES, ImageError, Picture, load_image
 from segapp.project_file import PROJECT_SUFFIX, Project, load_project
@@ -107,7 +109,10 @@ def _with_project(picture: Picture, path: Path, project: Project) -> Opened:
 
 def _notice(picture: Picture, sha256: str) -> str:
     if sha256 and sha256 != picture.sha256:
-        return f"{picture.path.name} is not the same file as when the strokes were made"
+        told = QCoreApplication.translate(
+            "Opening", "{} is not the same file as when the strokes were made"
+        )
+        return told.format(picture.path.name)
     return picture.note
 
 

@@ -37,6 +37,7 @@ class PictureView(QWidget):
         self._image: Layer | None = None
         self._answer: Layer | None = None
         self._answer_replaces_image = False
+        self._answer_solid = False
         self._opacity = 0.5
         self._strokes: StrokeLayer | None = None
         self._strokes_shown = True
@@ -57,9 +58,15 @@ class PictureView(QWidget):
         if self._strokes is not None:
             self._update_box(self._strokes.show(document))
 
-    def set_answer(self, layer: Layer | None, *, replaces_image: bool = False) -> None:
-        """Show the answer over the picture or in its place; None withdraws it."""
+    def set_answer(
+        self, layer: Layer | None, *, replaces_image: bool = False, solid: bool = False
+    ) -> None:
+        """Show the answer over the picture or in its place; None withdraws it.
+
+        A solid answer, such as a thin line, is not faded by the opacity.
+        """
         self._answer = layer
+        self._answer_solid = solid
         self._answer_replaces_image = replaces_image
         self.update()
 
@@ -133,7 +140,7 @@ class PictureView(QWidget):
         self._fits = False
 
     def _set_view(self, view: View) -> None:
-        self._view = view
+        self._view = view.aligned(self.devicePixelRatioF())
         self.update()
         self.view_changed.emit()
 
@@ -162,7 +169,7 @@ class PictureView(QWidget):
             image=self._image,
             answer=answer,
             answer_replaces_image=self._answer_replaces_image,
-            opacity=self._opacity,
+            opacity=1.0 if self._answer_solid else self._opacity,
             strokes=self._strokes.layer if self._strokes is not None and shown else None,
             spot=None if self._answer_hidden else self._spot,
             cursor=self._cursor(),

@@ -31,7 +31,7 @@ class StrokeLayer:
 
     def __init__(self, size: tuple[int, int]) -> None:
         self.labels: NDArray[np.int16] = np.full(size, UNMARKED, dtype=np.int16)
-        self.layer = Layer(np.zeros((*size, 4), dtype=np.uint8))
+        self.layer = Layer.blank(size)
         self._document = Document()
         self._bounds: list[Rectangle] = []  # of the document's strokes
         self._colours = _colour_table(self._document.classes)

@@ -48,6 +48,17 @@ class View:
         """Move the picture by widget pixels."""
         return View(self.scale, self.x + delta.x(), self.y + delta.y())
 
+    def aligned(self, pixel_ratio: float) -> View:
+        """Put image pixels onto screen pixels where they are of one size, or a multiple."""
+        scale = self.scale * pixel_ratio
+        if abs(scale - round(scale)) > 1e-6 * scale:
+            return self
+        return View(
+            self.scale,
+            round(self.x * pixel_ratio) / pixel_ratio,
+            round(self.y * pixel_ratio) / pixel_ratio,
+        )
+
     def within_reach(self, image: QSize, window: QSize) -> View:
         """Keep the picture from being pushed out of sight: a margin of it always shows."""
         reach = 48.0

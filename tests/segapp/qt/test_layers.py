@@ -75,3 +75,10 @@ def test_pictures_wider_than_qt_counts_are_drawn_to_their_end(scale):
     first = 30 - round(40 * scale)
     assert row[max(first, 0) + 1 :].min() == 255
     assert first <= 0 or row[: first - 1].max() == 0
+
+
+@given(st.tuples(st.integers(1, 5000), st.integers(1, 40)))
+def test_a_blank_layer_has_the_levels_of_any_other(size):
+    blank, other = Layer.blank(size), Layer(np.zeros((*size, 4), np.uint8))
+    assert [level.shape for level in blank._levels] == [level.shape for level in other._levels]
+    assert not any(level.any() for level in blank._levels)

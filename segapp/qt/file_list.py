@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
 from segapp.qt.opening import project_beside
@@ -13,6 +14,26 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from segapp.qt.session import Session
+
+
+_SAVED, _UNSAVED = QColor(0, 158, 115), QColor(230, 159, 0)
+
+
+def _sign(colour: QColor | None, ratio: float) -> QIcon:
+    """Draw a dot; without a colour it is empty, so that all names begin alike."""
+    drawn = QPixmap(round(10 * ratio), round(10 * ratio))
+    drawn.setDevicePixelRatio(ratio)
+    drawn.fill(Qt.GlobalColor.transparent)
+    if colour is not None:
+        painter = QPainter(drawn)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(colour)
+        painter.drawEllipse(1, 1, 8, 8)
+        painter.end()
+    sign = QIcon(drawn)
+    sign.addPixmap(drawn, QIcon.Mode.Selected)
+    return sign
 
 
 class FileList(QWidget):
@@ -27,6 +48,8 @@ class FileList(QWidget):
         self._list = QListWidget()
         self._list.setAccessibleName(self.tr("Images of the folder"))
         self._list.setUniformItemSizes(True)
+        self._list.setIconSize(QSize(10, 10))
+        self._list.setSpacing(2)
         self._list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self._list.itemActivated.connect(self._choose)
         self._list.itemClicked.connect(self._choose)
@@ -68,11 +91,11 @@ class FileList(QWidget):
         sheet = self._session.sheet_of(path)
         item = self._list.item(row)
         if sheet is not None and sheet.unsaved:
-            sign, state = "●", self.tr("strokes not saved")
+            colour, state = _UNSAVED, self.tr("strokes not saved")
         elif (sheet is not None and sheet.project) or project_beside(path).is_file():
-            sign, state = "✓", self.tr("strokes saved")
+            colour, state = _SAVED, self.tr("strokes saved")
         else:
-            sign, state = "   ", self.tr("no strokes")
-        item.setText(f"{sign}  {path.name}")
+            colour, state = None, self.tr("no strokes")
+        item.setIcon(_sign(colour, self.devicePixelRatioF()))
         item.setToolTip(f"{path}\n{state}")
         item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{path.name}, {state}")

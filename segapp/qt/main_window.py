@@ -320,6 +320,7 @@ class MainWindow(QMainWindow):
             return
         self.status.end()
         store_window(self)
+        self.hide()  # what follows may take a moment, and nobody needs to watch it
         ended = [
             self.session.close(_PATIENCE),
             self.answer_view.close(_PATIENCE),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication
 
 from segapp.document import History
+from segapp.export import FORMATS
 from segapp.images import IMAGE_SUFFIXES, ImageError, Picture, load_image
 from segapp.project_file import PROJECT_SUFFIX, Project, load_project
 from segapp.qt.layers import Layer, opaque
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from segapp.settings import Settings
+
+_COMPANIONS = ("strokes", "truth", "anno", *FORMATS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +43,25 @@ class ImageMissing:
 
 
 def images_in(folder: Path) -> list[Path]:
-    """List the images of a folder as people count: 2 before 10."""
+    """List the images of a folder as people count: 2 before 10.
+
+    Strokes, truths and results that lie beside their image (``cat-mask.png`` by ``cat.jpg``)
+    are none to work on.
+    """
     found = [
         path
         for path in folder.iterdir()
         if path.suffix.lower() in IMAGE_SUFFIXES and path.is_file() and path.name[0] != "."
     ]
-    return sorted(found, key=lambda path: _natural(path.name))
+    stems = {path.stem for path in found}
+    images = [path for path in found if not _belongs_to(path.stem, stems)]
+    return sorted(images, key=lambda path: _natural(path.name))
+
+
+def _belongs_to(stem: str, others: set[str]) -> bool:
+    return any(
+        stem.endswith(f"-{word}") and stem[: -len(word) - 1] in others for word in _COMPANIONS
+    )
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:

@@ -8,6 +8,8 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication
 
+from segapp.resources import ASSETS
+
 _Role = QPalette.ColorRole
 
 _LIGHT = {
@@ -35,8 +37,8 @@ _LIGHT = {
 _DARK = {
     _Role.Window: "#25282d",
     _Role.WindowText: "#e6e9ed",
-    _Role.Base: "#1b1d21",
-    _Role.AlternateBase: "#212428",
+    _Role.Base: "#1d2024",
+    _Role.AlternateBase: "#23262b",
     _Role.Text: "#e6e9ed",
     _Role.PlaceholderText: "#98a1ac",
     _Role.Button: "#31353c",
@@ -51,7 +53,7 @@ _DARK = {
     _Role.Light: "#454b54",
     _Role.Midlight: "#343941",
     _Role.Mid: "#434953",
-    _Role.Dark: "#15171a",
+    _Role.Dark: "#6a727e",
     _Role.Shadow: "#0c0d0f",
 }
 _DISABLED = (_Role.WindowText, _Role.Text, _Role.ButtonText)
@@ -77,6 +79,15 @@ QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QDockWidget { titlebar-close-icon: none; titlebar-normal-icon: none; }
 QDockWidget::title { padding: 6px 10px; background: palette(window); text-align: left; }
 QMainWindow::separator { width: 5px; height: 5px; background: palette(window); }
+QCheckBox { spacing: 7px; }
+QCheckBox::indicator {
+    width: 14px; height: 14px; border: 1px solid palette(dark); border-radius: 3px;
+    background: palette(base);
+}
+QCheckBox::indicator:hover, QCheckBox::indicator:focus { border-color: palette(highlight); }
+QCheckBox::indicator:checked {
+    background: palette(highlight); border-color: palette(highlight); image: url("{check}");
+}
 QStatusBar::item { border: 0; }
 QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 QToolTip { border: 0; padding: 4px 6px; }
@@ -129,7 +140,8 @@ class Theme(QObject):
         application = QApplication.instance()
         if isinstance(application, QApplication):
             application.setPalette(self.palette)
-            application.setStyleSheet(_STYLE)
+            check = (ASSETS / "icons" / "check.svg").as_posix()
+            application.setStyleSheet(_STYLE.replace("{check}", check))
             self.changed.emit()
 
 

@@ -30,6 +30,8 @@ def test_a_folder_is_listed_as_people_count(picture_file):
         picture_file(name)
     folder = picture_file("f/1.png").parent
     (folder / "notes.txt").write_text("no image")
+    for companion in ("f/2-strokes.png", "f/a-truth.png", "f/10-mask.png"):
+        picture_file(companion)
     (folder / "sub.png").mkdir()
     assert [path.name for path in images_in(folder)] == [
         "1.png",
@@ -53,7 +55,8 @@ def test_previous_and_next_and_every_image_keeps_its_strokes(
     assert window.session.sheet.path == second
     assert window.session.document.strokes == ()
     assert not window.actions_["next"].isEnabled()
-    assert "●" in window.file_list._list.item(0).text()
+    assert "not saved" in window.file_list._list.item(0).toolTip()
+    assert "no strokes" in window.file_list._list.item(1).toolTip()
     window.session.add_stroke(two_strokes[1])
     with qtbot.waitSignal(window.files.opened):
         window.actions_["previous"].trigger()

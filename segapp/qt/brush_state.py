@@ -52,6 +52,14 @@ class BrushState(QObject):
         """Use a larger (or below 0 a smaller) brush."""
         self.set_radius(stepped_radius(self.brush.radius, steps))
 
+    def begin(self, document: Document) -> None:
+        """Take the classes for another picture: an object left, the background right."""
+        grounds = [index for index, info in enumerate(document.classes) if info.is_background]
+        right = grounds[0] if grounds else 1
+        left = 1 if right == 0 else 0
+        self._set(replace(self.brush, left=left, right=right))
+        self.follow(document)
+
     def follow(self, document: Document) -> None:
         """Keep to classes that exist, and to their colours."""
         last = len(document.classes) - 1

@@ -130,7 +130,7 @@ class CodewordGrid(QWidget):
 
 
 class Curve(QWidget):
-    """Values in their order, as a falling line."""
+    """Values in their order, as a falling line; the height is logarithmic."""
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -171,6 +171,8 @@ class Curve(QWidget):
 
     def _draw_line(self, painter: QPainter, frame: QRectF) -> None:
         values = np.array(self._values)
+        if values.min() > 0:  # it falls by powers of ten at first
+            values = np.log(values)
         span = float(values.max() - values.min()) or 1.0
         heights = frame.bottom() - (values - values.min()) / span * frame.height()
         places = np.linspace(frame.left(), frame.right(), max(len(values), 2))

@@ -41,6 +41,7 @@ class ClassCommands(QObject):
         panel.right_chosen.connect(brush.choose_right)
         panel.renamed.connect(self._rename)
         brush.changed.connect(self._show_brush)
+        session.picture_changed.connect(lambda: brush.begin(session.document))
         session.document_changed.connect(self._follow)
         self._follow()
         self._show_brush()

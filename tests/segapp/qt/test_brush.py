@@ -49,3 +49,13 @@ def test_a_deleted_class_is_let_go(state):
     state.follow(Document())
     assert state.brush.left == 1
     assert state.brush.right == 0
+
+
+def test_a_picture_begins_with_an_object_left_and_the_background_right(state):
+    state.begin(Document((ClassInfo("a", (1, 1, 1)), ClassInfo("b", (2, 2, 2)))))
+    assert (state.brush.left, state.brush.right) == (0, 1)
+    classes = tuple(ClassInfo(name, (1, 1, 1)) for name in ("apple", "pear", "Background"))
+    state.begin(Document(classes))
+    assert (state.brush.left, state.brush.right) == (0, 2)
+    state.begin(Document(classes[::-1]))
+    assert (state.brush.left, state.brush.right) == (1, 0)

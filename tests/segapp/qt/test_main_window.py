@@ -214,6 +214,33 @@ def test_progress_shows_step_time_and_bar_and_stop_stops(
     assert not window.actions_["stop"].isEnabled()
 
 
+def test_intermediate_answers_are_painted_as_they_come(
+    make_window, picture_file, gated, two_strokes, qtbot
+):
+    window = make_window(picture_file(), gated)
+    for stroke in two_strokes:
+        window.session.add_stroke(stroke)
+    gated.gate.release(2)
+    qtbot.waitUntil(lambda: window.canvas._answer is not None)
+    halfway = window.canvas._answer
+    assert not window.session.answer_is_current
+    gated.gate.release(1)
+    qtbot.waitUntil(lambda: window.session.answer_is_current)
+    qtbot.waitUntil(lambda: window.canvas._answer is not halfway)
+
+
+def test_an_error_that_nobody_expected_is_told_and_strokes_are_kept(
+    window, two_strokes, qtbot, tmp_path, capsys
+):
+    window.session.add_stroke(two_strokes[0])
+    window.report(ZeroDivisionError, ZeroDivisionError("a surprise"), None)
+    box = QApplication.activeModalWidget()
+    assert "a surprise" in box.text()
+    box.accept()
+    assert len(list((tmp_path / "recovery").glob("*/*.segapp"))) == 1
+    assert "a surprise" in capsys.readouterr().err
+
+
 def test_live_update_is_switched_and_update_now_answers_to_f5(window, two_strokes, qtbot):
     window.actions_["live"].setChecked(False)
     for stroke in two_strokes:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from segapp.datasets import SAMPLES
 from segapp.project_file import Project, save_project
 from segapp.qt.jobs import Jobs
 from segapp.qt.opening import (
@@ -103,7 +104,8 @@ class Files(QObject):
         self._start(missing.project_path.name, lambda: open_project(missing.project_path, image))
 
     def _read(self, path: Path, *, remembered: Path | None = None) -> None:
-        self._remembered = remembered or (None if path in self.folder else path)
+        forgettable = path in self.folder or path.parent == SAMPLES
+        self._remembered = remembered or (None if forgettable else path)
         known, settings = self._session.sheet_of(path), self._session.settings
         if is_project(path):
             self._start(path.name, lambda: open_project(path))

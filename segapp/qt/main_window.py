@@ -273,11 +273,19 @@ class MainWindow(QMainWindow):
     # Coming and going -------------------------------------------------------------------
 
     def begin(self, path: Path | None) -> None:
-        """Open what was asked for; else offer what a crash left, else the first start's sample."""
+        """Open what was asked for, or go on where the last window ended.
+
+        What a crash left behind is offered first. Who starts for the first time gets a sample.
+        """
         restored = self.file_commands.offer_recovery()
+        recent = [place for place in self.preferences.recent() if place.exists()]
         if path is not None:
             self.files.open(path)
-        elif not restored:
+        elif restored:
+            return
+        elif recent:
+            self.files.open(recent[0])
+        else:
             self.file_commands.open_sample()
             self.hint.say(
                 self.tr(

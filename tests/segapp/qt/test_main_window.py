@@ -452,7 +452,17 @@ def test_the_first_start_shows_a_sample_and_a_hint(make_window, picture_file, mo
     assert not window.hint.isVisible()
 
 
-def test_unlabelled_texts_are_ready_for_translation(window):
+def test_a_later_start_goes_on_with_the_last_file(make_window, picture_file, qtbot):
+    path = picture_file()
+    make_window(path).close()
+    window = make_window()
+    with qtbot.waitSignal(window.files.opened):
+        window.begin(None)
+    assert window.session.sheet.path == path
+    assert not window.hint.isVisible()
+
+
+def test_texts_are_ready_for_translation(window):
     from PySide6.QtCore import QTranslator
 
     class Shouting(QTranslator):

@@ -19,6 +19,7 @@ def root(tmp_path):
     return tmp_path / "recovery"
 
 
+@pytest.mark.slow
 def test_strokes_are_on_disk_within_seconds_and_gone_after_a_clean_end(
     make_window, picture_file, two_strokes, qtbot, root
 ):
@@ -34,6 +35,7 @@ def test_strokes_are_on_disk_within_seconds_and_gone_after_a_clean_end(
     assert copies(root) == []
 
 
+@pytest.mark.slow
 def test_what_is_saved_needs_no_copy(
     make_window, picture_file, two_strokes, qtbot, root, tmp_path
 ):
@@ -86,6 +88,7 @@ def crashed(picture_file, root, tmp_path):
     return image
 
 
+@pytest.mark.slow
 def test_after_a_crash_the_strokes_are_offered_and_restored(
     crashed, make_window, qtbot, root, monkeypatch, two_strokes
 ):
@@ -105,6 +108,7 @@ def test_after_a_crash_the_strokes_are_offered_and_restored(
     assert len(copies(root)) == 1  # now this program's own
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "left"), [(Unsaved.DISCARD, 0), (Unsaved.CANCEL, 1)])
 def test_what_is_offered_may_be_discarded_or_kept_for_later(
     crashed, make_window, picture_file, qtbot, root, monkeypatch, answer, left

@@ -34,6 +34,7 @@ def wait(qtbot, window):
     qtbot.waitUntil(lambda: window.session.answer_is_current, timeout=30_000)
 
 
+@pytest.mark.slow
 def test_the_answer_is_what_the_command_gives_whatever_was_done_before(
     make_window, picture_file, qtbot
 ):
@@ -82,6 +83,7 @@ def test_closing_while_the_learner_works_ends_within_a_second(make_window, qtbot
     window.session.close()
 
 
+@pytest.mark.slow
 def test_a_learnt_model_is_saved_and_applied_to_another_picture(
     make_window, picture_file, two_strokes, qtbot, tmp_path, monkeypatch
 ):

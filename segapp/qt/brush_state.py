@@ -44,6 +44,10 @@ class BrushState(QObject):
         """Take another tool."""
         self._set(replace(self.brush, tool=tool))
 
+    def set_keep_others(self, keep: bool) -> None:  # noqa: FBT001 - a Qt slot
+        """Paint around other classes, or over them."""
+        self._set(replace(self.brush, keep_others=keep))
+
     def set_radius(self, radius: float) -> None:
         """Use a brush of another size."""
         self._set(replace(self.brush, radius=min(max(radius, SMALLEST_RADIUS), LARGEST_RADIUS)))

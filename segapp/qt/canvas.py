@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         QWheelEvent,
     )
 
+    from segapp.document import Mark
     from segapp.qt.layers import Layer
 
 _WHEEL_NOTCH = 120.0
@@ -59,6 +60,7 @@ class Brush:
     left: int = 0
     right: int = 1
     tool: Tool = Tool.BRUSH
+    keep_others: bool = False  # paint around other classes instead of over them
     left_colour: tuple[int, int, int] = (255, 255, 255)
 
     def label(self, button: Qt.MouseButton) -> int | None:
@@ -71,7 +73,7 @@ class Brush:
 class Canvas(PictureView):
     """Turns what the hand does into finished strokes."""
 
-    stroke_finished = Signal(object)  # Stroke
+    stroke_finished = Signal(object)  # Mark
     radius_wanted = Signal(float)
     pointer_moved = Signal(object)  # QPointF in image coordinates, or None outside
 
@@ -146,20 +148,26 @@ class Canvas(PictureView):
             return
         piece = self._stroke.add(at.x(), at.y(), 1.0 if pressure is None else pressure)
         if piece is not None:
-            box = self._strokes.stamp(piece)
+            box = self._strokes.stamp(piece, keep_others=self._keeps_others(piece.label))
             self._stroke_hit = self._stroke_hit or box[0] < box[2]
             self._update_box(box)
 
+    def _keeps_others(self, label: int | None) -> bool:
+        return self._brush.keep_others and label is not None
+
     def _finish(self) -> None:
-        if self._stroke is None:
+        if self._stroke is None or self._strokes is None:
             return
         stroke = self._stroke.finished()
-        if not self._stroke_hit:
+        mark: Mark | None = stroke if self._stroke_hit else None
+        if self._stroke_hit and self._keeps_others(stroke.label):
+            mark = self._strokes.drawn_patch(stroke)
+        if mark is None:
             self.drop_stroke()
             return
         self._stroke = None
         self._last_end = QPointF(*stroke.points[-1])
-        self.stroke_finished.emit(stroke)
+        self.stroke_finished.emit(mark)
 
     # Pointer --------------------------------------------------------------------------
 

@@ -167,6 +167,7 @@ class MainWindow(QMainWindow):
         }.items():
             actions[name].triggered.connect(lambda _=False, c=call: c())
         actions["live"].toggled.connect(session.set_live)
+        actions["keep_others"].toggled.connect(self.brush.set_keep_others)
         actions["show_strokes"].toggled.connect(canvas.set_strokes_shown)
         actions["hide_answer"].toggled.connect(canvas.set_answer_hidden)
         actions["full_screen"].toggled.connect(self._set_full_screen)

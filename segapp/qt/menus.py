@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _FILE = """open open_folder @recent @samples - previous next - save save_as export
     - save_model apply_model - quit"""
 _EDIT = "undo redo - clear import_strokes - copy_mask copy_cutout"
-_PAINT = """brush eraser hand - larger smaller - @classes swap
+_PAINT = """brush eraser hand - larger smaller - @classes swap keep_others
     - add_class rename_class recolour_class delete_class"""
 _ANSWER = "live update stop - spot mark_spot"
 _VIEWS = "view_overlay view_outline view_mask view_cut-out view_confidence view_codes"

@@ -67,14 +67,32 @@ class StrokeLayer:
         """Forget the stroke that is being drawn."""
         return self.show(self._document)
 
-    def stamp(self, piece: Stroke) -> Rectangle:
-        """Add a piece of the stroke that is being drawn."""
+    def stamp(self, piece: Stroke, *, keep_others: bool = False) -> Rectangle:
+        """Add a piece of the stroke that is being drawn, over other classes or around them."""
+        left, top, right, bottom = _bounds(piece, self.labels.shape)
+        before = self.labels[top:bottom, left:right].copy() if keep_others else None
         box = stamp(self.labels, piece)
+        if before is not None:
+            others = (before != UNMARKED) & (before != piece.label)
+            self.labels[top:bottom, left:right][others] = before[others]
         self._pieces.append(piece)
         self._live = _join([self._live, box])
         for part in _parts(piece):
             self._colour(_common(_bounds(part, self.labels.shape), box))
         return box
+
+    def drawn_patch(self, stroke: Stroke) -> Patch | None:
+        """Return the pixels that a stroke has marked around other classes, if there are any."""
+        left, top, right, bottom = self._live
+        if _is_empty(self._live) or stroke.label is None:
+            return None
+        covered = np.full((bottom - top, right - left), UNMARKED, dtype=np.int16)
+        stamp(covered, _shifted(stroke, left, top))
+        mask = (covered != UNMARKED) & (self.labels[top:bottom, left:right] == stroke.label)
+        if not mask.any():
+            return None
+        patch = Patch.of_mask(mask, stroke.label)
+        return replace(patch, left=patch.left + left, top=patch.top + top)
 
     def _was_drawn(self, added: tuple[Mark, ...]) -> bool:
         """Tell whether the drawn pieces are the first of ``added``."""

@@ -5,7 +5,7 @@ from PySide6.QtGui import QEventPoint, QInputDevice, QPointingDevice, QTabletEve
 from PySide6.QtWidgets import QApplication
 from scipy import ndimage
 
-from segapp.document import Document
+from segapp.document import Document, Stroke
 from segapp.qt.canvas import Brush, Canvas, Tool
 from segapp.qt.layers import Layer, opaque
 from segapp.rasterize import rasterize
@@ -343,6 +343,26 @@ def test_shift_click_draws_a_line_from_the_last_stroke(canvas, qtbot, monkeypatc
     line = canvas.strokes[1]
     assert line.points[0] == canvas.strokes[0].points[-1]
     assert line.points[-1] == pytest.approx((60, 40), abs=0.2)
+
+
+def test_other_classes_can_be_painted_around(canvas, qtbot):
+    first = Stroke(((40.0, 30.0),), 6.0, 1)
+    document = Document().with_stroke(first)
+    canvas.set_document(document)
+    canvas.set_brush(Brush(radius=3.0, keep_others=True))
+    qtbot.mousePress(canvas, LEFT, pos=at(canvas, 20, 30))
+    qtbot.mouseMove(canvas, at(canvas, 60, 30))
+    seen = canvas._strokes.labels.copy()
+    qtbot.mouseRelease(canvas, LEFT, pos=at(canvas, 60, 30))
+    (mark,) = canvas.strokes
+    labels = rasterize(document.with_stroke(mark), (HEIGHT, WIDTH))
+    np.testing.assert_array_equal(seen, labels)
+    assert labels[30, 40] == 1
+    assert labels[30, 25] == labels[30, 55] == 0
+    before = rasterize(document, (HEIGHT, WIDTH))
+    assert (labels[before == 1] == 1).all()
+    qtbot.mouseClick(canvas, LEFT, pos=at(canvas, 40, 30))  # all of it is taken
+    assert len(canvas.strokes) == 1
 
 
 def test_the_canvas_takes_the_keys_when_the_pointer_comes(canvas, qtbot):

@@ -109,10 +109,10 @@ class Settings:
     prototypes: int = 1200
     bits: int = 5
     codewords: int = 1
-    lambda1: float = 10.0
+    lambda1: float = 1.0
     lambda2: float = 2000.0
     p: float = 2.0
-    passes: int = 3
+    passes: int = 2
     transductive: bool = True
     unlabelled_weight: float = 1.0
     refine: bool = True

@@ -161,7 +161,7 @@ class _Job:
             self._objective.append(step.objective)
             picture = None
             if step.pass_ended and time.perf_counter() - shown > _SECONDS_BETWEEN_PICTURES:
-                answer = Answer.of(step.snapshot(), stack, lesson)
+                answer = Answer.of(step, stack, lesson)
                 picture = self._labelling(self._painted(answer, lesson), answer, lesson)
                 shown = time.perf_counter()
             yield Update(
@@ -170,8 +170,7 @@ class _Job:
             self._ground.grams(settings, self, features)
             if step.pass_ended and step.iteration >= settings.passes:
                 break
-        model = step.snapshot()
-        return model, Answer.of(model, stack, lesson)
+        return step.snapshot(), Answer.of(step, stack, lesson)
 
     def _stroke_features(
         self, lesson: Lesson, likelihood: ColourLikelihood

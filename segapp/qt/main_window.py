@@ -14,7 +14,7 @@ from segapp.qt.actions import Actions
 from segapp.qt.answer_commands import AnswerCommands
 from segapp.qt.answer_view import AnswerView
 from segapp.qt.brush_state import BrushState
-from segapp.qt.canvas import Canvas, Tool
+from segapp.qt.canvas import Canvas
 from segapp.qt.class_commands import ClassCommands
 from segapp.qt.class_panel import ClassPanel
 from segapp.qt.docks import Docks
@@ -30,8 +30,9 @@ from segapp.qt.recovery import Recovery
 from segapp.qt.settings_panel import SettingsPanel
 from segapp.qt.shortcut_sheet import ShortcutSheet
 from segapp.qt.status import StatusBar
-from segapp.qt.theme import Theme, ThemeChoice
+from segapp.qt.theme import Theme
 from segapp.qt.window_state import restore_window, store_window
+from segapp.qt.wiring import connect_window
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -63,10 +64,9 @@ class MainWindow(QMainWindow):
         self.answer_view = AnswerView(session, self)
         self.threads_ended = True
         self._build()
-        self._connect_session()
-        self._connect_actions()
+        connect_window(self)
         restore_window(self)
-        self._show_brush()
+        self.show_brush()
         self._follow()
 
     # Building ---------------------------------------------------------------------------
@@ -101,95 +101,28 @@ class MainWindow(QMainWindow):
         )
         self.answer_commands = AnswerCommands(self.session, self.answer_view, self.canvas, self)
 
-    def _connect_session(self) -> None:
-        session, canvas = self.session, self.canvas
-        session.picture_changed.connect(self._show_picture)
-        session.document_changed.connect(self._show_document)
-        session.settings_changed.connect(
-            lambda: self.settings_panel.show_settings(session.settings)
-        )
-        session.answer_changed.connect(self._show_insight)
-        session.progress_changed.connect(self._show_progress)
-        session.failed.connect(lambda sentence: complain(self, sentence))
-        self.recovery.failed.connect(lambda sentence: complain(self, sentence))
-        self.answer_view.rendered.connect(self._show_answer)
-        self.files.opened.connect(self._say)
-        self.files.folder_changed.connect(self._show_folder)
-        self.files.busy_changed.connect(self._show_reading)
-        self.file_list.chosen.connect(self.files.open)
-        self.file_commands.said.connect(self._say)
-        self.answer_commands.said.connect(self._say)
-        self.settings_panel.changed.connect(session.set_settings)
-        self.class_panel.radius_changed.connect(self.brush.set_radius)
-        self.brush.changed.connect(self._show_brush)
-        canvas.stroke_finished.connect(session.add_stroke)
-        canvas.stroke_finished.connect(self.hint.hide)
-        canvas.radius_wanted.connect(self.brush.set_radius)
-        canvas.view_changed.connect(lambda: self.status.show_zoom(canvas.screen_scale))
-        canvas.pointer_moved.connect(
-            lambda at: self.status.show_place(
-                at, canvas.image_size.width(), canvas.image_size.height()
-            )
-        )
-        self.opacity.valueChanged.connect(lambda value: canvas.set_opacity(value / 100))
-
-    def _connect_actions(self) -> None:
-        actions, canvas, session = self.actions_, self.canvas, self.session
-        self.file_commands.connect_actions(actions, self.menus.recent, self.menus.samples)
-        self.class_commands.connect_actions(actions)
-        self.answer_commands.connect_actions(actions)
-        for tool in Tool:
-            actions[tool.value].triggered.connect(lambda _=False, t=tool: self.brush.set_tool(t))
-        for mode in ViewMode:
-            actions[f"view_{mode.value}"].triggered.connect(
-                lambda _=False, m=mode: self.answer_view.set_mode(m)
-            )
-        for choice in ThemeChoice:
-            actions[f"theme_{choice.value}"].triggered.connect(
-                lambda _=False, c=choice: self.theme.choose(c)
-            )
-        self.theme.changed.connect(lambda: actions.colour_icons(self.theme.palette))
-        for name, call in {
-            "quit": self.close,
-            "undo": session.undo,
-            "redo": session.redo,
-            "clear": session.clear,
-            "larger": lambda: self.brush.step_radius(1),
-            "smaller": lambda: self.brush.step_radius(-1),
-            "update": session.update_now,
-            "stop": session.stop,
-            "zoom_in": lambda: canvas.zoom(1.25),
-            "zoom_out": lambda: canvas.zoom(0.8),
-            "fit": canvas.fit,
-            "actual_size": canvas.show_actual_size,
-            "shortcuts": self._open_shortcuts,
-            "about": self._open_about,
-        }.items():
-            actions[name].triggered.connect(lambda _=False, c=call: c())
-        actions["live"].toggled.connect(session.set_live)
-        actions["keep_others"].toggled.connect(self.brush.set_keep_others)
-        actions["show_strokes"].toggled.connect(canvas.set_strokes_shown)
-        actions["hide_answer"].toggled.connect(canvas.set_answer_hidden)
-        actions["full_screen"].toggled.connect(self._set_full_screen)
-
     # Showing ----------------------------------------------------------------------------
 
-    def _show_picture(self) -> None:
+    def show_picture(self) -> None:
+        """Show the session's picture."""
         if self.session.layer is not None:
             self.canvas.set_picture(self.session.layer)
             size = self.canvas.image_size
             self.status.show_place(None, size.width(), size.height())
         self._follow()
 
-    def _show_document(self) -> None:
+    def show_document(self) -> None:
+        """Show the session's strokes."""
         self.canvas.set_document(self.session.document)
         self._follow()
 
-    def _show_insight(self) -> None:
+    def show_insight(self) -> None:
+        """Show what was learnt."""
         self.model_panel.show_insight(self.session.insight, self.session.document.classes)
         self._follow()
 
-    def _show_answer(self, answer: RenderedAnswer | None) -> None:
+    def show_answer(self, answer: RenderedAnswer | None) -> None:
+        """Show a rendered answer; None withdraws the last one."""
         if answer is None:
             self.canvas.set_answer(None)
         else:
@@ -199,25 +132,30 @@ class MainWindow(QMainWindow):
                 solid=answer.mode is ViewMode.OUTLINE,
             )
 
-    def _show_progress(self) -> None:
+    def show_progress(self) -> None:
+        """Show where the learner is."""
         self.status.show_progress(self.session.progress)
         self._follow()
 
-    def _show_brush(self) -> None:
+    def show_brush(self) -> None:
+        """Show the brush as it is set."""
         self.canvas.set_brush(self.brush.brush)
         self.actions_[self.brush.brush.tool.value].setChecked(True)
 
-    def _show_folder(self) -> None:
+    def show_folder(self) -> None:
+        """Show the list of images when there is one."""
         self.file_list.show_paths(self.files.folder)
         self.docks.files.setVisible(bool(self.files.folder))
 
-    def _show_reading(self, name: str) -> None:
+    def show_reading(self, name: str) -> None:
+        """Say which file is being read; an empty name ends it."""
         if name:
-            self._say(self.tr("Opening {} …").format(name))
+            self.say(self.tr("Opening {} …").format(name))
         elif self.status.currentMessage().startswith(self.tr("Opening")):
             self.status.clearMessage()
 
-    def _say(self, sentence: str) -> None:
+    def say(self, sentence: str) -> None:
+        """Show a sentence for some seconds."""
         if sentence:
             self.status.showMessage(sentence, 8000)
 
@@ -249,12 +187,14 @@ class MainWindow(QMainWindow):
         self.setWindowTitle(f"{sheet.path.name}[*] – segapp" if sheet else "segapp")
         self.setWindowModified(sheet is not None and sheet.unsaved)
 
-    def _open_shortcuts(self) -> None:
+    def open_shortcuts(self) -> None:
+        """Open the shortcut sheet."""
         sheet = ShortcutSheet(self.actions_, self)
         sheet.finished.connect(sheet.deleteLater)
         sheet.open()
 
-    def _open_about(self) -> None:
+    def open_about(self) -> None:
+        """Say what this program is."""
         box = QMessageBox(self)
         box.setWindowTitle(self.tr("About segapp"))
         box.setText(
@@ -267,7 +207,8 @@ class MainWindow(QMainWindow):
         box.finished.connect(box.deleteLater)
         box.open()
 
-    def _set_full_screen(self, on: bool) -> None:  # noqa: FBT001 - a Qt slot
+    def set_full_screen(self, on: bool) -> None:  # noqa: FBT001 - a Qt slot
+        """Use the whole screen, or a window again."""
         state = Qt.WindowState.WindowFullScreen
         self.setWindowState(self.windowState() | state if on else self.windowState() & ~state)
 

@@ -162,8 +162,12 @@ class ExportDialog(QDialog):
 
     def _tell_state(self) -> None:
         ready = self._session.answer_is_current
-        self._state.setText("" if ready else self._session.progress.text)
-        self._state.setVisible(not ready)
+        if not ready:
+            self._state.setText(self._session.progress.text)
+        elif self._path.text().strip() and self._target().is_file():
+            self._state.setText(self.tr("This replaces a file that is there already."))
+        else:
+            self._state.clear()
         self._export.setEnabled(
             ready and bool(self._path.text().strip()) and not self._writing.busy
         )

@@ -22,6 +22,7 @@ from segapp.qt.opening import (
 )
 
 if TYPE_CHECKING:
+    from segapp.qt.jobs import Work
     from segapp.qt.preferences import Preferences
     from segapp.qt.session import Session
     from segapp.qt.sheet import Sheet
@@ -112,8 +113,8 @@ class Files(QObject):
         else:
             self._start(path.name, lambda: open_image(path, known, settings))
 
-    def _start(self, name: str, work: object) -> None:
-        self._jobs.start(work)  # type: ignore[arg-type] # generators of the two results
+    def _start(self, name: str, work: Work) -> None:
+        self._jobs.start(work)
         self.busy_changed.emit(name)
 
     def _take(self, ticket: int, result: Opened | ImageMissing) -> None:

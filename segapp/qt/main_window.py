@@ -56,7 +56,7 @@ class MainWindow(QMainWindow):
         self.setObjectName("window")
         self.setAcceptDrops(True)
         self.session, self.preferences = session, preferences
-        self.actions_ = Actions(self)
+        self.commands = Actions(self)
         self.theme = Theme(self)
         self.brush = BrushState(self)
         self.files = Files(session, preferences, self)
@@ -75,8 +75,8 @@ class MainWindow(QMainWindow):
         self.canvas = Canvas()
         self.hint = Hint(self.canvas)
         self.setCentralWidget(self.canvas)
-        self.menus = Menus(self.menuBar(), self.actions_)
-        self.class_panel = ClassPanel(self.actions_)
+        self.menus = Menus(self.menuBar(), self.commands)
+        self.class_panel = ClassPanel(self.commands)
         self.settings_panel = SettingsPanel()
         self.model_panel = ModelPanel()
         self.file_list = FileList(self.session)
@@ -90,7 +90,7 @@ class MainWindow(QMainWindow):
         self.opacity.setFixedWidth(90)
         self.opacity.setAccessibleName(self.tr("Opacity of the answer"))
         self.opacity.setToolTip(self.tr("How strongly the answer covers the picture"))
-        add_tool_bars(self, self.actions_, self.opacity)
+        add_tool_bars(self, self.commands, self.opacity)
         self.status = StatusBar()
         self.setStatusBar(self.status)
         self.class_commands = ClassCommands(
@@ -140,7 +140,7 @@ class MainWindow(QMainWindow):
     def show_brush(self) -> None:
         """Show the brush as it is set."""
         self.canvas.set_brush(self.brush.brush)
-        self.actions_[self.brush.brush.tool.value].setChecked(True)
+        self.commands[self.brush.brush.tool.value].setChecked(True)
 
     def show_folder(self) -> None:
         """Show the list of images when there is one."""
@@ -161,7 +161,7 @@ class MainWindow(QMainWindow):
 
     def _follow(self) -> None:
         """Bring title and enabled commands to the session's state."""
-        session, actions = self.session, self.actions_
+        session, actions = self.session, self.commands
         sheet = session.sheet
         is_open = sheet is not None
         history = sheet.history if sheet is not None else None
@@ -189,7 +189,7 @@ class MainWindow(QMainWindow):
 
     def open_shortcuts(self) -> None:
         """Open the shortcut sheet."""
-        sheet = ShortcutSheet(self.actions_, self)
+        sheet = ShortcutSheet(self.commands, self)
         sheet.finished.connect(sheet.deleteLater)
         sheet.open()
 
@@ -260,7 +260,7 @@ class MainWindow(QMainWindow):
     def changeEvent(self, event: QEvent) -> None:
         """Keep the command in step when the window leaves the full screen by other means."""
         if event.type() == QEvent.Type.WindowStateChange:
-            self.actions_["full_screen"].setChecked(self.isFullScreen())
+            self.commands["full_screen"].setChecked(self.isFullScreen())
         super().changeEvent(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:

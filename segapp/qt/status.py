@@ -33,6 +33,9 @@ _COLOURS = {
 }
 
 
+_QUICK = 0.25  # seconds; a bar for less than that would only flicker
+
+
 class _Dot(QWidget):
     def __init__(self) -> None:
         super().__init__()
@@ -131,8 +134,9 @@ class StatusBar(QStatusBar):
         self._progress = progress
         self._dot.show_stage(progress.stage)
         self._text.setText(progress.text)
-        self._bar.setVisible(running)
-        self._elapsed.setVisible(running)
+        if not running:
+            self._bar.hide()
+            self._elapsed.hide()
         self._bar.setValue(round(progress.fraction * 1000))
         if running:
             self._tick()
@@ -142,6 +146,9 @@ class StatusBar(QStatusBar):
 
     def _tick(self) -> None:
         seconds = time.monotonic() - self._progress.started
+        if seconds > _QUICK:
+            self._bar.show()
+            self._elapsed.show()
         self._elapsed.setText(self.tr("{:.1f} s").format(seconds))
 
     def show_place(self, at: QPointF | None, width: int, height: int) -> None:

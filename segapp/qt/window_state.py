@@ -27,13 +27,13 @@ def store_window(window: MainWindow) -> None:
     preferences.set("view/opacity", window.opacity.value())
     preferences.set("view/mode", window.answer_view.mode.value)
     preferences.set("answer/live", window.session.live)
-    preferences.set("answer/mark_spot", window.actions_["mark_spot"].isChecked())
+    preferences.set("answer/mark_spot", window.commands["mark_spot"].isChecked())
     preferences.flush()
 
 
 def restore_window(window: MainWindow) -> None:
     """Bring back what was remembered; what is absent or spoilt has a default."""
-    preferences, actions = window.preferences, window.actions_
+    preferences, actions = window.preferences, window.commands
     geometry = preferences.state("window/geometry")
     if not geometry or not window.restoreGeometry(QByteArray(geometry)):
         window.resize(1280, 800)

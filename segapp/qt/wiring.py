@@ -53,7 +53,7 @@ def _connect_session(window: MainWindow) -> None:
 
 def _connect_actions(window: MainWindow) -> None:
     """Let every command do what it says."""
-    actions, canvas, session = window.actions_, window.canvas, window.session
+    actions, canvas, session = window.commands, window.canvas, window.session
     window.file_commands.connect_actions(actions, window.menus.recent, window.menus.samples)
     window.class_commands.connect_actions(actions)
     window.answer_commands.connect_actions(actions)

@@ -82,7 +82,7 @@ def test_export_waits_for_the_newest_answer(make_window, picture_file, gated, tw
         window.session.add_stroke(stroke)
     qtbot.waitUntil(lambda: window.session.answer_is_current)
     window.session.add_stroke(Stroke(((60.0, 10.0),), 6.0, 0))
-    window.actions_["export"].trigger()
+    window.commands["export"].trigger()
     dialog = QApplication.activeModalWidget()
     assert not dialog._export.isEnabled()
     gated.gate.release(3)
@@ -103,12 +103,23 @@ def test_a_place_that_cannot_be_written_is_told_and_the_dialog_stays(
     qtbot.waitUntil(lambda: dialog._export.isEnabled())
 
 
+def test_replacing_a_file_is_said_before(dialog, tmp_path):
+    path = tmp_path / "there.png"
+    path.write_text("old")
+    dialog._path.setText(str(path))
+    dialog._note_edit()
+    assert "replaces" in dialog._state.text()
+    dialog._path.setText(str(tmp_path / "new.png"))
+    dialog._note_edit()
+    assert dialog._state.text() == ""
+
+
 def test_the_last_format_comes_back(dialog, qtbot, tmp_path):
     choose(dialog, "cutout")
     dialog._path.setText(str(tmp_path / "cut.png"))
     with qtbot.waitSignal(dialog.exported):
         qtbot.mouseClick(dialog._export, Qt.MouseButton.LeftButton)
-    dialog.window_.actions_["export"].trigger()
+    dialog.window_.commands["export"].trigger()
     again = QApplication.activeModalWidget()
     assert again.form.name == "cutout"
     again.reject()
@@ -116,7 +127,7 @@ def test_the_last_format_comes_back(dialog, qtbot, tmp_path):
 
 def test_without_an_answer_the_dialog_says_why(make_window, picture_file, qtbot):
     window = make_window(picture_file())
-    window.actions_["export"].trigger()
+    window.commands["export"].trigger()
     dialog = QApplication.activeModalWidget()
     assert not dialog._export.isEnabled()
     qtbot.waitUntil(lambda: "foreground" in dialog._state.text())

@@ -48,18 +48,18 @@ def test_previous_and_next_and_every_image_keeps_its_strokes(
     first, second = picture_file("folder/1.png"), picture_file("folder/2.png")
     window = make_window(first.parent)
     assert window.session.sheet.path == first
-    assert not window.actions_["previous"].isEnabled()
+    assert not window.commands["previous"].isEnabled()
     window.session.add_stroke(two_strokes[0])
     with qtbot.waitSignal(window.files.opened):
-        window.actions_["next"].trigger()
+        window.commands["next"].trigger()
     assert window.session.sheet.path == second
     assert window.session.document.strokes == ()
-    assert not window.actions_["next"].isEnabled()
+    assert not window.commands["next"].isEnabled()
     assert "not saved" in window.file_list._list.item(0).toolTip()
     assert "no strokes" in window.file_list._list.item(1).toolTip()
     window.session.add_stroke(two_strokes[1])
     with qtbot.waitSignal(window.files.opened):
-        window.actions_["previous"].trigger()
+        window.commands["previous"].trigger()
     assert window.session.document.strokes == two_strokes[:1]
     assert window.session.sheet.history.undo_name == "stroke of foreground"
     with qtbot.waitSignal(window.files.opened):
@@ -108,10 +108,10 @@ def test_saving_under_a_name_and_then_again(make_window, picture_file, two_strok
 
     monkeypatch.setattr(file_dialogs, "ask_project", ask)
     window.session.add_stroke(two_strokes[0])
-    window.actions_["save"].trigger()
+    window.commands["save"].trigger()
     window.session.add_stroke(two_strokes[1])
     assert window.isWindowModified()
-    window.actions_["save"].trigger()
+    window.commands["save"].trigger()
     assert len(asked) == 1
     assert load_project(asked[0]).document.strokes == two_strokes
     assert not window.isWindowModified()
@@ -236,9 +236,9 @@ def test_strokes_come_from_a_palette_picture(make_window, picture_file, tmp_path
     marks.save(path)
     window = make_window(picture_file())
     monkeypatch.setattr(file_dialogs, "ask_image", lambda *_: path)
-    window.actions_["import_strokes"].trigger()
+    window.commands["import_strokes"].trigger()
     assert {mark.label for mark in window.session.document.strokes} == {0, 1}
-    assert window.actions_["undo"].text() == "&Undo importing marks.png"
+    assert window.commands["undo"].text() == "&Undo importing marks.png"
 
 
 def test_opening_by_the_menu(make_window, picture_file, monkeypatch, qtbot):
@@ -247,11 +247,11 @@ def test_opening_by_the_menu(make_window, picture_file, monkeypatch, qtbot):
     monkeypatch.setattr(file_dialogs, "ask_open", lambda *_: other)
     monkeypatch.setattr(file_dialogs, "ask_folder", lambda *_: other.parent)
     with qtbot.waitSignal(window.files.opened):
-        window.actions_["open"].trigger()
+        window.commands["open"].trigger()
     assert window.session.sheet.path == other
     assert window.files.folder == []
     with qtbot.waitSignal(window.files.opened):
-        window.actions_["open_folder"].trigger()
+        window.commands["open_folder"].trigger()
     assert window.files.folder == [other]
 
 

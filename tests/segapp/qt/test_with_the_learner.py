@@ -93,17 +93,17 @@ def test_a_learnt_model_is_saved_and_applied_to_another_picture(
     for stroke in two_strokes:
         window.session.add_stroke(stroke)
     wait(qtbot, window)
-    window.actions_["save_model"].trigger()
+    window.commands["save_model"].trigger()
     qtbot.waitUntil(lambda: path.is_file(), timeout=20_000)
     qtbot.waitUntil(lambda: "Saved" in window.status.currentMessage())
     with qtbot.waitSignal(window.files.opened):
         window.files.open(picture_file("other.png", size=(64, 96)))
-    window.actions_["apply_model"].trigger()
+    window.commands["apply_model"].trigger()
     qtbot.waitUntil(lambda: window.session.labelling is not None, timeout=20_000)
     assert window.session.answer_is_current
     assert "red" in window.status.state_text
     assert window.session.labelling.labels.shape == (64, 96)
-    assert window.actions_["copy_mask"].isEnabled()
+    assert window.commands["copy_mask"].isEnabled()
 
 
 def test_a_file_that_is_no_model_is_told(make_window, picture_file, qtbot, tmp_path, monkeypatch):
@@ -113,7 +113,7 @@ def test_a_file_that_is_no_model_is_told(make_window, picture_file, qtbot, tmp_p
     told = []
     monkeypatch.setattr(file_dialogs, "ask_model", lambda *_, **__: path)
     monkeypatch.setattr(file_dialogs, "complain", lambda _, sentence: told.append(sentence))
-    window.actions_["apply_model"].trigger()
+    window.commands["apply_model"].trigger()
     qtbot.waitUntil(lambda: bool(told))
     assert "no.shlmodel" in told[0]
     assert window.session.labelling is None

@@ -6,8 +6,9 @@ import dataclasses
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
+    QApplication,
     QCheckBox,
     QComboBox,
     QDoubleSpinBox,
@@ -32,6 +33,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+class _NumberBox(QDoubleSpinBox):
+    """Shows a number without zeros that say nothing."""
+
+    def textFromValue(self, value: float) -> str:
+        """Return 40 and not 40.000."""
+        return self.locale().toString(value, "g", 6)
+
+
+class _ScrollInstead(QObject):
+    """Lets the wheel scroll a panel; only a value that has the focus turns with it."""
+
+    def __init__(self, area: QScrollArea) -> None:
+        super().__init__(area)
+        self._area = area
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        is_wheel = event.type() == QEvent.Type.Wheel
+        if is_wheel and isinstance(watched, QWidget) and not watched.hasFocus():
+            QApplication.sendEvent(self._area.verticalScrollBar(), event)
+            return True
+        return super().eventFilter(watched, event)
+
+
 class SettingsPanel(QScrollArea):
     """Shows settings and emits the new value whenever one is changed."""
 
@@ -53,6 +77,10 @@ class SettingsPanel(QScrollArea):
         self._layout.setSpacing(10)
         self._add_presets()
         self._add_groups()
+        guard = _ScrollInstead(self)
+        for editor in (*self._editors, self._preset):
+            editor.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+            editor.installEventFilter(guard)
         self._layout.addStretch(1)
         self.setWidget(body)
         self.show_settings(self._settings)
@@ -145,7 +173,7 @@ class SettingsPanel(QScrollArea):
             box: QSpinBox | QDoubleSpinBox = QSpinBox()
             box.setRange(int(text.low), int(text.high))
         else:
-            box = QDoubleSpinBox()
+            box = _NumberBox()
             box.setDecimals(3)
             box.setRange(text.low, text.high)
             box.setStepType(QDoubleSpinBox.StepType.AdaptiveDecimalStepType)
@@ -167,6 +195,7 @@ class SettingsPanel(QScrollArea):
 
     def _numbers(self, name: str) -> QLineEdit:
         line = QLineEdit()
+        line.setMinimumWidth(150)
         line.editingFinished.connect(lambda: self._take_numbers(name, line.text()))
         self._show[name] = lambda values: line.setText(", ".join(f"{v:g}" for v in values))
         self._editors.append(line)

@@ -1,8 +1,17 @@
 import dataclasses
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QSpinBox, QWidget
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QComboBox,
+    QDoubleSpinBox,
+    QLineEdit,
+    QSpinBox,
+    QWidget,
+)
 
 from segapp.qt.setting_texts import feature_texts, preset_texts, setting_texts
 from segapp.qt.settings_panel import SettingsPanel
@@ -101,6 +110,39 @@ def test_numbers_with_commas_and_what_is_none(panel, qtbot):
         qtbot.keyClick(line, Qt.Key.Key_Return)
         assert line.text() == "0.1, 2"
     assert len(panel.changes) == 1
+
+
+def turn_wheel(widget):
+    middle = QPointF(widget.rect().center())
+    event = QWheelEvent(
+        middle,
+        widget.mapToGlobal(middle),
+        QPoint(),
+        QPoint(0, -120),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(widget, event)
+
+
+@pytest.mark.parametrize("name", ["samples", "bits", "smoothness"])
+def test_scrolling_over_a_value_does_not_change_it(panel, name, qtbot):
+    panel.resize(panel.minimumSizeHint().width(), 200)
+    qtbot.waitExposed(panel)
+    editor = panel.findChild(QWidget, name)
+    panel.setFocus()
+    before = panel.verticalScrollBar().value()
+    turn_wheel(editor)
+    assert panel.changes == []
+    assert panel.verticalScrollBar().value() > before
+
+
+def test_numbers_are_shown_without_idle_zeros(panel):
+    panel.show_settings(dataclasses.replace(DEFAULT_SETTINGS, smoothness=40.0, lambda1=0.125))
+    assert panel.findChild(QDoubleSpinBox, "smoothness").text() == "40"
+    assert panel.findChild(QDoubleSpinBox, "lambda1").text() == "0.125"
 
 
 def test_the_panel_needs_no_sideways_scrolling(panel):

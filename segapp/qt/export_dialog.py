@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -93,6 +94,7 @@ class ExportDialog(QDialog):
         self._path = QLineEdit()
         self._path.setAccessibleName(self.tr("File to write"))
         self._path.textEdited.connect(self._note_edit)
+        self._path.textChanged.connect(self._tell_state)
         browse = QPushButton(self.tr("Browse…"))
         browse.clicked.connect(self._browse)
         browse.setAutoDefault(False)
@@ -132,7 +134,6 @@ class ExportDialog(QDialog):
 
     def _note_edit(self) -> None:
         self._edited = True
-        self._tell_state()
 
     def _refresh(self) -> None:
         """Make the preview of the present answer in the chosen format."""
@@ -161,16 +162,14 @@ class ExportDialog(QDialog):
         self._preview.show_preview(None, str(error))
 
     def _tell_state(self) -> None:
-        ready = self._session.answer_is_current
+        ready, target = self._session.answer_is_current, self._target()
         if not ready:
             self._state.setText(self._session.progress.text)
-        elif self._path.text().strip() and self._target().is_file():
+        elif target is not None and target.is_file():
             self._state.setText(self.tr("This replaces a file that is there already."))
         else:
             self._state.clear()
-        self._export.setEnabled(
-            ready and bool(self._path.text().strip()) and not self._writing.busy
-        )
+        self._export.setEnabled(ready and target is not None and not self._writing.busy)
 
     def _browse(self) -> None:
         pattern = f"{self.form.title} (*{self.form.suffix})"
@@ -180,19 +179,19 @@ class ExportDialog(QDialog):
         if chosen:
             self._edited = True
             self._path.setText(chosen)
-            self._tell_state()
 
-    def _target(self) -> Path:
-        path = Path(self._path.text().strip()).expanduser()
-        if not path.is_absolute():
-            path = self._folder / path
-        return path if path.suffix else path.with_suffix(self.form.suffix)
+    def _target(self) -> Path | None:
+        """Return the file that is meant, None while no file is named."""
+        path = self._folder / Path(os.path.expanduser(self._path.text().strip()))
+        if not path.name or path.is_dir():
+            return None
+        return path if path.suffix else path.with_name(path.name + self.form.suffix)
 
     def _write(self) -> None:
         labelling, picture = self._session.labelling, self._session.picture
-        if labelling is None or picture is None or not self._session.answer_is_current:
-            return
         form, target, document = self.form, self._target(), self._session.document
+        if labelling is None or picture is None or target is None:
+            return
 
         def work() -> Iterator[object]:
             yield form.write(target, labelling, document, picture)

@@ -68,6 +68,15 @@ def test_return_in_the_path_exports(dialog, qtbot, tmp_path):
     np.testing.assert_array_equal(mask, np.where(labels == 0, 255, 0))
 
 
+@pytest.mark.parametrize("typed", ["/", "/tmp/", "~", ".", "", "a/../b.", "~nobody/x"])
+def test_half_a_name_is_no_reason_to_stumble(dialog, qtbot, typed):
+    dialog._path.clear()
+    qtbot.keyClicks(dialog._path, typed)
+    target = dialog._target()
+    assert (target is not None) == dialog._export.isEnabled()
+    assert target is None or target.name.strip(".")
+
+
 def test_another_format_changes_the_suffix_of_a_chosen_name(dialog):
     dialog._path.setText("/some/where/mine.png")
     dialog._note_edit()

@@ -40,8 +40,8 @@ class CleanUp:
     smallest_area
         Parts of fewer pixels, without a stroke in them, go to what surrounds them.
     fill_holes
-        Parts of the background (the class named so, or the last), without a stroke and enclosed by one single
-        class, go to that class.
+        Parts of the background (the class named so, or the last), without a stroke and enclosed
+        by one single class, go to that class.
     smoothing
         Each pixel takes the most frequent class within so many pixels.
     keep_touching

@@ -63,27 +63,32 @@ class Scene:
     smoothness: float
 
 
+def _cut_patches(scene: Scene, costs: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """Draw the outline along the patches of the last level."""
+    terrain, marks = scene.terrain, scene.marks[-1]
+    patches, index_map = terrain.patches, scene.prototypes.index_map
+    positions = range(costs.shape[1])
+    patch_costs = np.empty((len(patches), costs.shape[1]))
+    for position in positions:
+        pixels = costs[:, position][index_map] + scene.colour_costs[:, position][terrain.cells]
+        patch_costs[:, position] = np.bincount(patches.index_map.ravel(), pixels.ravel())
+    counts = np.stack([patches.count(marks == position) for position in positions], axis=1)
+    held = np.where(counts.any(axis=1), counts.argmax(axis=1), -1)
+    smoothness = scene.smoothness * scale_of(scene.levels[-1])
+    regions = cut_regions(patch_costs, terrain.patch_edges, smoothness, held)
+    return np.asarray(regions.astype(np.uint8)[patches.index_map])
+
+
 def draw_outline(
-    scene: Scene, costs: NDArray[np.float64], held: NDArray[np.intp]
+    scene: Scene, costs: NDArray[np.float64]
 ) -> Generator[float, None, NDArray[np.uint8]]:
     """Yield the share that is done, return the class position of each pixel at full size.
 
-    Parameters
-    ----------
-    costs
-        Prototypes x classes.
-    held
-        The class of each prototype that is under a stroke, -1 elsewhere.
+    ``costs`` is prototypes x classes.
     """
-    index_map, sizes = scene.prototypes.index_map, scene.prototypes.sizes
-    region_costs = costs * sizes[:, None]
-    for position in range(costs.shape[1]):
-        pixels = scene.colour_costs[:, position][scene.terrain.cells]
-        region_costs[:, position] += np.bincount(index_map.ravel(), pixels.ravel())
-    smoothness = scene.smoothness * scale_of(scene.levels[-1])
-    regions = cut_regions(region_costs, scene.terrain.edges, smoothness, held)
+    index_map = scene.prototypes.index_map
+    labels = _cut_patches(scene, costs)
     yield 0.2
-    labels = regions.astype(np.uint8)[index_map]
     small_costs = costs.astype(np.float32)
     n_levels = len(scene.levels)
     for steps_up, depth in enumerate(reversed(range(n_levels))):

@@ -105,7 +105,7 @@ class Terrain:
     lengths
         Of the edges, from centre to centre; the average is 1.
     patches
-        Finer regions, over which the outline is first drawn.
+        Smaller superpixels, over which the outline is first drawn.
     patch_edges
         Between patches that touch.
     cells

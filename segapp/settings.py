@@ -114,10 +114,10 @@ class Settings:
     p: float = 2.0
     passes: int = 2
     transductive: bool = True
-    unlabelled_weight: float = 1.0
+    unlabelled_weight: float = 0.005
     refine: bool = True
     colour_likelihood: float = 0.6
-    smoothness: float = 30.0
+    smoothness: float = 40.0
     clean_up: CleanUp = field(default_factory=CleanUp)
     seed: int = 0
 
@@ -153,6 +153,7 @@ PRESETS: dict[str, Settings] = {
         bandwidths=(),
         samples=Samples.PALETTE,
         lambda1=1000.0,
+        unlabelled_weight=1.0,
         passes=20,
         refine=False,
     ),

@@ -103,6 +103,11 @@ def setting_texts() -> dict[str, SettingText]:
             tr("Sigmas of the Gaussian kernels, with commas; none: the paper's eleven kernels."),
             advanced=True,
         ),
+        "position_bandwidths": SettingText(
+            tr("Widths for position"),
+            tr("Sigmas of the kernels on position, with commas; 1 is the picture's longer side."),
+            advanced=True,
+        ),
         "stroke_bandwidths": SettingText(
             tr("Widths for strokes"),
             tr("Sigmas of the kernels on features that come from the strokes, with commas."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -95,7 +96,6 @@ def draw_outline(
 
     ``costs`` is prototypes x classes.
     """
-    index_map = scene.prototypes.index_map
     labels = _cut_patches(scene, costs)
     yield 0.2
     small_costs = costs.astype(np.float32)
@@ -104,16 +104,39 @@ def draw_outline(
         rgb, marks = scene.levels[depth], scene.marks[depth]
         labels = repeated(labels, (rgb.shape[0], rgb.shape[1]), 2 if steps_up else 1)
         labels = np.where(marks >= 0, marks, labels).astype(np.uint8)
-
-        def costs_of(
-            box: Box, rgb: NDArray[np.uint8] = rgb, steps_up: int = steps_up
-        ) -> NDArray[np.float32]:
-            rows, columns = (np.arange(side.start, side.stop) >> steps_up for side in box)
-            learnt = small_costs[index_map[rows[:, None], columns]]
-            return np.asarray(learnt + scene.colour_costs[colour_cells(rgb[box])])
-
-        smoothness = scene.smoothness * scale_of(rgb)
-        canvas = Canvas(rgb, scene.terrain.contrast, marks, costs_of, smoothness)
+        canvas = Canvas(
+            marked=marks,
+            costs_of=partial(_costs_of, scene, small_costs, steps_up),
+            bonds_of=partial(_bonds_of, scene, steps_up),
+            smoothness=scene.smoothness * scale_of(rgb),
+        )
         for _ in cut_band(canvas, labels, _HALF_WIDTH_ABOVE if steps_up else _HALF_WIDTH):
             yield 0.2 + 0.8 * (steps_up + 0.5) / n_levels
     return labels
+
+
+def _costs_of(
+    scene: Scene, costs: NDArray[np.float32], steps_up: int, box: Box
+) -> NDArray[np.float32]:
+    """Return what the classes cost in a box of the level so many steps above the last."""
+    if steps_up:
+        cells = colour_cells(scene.levels[-1 - steps_up][box])
+    else:
+        cells = scene.terrain.cells[box]
+    rows, columns = (np.arange(side.start, side.stop) >> steps_up for side in box)
+    prototypes = scene.prototypes.index_map[rows[:, None], columns]
+    return np.asarray(costs[prototypes] + scene.colour_costs[cells])
+
+
+def _bonds_of(
+    scene: Scene, steps_up: int, box: Box
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the bonds in a box of the level so many steps above the last."""
+    if steps_up:
+        return scene.terrain.contrast.bonds(scene.levels[-1 - steps_up][box])
+    across, down = scene.terrain.bonds
+    rows, columns = box
+    return (
+        across[rows, columns.start : columns.stop - 1],
+        down[rows.start : rows.stop - 1, columns],
+    )

@@ -27,7 +27,7 @@ def test_a_band_never_raises_the_energy_and_spares_marks(n_classes):
     labels = (np.indices(shape).sum(axis=0) // 60 % n_classes).astype(np.uint8)
     marks = np.where(rng.random(shape) < 0.02, labels.astype(np.int16), np.int16(-1))
     contrast = Contrast.of(rgb)
-    canvas = Canvas(rgb, contrast, marks, lambda box: costs[box], 0.7)
+    canvas = Canvas(marks, lambda box: costs[box], lambda box: contrast.bonds(rgb[box]), 0.7)
     before = potts_energy(labels, costs, rgb, contrast, 0.7)
     found = labels.copy()
     for _ in cut_band(canvas, found, 3):
@@ -42,8 +42,12 @@ def test_a_band_finds_the_edge_that_regions_missed():
     rgb = np.full((40, 40, 3), 30, np.uint8)
     rgb[:, 20:] = 220
     marks = np.full((40, 40), -1, np.int16)
+    contrast = Contrast.of(rgb)
     canvas = Canvas(
-        rgb, Contrast.of(rgb), marks, lambda box: np.zeros((*rgb[box].shape[:2], 2)), 1.0
+        marks,
+        lambda box: np.zeros((*rgb[box].shape[:2], 2)),
+        lambda box: contrast.bonds(rgb[box]),
+        1.0,
     )
     labels = np.zeros((40, 40), np.uint8)
     labels[:, 17:] = 1
@@ -55,7 +59,7 @@ def test_a_band_finds_the_edge_that_regions_missed():
 def test_regions_are_joined_by_their_common_border():
     index_map = np.array([[0, 0, 1], [2, 2, 1]], np.int32)
     rgb = np.full((2, 3, 3), 9, np.uint8)
-    edges = region_edges(index_map, rgb, Contrast.of(rgb))
+    edges = region_edges(index_map, Contrast.of(rgb).bonds(rgb))
     found = {(int(u), int(v)): w for u, v, w in zip(edges.u, edges.v, edges.weight, strict=True)}
     assert found == {(0, 1): 1.0, (0, 2): 2.0, (1, 2): 1.0}
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from segapp.colour_likelihood import colour_cells
-from segapp.graph_cut import Edges, smallest_energy
 from segapp.pyramid import repeated
-from segapp.refine import Canvas, cut_band
+from segapp.refine import Canvas, cut_band, cut_regions
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -23,12 +22,10 @@ if TYPE_CHECKING:
     from segapp.neighbours import Box
     from segapp.prototypes import Prototypes
 
-_HALF_WIDTH = 4
+_HALF_WIDTH = 7
 _HALF_WIDTH_ABOVE = 2
 """A level doubles the last one's outline, which is then off by a pixel or so."""
 _USUAL_SIDE = 450.0
-_STROKE_COST = 8.0
-"""Of a pixel under a stroke of another class: more than learner and colours can outweigh."""
 
 
 def scale_of(rgb: NDArray[np.uint8]) -> float:
@@ -76,16 +73,10 @@ def _cut_patches(scene: Scene, costs: NDArray[np.float64]) -> NDArray[np.uint8]:
     for position in positions:
         pixels = costs[:, position][index_map] + scene.colour_costs[:, position][terrain.cells]
         patch_costs[:, position] = np.bincount(patches.index_map.ravel(), pixels.ravel())
-    # A stroke weighs by the pixels it covers: holding a patch that it only grazes would push
-    # the outline off by that patch.
-    for position in positions:
-        grazed = _STROKE_COST * patches.count(marks == position)
-        patch_costs += grazed[:, None]
-        patch_costs[:, position] -= grazed
+    counts = np.stack([patches.count(marks == position) for position in positions], axis=1)
+    held = np.where(counts.any(axis=1), counts.argmax(axis=1), -1)
     smoothness = scene.smoothness * scale_of(scene.levels[-1])
-    edges = terrain.patch_edges
-    weighted = Edges(edges.u, edges.v, smoothness * edges.weight)
-    regions = smallest_energy(patch_costs, weighted)
+    regions = cut_regions(patch_costs, terrain.patch_edges, smoothness, held)
     return np.asarray(regions.astype(np.uint8)[patches.index_map])
 
 

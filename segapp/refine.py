@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     """Bonds of the pixels of a box with their right and lower neighbours in it."""
 
 _TILE = 192
+_PROHIBITIVE = 1e4
+"""More than a small region can gain by another class, and little enough for exact flows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +81,18 @@ def region_edges(index_map: NDArray[np.int32], bonds: Bonds) -> Edges:
         (pairs % n).astype(np.int32),
         np.bincount(inverse, np.concatenate(weights), minlength=len(pairs)).astype(np.float64),
     )
+
+
+def cut_regions(
+    costs: NDArray[np.float64], edges: Edges, smoothness: float, held: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """Label regions; ``held`` has the class of those under strokes and -1 elsewhere."""
+    weighted = Edges(edges.u, edges.v, smoothness * edges.weight)
+    fixed = np.flatnonzero(held >= 0)
+    costs = costs.copy()
+    costs[fixed] = _PROHIBITIVE
+    costs[fixed, held[fixed]] = 0.0
+    return smallest_energy(costs, weighted)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

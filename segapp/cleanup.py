@@ -21,7 +21,7 @@ def clean_up(
     """Apply what is asked for, in the order smoothing, smallest area, holes, loose parts.
 
     ``marked`` holds the class of each pixel under a stroke and -1 elsewhere; ``background``
-    is the class in which holes are looked for.
+    is the class in which holes are looked for, and whose parts need no stroke.
     """
     tidy = labels
     if wishes.smoothing:
@@ -31,7 +31,7 @@ def clean_up(
     if wishes.fill_holes:
         tidy = without_parts(tidy, holes(tidy, marked, background))
     if wishes.keep_touching:
-        tidy = without_parts(tidy, loose_parts(tidy, marked))
+        tidy = without_parts(tidy, loose_parts(tidy, marked, background))
     return pinned(tidy, marked)
 
 
@@ -102,10 +102,17 @@ def holes(
     return np.asarray((enclosed & ~held)[numbers] & (labels == background))
 
 
-def loose_parts(labels: NDArray[np.uint8], marked: NDArray[np.int16]) -> NDArray[np.bool_]:
-    """Mask the parts that touch no stroke of their class."""
+def loose_parts(
+    labels: NDArray[np.uint8], marked: NDArray[np.int16], background: int
+) -> NDArray[np.bool_]:
+    """Mask the parts that touch no stroke of their class.
+
+    The background is what is left over: an object may well divide it, and nobody marks each
+    piece.
+    """
     numbers, total = _parts(labels)
-    return ~_holds_a_stroke(labels, marked, numbers, total)[numbers]
+    loose = ~_holds_a_stroke(labels, marked, numbers, total)[numbers]
+    return np.asarray(loose & (labels != background))
 
 
 def without_parts(labels: NDArray[np.uint8], dropped: NDArray[np.bool_]) -> NDArray[np.uint8]:

@@ -40,12 +40,12 @@ class CleanUp:
     smallest_area
         Parts of fewer pixels, without a stroke in them, go to what surrounds them.
     fill_holes
-        Parts of the last class, the background, without a stroke and enclosed by one single
-        class, go to that class.
+        Parts of the background (the class named so, or the last), without a stroke and enclosed
+        by one single class, go to that class.
     smoothing
         Each pixel takes the most frequent class within so many pixels.
     keep_touching
-        Parts that touch no stroke of their class go to what surrounds them.
+        Parts of other classes that touch no stroke of their class go to what surrounds them.
     """
 
     smallest_area: int = 0

@@ -70,12 +70,12 @@ def test_holes_are_those_that_ndimage_fills(mask):
 @given(labels_and_marks(2))
 def test_loose_parts_touch_no_stroke_of_their_class(case):
     labels, marks = case
-    loose = loose_parts(labels, marks)
-    for label in range(2):
-        numbers, count = ndimage.label(labels == label)
-        for part in range(1, count + 1):
-            touches = bool((marks[numbers == part] == label).any())
-            assert loose[numbers == part].all() != touches
+    loose = loose_parts(labels, marks, background=1)
+    assert not loose[labels == 1].any()
+    numbers, count = ndimage.label(labels == 0)
+    for part in range(1, count + 1):
+        touches = bool((marks[numbers == part] == 0).any())
+        assert loose[numbers == part].all() != touches
 
 
 def test_only_the_part_with_the_stroke_stays_and_its_empty_hole_closes():
@@ -85,10 +85,19 @@ def test_only_the_part_with_the_stroke_stays_and_its_empty_hole_closes():
     labels[2:6, 12:16] = 1
     marks = np.full(labels.shape, -1, np.int16)
     marks[6, 2], marks[0, 19] = 1, 0
-    tidy = clean_up(labels, marks, CleanUp(keep_touching=True), 1)
+    tidy = clean_up(labels, marks, CleanUp(keep_touching=True, fill_holes=True), 0)
     expected = np.zeros_like(labels)
     expected[1:8, 1:8] = 1
     np.testing.assert_array_equal(tidy, expected)
+
+
+def test_an_object_may_divide_the_background():
+    labels = np.ones((6, 9), np.uint8)
+    labels[:, 4] = 0
+    marks = np.full(labels.shape, -1, np.int16)
+    marks[2, 4], marks[2, 0] = 0, 1
+    tidy = clean_up(labels, marks, CleanUp(keep_touching=True, fill_holes=True), 1)
+    np.testing.assert_array_equal(tidy, labels)
 
 
 def test_a_region_goes_to_the_class_with_the_longest_border():

@@ -8,7 +8,7 @@ def test_a_model_serves_other_images(segapp, ball, tmp_path):
     model = tmp_path / "models" / "ball.shlmodel"
     done = segapp(
         "segment", ball.image, "--strokes", ball.project, "--out", tmp_path / "m.png",
-        "--save-model", model, "--json", "--set", "clean_up.fill_holes=false",
+        "--save-model", model, "--json",
     )  # fmt: skip
     assert done.json["files"] == [str(tmp_path / "m.png"), str(model)]
 

@@ -12,6 +12,8 @@ from PIL import Image
 
 from segapp.datasets import bundled_cases
 
+QUICK = ("--set", "prototypes=100")
+
 
 @pytest.fixture
 def folder(ball):
@@ -32,13 +34,13 @@ def masks(out):
 
 def test_a_folder(segapp, folder, tmp_path):
     out = tmp_path / "deep" / "out"
-    done = segapp("batch", folder, "--out", out, "--robot", 2, "--json")
+    done = segapp("batch", folder, "--out", out, "--robot", 2, "--json", *QUICK)
     assert done.code == 0
     assert done.json == json.loads((out / "summary.json").read_text())
     assert done.json["images"] == 3
     assert done.json["failed"] == 0
-    assert done.json["preset"] == "best"
-    assert done.json["mean_iou"] > 0.9
+    assert done.json["preset"] == "best (changed)"
+    assert done.json["mean_iou"] > 0.8
     assert done.json["seconds_per_update"] > 0
     assert len(done.json["robot"]["curve"]) == 3
     with (out / "scores.csv").open(newline="") as file:
@@ -51,8 +53,8 @@ def test_a_folder(segapp, folder, tmp_path):
 
 
 def test_masks_are_those_of_segment(segapp, folder, tmp_path):
-    segapp("batch", folder, "--out", tmp_path / "out", "--preset", "paper")
-    for name in "abc":
+    segapp("batch", folder, "--out", tmp_path / "out", "--preset", "paper", "--limit", 2)
+    for name in "ab":
         out = tmp_path / f"{name}.png"
         segapp(
             "segment", folder / f"{name}.png", "--strokes", folder / f"{name}-strokes.png",
@@ -64,23 +66,25 @@ def test_masks_are_those_of_segment(segapp, folder, tmp_path):
 def test_a_bad_image_is_reported_and_the_exit_code_says_so(segapp, folder, tmp_path):
     (folder / "bad.png").write_text("no image")
     (folder / "bad-strokes.png").write_text("no strokes")
-    done = segapp("batch", folder, "--out", tmp_path / "out")
+    done = segapp("batch", folder, "--out", tmp_path / "out", *QUICK)
     assert done.code == 3
     assert "bad: bad.png is not an image" in done.err
-    assert done.out.startswith("4 images, 1 failed, preset best\nmean IoU ")
+    assert done.out.startswith("4 images, 1 failed, preset best (changed)\nmean IoU ")
     assert set(masks(tmp_path / "out")) == {"a.png", "b.png", "c.png"}
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["failed"] == 1
 
 
 def test_limit_and_resume(segapp, folder, tmp_path):
     out = tmp_path / "out"
-    assert segapp("batch", folder, "--out", out, "--limit", 2, "--json").json["images"] == 2
+    assert (
+        segapp("batch", folder, "--out", out, "--limit", 2, "--json", *QUICK).json["images"] == 2
+    )
     first = {path: path.stat().st_mtime_ns for path in (out / "masks").iterdir()}
     assert len(first) == 2
-    done = segapp("batch", folder, "--out", out, "--resume", "--json")
+    done = segapp("batch", folder, "--out", out, "--resume", "--json", *QUICK)
     assert done.json["images"] == 3
     assert all(path.stat().st_mtime_ns == time for path, time in first.items())
-    segapp("batch", folder, "--out", out, "--json", "--set", "smoothness=1", "--resume")
+    segapp("batch", folder, "--out", out, "--json", "--set", "prototypes=90", "--resume")
     assert all(path.stat().st_mtime_ns != time for path, time in first.items())
     summary = json.loads((out / "summary.json").read_text())
     assert summary["preset"] == "best (changed)"
@@ -90,7 +94,7 @@ def test_without_matplotlib_the_plot_is_missed_by_a_sentence(
     segapp, folder, tmp_path, monkeypatch
 ):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    done = segapp("batch", folder, "--out", tmp_path / "out", "--robot", 1, "--limit", 1)
+    done = segapp("batch", folder, "--out", tmp_path / "out", "--robot", 1, "--limit", 1, *QUICK)
     assert done.code == 0
     assert done.err == (
         "The plot of IoU over strokes needs matplotlib: pip install 'segapp[plots]'.\n"
@@ -120,11 +124,13 @@ def test_wrong_usage(segapp, tmp_path, monkeypatch, words, code, sentence):
 def test_the_samples_in_two_processes(segapp, tmp_path):
     """The bundled samples: four classes among them; the same masks whatever ``--jobs``."""
     one = segapp("batch", "--out", tmp_path / "one", "--json")
-    two = segapp("batch", "--out", tmp_path / "two", "--jobs", 2, "--json")
+    two = segapp("batch", "--out", tmp_path / "two", "--jobs", 2, "--json", "--limit", 2)
     assert one.code == two.code == 0
     assert one.json["images"] == len(bundled_cases())
-    assert one.json["mean_iou"] == two.json["mean_iou"] > 0.9
-    assert masks(tmp_path / "one") == masks(tmp_path / "two")
+    assert one.json["preset"] == "best"
+    assert one.json["mean_iou"] > 0.9
+    assert len(masks(tmp_path / "two")) == 2
+    assert masks(tmp_path / "two").items() <= masks(tmp_path / "one").items()
     with (tmp_path / "one" / "scores.csv").open(newline="") as file:
         scores = {row["image"]: row for row in csv.DictReader(file)}
     assert scores["fruit"]["classes"] == "4"

@@ -116,7 +116,7 @@ class Settings:
     transductive: bool = True
     unlabelled_weight: float = 0.005
     refine: bool = True
-    colour_likelihood: float = 0.6
+    colour_likelihood: float = 0.75
     smoothness: float = 40.0
     clean_up: CleanUp = field(default_factory=CleanUp)
     seed: int = 0

@@ -39,7 +39,7 @@ def _unmarked_weight(marked: NDArray[np.int16], settings: Settings) -> float:
         return settings.unlabelled_weight
     classes = np.unique(marked[marked >= 0])
     count = sum(ndimage.label(marked == label)[1] for label in classes)
-    fading = min(1.0, settings.few_strokes / count) ** _FADING
+    fading = float(min(1.0, settings.few_strokes / count) ** _FADING)
     return max(settings.unlabelled_weight * fading, _LEAST_WEIGHT)
 
 

@@ -121,7 +121,7 @@ class Settings:
     few_strokes: int = 5
     refine: bool = True
     colour_likelihood: float = 0.75
-    smoothness: float = 40.0
+    smoothness: float = 30.0
     clean_up: CleanUp = field(default_factory=CleanUp)
     seed: int = 0
 

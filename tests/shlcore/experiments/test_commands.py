@@ -66,7 +66,9 @@ def test_retrieval_goes_on_where_it_was_interrupted(digits_file, tmp_path, monke
     assert measured == []
 
 
-def test_queries_are_test_rows_and_the_database_is_the_training_set(digits_file, monkeypatch):
+def test_queries_are_test_rows_and_the_database_is_the_training_set(
+    digits_file, tmp_path, monkeypatch
+):
     seen = {}
 
     def look(queries, wanted, database, labels, *, n_bits):
@@ -74,7 +76,7 @@ def test_queries_are_test_rows_and_the_database_is_the_training_set(digits_file,
         raise KeyboardInterrupt
 
     monkeypatch.setattr(retrieval, "rank", look)
-    assert run(*quick(digits_file, "unused", "--given-split", "--queries", 30)) == 130
+    assert run(*quick(digits_file, tmp_path, "--given-split", "--queries", 30)) == 130
     assert seen == {"queries": 30, "database": 150}
 
 

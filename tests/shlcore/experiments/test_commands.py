@@ -164,6 +164,17 @@ def test_means_and_deviations_of_the_smaller_tables():
     assert "| 4 | 0.600 ± 0.141 | – |" in transductive.markdown_table([line])
 
 
+def test_a_table_marks_the_best_and_what_rests_on_fewer_runs():
+    found = [("*SHL", 0, 0.9), ("*SHL", 1, 0.8), ("LSH", 0, 0.5)]
+    rows = [
+        {"dataset": "d", "method": m, "bits": 5, "run": r, "k": 10, "precision": p, "seconds": 1}
+        for m, r, p in found
+    ]
+    table = retrieval.markdown_table(retrieval.summarise(rows))
+    assert "| *SHL | **0.850** ± 0.071 |" in table
+    assert "| LSH | 0.500 ± 0.000 (1) |" in table
+
+
 @pytest.mark.parametrize("module", [retrieval, qualitative, transductive, codewords])
 def test_every_experiment_explains_itself_with_an_example(module, capsys):
     with pytest.raises(SystemExit, match="0"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,16 @@ if TYPE_CHECKING:
 _HALF_WIDTH = 4
 _HALF_WIDTH_ABOVE = 2
 """A level doubles the last one's outline, which is then off by a pixel or so."""
+_USUAL_SIDE = 450.0
+
+
+def scale_of(rgb: NDArray[np.uint8]) -> float:
+    """Return how large a picture is against the usual one.
+
+    Pixels of a region grow with the square of the size, those of its boundary with the size:
+    boundaries have to cost by the size, for a picture to be cut alike at all sizes.
+    """
+    return math.sqrt(rgb.shape[0] * rgb.shape[1]) / _USUAL_SIDE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +52,7 @@ class Scene:
     colour_costs
         Histogram cells x classes, as weighted as they shall count.
     smoothness
-        Cost of a boundary for each pixel of its length.
+        Cost of a boundary for each pixel of its length in a picture of `_USUAL_SIDE` squared.
     """
 
     levels: Sequence[NDArray[np.uint8]]
@@ -69,7 +80,8 @@ def draw_outline(
     for position in range(costs.shape[1]):
         pixels = scene.colour_costs[:, position][scene.terrain.cells]
         region_costs[:, position] += np.bincount(index_map.ravel(), pixels.ravel())
-    regions = cut_regions(region_costs, scene.terrain.edges, scene.smoothness, held)
+    smoothness = scene.smoothness * scale_of(scene.levels[-1])
+    regions = cut_regions(region_costs, scene.terrain.edges, smoothness, held)
     yield 0.2
     labels = regions.astype(np.uint8)[index_map]
     small_costs = costs.astype(np.float32)
@@ -86,7 +98,8 @@ def draw_outline(
             learnt = small_costs[index_map[rows[:, None], columns]]
             return np.asarray(learnt + scene.colour_costs[colour_cells(rgb[box])])
 
-        canvas = Canvas(rgb, scene.terrain.contrast, marks, costs_of, scene.smoothness)
+        smoothness = scene.smoothness * scale_of(rgb)
+        canvas = Canvas(rgb, scene.terrain.contrast, marks, costs_of, smoothness)
         for _ in cut_band(canvas, labels, _HALF_WIDTH_ABOVE if steps_up else _HALF_WIDTH):
             yield 0.2 + 0.8 * (steps_up + 0.5) / n_levels
     return labels

@@ -40,11 +40,12 @@ class CleanUp:
     smallest_area
         Parts of fewer pixels, without a stroke in them, go to what surrounds them.
     fill_holes
-        Parts without a stroke that one single class encloses go to that class.
+        Parts of the background (the class named so, or the last), without a stroke and enclosed
+        by one single class, go to that class.
     smoothing
         Each pixel takes the most frequent class within so many pixels.
     keep_touching
-        Parts that touch no stroke of their class go to what surrounds them.
+        Parts of other classes that touch no stroke of their class go to what surrounds them.
     """
 
     smallest_area: int = 0
@@ -88,8 +89,8 @@ class Settings:
     colour_likelihood
         Refinement: weight of how well a pixel's colour fits the strokes of each class.
     smoothness
-        Refinement: cost of a boundary, for each pixel of its length where there is no edge
-        in the picture.
+        Refinement: cost of a boundary where there is no edge, for each pixel of its length in
+        a picture of 450 x 450, and in proportion for other sizes.
     clean_up
         What is tidied at the end.
     seed
@@ -108,15 +109,15 @@ class Settings:
     prototypes: int = 1200
     bits: int = 5
     codewords: int = 1
-    lambda1: float = 10.0
+    lambda1: float = 1.0
     lambda2: float = 2000.0
     p: float = 2.0
-    passes: int = 3
+    passes: int = 2
     transductive: bool = True
     unlabelled_weight: float = 1.0
     refine: bool = True
     colour_likelihood: float = 0.6
-    smoothness: float = 60.0
+    smoothness: float = 40.0
     clean_up: CleanUp = field(default_factory=CleanUp)
     seed: int = 0
 

@@ -118,3 +118,20 @@ def test_codes_have_colours_of_their_own(labels):
 def test_only_tints_are_laid_over_the_image():
     over = {mode for mode in ViewMode if not mode.replaces_image}
     assert over == {ViewMode.OVERLAY, ViewMode.OUTLINE}
+
+
+def test_the_outline_is_thicker_in_larger_images():
+    labels = np.ones((900, 900), int)
+    labels[300:600, 300:600] = 0
+    drawn = overlay.outline(answer(labels), TWO_CLASSES)[:, :, 3] > 0
+    inner = np.zeros_like(drawn)
+    inner[300:600, 300:600] = True
+    inner[303:597, 303:597] = False
+    assert (drawn == inner).all()
+
+
+def test_long_codes_have_colours_too():
+    codes = np.array([[0, 1], [2**31, 2**31 + 1]], np.uint32)
+    labels = np.zeros((2, 2), np.uint8)
+    long = Labelling(labels, np.zeros((2, 2), np.float32), codes, 2, 32)
+    assert len(np.unique(overlay.codes(long).reshape(-1, 4), axis=0)) == 4

@@ -178,8 +178,9 @@ def markdown_table(summary: Sequence[Row]) -> str:
                 continue
             mean = f"{row['precision']:.3f}"
             mean = f"**{mean}**" if row["precision"] == best[b] else mean
+            spread = f" ± {row['deviation']:.3f}" if row["runs"] > 1 else ""
             few = f" ({row['runs']})" if row["runs"] < most else ""
-            texts.append(f"{mean} ± {row['deviation']:.3f}{few}")
+            texts.append(mean + spread + few)
         lines.append(f"| {method} | " + " | ".join(texts) + " |")
     return "\n".join(lines)
 

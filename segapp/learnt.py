@@ -117,7 +117,7 @@ class LearntModel:
                 colour_costs=settings.colour_likelihood * self.likelihood.costs,
                 smoothness=settings.smoothness,
             )
-            drawing = draw_outline(scene, answer.costs, np.full(len(rows.prototypes), -1))
+            drawing = draw_outline(scene, answer.costs)
             try:
                 while True:
                     next(drawing)

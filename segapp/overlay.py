@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # From undecided to sure; each colour is brighter than the one before, so that the order shows
 # in grey as well.
 _CONFIDENCE_RAMP = ((20, 18, 60), (0, 80, 140), (40, 150, 160), (170, 205, 90), (253, 240, 140))
+_RIM = (0, 0, 0, 150)  # half-transparent black beside an outline
 _GOLDEN = 0.6180339887498949  # steps of this part of a circle never come close to each other
 
 
@@ -66,7 +67,10 @@ def overlay(
 
 
 def outline(labelling: Labelling, classes: Sequence[ClassInfo]) -> NDArray[np.uint8]:
-    """Draw the inner edge of every class in its colour, thicker in larger images."""
+    """Draw the inner edge of every class in its colour, thicker in larger images.
+
+    A background's edge is a dark rim, so that the line shows on a picture of its own colour.
+    """
     labels = labelling.labels
     edge = np.zeros(labels.shape, bool)
     for here, there in ((np.s_[1:], np.s_[:-1]), (np.s_[:, 1:], np.s_[:, :-1])):
@@ -78,7 +82,9 @@ def outline(labelling: Labelling, classes: Sequence[ClassInfo]) -> NDArray[np.ui
         for axis in (0, 1):
             edge = ndimage.maximum_filter1d(edge, 2 * width - 1, axis)
     rgba = np.zeros((*labels.shape, 4), np.uint8)
-    rgba[edge] = _tints(classes, 1.0)[labels[edge]]
+    tints = _tints(classes, 1.0)
+    tints[[info.is_background for info in classes]] = _RIM
+    rgba[edge] = tints[labels[edge]]
     return rgba
 
 

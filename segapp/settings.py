@@ -66,11 +66,10 @@ class Settings:
     ----------
     features
         Groups of features; each has its own kernels, and the learner weighs them all.
-    bandwidths
-        Sigmas of the Gaussian kernels of each group that the picture alone gives; none at
-        all stands for the eleven kernels of the paper.
-    stroke_bandwidths
-        Sigmas of the Gaussian kernels of the groups that depend on the strokes.
+    bandwidths, position_bandwidths, stroke_bandwidths
+        Sigmas of the Gaussian kernels: of what a pixel looks like, of where it is (1 is the
+        longer side), and of the groups that depend on the strokes. None at all stands for
+        the eleven kernels of the paper.
     samples, prototypes
         Rows of the learner, and about how many (palette: at the most so many).
     bits, codewords
@@ -103,7 +102,8 @@ class Settings:
         FeatureGroup.LIKELIHOOD,
         FeatureGroup.NEARNESS,
     )
-    bandwidths: tuple[float, ...] = (0.03125, 0.125, 0.5)
+    bandwidths: tuple[float, ...] = (0.0625, 0.25)
+    position_bandwidths: tuple[float, ...] = (0.125, 0.5)
     stroke_bandwidths: tuple[float, ...] = (0.35, 1.4)
     samples: Samples = Samples.SUPERPIXELS
     prototypes: int = 1200
@@ -114,7 +114,7 @@ class Settings:
     p: float = 2.0
     passes: int = 2
     transductive: bool = True
-    unlabelled_weight: float = 1.0
+    unlabelled_weight: float = 0.005
     refine: bool = True
     colour_likelihood: float = 0.6
     smoothness: float = 40.0
@@ -123,13 +123,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         _want(bool(self.features), "features", "at least one group", self.features)
-        _want(min(self.bandwidths, default=1.0) > 0, "bandwidths", "above 0", self.bandwidths)
-        _want(
-            bool(self.stroke_bandwidths) and min(self.stroke_bandwidths) > 0,
-            "stroke_bandwidths",
-            "one or more above 0",
-            self.stroke_bandwidths,
-        )
+        for name in ("bandwidths", "position_bandwidths", "stroke_bandwidths"):
+            _want(min(getattr(self, name), default=1.0) > 0, name, "above 0", getattr(self, name))
         _want(2 <= self.prototypes <= 5000, "prototypes", "2 to 5000", self.prototypes)
         _want(1 <= self.bits <= 32, "bits", "1 to 32", self.bits)
         _want(self.codewords >= 1, "codewords", "1 or more", self.codewords)
@@ -158,6 +153,7 @@ PRESETS: dict[str, Settings] = {
         bandwidths=(),
         samples=Samples.PALETTE,
         lambda1=1000.0,
+        unlabelled_weight=1.0,
         passes=20,
         refine=False,
     ),

@@ -197,7 +197,7 @@ class _Job:
             colour_costs=settings.colour_likelihood * likelihood.costs,
             smoothness=settings.smoothness,
         )
-        drawing = draw_outline(scene, answer.costs, lesson.labels[: lesson.n_prototypes])
+        drawing = draw_outline(scene, answer.costs)
         while True:
             try:
                 yield Update("Drawing the outline", 0.6 + 0.3 * next(drawing))

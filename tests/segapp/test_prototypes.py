@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis.extra import numpy as hnp
 
 from segapp.pixel_features import describe, lab, position
@@ -30,6 +30,11 @@ def test_superpixels_follow_a_strong_edge(picture):
     assert np.minimum(halves, 1 - halves).max() < 0.05
 
 
+def test_noise_does_not_melt_into_one_region():
+    rgb = np.random.default_rng(0).integers(0, 90, (150, 200, 3)).astype(np.uint8)
+    assert len(superpixels(rgb, 200)) >= 80
+
+
 @pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1), (2, 2), (1, 3000), (3000, 2)])
 def test_odd_shapes_have_prototypes(shape):
     rgb = np.full((*shape, 3), 77, np.uint8)
@@ -43,6 +48,7 @@ def test_few_pixels_are_their_own_prototypes():
 
 
 @given(hnp.arrays(np.uint8, (4, 5, 3)))
+@settings(deadline=None)
 def test_a_palette_with_room_keeps_every_colour_apart(rgb):
     prototypes = palette(rgb, 1000)
     colours = len(np.unique(rgb.reshape(-1, 3), axis=0))

@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from segapp.colour_likelihood import LARGEST_COST, ColourLikelihood, beliefs, colour_cells
-from segapp.graph_cut import Edges, energy
+from segapp.graph_cut import Edges
 from segapp.nearness import nearness
 from segapp.neighbours import ACROSS, DOWN
 from segapp.prototypes import Prototypes
 from segapp.pyramid import LARGEST_WORKING_SIZE, halved_marks, halvings, repeated
-from segapp.refine import Canvas, Contrast, cut_band, cut_regions, region_edges
+from segapp.refine import Canvas, Contrast, cut_band, region_edges
 
 
 def potts_energy(labels, costs, rgb, contrast, smoothness):
@@ -58,15 +58,6 @@ def test_regions_are_joined_by_their_common_border():
     edges = region_edges(index_map, rgb, Contrast.of(rgb))
     found = {(int(u), int(v)): w for u, v, w in zip(edges.u, edges.v, edges.weight, strict=True)}
     assert found == {(0, 1): 1.0, (0, 2): 2.0, (1, 2): 1.0}
-
-
-def test_held_regions_keep_their_class():
-    edges = Edges(np.array([0, 1], np.int32), np.array([1, 2], np.int32), np.array([5.0, 1.0]))
-    costs = np.array([[9.0, 0.0], [0.5, 0.0], [0.0, 3.0]])
-    held = np.array([0, -1, -1])
-    labels = cut_regions(costs, edges, 1.0, held)
-    np.testing.assert_array_equal(labels, [0, 0, 0])
-    assert energy(costs, edges, labels) == 9.5
 
 
 def test_nearness_goes_through_like_regions():

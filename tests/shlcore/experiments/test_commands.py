@@ -139,6 +139,11 @@ def test_transductive_compares_both_modes(digits_file, tmp_path, capsys):
     assert "| mean |" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("n_classes", "first"), [(2, 4), (11, 4), (16, 4), (17, 5), (26, 5)])
+def test_transductive_starts_where_each_class_can_have_a_codeword(n_classes, first):
+    assert list(transductive.code_lengths(n_classes)) == list(range(first, 16))
+
+
 @pytest.mark.slow
 def test_codewords_counts_what_remains(digits_file, tmp_path):
     words = ["--codewords", 1, 2, "--lambda2", 0, 1e9, "--bits", 8, "--runs", 1, "--train", 100]

@@ -116,6 +116,7 @@ def rank(
     distinct, members = np.unique(rows, axis=0, return_inverse=True)
     counts = np.zeros((len(distinct), len(classes)))
     np.add.at(counts, (members.ravel(), labels[len(codes) :]), 1)
+    # Queries that share code and class share an answer: the class as bytes beside the code.
     asked, answers = np.unique(
         np.column_stack([codes, labels[: len(codes)].view(np.uint8).reshape(len(codes), -1)]),
         axis=0,

@@ -34,8 +34,9 @@ class AnchorGraphHashing(HashTransformer):
         Bits per eigenvector.
     n_anchors : int, default=300
         k-means centres; fewer when there are fewer distinct rows.
-    n_nearest : int, default=2
-        Anchors that each row is tied to.
+    n_nearest : int, default=3
+        Anchors that each row is tied to. With too few, the graph falls into parts, and the
+        smoothest eigenvectors only tell these apart.
     random_state : int, RandomState or None
         Starts k-means.
 
@@ -59,7 +60,7 @@ class AnchorGraphHashing(HashTransformer):
         n_bits: int = 5,
         n_layers: int = 1,
         n_anchors: int = 300,
-        n_nearest: int = 2,
+        n_nearest: int = 3,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_bits = n_bits

@@ -33,7 +33,7 @@ def add_parser(commands: Any) -> None:  # noqa: ANN401 (argparse keeps that clas
         commands,
         NAME,
         "Codewords that remain, and top-10 precision, over lambda2 and codewords per class.",
-        "pendigits.npz --codewords 1 2 3 --lambda2 0 2000 20000 --train 1000",
+        "pendigits.npz --codewords 1 2 3 --lambda2 0 2e4 2e6 --train 1000",
     )
     parser.add_argument("--bits", type=options.positive, default=15, metavar="B")
     parser.add_argument(
@@ -45,7 +45,12 @@ def add_parser(commands: Any) -> None:  # noqa: ANN401 (argparse keeps that clas
         help="codewords per class to begin with",
     )
     parser.add_argument(
-        "--lambda2", nargs="+", type=float, default=[0, 200, 2000, 20000], metavar="L"
+        "--lambda2",
+        nargs="+",
+        type=float,
+        default=[0, 2e3, 2e4, 2e5, 2e6],
+        metavar="L",
+        help="pull between codewords of a class, on the scale of lambda1 times their rows",
     )
     options.add_runs(parser, 3)
     options.add_split(parser)
@@ -124,7 +129,7 @@ def markdown_table(summary: Sequence[Row]) -> str:
     lines = ["| S | lambda2 | remaining per class | top-10 precision |", "|---|---|---|---|"]
     lines += [
         f"| {row['codewords']} | {row['lambda2']:g} | {row['remaining']:.2f} "
-        f"| {row['precision']:.3f} ± {row['deviation']:.3f} |"
+        f"| {row['precision']:.3f}" + (f" ± {row['deviation']:.3f} |" if row["runs"] > 1 else " |")
         for row in summary
     ]
     return "\n".join(lines)

@@ -157,9 +157,13 @@ def summarise(rows: Sequence[Row]) -> list[Row]:
 
 
 def markdown_table(summary: Sequence[Row]) -> str:
-    """Methods down, bits across: mean and deviation of top-k precision; the best in bold."""
+    """Methods down, bits across: mean and deviation of top-k precision; the best in bold.
+
+    A cell that rests on fewer runs than others says on how many.
+    """
     bits = sorted({row["bits"] for row in summary})
     cells = {(row["method"], row["bits"]): row for row in summary}
+    most = max(row["runs"] for row in summary)
     best = {b: max(row["precision"] for row in summary if row["bits"] == b) for b in bits}
     lines = [
         "| method | " + " | ".join(f"{b} bits" for b in bits) + " |",
@@ -174,7 +178,9 @@ def markdown_table(summary: Sequence[Row]) -> str:
                 continue
             mean = f"{row['precision']:.3f}"
             mean = f"**{mean}**" if row["precision"] == best[b] else mean
-            texts.append(f"{mean} ± {row['deviation']:.3f}")
+            spread = f" ± {row['deviation']:.3f}" if row["runs"] > 1 else ""
+            few = f" ({row['runs']})" if row["runs"] < most else ""
+            texts.append(mean + spread + few)
         lines.append(f"| {method} | " + " | ".join(texts) + " |")
     return "\n".join(lines)
 

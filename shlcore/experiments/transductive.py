@@ -36,7 +36,11 @@ def add_parser(commands: Any) -> None:  # noqa: ANN401 (argparse keeps that clas
         "vowel.npz --runs 20 --jobs 2",
     )
     parser.add_argument(
-        "--bits", nargs="+", type=options.positive, default=list(range(4, 16)), metavar="B"
+        "--bits",
+        nargs="+",
+        type=options.positive,
+        metavar="B",
+        help="code lengths (4 to 15, from where each class can have a codeword)",
     )
     parser.add_argument("--train", type=options.positive, metavar="N", help="labelled rows")
     parser.add_argument("--test", type=options.positive, metavar="N", help="rows to be labelled")
@@ -61,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     cells = [
         {"run": run, "bits": bits, "mode": mode}
         for run in range(arguments.runs)
-        for bits in arguments.bits
+        for bits in arguments.bits or code_lengths(len(np.unique(dataset.y)))
         for mode in MODES
     ]
     failed = run_cells(
@@ -79,6 +83,11 @@ def run(arguments: argparse.Namespace) -> int:
         print(markdown_table(summary))
         _draw(dataset.name, summary, folder)
     return 1 if failed else 0
+
+
+def code_lengths(n_classes: int) -> range:
+    """Return the paper's 4 to 15 bits, less those with fewer codewords than classes."""
+    return range(max(4, (n_classes - 1).bit_length()), 16)
 
 
 def measure(path: Path, settings: Row, cell: Mapping[str, Any]) -> Row:

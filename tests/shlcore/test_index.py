@@ -2,7 +2,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shlcore import hamming, index
@@ -25,6 +25,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(index, "BLOCK", 17)
 
 
+@settings(deadline=None)
 @given(code_sets(), st.integers(1, 60), st.sampled_from([None, 1, 3]))
 def test_kneighbors_is_a_stable_sort_by_distance(codes, k, n_jobs):
     database, queries = codes
@@ -37,6 +38,7 @@ def test_kneighbors_is_a_stable_sort_by_distance(codes, k, n_jobs):
     np.testing.assert_array_equal(distances, np.take_along_axis(true, expected, axis=1))
 
 
+@settings(deadline=None)
 @given(code_sets(), st.integers(0, 320))
 def test_radius_neighbors_finds_all_within_and_nothing_else(codes, radius):
     database, queries = codes

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
@@ -50,6 +50,7 @@ def average_precision(hits):
     return (hits * hits.cumsum() / np.arange(1, len(hits) + 1)).sum() / max(hits.sum(), 1)
 
 
+@settings(deadline=None)
 @given(searches(max_rows=5))
 def test_precision_at_k_is_the_mean_over_all_orders(search):
     ks = range(1, len(search[2]) + 1)
@@ -57,6 +58,7 @@ def test_precision_at_k_is_the_mean_over_all_orders(search):
     np.testing.assert_allclose(ranking(search).precision_at(ks), expected, atol=1e-12)
 
 
+@settings(deadline=None)
 @given(searches(max_rows=5))
 def test_average_precision_is_the_mean_over_all_orders(search):
     expected = over_all_orders(search, average_precision)
@@ -74,6 +76,7 @@ def test_average_precision_without_ties_is_that_of_scikit_learn():
     np.testing.assert_allclose(result.mean_average_precision(), expected)
 
 
+@settings(deadline=None)
 @given(searches(max_rows=30), st.randoms(use_true_random=False))
 def test_the_order_of_the_rows_does_not_count(search, random):
     queries, wanted, database, labels = search
@@ -84,6 +87,7 @@ def test_the_order_of_the_rows_does_not_count(search, random):
     np.testing.assert_array_equal(before.relevant, after.relevant)
 
 
+@settings(deadline=None)
 @given(searches(max_rows=30))
 def test_precision_recall_counts_what_lies_within_each_radius(search):
     queries, wanted, database, labels = search

@@ -38,7 +38,7 @@ def test_projections_are_the_dense_graphs_eigenvectors(rows):
 def test_a_graph_in_parts_keeps_the_constant_vector_out():
     """Far blobs share no anchor: the eigenvalue 1 is fourfold, and one bit must not be wasted."""
     rows, parts = make_blobs(200, centers=4, cluster_std=0.1, random_state=0)
-    method = AnchorGraphHashing(n_bits=3, n_anchors=12, random_state=0).fit(rows)
+    method = AnchorGraphHashing(n_bits=3, n_anchors=12, n_nearest=2, random_state=0).fit(rows)
     np.testing.assert_allclose(method.eigenvalues_, 1, atol=1e-9)
     np.testing.assert_allclose(method.project(rows).mean(axis=0), 0, atol=1e-9)
     assert all(

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
@@ -8,6 +8,7 @@ from shlcore.baselines import BRE
 from shlcore.baselines.bre import _best_step
 
 
+@settings(deadline=None)
 @given(st.integers(2, 9), st.integers(0, 999))
 def test_the_best_step_is_that_of_a_fine_grid(n, seed):
     rng = np.random.default_rng(seed)

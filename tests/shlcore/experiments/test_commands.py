@@ -66,7 +66,9 @@ def test_retrieval_goes_on_where_it_was_interrupted(digits_file, tmp_path, monke
     assert measured == []
 
 
-def test_queries_are_test_rows_and_the_database_is_the_training_set(digits_file, monkeypatch):
+def test_queries_are_test_rows_and_the_database_is_the_training_set(
+    digits_file, tmp_path, monkeypatch
+):
     seen = {}
 
     def look(queries, wanted, database, labels, *, n_bits):
@@ -74,7 +76,7 @@ def test_queries_are_test_rows_and_the_database_is_the_training_set(digits_file,
         raise KeyboardInterrupt
 
     monkeypatch.setattr(retrieval, "rank", look)
-    assert run(*quick(digits_file, "unused", "--given-split", "--queries", 30)) == 130
+    assert run(*quick(digits_file, tmp_path, "--given-split", "--queries", 30)) == 130
     assert seen == {"queries": 30, "database": 150}
 
 
@@ -137,6 +139,11 @@ def test_transductive_compares_both_modes(digits_file, tmp_path, capsys):
     assert "| mean |" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("n_classes", "first"), [(2, 4), (11, 4), (16, 4), (17, 5), (26, 5)])
+def test_transductive_starts_where_each_class_can_have_a_codeword(n_classes, first):
+    assert list(transductive.code_lengths(n_classes)) == list(range(first, 16))
+
+
 @pytest.mark.slow
 def test_codewords_counts_what_remains(digits_file, tmp_path):
     words = ["--codewords", 1, 2, "--lambda2", 0, 1e9, "--bits", 8, "--runs", 1, "--train", 100]
@@ -160,6 +167,17 @@ def test_means_and_deviations_of_the_smaller_tables():
     (line,) = transductive.summarise(found)
     assert (line["accuracy"], line["runs"]) == (pytest.approx(0.6), 2)
     assert "| 4 | 0.600 ± 0.141 | – |" in transductive.markdown_table([line])
+
+
+def test_a_table_marks_the_best_and_what_rests_on_fewer_runs():
+    found = [("*SHL", 0, 0.9), ("*SHL", 1, 0.8), ("LSH", 0, 0.5)]
+    rows = [
+        {"dataset": "d", "method": m, "bits": 5, "run": r, "k": 10, "precision": p, "seconds": 1}
+        for m, r, p in found
+    ]
+    table = retrieval.markdown_table(retrieval.summarise(rows))
+    assert "| *SHL | **0.850** ± 0.071 |" in table
+    assert "| LSH | 0.500 (1) |" in table
 
 
 @pytest.mark.parametrize("module", [retrieval, qualitative, transductive, codewords])

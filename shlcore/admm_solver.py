@@ -6,9 +6,9 @@ losses, each by itself, and ridge regression, for which all bits share one matri
 ``G = Z' Z``. What a block of rows remembers stays where the block is; per sweep it receives w
 and returns ``Z' r``, both ``D x B``, however many rows it has.
 
-Diagonal kernels of weight delta in sum (`shlcore.random_features`) give each row a slack:
-``f = o + s`` at the cost ``s^2 / (2 delta)``. With s at its best, phi is the hinge, rounded
-by a parabola of width ``c delta``.
+What the features lack of a row's ``k_m(x, x)`` (`shlcore.random_features`), in sum delta, gives
+it a slack: ``f = o + s`` at the cost ``s^2 / (2 delta)``. With s at its best, phi is the hinge,
+rounded by a parabola of width ``c delta``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from shlcore.admm_rows import Query, answer, begin, products, relax, rescale
+from shlcore.admm_rows import Lesson, Query, answer, begin, products, relax, rescale
 from shlcore.path import BitSolution, BitTask
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ LOG = logging.getLogger(__name__)
 
 SWEEPS = 60
 _CG_STEPS = 8
-_BALANCE_EVERY = 5
+_BALANCE_EVERY = 8
 _BALANCE_UNTIL = 25
 _SINGLE_PRECISION_FROM = 3000
 _TINY = np.float32(1e-12)
@@ -81,10 +81,11 @@ class FeatureFunction:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gram:
-    """``Z' Z`` of some rows after their mean is taken off, the mean, and the count."""
+    """``Z' Z`` of some rows after their mean is taken off, the means, and the count."""
 
     matrix: Array
     mean: Array
+    residuals: Array
     count: int
 
 
@@ -109,14 +110,13 @@ class FeatureMachine:
         self.residuals: list[tuple[float, float]] = []
         """Primal and dual residual of the worst bit after each sweep of the last solve."""
         self._blocks = blocks
-        self._widths = map_.widths
-        self._diagonal = map_.diagonal
+        self._layout = map_.layout
         self._tol = tol
         self._gram: tuple[NDArray[np.bool_], Gram] | None = None
 
     def empty(self) -> FeatureFunction:
         """Return the function that is 0 everywhere."""
-        return FeatureFunction(np.zeros(sum(self._widths), dtype=np.float32), 0.0)
+        return FeatureFunction(np.zeros(sum(self._layout.widths), dtype=np.float32), 0.0)
 
     def scaled(self, function: FeatureFunction, factor: float) -> FeatureFunction:
         """Return ``factor * f``."""
@@ -148,19 +148,16 @@ class FeatureMachine:
         self, tasks: Sequence[BitTask[FeatureFunction]], taking_part: NDArray[np.bool_]
     ) -> list[BitSolution[FeatureFunction]]:
         theta = np.stack([task.kernel_weights for task in tasks])
-        pieces = self._pieces(tasks)
         gram = self._gram_of(taking_part)
-        weights, intercepts = self._descend(tasks, theta, gram, pieces)
-        delta = theta[:, self._diagonal].sum(axis=1)
-        query = _query(weights, intercepts, delta, np.ones(len(tasks)), np.ones(len(tasks)))
-        answers = self._blocks.finish(answer, query)
-        projections = np.concatenate([answer[0] for answer in answers])
-        slack = np.sum([answer[1] for answer in answers], axis=0)
-        norms = np.zeros(theta.shape)
-        norms[:, self._diagonal] = theta[:, self._diagonal] ** 2 * slack[:, None]
-        ends = np.cumsum(self._widths)
-        for m in np.flatnonzero(~self._diagonal):
-            norms[:, m] = (weights[ends[m] - self._widths[m] : ends[m]] ** 2).sum(axis=0)
+        weights, intercepts = self._descend(tasks, theta, gram)
+        ones = np.ones(len(tasks))
+        query = _query(weights, intercepts, ones, ones)
+        answers = self._blocks.finish(answer, (query, self._layout))
+        projections = np.concatenate([found[0] for found in answers])
+        norms = theta**2 * np.sum([found[1] for found in answers], axis=0)
+        ends = np.cumsum(self._layout.widths)
+        for m, (end, width) in enumerate(zip(ends, self._layout.widths, strict=True)):
+            norms[:, m] += (weights[end - width : end] ** 2).sum(axis=0)
         return [
             BitSolution(
                 FeatureFunction(weights[:, i].astype(np.float32), float(intercepts[i])),
@@ -170,28 +167,30 @@ class FeatureMachine:
             for i in range(len(tasks))
         ]
 
-    def _pieces(self, tasks: Sequence[BitTask[FeatureFunction]]) -> list[Any]:
+    def _lessons(self, tasks: Sequence[BitTask[FeatureFunction]], theta: Array) -> list[Lesson]:
         """Split targets and costs as the rows are split."""
-        pieces, first = [], 0
+        lessons, first = [], 0
+        kernel_weights = theta.astype(np.float32)
         costs = tasks[0].costs.astype(np.float32)
         for size in self._blocks.sizes:
             rows = slice(first, first + size)
             targets = np.stack([task.targets[rows] for task in tasks], axis=1)
-            pieces.append((targets, costs[rows, None]))
+            lessons.append(Lesson(targets, costs[rows, None], kernel_weights))
             first += size
-        return pieces
+        return lessons
 
     def _gram_of(self, taking_part: NDArray[np.bool_]) -> Gram:
         """Make the Gram matrix of some rows' features; the last one is kept."""
         if self._gram is None or not np.array_equal(self._gram[0], taking_part):
             ends = np.cumsum(self._blocks.sizes)[:-1]
-            triangle, sums = self._blocks.add_up(products, np.split(taking_part, ends))
+            pieces = [(part, self._layout) for part in np.split(taking_part, ends)]
+            triangle, sums, residuals = self._blocks.add_up(products, pieces)
             total = triangle
             total += np.triu(triangle, 1).T
             count = int(np.count_nonzero(taking_part))
             mean = sums / count
             total -= count * np.outer(mean, mean)
-            self._gram = (taking_part, Gram(total, mean, count))
+            self._gram = (taking_part, Gram(total, mean, residuals / count, count))
         return self._gram[1]
 
     def _descend(
@@ -199,24 +198,21 @@ class FeatureMachine:
         tasks: Sequence[BitTask[FeatureFunction]],
         theta: Array,
         gram: Gram,
-        pieces: list[Any],
     ) -> tuple[Array, Array]:
         """Run ADMM; returns the best weights (``D x B``) and intercepts that it met."""
         weights = np.stack([t.present.function.weights for t in tasks], axis=1).astype(float)
         intercepts = np.array([t.present.function.intercept for t in tasks])
-        delta = theta[:, self._diagonal].sum(axis=1)
-        widths = [width for width in self._widths if width]
-        columns = np.repeat(theta[:, ~self._diagonal], widths, axis=1).T
-        rho = 1.0 / np.maximum(delta, 0.05)
+        columns = np.repeat(theta, self._layout.widths, axis=1).T
+        rho = 0.3 / np.maximum(theta @ gram.residuals, 0.05)
         ridge = Ridge(gram, columns, rho)
         steady = np.ones(len(tasks))
-        query = _query(weights, intercepts, delta, rho, steady)
-        sums = self._blocks.start(begin, pieces, query)
+        query = _query(weights, intercepts, rho, steady)
+        sums = self._blocks.start(begin, self._lessons(tasks, theta), (query, self._layout))
         self.residuals = []
         best = Best(weights, intercepts)
         for sweep in range(1, SWEEPS + 1):
             weights, intercepts = ridge.solve(sums[0], sums[1], weights)
-            query = _query(weights, intercepts, delta, rho, steady)
+            query = _query(weights, intercepts, rho, steady)
             sums = self._blocks.advance(relax, query)
             best.see(sums[2] + ridge.penalty(weights), weights, intercepts)
             primal = np.sqrt(sums[3] / np.maximum(sums[4], _TINY))
@@ -230,7 +226,7 @@ class FeatureMachine:
                 if (grown != 1.0).any():
                     rho = rho * grown
                     ridge = Ridge(gram, columns, rho)
-                    query = _query(weights, intercepts, delta, rho, grown)
+                    query = _query(weights, intercepts, rho, grown)
                     sums = self._blocks.advance(rescale, query)
         return best.weights, best.intercepts
 
@@ -279,7 +275,7 @@ class Ridge:
         residual = right - self._apply(w)
         direction = ahead = self._inverse @ residual
         length = (residual * ahead).sum(axis=0)
-        scale = np.maximum((right * (self._inverse @ right)).sum(axis=0), _TINY)
+        scale = np.abs((right * w).sum(axis=0))
         for _ in range(_CG_STEPS):
             if (length <= 1e-8 * scale).all():
                 break
@@ -301,8 +297,8 @@ class Ridge:
         return np.asarray(self._matrix @ w + self._ridge * w)
 
 
-def _query(weights: Array, intercepts: Array, delta: Array, rho: Array, factors: Array) -> Query:
-    return Query(*(v.astype(np.float32) for v in (weights, intercepts, delta, rho, factors)))
+def _query(weights: Array, intercepts: Array, rho: Array, factors: Array) -> Query:
+    return Query(*(v.astype(np.float32) for v in (weights, intercepts, rho, factors)))
 
 
 def _balance(primal: Array, dual: Array) -> Array:

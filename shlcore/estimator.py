@@ -117,6 +117,9 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
     n_components
         Random features in all. Linear kernels, and polynomials of few columns, need none, and
         a Gaussian too narrow for them acts on the training samples alone, as in truth.
+    features
+        ``"landmarks"`` compares with random training samples (Nystroem), the more accurate;
+        ``"fourier"`` draws orthogonal random Fourier features, which know nothing of the data.
     memory
         What the kernel matrices or the features kept may take, such as ``"4GB"``; features
         beyond it are made whenever needed. On a cluster, that of each worker.
@@ -161,6 +164,7 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
         random_state: int | np.random.RandomState | None = None,
         solver: Literal["auto", "exact", "random_features"] = "auto",
         n_components: int = 4000,
+        features: Literal["landmarks", "fourier"] = "landmarks",
         memory: str | float = "4GB",
     ) -> None:
         self.n_bits = n_bits
@@ -179,6 +183,7 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
         self.random_state = random_state
         self.solver = solver
         self.n_components = n_components
+        self.features = features
         self.memory = memory
 
     # --- learning ------------------------------------------------------------------------

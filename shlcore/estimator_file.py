@@ -90,7 +90,7 @@ def restore_estimator(
 def _restore_hash(estimator: Any, arrays: dict[str, Any]) -> Hash:  # noqa: ANN401
     n_bits = estimator.codewords_.shape[-1]
     if estimator.solver_ == "random_features":
-        map_ = FeatureMap.restored(kernel_bank(estimator), arrays["diagonal"], arrays)
+        map_ = FeatureMap.restored(kernel_bank(estimator), arrays)
         weights = _shaped(arrays["hash_weights"], map_.n_features, n_bits)
         return FeatureHash(map_, _scaling(arrays), weights, arrays["hash_intercepts"])
     fields = [field.name for field in dataclasses.fields(KernelHash)]

@@ -88,9 +88,11 @@ def feature_space(
     weights = np.split(rows.weights, np.cumsum(raw.sizes)[:-1])
     scaling = learn_scaling(estimator.scale, merge(raw.gather(_summary, weights, None)))
     n_rows = len(rows.first)
-    chosen = np.sort(rng.choice(n_rows, min(n_rows, _SAMPLE), replace=False))
+    count = min(n_rows, max(_SAMPLE, n_components))
+    chosen = np.sort(rng.choice(n_rows, count, replace=False))
     sample = np.concatenate(raw.gather(_pick, _split(chosen, raw.sizes), None))
-    map_ = draw_map(bank, scaling.apply(rng.permutation(checked(sample))), n_components, rng)
+    scaled = scaling.apply(rng.permutation(checked(sample)))
+    map_ = draw_map(bank, scaled, n_components, str(estimator.features), rng)
     # The ridge regression needs four matrices of this width in double precision.
     budget = int(max(0, bytes_of(estimator.memory) - 32 * map_.n_features**2))
     blocks = raw.with_features(feature_maker(map_, scaling), map_.n_features, budget)

@@ -207,7 +207,6 @@ class FeatureHash:
         """Return what a file must hold."""
         return {
             **self.map.arrays(),
-            "diagonal": self.map.diagonal,
             "hash_weights": self.weights,
             "hash_intercepts": self.intercepts,
             "offsets": self.scaling.offsets,

@@ -27,9 +27,9 @@ class Linear:
 
     columns: Columns = None
 
-    def of(self, x: Array, y: Array) -> Array:
+    def of(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
         """Return the kernel between the rows of ``x`` and those of ``y``."""
-        product: Array = x @ y.T
+        product: NDArray[Any] = x @ y.T
         # A row of zeros has no direction: its kernel with everything is 0.
         product /= np.maximum(np.linalg.norm(x, axis=1), np.finfo(float).tiny)[:, None]
         product /= np.maximum(np.linalg.norm(y, axis=1), np.finfo(float).tiny)[None, :]
@@ -44,9 +44,9 @@ class Polynomial:
     bias: float = 1.0
     columns: Columns = None
 
-    def of(self, x: Array, y: Array) -> Array:
+    def of(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
         """Return the kernel between the rows of ``x`` and those of ``y``."""
-        product: Array = x @ y.T + self.bias
+        product: NDArray[Any] = x @ y.T + self.bias
         product /= np.sqrt((x * x).sum(axis=1) + self.bias)[:, None]
         product /= np.sqrt((y * y).sum(axis=1) + self.bias)[None, :]
         return product**self.degree
@@ -59,14 +59,14 @@ class Gaussian:
     sigma: float
     columns: Columns = None
 
-    def of(self, x: Array, y: Array) -> Array:
+    def of(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
         """Return the kernel between the rows of ``x`` and those of ``y``."""
         return self.of_squared_distances(squared_distances(x, y))
 
-    def of_squared_distances(self, squared: Array) -> Array:
+    def of_squared_distances(self, squared: NDArray[Any]) -> NDArray[Any]:
         """Return the kernel, given ``|x - y|^2``; Gaussians of one group share that."""
-        scaled: Array = squared * (-0.5 / self.sigma**2)
-        return np.exp(scaled, out=scaled)
+        scaled: NDArray[Any] = squared * (-0.5 / self.sigma**2)
+        return np.asarray(np.exp(scaled, out=scaled))
 
 
 Kernel = Linear | Polynomial | Gaussian

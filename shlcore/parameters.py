@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+FEATURES = ("landmarks", "fourier")
 SOLVERS = ("auto", "exact", "random_features")
 _UNITS = {"": 1, "B": 1} | {
     f"{prefix}{suffix}": base**power
@@ -34,6 +35,8 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
     bytes_of(parameters["memory"])
     if parameters["solver"] not in SOLVERS:
         raise ValueError(f"solver: wanted one of {SOLVERS}, got {parameters['solver']!r}")
+    if parameters["features"] not in FEATURES:
+        raise ValueError(f"features: wanted one of {FEATURES}, got {parameters['features']!r}")
     if parameters["scale"] not in SCALES:
         raise ValueError(f"scale: wanted one of {SCALES}, got {parameters['scale']!r}")
     kernels = parameters["kernels"]

@@ -1,10 +1,16 @@
 """Explicit maps of the base kernels: ``k_m(x, y)`` is about ``<z_m(x), z_m(y)>``.
 
-Linear kernels, and polynomial ones of few columns, map exactly. Gaussians map to orthogonal
-random Fourier features, wider polynomials to products of random projections. A Gaussian so
-narrow that the rows hardly resemble each other has the identity for its Gram matrix: random
-features would show nothing but their own noise. Such a kernel is *diagonal*; it has no
-columns here, and `shlcore.admm_solver` gives each training row its own slack for it, exactly.
+Linear kernels, and polynomial ones of few columns, map exactly. For the others there are two
+kinds of random features:
+
+- *landmarks*: kernels with some random training rows, whitened (the Nystroem method). What the
+  rows' own ``k(x, x) = 1`` lacks then is known row by row: the *residual* ``1 - |z(x)|^2``.
+- *Fourier*: orthogonal random Fourier features of Gaussians, products of random projections
+  for polynomials. They know nothing of the data and need many more columns.
+
+A Gaussian so narrow that the rows hardly resemble each other has the identity for its Gram
+matrix. It gets no columns, and its residual is 1. `shlcore.admm_solver` gives each training
+row a slack for its residuals, as the diagonal of the Gram matrix does in truth.
 """
 
 from __future__ import annotations
@@ -12,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from math import comb, factorial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,11 +31,20 @@ if TYPE_CHECKING:
 
     Features = NDArray[np.float32]
 
-Part = tuple["Features", ...] | None
-"""What a kernel's map has drawn: nothing (exact map), some matrices, or None (diagonal)."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Root:
+    """``L x k``, an inverse root of the kernel matrix of the first L landmarks."""
+
+    matrix: Features
+
+
+Part = tuple["Features", ...] | Root | None
+"""What a kernel's map has drawn: nothing (exact map), some matrices, a root, or None."""
 
 _JUDGED = 1000
 _LEAST_SHARE = 32
+_SOUND = 1e-6
 _TINY = float(np.finfo(np.float32).tiny)
 
 
@@ -43,12 +58,15 @@ class FeatureMap:
         The kernels.
     parts
         For each kernel what was drawn: ``()`` maps exactly, one ``d x k`` matrix holds the
-        frequencies of k cosines and k sines, several matrices are multiplied projections,
-        and None stands for a diagonal kernel.
+        frequencies of k cosines and k sines, several matrices are multiplied projections, a
+        `Root` whitens kernels with landmarks, and None stands for the identity.
+    landmarks
+        ``L x d``, scaled rows.
     """
 
     bank: KernelBank
     parts: tuple[Part, ...]
+    landmarks: Features
 
     @property
     def widths(self) -> list[int]:
@@ -66,47 +84,106 @@ class FeatureMap:
         return sum(self.widths)
 
     @property
-    def diagonal(self) -> NDArray[np.bool_]:
-        """``(M,)``, which kernels are diagonal."""
-        return np.array([part is None for part in self.parts])
+    def layout(self) -> Layout:
+        """What is needed to find the residuals of features."""
+        lacking = np.array([part is None or isinstance(part, Root) for part in self.parts])
+        return Layout(tuple(self.widths), lacking)
 
     def of(self, X: NDArray[np.floating]) -> Features:
         """Return the features of scaled rows, ``n x D``."""
         rows = np.asarray(X, dtype=np.float32)
         features = np.empty((len(rows), self.n_features), dtype=np.float32)
         last = 0
-        for kernel, group, part, width in zip(
-            self.bank.kernels, self.bank.groups(rows), self.parts, self.widths, strict=True
+        cross = _CrossKernels(self.bank, rows, self.landmarks)
+        for m, (kernel, group, part, width) in enumerate(
+            zip(self.bank.kernels, self.bank.groups(rows), self.parts, self.widths, strict=True)
         ):
-            if part is None:
-                continue
             place = features[:, last : last + width]
-            _fill(place, kernel, part, group)
             last += width
+            if isinstance(part, Root):
+                np.matmul(cross.of(m, len(part.matrix)), part.matrix, out=place)
+            elif part is not None:
+                _fill(place, kernel, part, group)
         return features
 
-    def arrays(self) -> dict[str, Features]:
+    def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what was drawn under names, for a file; see `restored`."""
-        return {
-            f"map_{m}_{i}": matrix
-            for m, part in enumerate(self.parts)
-            for i, matrix in enumerate(part or ())
+        found: dict[str, NDArray[Any]] = {
+            "landmarks": self.landmarks,
+            "diagonal": np.array([part is None for part in self.parts]),
         }
+        for m, part in enumerate(self.parts):
+            if isinstance(part, Root):
+                found[f"root_{m}"] = part.matrix
+            else:
+                found |= {f"map_{m}_{i}": matrix for i, matrix in enumerate(part or ())}
+        return found
 
     @classmethod
-    def restored(
-        cls, bank: KernelBank, diagonal: NDArray[np.bool_], arrays: Mapping[str, Features]
-    ) -> FeatureMap:
+    def restored(cls, bank: KernelBank, arrays: Mapping[str, NDArray[Any]]) -> FeatureMap:
         """Build the map again from `arrays`."""
-        parts = tuple(
-            None if absent else tuple(_numbered(arrays, f"map_{m}_"))
-            for m, absent in enumerate(diagonal)
-        )
-        return cls(bank, parts)
+        parts: list[Part] = []
+        for m, absent in enumerate(arrays["diagonal"]):
+            if f"root_{m}" in arrays:
+                parts.append(Root(arrays[f"root_{m}"]))
+            else:
+                parts.append(None if absent else tuple(_numbered(arrays, f"map_{m}_")))
+        return cls(bank, tuple(parts), arrays["landmarks"])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """Which columns belong to which kernel, and which kernels have residuals."""
+
+    widths: tuple[int, ...]
+    lacking: NDArray[np.bool_]
+
+    def residuals(self, features: Features) -> Features:
+        """Return ``k_m(x, x) - |z_m(x)|^2`` of rows, ``n x M``."""
+        found = np.zeros((len(features), len(self.widths)), dtype=np.float32)
+        last = 0
+        for m, width in enumerate(self.widths):
+            if self.lacking[m]:
+                own = features[:, last : last + width]
+                found[:, m] = np.maximum(1 - np.einsum("ij,ij->i", own, own), 0)
+            last += width
+        return found
+
+
+class _CrossKernels:
+    """Kernels between rows and landmarks in single precision; Gaussians share distances."""
+
+    def __init__(self, bank: KernelBank, rows: Features, landmarks: Features) -> None:
+        self._kernels = bank.kernels
+        self._rows = list(bank.groups(rows))
+        self._landmarks = list(bank.groups(landmarks))
+        self._distances: dict[object, NDArray[Any]] = {}
+
+    def of(self, m: int, count: int) -> NDArray[Any]:
+        """Return kernel m with the first landmarks."""
+        kernel = self._kernels[m]
+        if not isinstance(kernel, Gaussian):
+            return kernel.of(self._rows[m], self._landmarks[m][:count])
+        key = kernel.columns if kernel.columns is None else str(kernel.columns)
+        if key not in self._distances:
+            self._distances[key] = _squared_distances(self._rows[m], self._landmarks[m])
+        return kernel.of_squared_distances(self._distances[key][:, :count])
+
+
+def _squared_distances(x: Features, y: Features) -> NDArray[Any]:
+    squared: Features = x @ y.T
+    squared *= -2
+    squared += np.square(x).sum(axis=1)[:, None]
+    squared += np.square(y).sum(axis=1)
+    return np.maximum(squared, 0, out=squared)
 
 
 def draw_map(
-    bank: KernelBank, sample: NDArray[np.floating], n_components: int, rng: np.random.Generator
+    bank: KernelBank,
+    sample: NDArray[np.floating],
+    n_components: int,
+    kind: str,
+    rng: np.random.Generator,
 ) -> FeatureMap:
     """Draw a map with about ``n_components`` random features.
 
@@ -116,31 +193,58 @@ def draw_map(
     Parameters
     ----------
     sample
-        Some scaled rows: they tell which Gaussians are diagonal, and the shares.
+        Some scaled rows in random order: they tell which Gaussians are too narrow, and the
+        shares, and the first serve as landmarks.
+    kind
+        "landmarks" or "fourier".
     """
-    rows = np.asarray(sample[:_JUDGED], dtype=np.float64)
-    apart = ~np.eye(len(rows), dtype=bool)
-    shares, random = [], []
-    for kernel, width, K in zip(bank.kernels, bank.widths, bank.each(rows, rows), strict=True):
-        values = K[apart] if len(rows) > 1 else np.ones(1)
-        exact = isinstance(kernel, Linear) or (
-            isinstance(kernel, Polynomial) and _terms(width, kernel.degree) <= n_components
-        )
-        noise = 1.0 / n_components
-        narrow = isinstance(kernel, Gaussian) and float((values**2).mean()) < noise
-        random.append(None if narrow else not exact)
-        shares.append(1.0 - float(values.mean()) if random[-1] else 0.0)
-    total = sum(shares)
+    shares = _shares(bank, np.asarray(sample[:_JUDGED], dtype=np.float64), n_components)
+    total = sum(share for share in shares if share) or 1.0
+    counts = [
+        share if not share else max(_LEAST_SHARE, round(n_components * share / total))
+        for share in shares
+    ]
+    n_landmarks = 0
+    if kind == "landmarks":
+        counts = [count if not count else min(int(count), len(sample)) for count in counts]
+        n_landmarks = max((int(count) for count in counts if count), default=0)
+    landmarks = np.asarray(sample[:n_landmarks], dtype=np.float32)
+    exact = landmarks.astype(np.float64)
     parts: list[Part] = []
-    for kernel, width, share, drawn in zip(bank.kernels, bank.widths, shares, random, strict=True):
-        count = max(_LEAST_SHARE, round(n_components * share / total)) if drawn else 0
-        parts.append(None if drawn is None else _draw(kernel, width, count, rng))
-    return FeatureMap(bank, tuple(parts))
+    for kernel, group, count in zip(bank.kernels, bank.groups(exact), counts, strict=True):
+        if not count:
+            parts.append(None if count is None else ())
+        elif kind == "landmarks":
+            parts.append(_root(kernel.of(group[: int(count)], group[: int(count)])))
+        else:
+            parts.append(_draw(kernel, group.shape[1], int(count), rng))
+    return FeatureMap(bank, tuple(parts), landmarks)
+
+
+def _shares(bank: KernelBank, rows: NDArray[np.float64], n_components: int) -> list[float | None]:
+    """Return each kernel's claim to random features: 0 if exact, None if too narrow."""
+    apart = ~np.eye(len(rows), dtype=bool) if len(rows) > 1 else np.ones((1, 1), dtype=bool)
+    shares: list[float | None] = []
+    for kernel, width, K in zip(bank.kernels, bank.widths, bank.each(rows, rows), strict=True):
+        values = K[apart]
+        few = isinstance(kernel, Polynomial) and _terms(width, kernel.degree) <= n_components
+        if few or isinstance(kernel, Linear):
+            shares.append(0.0)
+        elif isinstance(kernel, Gaussian) and float((values**2).mean()) * n_components < 1:
+            shares.append(None)
+        else:
+            shares.append(max(1.0 - float(values.mean()), 1e-6))
+    return shares
+
+
+def _root(K: NDArray[np.float64]) -> Root:
+    """Whiten: ``K R`` has the Gram matrix K, less what single precision cannot tell from 0."""
+    values, vectors = np.linalg.eigh(K)
+    sound = values > _SOUND * values[-1]
+    return Root((vectors[:, sound] / np.sqrt(values[sound])).astype(np.float32))
 
 
 def _draw(kernel: Kernel, width: int, count: int, rng: np.random.Generator) -> Part:
-    if count == 0:
-        return ()
     if isinstance(kernel, Gaussian):
         frequencies = _orthogonal(width, -(-count // 2), rng) / kernel.sigma
         return (frequencies.astype(np.float32),)
@@ -167,8 +271,10 @@ def _terms(d: int, degree: int) -> int:
 def _width(kernel: Kernel, part: Part, d: int) -> int:
     if part is None:
         return 0
+    if isinstance(part, Root):
+        return int(part.matrix.shape[1])
     if isinstance(kernel, Gaussian):
-        return 2 * part[0].shape[1]
+        return 2 * int(part[0].shape[1])
     if isinstance(kernel, Linear):
         return d
     if not part:

@@ -7,8 +7,8 @@ losses, each by itself, and ridge regression, for which all bits share one matri
 and returns ``Z' r``, both ``D x B``, however many rows it has.
 
 What the features lack of a row's ``k_m(x, x)`` (`shlcore.random_features`), in sum delta, gives
-it a slack: ``f = o + s`` at the cost ``s^2 / (2 delta)``. With s at its best, phi is the hinge,
-rounded by a parabola of width ``c delta``.
+each row a slack: ``f = o + s`` at the cost ``s^2 / (2 delta)``. With s at its best, phi is the
+hinge, rounded by a parabola of width ``c delta``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from shlcore.admm_rows import Lesson, Query, answer, begin, products, relax, rescale
+from shlcore.admm_rows import Query, answer, begin, products, relax, rescale
 from shlcore.path import BitSolution, BitTask
 
 if TYPE_CHECKING:
@@ -85,7 +85,6 @@ class Gram:
 
     matrix: Array
     mean: Array
-    residuals: Array
     count: int
 
 
@@ -110,13 +109,14 @@ class FeatureMachine:
         self.residuals: list[tuple[float, float]] = []
         """Primal and dual residual of the worst bit after each sweep of the last solve."""
         self._blocks = blocks
-        self._layout = map_.layout
+        self._widths = map_.widths
+        self._lacks = map_.lacks
         self._tol = tol
         self._gram: tuple[NDArray[np.bool_], Gram] | None = None
 
     def empty(self) -> FeatureFunction:
         """Return the function that is 0 everywhere."""
-        return FeatureFunction(np.zeros(sum(self._layout.widths), dtype=np.float32), 0.0)
+        return FeatureFunction(np.zeros(sum(self._widths), dtype=np.float32), 0.0)
 
     def scaled(self, function: FeatureFunction, factor: float) -> FeatureFunction:
         """Return ``factor * f``."""
@@ -151,12 +151,13 @@ class FeatureMachine:
         gram = self._gram_of(taking_part)
         weights, intercepts = self._descend(tasks, theta, gram)
         ones = np.ones(len(tasks))
-        query = _query(weights, intercepts, ones, ones)
-        answers = self._blocks.finish(answer, (query, self._layout))
+        query = _query(weights, intercepts, theta @ self._lacks, ones, ones)
+        answers = self._blocks.finish(answer, query)
         projections = np.concatenate([found[0] for found in answers])
-        norms = theta**2 * np.sum([found[1] for found in answers], axis=0)
-        ends = np.cumsum(self._layout.widths)
-        for m, (end, width) in enumerate(zip(ends, self._layout.widths, strict=True)):
+        squares = np.sum([found[1] for found in answers], axis=0)
+        norms = theta**2 * self._lacks * squares[:, None]
+        ends = np.cumsum(self._widths)
+        for m, (end, width) in enumerate(zip(ends, self._widths, strict=True)):
             norms[:, m] += (weights[end - width : end] ** 2).sum(axis=0)
         return [
             BitSolution(
@@ -167,30 +168,28 @@ class FeatureMachine:
             for i in range(len(tasks))
         ]
 
-    def _lessons(self, tasks: Sequence[BitTask[FeatureFunction]], theta: Array) -> list[Lesson]:
+    def _pieces(self, tasks: Sequence[BitTask[FeatureFunction]]) -> list[Any]:
         """Split targets and costs as the rows are split."""
-        lessons, first = [], 0
-        kernel_weights = theta.astype(np.float32)
+        pieces, first = [], 0
         costs = tasks[0].costs.astype(np.float32)
         for size in self._blocks.sizes:
             rows = slice(first, first + size)
             targets = np.stack([task.targets[rows] for task in tasks], axis=1)
-            lessons.append(Lesson(targets, costs[rows, None], kernel_weights))
+            pieces.append((targets, costs[rows, None]))
             first += size
-        return lessons
+        return pieces
 
     def _gram_of(self, taking_part: NDArray[np.bool_]) -> Gram:
         """Make the Gram matrix of some rows' features; the last one is kept."""
         if self._gram is None or not np.array_equal(self._gram[0], taking_part):
             ends = np.cumsum(self._blocks.sizes)[:-1]
-            pieces = [(part, self._layout) for part in np.split(taking_part, ends)]
-            triangle, sums, residuals = self._blocks.add_up(products, pieces)
+            triangle, sums = self._blocks.add_up(products, np.split(taking_part, ends))
             total = triangle
             total += np.triu(triangle, 1).T
             count = int(np.count_nonzero(taking_part))
             mean = sums / count
             total -= count * np.outer(mean, mean)
-            self._gram = (taking_part, Gram(total, mean, residuals / count, count))
+            self._gram = (taking_part, Gram(total, mean, count))
         return self._gram[1]
 
     def _descend(
@@ -202,17 +201,18 @@ class FeatureMachine:
         """Run ADMM; returns the best weights (``D x B``) and intercepts that it met."""
         weights = np.stack([t.present.function.weights for t in tasks], axis=1).astype(float)
         intercepts = np.array([t.present.function.intercept for t in tasks])
-        columns = np.repeat(theta, self._layout.widths, axis=1).T
-        rho = 0.3 / np.maximum(theta @ gram.residuals, 0.05)
+        columns = np.repeat(theta, self._widths, axis=1).T
+        delta = theta @ self._lacks
+        rho = 0.3 / np.maximum(delta, 0.05)
         ridge = Ridge(gram, columns, rho)
         steady = np.ones(len(tasks))
-        query = _query(weights, intercepts, rho, steady)
-        sums = self._blocks.start(begin, self._lessons(tasks, theta), (query, self._layout))
+        query = _query(weights, intercepts, delta, rho, steady)
+        sums = self._blocks.start(begin, self._pieces(tasks), query)
         self.residuals = []
         best = Best(weights, intercepts)
         for sweep in range(1, SWEEPS + 1):
             weights, intercepts = ridge.solve(sums[0], sums[1], weights)
-            query = _query(weights, intercepts, rho, steady)
+            query = _query(weights, intercepts, delta, rho, steady)
             sums = self._blocks.advance(relax, query)
             best.see(sums[2] + ridge.penalty(weights), weights, intercepts)
             primal = np.sqrt(sums[3] / np.maximum(sums[4], _TINY))
@@ -226,7 +226,7 @@ class FeatureMachine:
                 if (grown != 1.0).any():
                     rho = rho * grown
                     ridge = Ridge(gram, columns, rho)
-                    query = _query(weights, intercepts, rho, grown)
+                    query = _query(weights, intercepts, delta, rho, grown)
                     sums = self._blocks.advance(rescale, query)
         return best.weights, best.intercepts
 
@@ -297,8 +297,8 @@ class Ridge:
         return np.asarray(self._matrix @ w + self._ridge * w)
 
 
-def _query(weights: Array, intercepts: Array, rho: Array, factors: Array) -> Query:
-    return Query(*(v.astype(np.float32) for v in (weights, intercepts, rho, factors)))
+def _query(weights: Array, intercepts: Array, delta: Array, rho: Array, factors: Array) -> Query:
+    return Query(*(v.astype(np.float32) for v in (weights, intercepts, delta, rho, factors)))
 
 
 def _balance(primal: Array, dual: Array) -> Array:

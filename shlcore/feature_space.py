@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _BLOCK_BYTES = 64 * 2**20
-_SAMPLE = 2000
+_SAMPLE = 1000
 _RESIDUAL_SHARE = 0.1
 """Of the tolerance for eq. (6): ADMM's residuals must be smaller."""
 
@@ -88,7 +88,7 @@ def feature_space(
     weights = np.split(rows.weights, np.cumsum(raw.sizes)[:-1])
     scaling = learn_scaling(estimator.scale, merge(raw.gather(_summary, weights, None)))
     n_rows = len(rows.first)
-    count = min(n_rows, max(_SAMPLE, n_components))
+    count = min(n_rows, _SAMPLE + n_components)
     chosen = np.sort(rng.choice(n_rows, count, replace=False))
     sample = np.concatenate(raw.gather(_pick, _split(chosen, raw.sizes), None))
     scaled = scaling.apply(rng.permutation(checked(sample)))

@@ -3,19 +3,19 @@
 Linear kernels, and polynomial ones of few columns, map exactly. For the others there are two
 kinds of random features:
 
-- *landmarks*: kernels with some random training rows, whitened (the Nystroem method). What the
-  rows' own ``k(x, x) = 1`` lacks then is known row by row: the *residual* ``1 - |z(x)|^2``.
+- *landmarks*: kernels with some random training rows, whitened (the Nystroem method). They lack
+  a known part of ``k(x, x) = 1``: the mean of ``1 - |z(x)|^2`` over rows that are none.
 - *Fourier*: orthogonal random Fourier features of Gaussians, products of random projections
   for polynomials. They know nothing of the data and need many more columns.
 
 A Gaussian so narrow that the rows hardly resemble each other has the identity for its Gram
-matrix. It gets no columns, and its residual is 1. `shlcore.admm_solver` gives each training
-row a slack for its residuals, as the diagonal of the Gram matrix does in truth.
+matrix. It gets no columns, and lacks all. `shlcore.admm_solver` gives each training row a slack
+for what is lacking, as the diagonal of the Gram matrix does in truth.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from math import comb, factorial
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    Array = NDArray[np.float64]
     Features = NDArray[np.float32]
 
 
@@ -62,11 +63,14 @@ class FeatureMap:
         `Root` whitens kernels with landmarks, and None stands for the identity.
     landmarks
         ``L x d``, scaled rows.
+    lacks
+        ``(M,)``, what of ``k_m(x, x)`` the features lack.
     """
 
     bank: KernelBank
     parts: tuple[Part, ...]
     landmarks: Features
+    lacks: Array
 
     @property
     def widths(self) -> list[int]:
@@ -82,12 +86,6 @@ class FeatureMap:
     def n_features(self) -> int:
         """How many columns there are in all."""
         return sum(self.widths)
-
-    @property
-    def layout(self) -> Layout:
-        """What is needed to find the residuals of features."""
-        lacking = np.array([part is None or isinstance(part, Root) for part in self.parts])
-        return Layout(tuple(self.widths), lacking)
 
     def of(self, X: NDArray[np.floating]) -> Features:
         """Return the features of scaled rows, ``n x D``."""
@@ -110,6 +108,7 @@ class FeatureMap:
         """Return what was drawn under names, for a file; see `restored`."""
         found: dict[str, NDArray[Any]] = {
             "landmarks": self.landmarks,
+            "lacks": self.lacks,
             "diagonal": np.array([part is None for part in self.parts]),
         }
         for m, part in enumerate(self.parts):
@@ -128,26 +127,7 @@ class FeatureMap:
                 parts.append(Root(arrays[f"root_{m}"]))
             else:
                 parts.append(None if absent else tuple(_numbered(arrays, f"map_{m}_")))
-        return cls(bank, tuple(parts), arrays["landmarks"])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Layout:
-    """Which columns belong to which kernel, and which kernels have residuals."""
-
-    widths: tuple[int, ...]
-    lacking: NDArray[np.bool_]
-
-    def residuals(self, features: Features) -> Features:
-        """Return ``k_m(x, x) - |z_m(x)|^2`` of rows, ``n x M``."""
-        found = np.zeros((len(features), len(self.widths)), dtype=np.float32)
-        last = 0
-        for m, width in enumerate(self.widths):
-            if self.lacking[m]:
-                own = features[:, last : last + width]
-                found[:, m] = np.maximum(1 - np.einsum("ij,ij->i", own, own), 0)
-            last += width
-        return found
+        return cls(bank, tuple(parts), arrays["landmarks"], arrays["lacks"])
 
 
 class _CrossKernels:
@@ -218,7 +198,22 @@ def draw_map(
             parts.append(_root(kernel.of(group[: int(count)], group[: int(count)])))
         else:
             parts.append(_draw(kernel, group.shape[1], int(count), rng))
-    return FeatureMap(bank, tuple(parts), landmarks)
+    lacks = np.array([1.0 if part is None else 0.0 for part in parts])
+    drawn = FeatureMap(bank, tuple(parts), landmarks, lacks)
+    return replace(drawn, lacks=_lacks(drawn, sample))
+
+
+def _lacks(map_: FeatureMap, sample: NDArray[np.floating]) -> Array:
+    """Find what landmarks lack, on rows that are none."""
+    lacks = map_.lacks.copy()
+    others = map_.of(sample[len(map_.landmarks) :][:_JUDGED])
+    last = 0
+    for m, (part, width) in enumerate(zip(map_.parts, map_.widths, strict=True)):
+        if isinstance(part, Root) and len(others):
+            own = others[:, last : last + width]
+            lacks[m] = max(0.0, 1.0 - float(np.square(own).sum(axis=1).mean()))
+        last += width
+    return lacks
 
 
 def _shares(bank: KernelBank, rows: NDArray[np.float64], n_components: int) -> list[float | None]:

@@ -6,7 +6,6 @@ Both run the same functions on the same blocks and add up in the same order.
 from __future__ import annotations
 
 import os
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass, replace
@@ -16,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
+
+from shlcore.cluster import current_client
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -92,17 +93,6 @@ def row_blocks(cut: list[Slab]) -> LocalBlocks | ClusterBlocks:
     """Choose the cluster if this process is a client of one, threads otherwise."""
     client = current_client()
     return LocalBlocks(cut) if client is None else ClusterBlocks(client, cut)
-
-
-def current_client() -> Any:  # noqa: ANN401 - distributed carries no types
-    """Return the `dask.distributed.Client` of this process, or None."""
-    distributed = sys.modules.get("distributed")
-    if distributed is None:
-        return None
-    try:
-        return distributed.default_client()
-    except ValueError:
-        return None
 
 
 @cache

@@ -9,7 +9,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -184,8 +184,7 @@ class ClusterBlocks:
     """Blocks on the workers of a Dask cluster, neighbours on the same worker.
 
     A block's rows, features and states are tasks with known origins: whatever a dying worker
-    takes along, the others make again. What this process sends is copied to every worker, so
-    that it outlives one of them.
+    takes along, the others make again.
     """
 
     def __init__(self, client: Any, cut: list[Slab]) -> None:  # noqa: ANN401
@@ -200,15 +199,15 @@ class ClusterBlocks:
         ]
         self._blocks = self._rows
         self._makes: list[Any] = [None] * len(cut)
-        self._states: list[Any] = []
+        self._pairs: list[Any] = []  # futures of each block's (state, sums)
         self._sent: list[Any] = []
 
     def _placed(self, slab: Slab, worker: str) -> Any:  # noqa: ANN401 - a Dask future
         where = {"workers": [worker], "allow_other_workers": True}
         if hasattr(slab.source, "dask"):
             chunk = self._client.compute(slab.source, **where)
-            return self._client.submit(_picked, chunk, slab.picks, pure=False)
-        return self._client.submit(Slab.read, _portable(slab), pure=False, **where)
+            return self._submit(_picked, chunk, slab.picks)
+        return self._submit(Slab.read, _portable(slab), **where)
 
     def with_features(self, make: Make, width: int, budget: int) -> ClusterBlocks:
         """Return these blocks with features; parameters as in `LocalBlocks`.
@@ -243,29 +242,27 @@ class ClusterBlocks:
 
     def start(self, function: Function, pieces: Sequence[Any], shared: object) -> Sums:
         """Give each block a state; returns the blocks' sums."""
-        self._sent = []
-        return self._renew(function, pieces, shared)
+        self._sent = [self._broadcast(shared)]
+        self._pairs = self._calls(function, pieces, self._sent[-1])
+        return self._sums()
 
     def advance(self, function: Function, shared: object) -> Sums:
         """Renew each block's state; returns the blocks' sums."""
-        return self._renew(function, self._states, shared)
+        # Should a worker die, states are made again from all that was sent since the start.
+        self._sent.append(self._broadcast(shared))
+        self._pairs = self._calls(partial(_with_state, function), self._pairs, self._sent[-1])
+        return self._sums()
 
     def finish(self, function: Function, shared: object) -> list[Any]:
         """Return ``function(features, state, shared)`` of each block; states are dropped."""
-        answers = self.gather(function, self._states, shared)
-        self._states, self._sent = [], []
+        answers = self.gather(partial(_with_state, function), self._pairs, shared)
+        self._pairs, self._sent = [], []
         return answers
 
-    def _renew(self, function: Function, states: Sequence[Any], shared: object) -> Sums:
-        common = self._broadcast(shared)
-        # Should a worker die, states are made again from all that was sent since the start.
-        self._sent.append(common)
-        pairs = self._calls(function, states, common)
-        self._states = [self._submit(_item, pair, 0) for pair in pairs]
-        sums = [self._submit(_item, pair, 1) for pair in pairs]
-        # First among neighbours, who need not send, then among workers.
-        shares = [[sums[i] for i in share] for share in self._shares if len(share)]
-        total = self._submit(_added, [self._submit(_added, share) for share in shares])
+    def _sums(self) -> Sums:
+        """Add up first among neighbours, who need not send, then among workers."""
+        shares = [[self._pairs[i] for i in share] for share in self._shares if len(share)]
+        total = self._submit(_added, [self._submit(_added_second, share) for share in shares])
         return _as_sums(self._client.gather(total))
 
     def _calls(self, function: Function, pieces: Sequence[Any], shared: object) -> list[Any]:
@@ -275,10 +272,15 @@ class ClusterBlocks:
         ]
 
     def _broadcast(self, value: object) -> Any:  # noqa: ANN401 - a Dask future
-        return self._client.scatter(value, broadcast=True, hash=False)
+        # A task, unlike scattered data, can be done again should its worker die.
+        return self._submit(_same, value)
 
-    def _submit(self, function: Function, *arguments: Any) -> Any:  # noqa: ANN401
-        return self._client.submit(function, *arguments, pure=False)
+    def _submit(self, function: Function, *arguments: Any, **where: Any) -> Any:  # noqa: ANN401
+        import dask
+
+        # A map with its landmarks is large, and is sent once.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+            return self._client.submit(function, *arguments, pure=False, **where)
 
 
 def _portable(slab: Slab) -> Slab:
@@ -299,6 +301,10 @@ def _picked(rows: NDArray[Any], picks: NDArray[np.intp] | None) -> NDArray[Any]:
     return rows if picks is None else rows[picks]
 
 
+def _same(value: object) -> object:
+    return value
+
+
 def _made(make: Make, rows: NDArray[Any]) -> NDArray[np.float32]:
     return make(rows)
 
@@ -308,8 +314,12 @@ def _called(function: Function, make: Make | None, block: NDArray[Any], *rest: A
     return function(block if make is None else make(block), *rest)
 
 
-def _item(pair: tuple[Any, Any], index: int) -> Any:  # noqa: ANN401
-    return pair[index]
+def _with_state(function: Function, block: Any, pair: tuple[Any, Sums], shared: object) -> Any:  # noqa: ANN401
+    return function(block, pair[0], shared)
+
+
+def _added_second(pairs: Sequence[tuple[Any, Sums]]) -> Sums:
+    return _added(sums for _, sums in pairs)
 
 
 def _added(parts: Iterable[Sums]) -> Sums:

@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
-def _parser(*, with_commands: bool) -> argparse.ArgumentParser:
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="segapp",
         description="Cut objects out of pictures with a few strokes.",
@@ -50,16 +50,6 @@ def _parser(*, with_commands: bool) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"segapp {_version()}")
-    if with_commands:
-        commands = parser.add_subparsers(dest="command", required=True)
-        for name in COMMANDS:
-            importlib.import_module(f"segapp.commands.{name}").add(commands)
-    else:
-        names = ",".join(COMMANDS)
-        parser.usage = f"segapp [IMAGE | PROJECT | FOLDER]\n       segapp {{{names}}} …"
-        parser.add_argument(
-            "path", nargs="?", type=Path, metavar="PATH", help="an image, a project or a folder"
-        )
     return parser
 
 
@@ -71,16 +61,17 @@ def _version() -> str:
 
 
 def _run_command(words: list[str]) -> int:
-    arguments = _parser(with_commands=True).parse_args(words)
     from threadpoolctl import threadpool_limits
 
+    command = importlib.import_module(f"segapp.commands.{words[0]}")
+    parser = _parser()
+    command.add(parser.add_subparsers(required=True))
+    arguments = parser.parse_args(words)
     try:
         # One thread: in another order, sums would differ in their last bits, and with them,
         # once in a while, a pixel. All ways to the same mask give the same mask.
         with threadpool_limits(1):
-            code: int = importlib.import_module(f"segapp.commands.{arguments.command}").run(
-                arguments
-            )
+            code: int = command.run(arguments)
     except (ValueError, OSError, MemoryError) as error:
         return _report(error, as_json=arguments.json)
     return code
@@ -98,7 +89,13 @@ def _report(error: Exception, *, as_json: bool) -> int:
 
 
 def _open_window(words: list[str]) -> int:
-    arguments = _parser(with_commands=False).parse_args(words)
+    parser = _parser()
+    names = ",".join(COMMANDS)
+    parser.usage = f"segapp [IMAGE | PROJECT | FOLDER]\n       segapp {{{names}}} …"
+    parser.add_argument(
+        "path", nargs="?", type=Path, metavar="PATH", help="an image, a project or a folder"
+    )
+    arguments = parser.parse_args(words)
     try:
         app = importlib.import_module("segapp.qt.app")
     except ImportError as error:

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 
 def clean_up(
-    labels: NDArray[np.uint8], marked: NDArray[np.int16], wishes: CleanUp
+    labels: NDArray[np.uint8], marked: NDArray[np.int16], wishes: CleanUp, background: int
 ) -> NDArray[np.uint8]:
     """Apply what is asked for, in the order smoothing, smallest area, holes, loose parts.
 
-    ``marked`` holds the class of each pixel under a stroke and -1 elsewhere.
+    ``marked`` holds the class of each pixel under a stroke and -1 elsewhere; ``background``
+    is the class in which holes are looked for, and whose parts need no stroke.
     """
     tidy = labels
     if wishes.smoothing:
@@ -28,9 +29,9 @@ def clean_up(
     if wishes.smallest_area > 1:
         tidy = without_parts(tidy, small_parts(tidy, marked, wishes.smallest_area))
     if wishes.fill_holes:
-        tidy = without_parts(tidy, holes(tidy, marked))
+        tidy = without_parts(tidy, holes(tidy, marked, background))
     if wishes.keep_touching:
-        tidy = without_parts(tidy, loose_parts(tidy, marked))
+        tidy = without_parts(tidy, loose_parts(tidy, marked, background))
     return pinned(tidy, marked)
 
 
@@ -82,8 +83,10 @@ def small_parts(
     return (small & ~_holds_a_stroke(labels, marked, numbers, total))[numbers]
 
 
-def holes(labels: NDArray[np.uint8], marked: NDArray[np.int16]) -> NDArray[np.bool_]:
-    """Mask the parts without a stroke that one single other class encloses."""
+def holes(
+    labels: NDArray[np.uint8], marked: NDArray[np.int16], background: int
+) -> NDArray[np.bool_]:
+    """Mask the parts of the background, without a stroke, that one single class encloses."""
     numbers, total = _parts(labels)
     lowest = np.full(total + 1, np.iinfo(np.int32).max)
     highest = np.full(total + 1, -1)
@@ -95,13 +98,21 @@ def holes(labels: NDArray[np.uint8], marked: NDArray[np.int16]) -> NDArray[np.bo
     enclosed = lowest == highest
     for edge in (numbers[0], numbers[-1], numbers[:, 0], numbers[:, -1]):
         enclosed[edge] = False
-    return np.asarray((enclosed & ~_holds_a_stroke(labels, marked, numbers, total))[numbers])
+    held = _holds_a_stroke(labels, marked, numbers, total)
+    return np.asarray((enclosed & ~held)[numbers] & (labels == background))
 
 
-def loose_parts(labels: NDArray[np.uint8], marked: NDArray[np.int16]) -> NDArray[np.bool_]:
-    """Mask the parts that touch no stroke of their class."""
+def loose_parts(
+    labels: NDArray[np.uint8], marked: NDArray[np.int16], background: int
+) -> NDArray[np.bool_]:
+    """Mask the parts that touch no stroke of their class.
+
+    The background is what is left over: an object may well divide it, and nobody marks each
+    piece.
+    """
     numbers, total = _parts(labels)
-    return ~_holds_a_stroke(labels, marked, numbers, total)[numbers]
+    loose = ~_holds_a_stroke(labels, marked, numbers, total)[numbers]
+    return np.asarray(loose & (labels != background))
 
 
 def without_parts(labels: NDArray[np.uint8], dropped: NDArray[np.bool_]) -> NDArray[np.uint8]:

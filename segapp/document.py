@@ -135,6 +135,12 @@ class Document:
     classes: tuple[ClassInfo, ...] = TWO_CLASSES
     strokes: tuple[Mark, ...] = ()
 
+    @property
+    def background(self) -> int:
+        """Index of the class that is what is left over: the one named so, else the last."""
+        named = (index for index, info in enumerate(self.classes) if info.is_background)
+        return next(named, len(self.classes) - 1)
+
     def with_stroke(self, stroke: Mark) -> Document:
         """Add a stroke."""
         if stroke.label is not None and not 0 <= stroke.label < len(self.classes):

@@ -13,23 +13,30 @@ from segapp.prototypes import Prototypes, palette, superpixels
 from segapp.pyramid import halvings
 from segapp.refine import Contrast, region_edges
 from segapp.settings import STROKE_BOUND, FeatureGroup, Samples, Settings
-from shlcore.kernels import Gaussian, Kernel, KernelBank, Linear, paper_kernels, squared_distances
+from shlcore.kernels import Gaussian, Kernel, KernelBank, Linear, paper_kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from segapp.graph_cut import Edges
 
 
+_PATCHES = 6000
+
+
 def kernels_of(group: FeatureGroup, settings: Settings) -> tuple[Kernel, ...]:
     """Return the kernels that act on the columns of a group."""
     if group in STROKE_BOUND:
-        return tuple(Gaussian(sigma, group.value) for sigma in settings.stroke_bandwidths)
-    if not settings.bandwidths:
+        bandwidths = settings.stroke_bandwidths
+    elif group is FeatureGroup.POSITION:
+        bandwidths = settings.position_bandwidths
+    else:
+        bandwidths = settings.bandwidths
+    if not bandwidths:
         return paper_kernels(group.value)
-    return tuple(Gaussian(sigma, group.value) for sigma in settings.bandwidths)
+    return tuple(Gaussian(sigma, group.value) for sigma in bandwidths)
 
 
 def kernel_names(settings: Settings) -> tuple[str, ...]:
@@ -87,16 +94,20 @@ def rows_of(rgb: NDArray[np.uint8], settings: Settings, chosen: Iterable[Feature
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Terrain:
-    """The lie of the regions.
+    """The lie of the land.
 
     Parameters
     ----------
     contrast
         How neighbours hold together.
     edges
-        Between regions that touch.
+        Between prototypes that touch.
     lengths
         Of the edges, from centre to centre; the average is 1.
+    patches
+        Smaller superpixels, over which the outline is first drawn.
+    patch_edges
+        Between patches that touch.
     cells
         The colour histogram's cell of each pixel.
     """
@@ -104,6 +115,8 @@ class Terrain:
     contrast: Contrast
     edges: Edges
     lengths: NDArray[np.float64]
+    patches: Prototypes
+    patch_edges: Edges
     cells: NDArray[np.int32]
 
     @classmethod
@@ -115,7 +128,9 @@ class Terrain:
         lengths = np.sqrt(((centres[edges.u] - centres[edges.v]) ** 2).sum(axis=1))
         if lengths.sum() > 0:
             lengths = lengths / lengths.mean()
-        return cls(contrast, edges, lengths, colour_cells(rgb))
+        patches = superpixels(rgb, _PATCHES)
+        patch_edges = region_edges(patches.index_map, rgb, contrast)
+        return cls(contrast, edges, lengths, patches, patch_edges, colour_cells(rgb))
 
 
 class Groundwork:
@@ -157,7 +172,13 @@ class Groundwork:
     def prepare_grams(self, settings: Settings) -> None:
         """Fill in the kernel matrices that need no strokes."""
         rows = self.rows(settings)
-        key = (rows, settings.bandwidths, settings.stroke_bandwidths, settings.features)
+        key = (
+            rows,
+            settings.features,
+            settings.bandwidths,
+            settings.position_bandwidths,
+            settings.stroke_bandwidths,
+        )
         if self._grams is not None and self._grams[0] == key:
             return
         self._grams = None  # not two stacks at once
@@ -192,10 +213,32 @@ class Groundwork:
             groups = stroke_groups(settings)
             place = len(stack) - sum(len(kernels_of(g, settings)) for g in groups)
             for group in groups:
-                columns = from_strokes[group]
-                squared = squared_distances(columns, columns)
-                for sigma in settings.stroke_bandwidths:
-                    stack[place] = Gaussian(sigma).of_squared_distances(squared)
+                for gram in _stroke_grams(from_strokes[group], kernels_of(group, settings)):
+                    stack[place] = gram
                     place += 1
             self._tenant = tenant
         return stack
+
+
+def _stroke_grams(
+    columns: NDArray[np.float64], kernels: Iterable[Kernel]
+) -> Iterator[NDArray[np.floating]]:
+    """Yield the kernel matrices of features that depend on the strokes.
+
+    They are made anew for every stroke: single precision makes distances, and above all
+    their exponentials, several times faster.
+    """
+    squared = _squared_distances(columns)
+    for kernel in kernels:
+        if isinstance(kernel, Gaussian):
+            yield np.exp(squared * np.float32(-0.5 / kernel.sigma**2))
+        else:
+            yield kernel.of(columns, columns)
+
+
+def _squared_distances(columns: NDArray[np.float64]) -> NDArray[np.float32]:
+    squared = np.zeros((len(columns), len(columns)), dtype=np.float32)
+    for column in columns.T.astype(np.float32):
+        difference = column[:, None] - column[None, :]
+        squared += np.square(difference, out=difference)
+    return squared

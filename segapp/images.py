@@ -6,7 +6,7 @@ import hashlib
 import io
 import struct
 import zlib
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import tifffile
 from PIL import Image, ImageCms, ImageOps, UnidentifiedImageError
+
+from segapp.eight_bits import Decoded, on_white, show_deep, stretch, upright
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -176,23 +178,39 @@ def read_bytes(path: Path) -> bytes:
     return data
 
 
-_Decoded = tuple["NDArray[np.uint8]", "NDArray[np.uint8] | None", str]
-
-
-def _decode(path: Path, data: bytes) -> _Decoded:
+def _decode(path: Path, data: bytes) -> Decoded:
     with Image.open(io.BytesIO(data), formats=_FORMATS) as opened:
         _refuse_huge(path, opened.width, opened.height)
         deep_png = opened.format == "PNG" and data[24:25] == b"\x10"
+        first = _first_of(_frames(opened))
         image = ImageOps.exif_transpose(opened)
         if image.mode in _DEEP_MODES:
             values = np.asarray(image)
-            shown, note = _stretch(values, _kind(values))
-            return np.repeat(shown[:, :, np.newaxis], 3, axis=2), None, note
-        note = "16-bit, shown with the upper 8 bits" if deep_png else ""
+            shown, note = stretch(values)
+            return np.repeat(shown[:, :, np.newaxis], 3, axis=2), None, _joined(note, first)
+        note = _joined("16-bit, shown with the upper 8 bits" if deep_png else "", first)
         if image.has_transparency_data:
             rgba = np.array(image.convert("RGBA"))
-            return *_on_white(rgba[:, :, :3], rgba[:, :, 3]), note
+            return *on_white(rgba[:, :, :3], rgba[:, :, 3]), note
         return np.array(_in_srgb(image)), None, note
+
+
+def _frames(image: Image.Image) -> int:
+    """Count the pages or frames of formats that are made for several."""
+    if image.format not in ("TIFF", "GIF", "WEBP"):
+        return 1
+    with suppress(*_DAMAGE):  # damage behind the first frame does not matter
+        return int(getattr(image, "n_frames", 1))
+    image.seek(0)
+    return 1
+
+
+def _first_of(count: int) -> str:
+    return f"first of {count} pages" if count > 1 else ""
+
+
+def _joined(*notes: str) -> str:
+    return ", ".join(note for note in notes if note)
 
 
 def _in_srgb(image: Image.Image) -> Image.Image:
@@ -213,7 +231,7 @@ def _in_srgb(image: Image.Image) -> Image.Image:
     return image.convert("RGB")
 
 
-def _decode_tiff(path: Path, data: bytes) -> _Decoded | None:
+def _decode_tiff(path: Path, data: bytes) -> Decoded | None:
     """Decode a TIFF with more than 8 bits a channel; ``None`` leaves the file to Pillow.
 
     Pillow keeps only the upper 8 bits of deep colour; tifffile in turn lacks the decoders of
@@ -231,6 +249,7 @@ def _decode_tiff(path: Path, data: bytes) -> _Decoded | None:
             axes, photometric = page.axes, int(page.photometric)
             has_alpha = any(int(kind) in (1, 2) for kind in page.extrasamples)
             turn = page.tags.valueof(274, 1)
+            first = _first_of(len(tiff.pages))
     except ImageError:
         raise
     except _DAMAGE:
@@ -238,70 +257,10 @@ def _decode_tiff(path: Path, data: bytes) -> _Decoded | None:
     values = np.moveaxis(values, axes.index("S"), -1) if "S" in axes else values[..., np.newaxis]
     if values.ndim != 3:
         raise ImageError(f"{path.name}: wanted a picture of two dimensions, got axes {axes}.")
-    return _show_deep(_upright(values, turn), has_alpha=has_alpha, inverted=photometric == 0)
-
-
-def _show_deep(values: NDArray[np.generic], *, has_alpha: bool, inverted: bool) -> _Decoded:
-    channels = values.shape[2]
-    colours = channels - has_alpha
-    shown_channels = 3 if colours >= 3 else 1
-    shown, note = _stretch(values[:, :, :shown_channels], _kind(values))
-    if colours != shown_channels:
-        note += f", channels 1 to {shown_channels} of {colours}"
-    if inverted:
-        shown = np.uint8(255) - shown
-    rgb = np.repeat(shown, 3, axis=2) if shown_channels == 1 else np.ascontiguousarray(shown)
-    if not has_alpha:
-        return rgb, None, note
-    is_float = np.issubdtype(values.dtype, np.floating)
-    full = 1.0 if is_float else 2.0 ** (8 * values.dtype.itemsize) - 1
-    opacity = np.nan_to_num(values[:, :, -1].astype(np.float64) / full)
-    return *_on_white(rgb, np.rint(np.clip(opacity, 0, 1) * 255).astype(np.uint8)), note
-
-
-def _upright(values: NDArray[np.generic], orientation: int) -> NDArray[np.generic]:
-    """Undo one of the eight orientations of the TIFF and EXIF tag 274."""
-    if orientation in (5, 6, 7, 8):
-        values = np.swapaxes(values, 0, 1)
-    if orientation in (3, 4, 7, 8):
-        values = values[::-1]
-    if orientation in (2, 3, 6, 7):
-        values = values[:, ::-1]
-    return values
-
-
-def _kind(values: NDArray[np.generic]) -> str:
-    bits = values.dtype.itemsize * 8
-    return f"{bits}-bit" + (" float" if np.issubdtype(values.dtype, np.floating) else "")
-
-
-def _stretch(values: NDArray[np.generic], kind: str) -> tuple[NDArray[np.uint8], str]:
-    """Map the values between the 0.1 and 99.9 per cent points to 0..255, all channels alike."""
-    numbers = values.astype(np.float64)
-    finite = np.isfinite(numbers)
-    if not finite.any():
-        return np.zeros(values.shape, np.uint8), f"{kind}, without a single number"
-    low, high = np.percentile(numbers[finite], (0.1, 99.9))
-    if low == high:
-        low, high = numbers[finite].min(), numbers[finite].max()
-    span = high - low if high > low else 1.0
-    with np.errstate(invalid="ignore", over="ignore"):
-        scaled = np.clip((numbers - low) / span, 0.0, 1.0)
-    scaled[np.isnan(scaled)] = 0.0
-    note = f"{kind}, shown from {low:.5g} to {high:.5g}"
-    if not finite.all():
-        note += f", {np.count_nonzero(~finite)} values are no numbers"
-    return np.rint(scaled * 255).astype(np.uint8), note
-
-
-def _on_white(
-    rgb: NDArray[np.uint8], alpha: NDArray[np.uint8]
-) -> tuple[NDArray[np.uint8], NDArray[np.uint8] | None]:
-    if (alpha == 255).all():
-        return np.ascontiguousarray(rgb), None
-    opacity = alpha[:, :, np.newaxis].astype(np.uint16)
-    blended = (rgb * opacity + 255 * (255 - opacity) + 127) // 255
-    return blended.astype(np.uint8), np.ascontiguousarray(alpha)
+    rgb, alpha, note = show_deep(
+        upright(values, turn), has_alpha=has_alpha, inverted=photometric == 0
+    )
+    return rgb, alpha, _joined(note, first)
 
 
 def _refuse_huge(path: Path, width: int, height: int) -> None:

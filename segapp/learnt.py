@@ -117,7 +117,7 @@ class LearntModel:
                 colour_costs=settings.colour_likelihood * self.likelihood.costs,
                 smoothness=settings.smoothness,
             )
-            drawing = draw_outline(scene, answer.costs, np.full(len(rows.prototypes), -1))
+            drawing = draw_outline(scene, answer.costs)
             try:
                 while True:
                     next(drawing)
@@ -127,7 +127,8 @@ class LearntModel:
             labels == learnt, repeated(answer.margin[index_map], shape, times), np.float32(0.0)
         )
         wishes = replace(settings.clean_up, keep_touching=False)
-        labels = clean_up(self.learnt_classes.astype(np.uint8)[labels], marks[0], wishes)
+        labels = self.learnt_classes.astype(np.uint8)[labels]
+        labels = clean_up(labels, marks[0], wishes, len(self.classes) - 1)
         codes = np.ascontiguousarray(repeated(answer.codes[index_map], shape, times))
         return Labelling(labels, margin, codes, len(self.classes), settings.bits)
 

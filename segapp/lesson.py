@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from segapp.prototypes import Prototypes
     from segapp.settings import Settings
+    from shlcore.estimator import FitStep
 
 _UNLABELLED = -1
 _LEAST_COVERAGE = 0.02
@@ -126,10 +127,13 @@ class Answer:
     codes: NDArray[np.uint32]
 
     @classmethod
-    def of(cls, model: SHL, grams: NDArray[np.float64], lesson: Lesson) -> Answer:
-        """Judge the prototypes of a lesson by a model that was fitted on them."""
+    def of(cls, step: FitStep, grams: NDArray[np.float64], lesson: Lesson) -> Answer:
+        """Judge the prototypes of a lesson as far as they are learnt."""
         n = lesson.n_prototypes
-        return cls.judged(model, model.project(grams[:, :n]), model.transduction_[:n])
+        model, projections = step.snapshot(), step.projections[:n]
+        if np.isnan(projections).any():
+            projections = model.project(grams[:, :n])
+        return cls.judged(model, projections, model.transduction_[:n])
 
     @classmethod
     def judged(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # From undecided to sure; each colour is brighter than the one before, so that the order shows
 # in grey as well.
 _CONFIDENCE_RAMP = ((20, 18, 60), (0, 80, 140), (40, 150, 160), (170, 205, 90), (253, 240, 140))
+_RIM = (0, 0, 0, 150)  # half-transparent black beside an outline
 _GOLDEN = 0.6180339887498949  # steps of this part of a circle never come close to each other
 
 
@@ -66,14 +67,24 @@ def overlay(
 
 
 def outline(labelling: Labelling, classes: Sequence[ClassInfo]) -> NDArray[np.uint8]:
-    """Draw the inner edge of every class in its colour, thicker in larger images."""
+    """Draw the inner edge of every class in its colour, thicker in larger images.
+
+    A background's edge is a dark rim, so that the line shows on a picture of its own colour.
+    """
     labels = labelling.labels
+    edge = np.zeros(labels.shape, bool)
+    for here, there in ((np.s_[1:], np.s_[:-1]), (np.s_[:, 1:], np.s_[:, :-1])):
+        differ = labels[here] != labels[there]
+        edge[here] |= differ
+        edge[there] |= differ
     width = max(1, round(min(labels.shape) / 300))
-    size = 2 * width + 1
-    # A pixel is on an edge when another class is near: then least and greatest class differ.
-    edge = ndimage.minimum_filter(labels, size) != ndimage.maximum_filter(labels, size)
-    rgba = _look_up(_tints(classes, 1.0), labels)
-    rgba[~edge] = 0
+    if width > 1:
+        for axis in (0, 1):
+            edge = ndimage.maximum_filter1d(edge, 2 * width - 1, axis)
+    rgba = np.zeros((*labels.shape, 4), np.uint8)
+    tints = _tints(classes, 1.0)
+    tints[[info.is_background for info in classes]] = _RIM
+    rgba[edge] = tints[labels[edge]]
     return rgba
 
 
@@ -118,10 +129,13 @@ def confidence(labelling: Labelling) -> NDArray[np.uint8]:
 
 def codes(labelling: Labelling) -> NDArray[np.uint8]:
     """Give each hash code a colour of its own, the same in every image."""
-    found, place = np.unique(labelling.codes, return_inverse=True)
-    table = np.full((found.size, 4), 255, np.uint8)
-    table[:, :3] = code_colours(found)
-    return _look_up(table, place.reshape(labelling.codes.shape))
+    # Longer codes are folded to 16 bits, more than there are colours to tell apart.
+    folded = labelling.codes & 0xFFFF
+    if labelling.n_bits > 16:
+        folded ^= labelling.codes >> 16
+    table = np.full((1 << min(labelling.n_bits, 16), 4), 255, np.uint8)
+    table[:, :3] = code_colours(np.arange(len(table), dtype=np.uint32))
+    return _look_up(table, folded)
 
 
 def code_colours(values: NDArray[np.uint32]) -> NDArray[np.uint8]:

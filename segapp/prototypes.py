@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
     from segapp.settings import FeatureGroup
 
-_COMPACTNESS = 10.0
+# Compactness, and blur in pixels. In noise the first pair's regions fall into crumbs, which
+# SLIC then merges into a few huge ones; the others hold out longer.
+_SLIC_ATTEMPTS = ((10.0, 0.0), (20.0, 1.0), (40.0, 2.0), (100.0, 3.0))
+_ENOUGH = 0.4
 _PALETTE_LEVELS = (256, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2)
 
 
@@ -73,9 +76,14 @@ def superpixels(rgb: NDArray[np.uint8], wanted: int) -> Prototypes:
     height, width = rgb.shape[:2]
     if height * width <= wanted:
         return Prototypes.of_map(np.arange(height * width).reshape(height, width))
-    return Prototypes.of_map(
-        slic(rgb, n_segments=wanted, compactness=_COMPACTNESS, start_label=0, channel_axis=-1)
-    )
+    found: NDArray[np.intp] = np.zeros((height, width), dtype=np.intp)
+    for compactness, blur in _SLIC_ATTEMPTS:
+        regions = slic(rgb, n_segments=wanted, compactness=compactness, sigma=blur, start_label=0)
+        if regions.max() > found.max():
+            found = regions
+        if found.max() + 1 >= _ENOUGH * wanted:
+            break
+    return Prototypes.of_map(found)
 
 
 def palette(rgb: NDArray[np.uint8], largest: int) -> Prototypes:

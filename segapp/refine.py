@@ -81,20 +81,6 @@ def region_edges(
     )
 
 
-def cut_regions(
-    costs: NDArray[np.float64], edges: Edges, smoothness: float, fixed: NDArray[np.intp]
-) -> NDArray[np.intp]:
-    """Label regions; ``fixed`` holds the class of those under strokes and -1 elsewhere."""
-    weighted = Edges(edges.u, edges.v, smoothness * edges.weight)
-    held = np.flatnonzero(fixed >= 0)
-    # More than a region can gain by any other class.
-    prohibitive = float(costs.max(initial=0.0)) + float(weighted.weight.sum()) + 1.0
-    costs = costs.copy()
-    costs[held] = prohibitive
-    costs[held, fixed[held]] = 0.0
-    return smallest_energy(costs, weighted)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Canvas:
     """One level of the picture with all that a cut needs to know about its pixels."""

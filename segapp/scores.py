@@ -18,7 +18,7 @@ def iou(labels: NDArray[np.integer], truth: NDArray[np.integer], label: int = 0)
     judged = truth != IGNORED
     found, wanted = (labels == label) & judged, (truth == label) & judged
     union = np.count_nonzero(found | wanted)
-    return np.count_nonzero(found & wanted) / union if union else 1.0
+    return float(np.count_nonzero(found & wanted) / union) if union else 1.0
 
 
 def score(labels: NDArray[np.integer], truth: NDArray[np.integer], n_classes: int) -> float:

@@ -40,11 +40,12 @@ class CleanUp:
     smallest_area
         Parts of fewer pixels, without a stroke in them, go to what surrounds them.
     fill_holes
-        Parts without a stroke that one single class encloses go to that class.
+        Parts of the background (the class named so, or the last), without a stroke and enclosed
+        by one single class, go to that class.
     smoothing
         Each pixel takes the most frequent class within so many pixels.
     keep_touching
-        Parts that touch no stroke of their class go to what surrounds them.
+        Parts of other classes that touch no stroke of their class go to what surrounds them.
     """
 
     smallest_area: int = 0
@@ -65,11 +66,10 @@ class Settings:
     ----------
     features
         Groups of features; each has its own kernels, and the learner weighs them all.
-    bandwidths
-        Sigmas of the Gaussian kernels of each group that the picture alone gives; none at
-        all stands for the eleven kernels of the paper.
-    stroke_bandwidths
-        Sigmas of the Gaussian kernels of the groups that depend on the strokes.
+    bandwidths, position_bandwidths, stroke_bandwidths
+        Sigmas of the Gaussian kernels: of what a pixel looks like, of where it is (1 is the
+        longer side), and of the groups that depend on the strokes. None at all stands for
+        the eleven kernels of the paper.
     samples, prototypes
         Rows of the learner, and about how many (palette: at the most so many).
     bits, codewords
@@ -88,8 +88,8 @@ class Settings:
     colour_likelihood
         Refinement: weight of how well a pixel's colour fits the strokes of each class.
     smoothness
-        Refinement: cost of a boundary, for each pixel of its length where there is no edge
-        in the picture.
+        Refinement: cost of a boundary where there is no edge, for each pixel of its length in
+        a picture of 450 x 450, and in proportion for other sizes.
     clean_up
         What is tidied at the end.
     seed
@@ -102,33 +102,29 @@ class Settings:
         FeatureGroup.LIKELIHOOD,
         FeatureGroup.NEARNESS,
     )
-    bandwidths: tuple[float, ...] = (0.03125, 0.125, 0.5)
+    bandwidths: tuple[float, ...] = (0.0625, 0.25)
+    position_bandwidths: tuple[float, ...] = (0.125, 0.5)
     stroke_bandwidths: tuple[float, ...] = (0.35, 1.4)
     samples: Samples = Samples.SUPERPIXELS
     prototypes: int = 1200
     bits: int = 5
     codewords: int = 1
-    lambda1: float = 10.0
+    lambda1: float = 1.0
     lambda2: float = 2000.0
     p: float = 2.0
-    passes: int = 3
+    passes: int = 2
     transductive: bool = True
-    unlabelled_weight: float = 1.0
+    unlabelled_weight: float = 0.005
     refine: bool = True
     colour_likelihood: float = 0.6
-    smoothness: float = 60.0
+    smoothness: float = 40.0
     clean_up: CleanUp = field(default_factory=CleanUp)
     seed: int = 0
 
     def __post_init__(self) -> None:
         _want(bool(self.features), "features", "at least one group", self.features)
-        _want(min(self.bandwidths, default=1.0) > 0, "bandwidths", "above 0", self.bandwidths)
-        _want(
-            bool(self.stroke_bandwidths) and min(self.stroke_bandwidths) > 0,
-            "stroke_bandwidths",
-            "one or more above 0",
-            self.stroke_bandwidths,
-        )
+        for name in ("bandwidths", "position_bandwidths", "stroke_bandwidths"):
+            _want(min(getattr(self, name), default=1.0) > 0, name, "above 0", getattr(self, name))
         _want(2 <= self.prototypes <= 5000, "prototypes", "2 to 5000", self.prototypes)
         _want(1 <= self.bits <= 32, "bits", "1 to 32", self.bits)
         _want(self.codewords >= 1, "codewords", "1 or more", self.codewords)
@@ -157,6 +153,7 @@ PRESETS: dict[str, Settings] = {
         bandwidths=(),
         samples=Samples.PALETTE,
         lambda1=1000.0,
+        unlabelled_weight=1.0,
         passes=20,
         refine=False,
     ),

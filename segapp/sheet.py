@@ -40,14 +40,13 @@ def triple(
 def write_sheet(
     path: Path,
     rows: Iterable[tuple[str, Callable[[], Sequence[Image.Image]]]],
-    columns: int = 3,
 ) -> None:
-    """Write captions and triples of pictures as one PNG, ``columns`` triples side by side.
+    """Write captions and triples of pictures as one PNG, more side by side the more there are.
 
     The pictures are asked for one row at a time, so that a large set needs little memory.
     """
     cases = list(rows)
-    columns = max(1, min(columns, len(cases)))
+    columns = min(1 + len(cases) // 6, 3)
     width, height = _CELL
     across = 3 * width + 2 * _GAP
     down = height + _CAPTION + _GAP

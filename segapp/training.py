@@ -72,7 +72,7 @@ class Trainer:
         classes have marked pixels.
         """
         marked = _marks_of(document, self._groundwork.rgb.shape)
-        return _Job(self._groundwork, marked, len(document.classes), settings).run()
+        return _Job(self._groundwork, marked, document, settings).run()
 
     def labelling(self, document: Document, settings: Settings) -> Labelling:
         """Return the final labelling alone."""
@@ -108,14 +108,15 @@ class _Job:
         self,
         groundwork: Groundwork,
         marked: NDArray[np.int16],
-        n_classes: int,
+        document: Document,
         settings: Settings,
     ) -> None:
         self._ground = groundwork
         self._marks = [marked]
         for _ in groundwork.levels[1:]:
             self._marks.append(halved_marks(self._marks[-1]))
-        self._n_classes = n_classes
+        self._n_classes = len(document.classes)
+        self._background = document.background
         self._settings = settings
         self._objective: list[float] = []
         self._seconds: dict[str, float] = {}
@@ -141,7 +142,7 @@ class _Job:
             labels = yield from self._outlined(lesson, likelihood, answer)
             self._lap("outline")
         yield Update("Tidying", 0.9)
-        labels = clean_up(labels, self._marks[0], settings.clean_up)
+        labels = clean_up(labels, self._marks[0], settings.clean_up, self._background)
         self._lap("tidying")
         labelling = self._labelling(labels, answer, lesson)
         self._lap("painting")
@@ -161,7 +162,7 @@ class _Job:
             self._objective.append(step.objective)
             picture = None
             if step.pass_ended and time.perf_counter() - shown > _SECONDS_BETWEEN_PICTURES:
-                answer = Answer.of(step.snapshot(), stack, lesson)
+                answer = Answer.of(step, stack, lesson)
                 picture = self._labelling(self._painted(answer, lesson), answer, lesson)
                 shown = time.perf_counter()
             yield Update(
@@ -170,8 +171,7 @@ class _Job:
             self._ground.grams(settings, self, features)
             if step.pass_ended and step.iteration >= settings.passes:
                 break
-        model = step.snapshot()
-        return model, Answer.of(model, stack, lesson)
+        return step.snapshot(), Answer.of(step, stack, lesson)
 
     def _stroke_features(
         self, lesson: Lesson, likelihood: ColourLikelihood
@@ -197,7 +197,7 @@ class _Job:
             colour_costs=settings.colour_likelihood * likelihood.costs,
             smoothness=settings.smoothness,
         )
-        drawing = draw_outline(scene, answer.costs, lesson.labels[: lesson.n_prototypes])
+        drawing = draw_outline(scene, answer.costs)
         while True:
             try:
                 yield Update("Drawing the outline", 0.6 + 0.3 * next(drawing))

@@ -59,6 +59,8 @@ class FitStep:
         "start", "svm", "kernels" or "codewords".
     pass_ended
         Whether the outer pass is over.
+    projections
+        ``n x B``, f at the training samples; NaN for those that were left out.
     snapshot
         Call it for a fitted estimator that holds the answer so far.
     """
@@ -68,6 +70,7 @@ class FitStep:
     bit: int
     block: str
     pass_ended: bool
+    projections: Array
     snapshot: Callable[[], SHL]
 
 
@@ -245,8 +248,16 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
             if step.block != "start" or step.sweep_ended:
                 path.append(step.objective)
             fill = partial(_filled, learner, X, data, step, tuple(path))
+            projections = step.model.projections[data.rows.row_of_sample]
+            projections[data.rows.row_of_sample == LEFT_OUT] = np.nan
             yield FitStep(
-                step.objective, step.iteration, step.bit, step.block, step.sweep_ended, fill
+                step.objective,
+                step.iteration,
+                step.bit,
+                step.block,
+                step.sweep_ended,
+                projections,
+                fill,
             )
         if step is not None:
             fitted = _filled(learner, X, data, step, tuple(path))

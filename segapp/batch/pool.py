@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import threading
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits
@@ -13,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from segapp.batch.case import Learner, Outcome, Stopped, Task, run_case
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
     from multiprocessing.synchronize import Event
 
     import numpy as np
@@ -57,7 +59,8 @@ def _parallel(tasks: Sequence[Task], make_learner: Make, jobs: int) -> _Run:
     )
     lost: list[Task] = []
     try:
-        waiting: dict[Future[Outcome], Task] = {executor.submit(_run, t): t for t in tasks}
+        with _deaf_to_interrupts():
+            waiting: dict[Future[Outcome], Task] = {executor.submit(_run, t): t for t in tasks}
         while waiting:
             done, _ = wait(waiting, return_when=FIRST_COMPLETED)
             for future in done:
@@ -72,15 +75,28 @@ def _parallel(tasks: Sequence[Task], make_learner: Make, jobs: int) -> _Run:
     return sorted(lost, key=lambda task: task.case.name)
 
 
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Start processes that ignore Ctrl-C, which is for the parent, from their first moment."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 _stop: Event | None = None
 _make: Make | None = None
 
 
 def _prepare(stop: Event, make_learner: Make) -> None:
-    """Set up a process: one thread, and Ctrl-C is for the parent to handle."""
+    """Set up a process with one thread."""
     global _stop, _make  # the one way to hand things to a pool's process
     _stop, _make = stop, make_learner
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it is not inherited
     threadpool_limits(1)
 
 

@@ -11,13 +11,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def qimage_over(rgba: NDArray[np.uint8]) -> QImage:
+def qimage_over(rgba: NDArray[np.uint8], box: tuple[int, int, int, int] | None = None) -> QImage:
     """Show a C-contiguous ``H x W x 4`` RGBA array (alpha premultiplied) as an image.
 
     The image reads the array's memory: keep the array alive as long as the image lives, and
-    what is written into the array later is what the image shows.
+    what is written into the array later is what the image shows. ``box`` (left, top, right,
+    bottom) shows a part of the array only.
     """
     height, width, _ = rgba.shape
+    left, top, right, bottom = box or (0, 0, width, height)
+    first = (top * width + left) * 4
+    last = ((bottom - 1) * width + right) * 4
     return QImage(
-        rgba.data, width, height, rgba.strides[0], QImage.Format.Format_RGBA8888_Premultiplied
+        rgba.reshape(-1)[first:last].data,
+        right - left,
+        bottom - top,
+        rgba.strides[0],
+        QImage.Format.Format_RGBA8888_Premultiplied,
     )

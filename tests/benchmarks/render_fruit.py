@@ -8,7 +8,7 @@ APPLE, PEAR, LEMON, TABLE = range(4)
 CLASSES = (
     ("apple", (213, 94, 0)),
     ("pear", (0, 158, 115)),
-    ("lemon", (240, 228, 66)),
+    ("lemon", (204, 121, 167)),
     ("background", (0, 114, 178)),
 )
 _SUN = np.array([-0.55, 0.75, 0.42]) / np.linalg.norm([-0.55, 0.75, 0.42])
@@ -166,11 +166,22 @@ def render(rng):
         shade, found = _render_once(dy, dx, np.random.default_rng(rng.integers(1)))
         shades.append(shade)
         classes = found if classes is None else classes
+    classes = without_specks(classes)
     linear = np.mean(shades, axis=0)
     film = linear * 1.35
     film = film * (1 + film / 6) / (1 + film)
     film = film ** (1 / 2.2) + rng.normal(0, 0.012, film.shape)
     return (np.clip(film * 1.08, 0, 1) * 255).round().astype(np.uint8), classes
+
+
+def without_specks(classes):
+    """Give single pixels, where a ray grazed an edge for too long, to what is around them."""
+    specks = np.zeros(classes.shape, bool)
+    for label in range(len(CLASSES)):
+        parts, _ = ndimage.label(classes == label)
+        specks |= (classes == label) & (np.bincount(parts.ravel()) < 9)[parts]
+    _, (rows, columns) = ndimage.distance_transform_edt(specks, return_indices=True)
+    return classes[rows, columns]
 
 
 def _render_once(dy, dx, rng):

@@ -13,7 +13,8 @@ from segapp.rasterize import rasterize
 from segapp.settings import Settings
 from segapp.strokes_file import load_strokes
 
-GULSHAN = Path(os.environ.get("SEGAPP_DATA", "../shared/data")) / "gulshan"
+BESIDE = Path(__file__).parents[3] / "shared" / "data"
+GULSHAN = Path(os.environ.get("SEGAPP_DATA", BESIDE)) / "gulshan"
 
 
 def save(path, values, palette=False):

@@ -50,8 +50,19 @@ def test_colour_pictures_come_back(tmp_path, suffix, options, tolerance):
 def test_an_animation_gives_its_first_frame(tmp_path):
     frames = [Image.new("RGB", (9, 7), colour) for colour in ("red", "blue")]
     frames[0].save(tmp_path / "moving.gif", save_all=True, append_images=frames[1:])
-    rgb = load_image(tmp_path / "moving.gif").rgb
-    assert (rgb == (255, 0, 0)).all()
+    picture = load_image(tmp_path / "moving.gif")
+    assert (picture.rgb == (255, 0, 0)).all()
+    assert picture.note == "first of 2 pages"
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16])
+def test_a_stack_gives_its_first_page_and_says_so(tmp_path, kind):
+    pages = RNG.integers(0, 200, (5, 20, 30)).astype(kind)
+    tifffile.imwrite(tmp_path / "stack.tif", pages, photometric="minisblack")
+    picture = load_image(tmp_path / "stack.tif")
+    assert picture.note.endswith("first of 5 pages")
+    order = np.argsort(pages[0].ravel(), kind="stable")
+    assert (np.diff(picture.rgb[:, :, 0].ravel()[order].astype(int)) >= 0).all()
 
 
 def test_grey_and_black_and_white(tmp_path):

@@ -58,13 +58,17 @@ def test_overlay_tints_all_but_the_background(labels):
 
 def test_the_outline_lies_within_each_class_along_its_edge(labels):
     rgba = overlay.outline(answer(labels), THREE)
-    drawn = rgba[:, :, 3] > 0
+    drawn = rgba[:, :, :3].any(axis=2)
     inner = np.zeros(SIZE, bool)
     for value in (0, 2):
         mask = labels == value
         inner |= mask & ~ndimage.binary_erosion(mask, np.ones((3, 3)), border_value=1)
     assert (drawn == inner).all()
     assert rgba[10, 20].tolist() == [250, 100, 0, 255]
+    rim = (rgba[:, :, 3] > 0) & ~drawn  # half-transparent black, beside the lines
+    assert rim.any()
+    assert (labels[rim] == 1).all()
+    assert (ndimage.binary_dilation(inner, np.ones((3, 3))) >= rim).all()
 
 
 def test_the_mask_shows_what_is_exported(labels):
@@ -118,3 +122,20 @@ def test_codes_have_colours_of_their_own(labels):
 def test_only_tints_are_laid_over_the_image():
     over = {mode for mode in ViewMode if not mode.replaces_image}
     assert over == {ViewMode.OVERLAY, ViewMode.OUTLINE}
+
+
+def test_the_outline_is_thicker_in_larger_images():
+    labels = np.ones((900, 900), int)
+    labels[300:600, 300:600] = 0
+    drawn = overlay.outline(answer(labels), TWO_CLASSES)[:, :, :3].any(axis=2)
+    inner = np.zeros_like(drawn)
+    inner[300:600, 300:600] = True
+    inner[303:597, 303:597] = False
+    assert (drawn == inner).all()
+
+
+def test_long_codes_have_colours_too():
+    codes = np.array([[0, 1], [2**31, 2**31 + 1]], np.uint32)
+    labels = np.zeros((2, 2), np.uint8)
+    long = Labelling(labels, np.zeros((2, 2), np.float32), codes, 2, 32)
+    assert len(np.unique(overlay.codes(long).reshape(-1, 4), axis=0)) == 4

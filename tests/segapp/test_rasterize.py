@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from segapp.document import Document, Patch, Stroke
-from segapp.rasterize import THINNEST, rasterize, stamp
+from segapp.rasterize import THINNEST, _covered, _segments, rasterize, stamp
 from tests.segapp.strategies import documents, patches, strokes
 
 SIZE = (25, 30)
@@ -53,6 +53,17 @@ def test_distance_to_the_segment_is_the_rule():
         distance = np.hypot(x - ax - t * (bx - ax), y - ay - t * (by - ay))
         certain = np.abs(distance - radius) > 1e-9
         assert ((labels == 1) == (distance <= radius))[certain].all()
+
+
+def test_long_segments_are_looked_at_in_parts_and_lose_nothing():
+    rng = np.random.default_rng(2)
+    for _ in range(60):
+        points = tuple((float(x), float(y)) for x, y in rng.uniform(-100, 500, (2, 2)))
+        stroke = Stroke(points, float(rng.uniform(0.5, 60)), 1, tuple(rng.uniform(0, 1, 2)))
+        labels = np.full((300, 400), -1, np.int16)
+        stamp(labels, stroke)
+        (segment,) = _segments(stroke)
+        np.testing.assert_array_equal(labels == 1, _covered(segment, (0, 0, 400, 300)))
 
 
 @pytest.mark.parametrize("place", [(4.0, 4.0), (4.5, 4.5), (4.2, 4.9)])

@@ -1,0 +1,50 @@
+"""Starting the window, or saying in one sentence why there is none."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+from segapp.qt.display import what_is_missing
+
+
+def run(path: str | Path | None) -> int:
+    """Open the window on an image, a project, a folder or nothing; return the exit code."""
+    missing = what_is_missing()
+    if missing is not None:
+        sys.stderr.write(missing + "\n")
+        return 1
+    # Qt may be imported only now: without its libraries the import itself fails.
+    from PySide6.QtWidgets import QApplication
+    from threadpoolctl import threadpool_limits
+
+    from segapp.qt.icons import application_icon
+    from segapp.qt.main_window import MainWindow
+    from segapp.qt.preferences import Preferences
+    from segapp.qt.session import Session
+
+    # The learner's Python steps hand the interpreter over sooner, so the window stays quick.
+    sys.setswitchinterval(0.001)
+    application = QApplication.instance() or QApplication(sys.argv[:1])
+    if not isinstance(application, QApplication):
+        raise TypeError("a QCoreApplication without windows is running already")
+    application.setApplicationName("segapp")
+    application.setApplicationDisplayName("segapp")
+    application.setDesktopFileName("segapp")
+    application.setStyle("Fusion")
+    application.setWindowIcon(application_icon())
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl+C in the terminal; strokes are kept
+    window = MainWindow(Session(), Preferences())
+    sys.excepthook = window.report
+    window.show()
+    window.begin(Path(path) if path is not None else None)
+    # One thread for sums, as in the commands: the same strokes give the same mask everywhere.
+    with threadpool_limits(1):
+        code = application.exec()
+    if not window.threads_ended:
+        # A long step of the learner is still under way; everything is saved, nobody waits.
+        sys.stderr.flush()
+        os._exit(code)
+    return code

@@ -1,0 +1,66 @@
+"""What the program remembers from one start to the next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+from PySide6.QtCore import QSettings
+
+_MOST_RECENT = 12
+Value = TypeVar("Value", int, float, bool, str)
+
+
+class Preferences:
+    """A thin face of `QSettings`; a value of the wrong kind counts as absent."""
+
+    def __init__(self) -> None:
+        self._store = QSettings(
+            QSettings.Format.IniFormat, QSettings.Scope.UserScope, "segapp", "segapp"
+        )
+
+    def get(self, name: str, default: Value) -> Value:
+        """Read a value of the default's type."""
+        kind = type(default)
+        try:
+            value = self._store.value(name, default, type=kind)
+        except (TypeError, ValueError):
+            return default
+        return value if isinstance(value, kind) else default
+
+    def set(self, name: str, value: float | bool | str) -> None:  # noqa: FBT001 - the value
+        """Remember a value."""
+        self._store.setValue(name, value)
+
+    def state(self, name: str) -> bytes:
+        """Read what `set_state` stored; empty when there is nothing."""
+        try:
+            return bytes.fromhex(self.get(name, ""))
+        except ValueError:
+            return b""
+
+    def set_state(self, name: str, value: bytes) -> None:
+        """Remember what Qt gives as bytes, such as the places of the docks."""
+        self._store.setValue(name, value.hex())
+
+    def recent(self) -> list[Path]:
+        """Return the files opened last, the newest first."""
+        names = self._store.value("recent", [])
+        if isinstance(names, str):  # QSettings reads a list of one as the one
+            names = [names]
+        if not isinstance(names, list):
+            return []
+        return [Path(name) for name in names if isinstance(name, str) and name]
+
+    def add_recent(self, path: Path) -> None:
+        """Put a file at the head of the recent ones."""
+        paths = [path, *(other for other in self.recent() if other != path)]
+        self._store.setValue("recent", [str(each) for each in paths[:_MOST_RECENT]])
+
+    def drop_recent(self, path: Path) -> None:
+        """Forget a file that is not there any more."""
+        self._store.setValue("recent", [str(each) for each in self.recent() if each != path])
+
+    def flush(self) -> None:
+        """Write to disk now."""
+        self._store.sync()

@@ -1,0 +1,177 @@
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from segapp.datasets import bundled_cases
+
+QUICK = ("--set", "prototypes=100")
+
+
+@pytest.fixture
+def folder(ball):
+    """Three good images and a broken one, in a plain folder."""
+    data = ball.folder / "set"
+    data.mkdir()
+    for seed, name in enumerate(("a", "b", "c")):
+        inside = ball.draw(data / f"{name}.png", seed)
+        (data / f"{name}-strokes.png").write_bytes(ball.strokes.read_bytes())
+        truth = np.where(inside, 255, 0).astype(np.uint8)
+        Image.fromarray(truth).save(data / f"{name}-truth.png")
+    return data
+
+
+def masks(out):
+    return {path.name: path.read_bytes() for path in (out / "masks").iterdir()}
+
+
+def test_a_folder(segapp, folder, tmp_path):
+    out = tmp_path / "deep" / "out"
+    done = segapp("batch", folder, "--out", out, "--robot", 2, "--json", *QUICK)
+    assert done.code == 0
+    assert done.json == json.loads((out / "summary.json").read_text())
+    assert done.json["images"] == 3
+    assert done.json["failed"] == 0
+    assert done.json["preset"] == "best (changed)"
+    assert done.json["mean_iou"] > 0.8
+    assert done.json["seconds_per_update"] > 0
+    assert len(done.json["robot"]["curve"]) == 3
+    with (out / "scores.csv").open(newline="") as file:
+        assert [row["image"] for row in csv.DictReader(file)] == ["a", "b", "c"]
+    with Image.open(out / "sheet.png") as sheet:
+        assert sheet.width > 700
+    with Image.open(out / "iou-over-strokes.png") as plot:
+        assert plot.width > 500
+    assert set(masks(out)) == {"a.png", "b.png", "c.png"}
+
+
+def test_masks_are_those_of_segment(segapp, folder, tmp_path):
+    segapp("batch", folder, "--out", tmp_path / "out", "--preset", "paper", "--limit", 2)
+    for name in "ab":
+        out = tmp_path / f"{name}.png"
+        segapp(
+            "segment", folder / f"{name}.png", "--strokes", folder / f"{name}-strokes.png",
+            "--out", out, "--preset", "paper",
+        )  # fmt: skip
+        assert out.read_bytes() == masks(tmp_path / "out")[f"{name}.png"]
+
+
+def test_a_bad_image_is_reported_and_the_exit_code_says_so(segapp, folder, tmp_path):
+    (folder / "bad.png").write_text("no image")
+    (folder / "bad-strokes.png").write_text("no strokes")
+    done = segapp("batch", folder, "--out", tmp_path / "out", *QUICK)
+    assert done.code == 3
+    assert "bad: bad.png is not an image" in done.err
+    assert done.out.startswith("4 images, 1 failed, preset best (changed)\nmean IoU ")
+    assert set(masks(tmp_path / "out")) == {"a.png", "b.png", "c.png"}
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["failed"] == 1
+
+
+def test_limit_and_resume(segapp, folder, tmp_path):
+    out = tmp_path / "out"
+    assert (
+        segapp("batch", folder, "--out", out, "--limit", 2, "--json", *QUICK).json["images"] == 2
+    )
+    first = {path: path.stat().st_mtime_ns for path in (out / "masks").iterdir()}
+    assert len(first) == 2
+    done = segapp("batch", folder, "--out", out, "--resume", "--json", *QUICK)
+    assert done.json["images"] == 3
+    assert all(path.stat().st_mtime_ns == time for path, time in first.items())
+    segapp("batch", folder, "--out", out, "--json", "--set", "prototypes=90", "--resume")
+    assert all(path.stat().st_mtime_ns != time for path, time in first.items())
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["preset"] == "best (changed)"
+
+
+def test_without_matplotlib_the_plot_is_missed_by_a_sentence(
+    segapp, folder, tmp_path, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    done = segapp("batch", folder, "--out", tmp_path / "out", "--robot", 1, "--limit", 1, *QUICK)
+    assert done.code == 0
+    assert done.err == (
+        "The plot of IoU over strokes needs matplotlib: pip install 'segapp[plots]'.\n"
+    )
+    assert not (tmp_path / "out" / "iou-over-strokes.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (("nowhere",), 1, "There is no folder nowhere."),
+        ((".",), 1, "There is no image with strokes"),
+        (("--jobs", "0"), 2, "--jobs: invalid whole number from 1 value: '0'"),
+        (("--robot", "-1"), 2, "--robot: invalid whole number from 0 value: '-1'"),
+        (("--limit", "x"), 2, "--limit: invalid whole number from 1 value: 'x'"),
+        (("--preset", "worst"), 2, "--preset: invalid choice: 'worst'"),
+    ],
+)
+def test_wrong_usage(segapp, tmp_path, monkeypatch, words, code, sentence):
+    monkeypatch.chdir(tmp_path)
+    done = segapp("batch", *words, "--out", tmp_path / "out")
+    assert done.code == code
+    assert sentence in done.err
+
+
+@pytest.mark.slow
+def test_the_samples_in_two_processes(segapp, tmp_path):
+    """The bundled samples: four classes among them; the same masks whatever ``--jobs``."""
+    one = segapp("batch", "--out", tmp_path / "one", "--json")
+    two = segapp("batch", "--out", tmp_path / "two", "--jobs", 2, "--json", "--limit", 2)
+    assert one.code == two.code == 0
+    assert one.json["images"] == len(bundled_cases())
+    assert one.json["preset"] == "best"
+    assert one.json["mean_iou"] > 0.9
+    assert len(masks(tmp_path / "two")) == 2
+    assert masks(tmp_path / "two").items() <= masks(tmp_path / "one").items()
+    with (tmp_path / "one" / "scores.csv").open(newline="") as file:
+        scores = {row["image"]: row for row in csv.DictReader(file)}
+    assert scores["fruit"]["classes"] == "4"
+    assert float(scores["fruit"]["iou"]) > 0.9
+    with Image.open(tmp_path / "one" / "masks" / "fruit.png") as image:
+        assert image.mode == "P"
+        assert set(np.unique(np.array(image))) == {0, 1, 2, 3}
+
+
+def ended(group, seconds):
+    """Wait until no process of a group is left."""
+    for _ in range(10 * seconds):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of another kind")
+def test_ctrl_c_stops_cleanly(folder, tmp_path):
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "segapp", "batch", str(folder), "--out", str(out)]
+    process = subprocess.Popen(
+        [*command, "--robot", "2000", "--jobs", "2", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while not out.exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(1)  # some processes still start
+    os.killpg(process.pid, signal.SIGINT)  # as the terminal does it: to all processes
+    printed, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert said.strip().startswith("segapp: Stopped after ")
+    assert said.strip().endswith("of 3 images; --resume goes on from there.")
+    assert json.loads(printed)["error"] in said
+    assert ended(process.pid, seconds=10)
+    assert not list(tmp_path.rglob(".*"))

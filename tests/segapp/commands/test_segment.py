@@ -1,0 +1,104 @@
+import numpy as np
+import pytest
+from PIL import Image
+
+from segapp.project_file import Project, save_project
+from segapp.scores import iou
+from segapp.settings import PRESETS
+from segapp.training import Trainer, segment
+
+
+def test_a_mask_from_strokes(segapp, ball, tmp_path):
+    out = tmp_path / "new" / "mask.png"
+    done = segapp("segment", ball.image, "--strokes", ball.strokes, "--out", out)
+    assert done.code == 0
+    assert done.out == f"{out}\n"
+    with Image.open(out) as image:
+        mask = np.array(image)
+    expected = segment(ball.picture.rgb, ball.document, PRESETS["best"])
+    assert (mask == np.where(expected.labels == 0, 255, 0)).all()
+    assert iou(np.where(mask == 255, 0, 1), np.where(ball.inside, 0, 1)) > 0.9
+
+
+def test_a_project_and_its_strokes_as_a_picture_give_the_same_file(segapp, ball, tmp_path):
+    for name, strokes in (("a.npz", ball.strokes), ("b.npz", ball.project)):
+        out = tmp_path / name
+        assert segapp("segment", ball.image, "--strokes", strokes, "--out", out).code == 0
+    with np.load(tmp_path / "a.npz") as a, np.load(tmp_path / "b.npz") as b:
+        for name in ("labels", "margin", "codes"):
+            assert (a[name] == b[name]).all()
+
+
+def test_json_tells_what_was_written(segapp, ball, tmp_path):
+    out = tmp_path / "m.png"
+    words = ("segment", ball.image, "--strokes", ball.strokes, "--out", out, "--json")
+    done = segapp(*words, "--as", "classes")
+    assert done.json["files"] == [
+        str(tmp_path / "m-foreground.png"),
+        str(tmp_path / "m-background.png"),
+    ]
+    assert (done.json["width"], done.json["height"]) == (90, 60)
+    assert [c["name"] for c in done.json["classes"]] == ["foreground", "background"]
+    assert sum(c["pixels"] for c in done.json["classes"]) == 60 * 90
+    assert done.json["seconds"] > 0
+
+
+def test_settings_come_from_the_project_unless_told(segapp, ball, tmp_path):
+    save_project(
+        ball.project,
+        Project(ball.document, PRESETS["paper"], ball.image, ball.picture.sha256),
+    )
+    words = ("segment", ball.image, "--strokes", ball.project, "--out")
+    masks = {}
+    for name, more in (("own", ()), ("best", ("--preset", "best")), ("set", ("--set", "bits=3"))):
+        assert segapp(*words, tmp_path / f"{name}.npz", *more).code == 0
+        with np.load(tmp_path / f"{name}.npz") as arrays:
+            masks[name] = arrays["codes"]
+    for name, settings in (("own", PRESETS["paper"]), ("best", PRESETS["best"])):
+        expected = Trainer(ball.picture.rgb).labelling(ball.document, settings)
+        assert (masks[name] == expected.codes).all()
+    assert masks["set"].max() < 2**3
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"--strokes": "none.png"}, "There is no file none.png."),
+        ({"--out": "mask.jpg"}, "--out: wanted a name that ends in .png, .json, .npz, .tif"),
+        ({"--as": "numpy"}, "--out: numpy is written to a name that ends in .npz"),
+        ({"--set": "bits=none"}, "bits: wanted a whole number, got 'none'."),
+        ({"--set": "bits=77"}, "bits: wanted 1 to 32, got 77"),
+        ({"--set": "bit=7"}, "There is no setting 'bit': wanted one of features"),
+    ],
+)
+def test_what_cannot_be_done_gives_one_sentence(segapp, ball, tmp_path, changes, sentence):
+    options = {"--strokes": ball.strokes, "--out": tmp_path / "m.png"} | changes
+    words = [word for option in options.items() for word in option]
+    done = segapp("segment", ball.image, *words, "--json")
+    assert done.code == 1
+    assert done.json["error"].startswith(sentence)
+    assert done.err == f"segapp: {done.json['error']}\n"
+    assert list(tmp_path.glob("*.png")) == []
+
+
+def test_one_class_alone_is_not_enough(segapp, ball, tmp_path):
+    Image.fromarray(np.ones((60, 90), np.uint8)).save(ball.strokes)
+    done = segapp("segment", ball.image, "--strokes", ball.strokes, "--out", tmp_path / "m.png")
+    assert done.code == 1
+    assert "still without: background" in done.err
+    assert not (tmp_path / "m.png").exists()
+
+
+def test_a_folder_that_cannot_be_made(segapp, ball, tmp_path):
+    (tmp_path / "file").write_text("x")
+    out = tmp_path / "file" / "deep" / "m.png"
+    done = segapp("segment", ball.image, "--strokes", ball.strokes, "--out", out)
+    assert done.code == 1
+    assert done.err.startswith(f"segapp: The folder {out.parent} cannot be made: ")
+
+
+def test_wrong_usage(segapp):
+    done = segapp("segment", "a.png")
+    assert done.code == 2
+    assert "--strokes" in done.err
+    assert "segapp segment cat.jpg" in segapp("segment", "--help").out

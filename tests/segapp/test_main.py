@@ -1,0 +1,71 @@
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from segapp import __main__ as program
+
+
+@pytest.fixture
+def window(monkeypatch):
+    """A window that only notes what it was opened with."""
+    opened = []
+    app = SimpleNamespace(run=lambda path: opened.append(path) or 7)
+    monkeypatch.setitem(sys.modules, "segapp.qt.app", app)
+    return opened
+
+
+@pytest.mark.parametrize("words", [[], ["cat é.jpg"], ["some/folder"]])
+def test_without_a_command_the_window_opens(window, words):
+    assert program.main(words) == 7
+    assert window == [Path(words[0]) if words else None]
+
+
+def test_a_file_that_is_named_like_a_command_needs_its_folder(window):
+    assert program.main(["./batch"]) == 7
+    assert window == [Path("batch")]
+
+
+def test_without_qt_a_sentence_names_the_remedy_and_the_way_round(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "segapp.qt.app", None)
+    assert program.main([]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("segapp: the window cannot be opened, because Qt lacks something")
+    assert "libegl1" in said
+    assert said.endswith("segapp batch.\n")
+
+
+def test_ctrl_c_is_no_traceback(monkeypatch, capsys):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "segapp.qt.app", SimpleNamespace(run=interrupted))
+    assert program.main([]) == 130
+    assert capsys.readouterr().err == "segapp: stopped\n"
+
+
+def test_a_full_disk_is_a_sentence(capsys):
+    error = OSError(28, "No space left on device", "out/mask.png")
+    assert program._report(error, as_json=False) == 1
+    assert capsys.readouterr().err == "segapp: out/mask.png: No space left on device.\n"
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["batch", "--help"]])
+def test_help_and_version(capsys, words):
+    with pytest.raises(SystemExit) as end:
+        program.main(words)
+    assert end.value.code == 0
+    assert capsys.readouterr().out.startswith(("usage: segapp", "segapp "))
+
+
+def test_it_runs_as_a_module():
+    done = subprocess.run(
+        [sys.executable, "-m", "segapp", "batch", "nowhere", "--out", "x"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr == "segapp: There is no folder nowhere.\n"

@@ -1,0 +1,217 @@
+"""The real program in a real window, driven from outside the process as a user would."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from segapp.project_file import load_project
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (shutil.which("Xvfb") and shutil.which("xdotool")),
+        reason="needs Xvfb and xdotool (apt install xvfb xdotool)",
+    ),
+]
+WIDTH, HEIGHT = 1200, 800
+PATIENCE = 60.0  # seconds, on a machine that may be busy
+
+
+def until(condition, what):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        result = condition()
+        if result:
+            return result
+        time.sleep(0.1)
+    raise AssertionError(f"waited in vain for {what}")
+
+
+@pytest.fixture
+def display():
+    """Start an X server of our own and return its name."""
+    reading, writing = os.pipe()
+    server = subprocess.Popen(
+        [
+            "Xvfb",
+            "-displayfd",
+            str(writing),
+            "-screen",
+            "0",
+            f"{WIDTH}x{HEIGHT}x24",
+            "-nolisten",
+            "tcp",
+        ],
+        pass_fds=[writing],
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(writing)
+    with os.fdopen(reading) as answer:
+        number = answer.readline().strip()
+    yield f":{number}"
+    server.terminate()
+    server.wait()
+
+
+class Desk:
+    """Hands on mouse and keyboard."""
+
+    def __init__(self, environment):
+        self._environment = environment
+
+    def do(self, *words, check=True):
+        done = subprocess.run(
+            ["xdotool", *map(str, words)],
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if check:
+            assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def window(self, title):
+        """Return the window of a title once it is there, with the keyboard on it."""
+        found = until(
+            lambda: self.do("search", "--onlyvisible", "--name", title, check=False), title
+        )
+        number = found.splitlines()[-1]
+        self.do("windowfocus", "--sync", number)
+        return number
+
+    def gone(self, title):
+        until(
+            lambda: not self.do("search", "--onlyvisible", "--name", title, check=False),
+            f"{title} to close",
+        )
+
+    def stroke(self, button, *points):
+        self.do("mousemove", *points[0], "mousedown", button)
+        for point in points[1:]:
+            self.do("mousemove", *point)
+        self.do("mouseup", button)
+
+    def keys(self, *names):
+        self.do("key", "--clearmodifiers", *names)
+
+    def type_path(self, path):
+        self.keys("ctrl+a")
+        self.do("type", "--delay", "2", str(path))
+
+
+@pytest.fixture
+def picture(tmp_path):
+    """A round red thing on speckled blue."""
+    rng = np.random.default_rng(5)
+    rows, columns = np.mgrid[:150, :200]
+    inside = (rows - 70) ** 2 + (columns - 80) ** 2 < 45**2
+    rgb = np.where(inside[..., None], (190, 60, 50), (50, 70, 160)) + rng.normal(
+        0, 12, (150, 200, 3)
+    )
+    path = tmp_path / "thing.png"
+    Image.fromarray(np.clip(rgb, 0, 255).astype(np.uint8)).save(path)
+    return path
+
+
+@pytest.fixture
+def program(display, picture, tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("QT_")},
+        "DISPLAY": display,
+        "HOME": str(home),
+        **{f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in ("CONFIG", "STATE", "CACHE")},
+    }
+    environment.pop("WAYLAND_DISPLAY", None)
+    log = (tmp_path / "log").open("w+")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "segapp", str(picture)],
+        env=environment,
+        stdout=log,
+        stderr=log,
+        cwd=Path(__file__).parents[2],
+    )
+    process.desk, process.log, process.environment = Desk(environment), log, environment
+    yield process
+    if process.poll() is None:
+        process.kill()
+        process.wait()
+    log.close()
+
+
+def export(desk, path):
+    """Write the mask; the dialog lets it happen once the newest answer is there."""
+    desk.window("thing.png")
+    desk.keys("ctrl+e")
+    desk.window("^Export")
+    desk.type_path(path)
+
+    def written():
+        if not path.exists():
+            desk.keys("Return")
+            time.sleep(0.2)
+        return path.exists()
+
+    until(written, path.name)
+    desk.gone("^Export")
+    return np.array(Image.open(path))
+
+
+def test_two_strokes_undo_redo_and_export_give_what_the_command_gives(program, picture, tmp_path):
+    desk = program.desk
+    main = desk.window("thing.png")
+    desk.do("windowmove", main, 0, 0, "windowsize", "--sync", main, WIDTH, HEIGHT)
+    time.sleep(0.5)
+    # The canvas lies between the tools on the left and the panels, some 300 px, on the right.
+    desk.stroke(1, (330, 360), (380, 340), (400, 400))
+    desk.stroke(3, (700, 200), (760, 300), (740, 600))
+    first = export(desk, tmp_path / "first.png")
+    assert 0.1 < (first == 255).mean() < 0.5
+
+    desk.window("thing.png")
+    desk.stroke(1, (680, 560), (740, 600))
+    second = export(desk, tmp_path / "second.png")
+    assert not np.array_equal(first, second)
+
+    desk.window("thing.png")
+    desk.keys("ctrl+z")
+    np.testing.assert_array_equal(export(desk, tmp_path / "undone.png"), first)
+    desk.window("thing.png")
+    desk.keys("ctrl+shift+z")
+    np.testing.assert_array_equal(export(desk, tmp_path / "redone.png"), second)
+
+    desk.window("thing.png")
+    desk.keys("ctrl+s")
+    desk.window("^Save project")
+    project = tmp_path / "thing.segapp"
+    desk.type_path(project)
+    desk.keys("Return")
+    until(project.exists, "the project")
+    assert len(load_project(project).document.strokes) == 3
+
+    by_command = tmp_path / "command.png"
+    command = ["segment", picture, "--strokes", project, "--out", by_command]
+    subprocess.run(
+        [sys.executable, "-m", "segapp", *map(str, command)],
+        check=True,
+        env=program.environment,
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        timeout=120,
+    )
+    assert by_command.read_bytes() == (tmp_path / "redone.png").read_bytes()
+
+    desk.window("thing.png")
+    desk.keys("ctrl+q")
+    assert program.wait(timeout=10) == 0
+    program.log.seek(0)
+    assert program.log.read() == ""

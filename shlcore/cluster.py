@@ -57,13 +57,18 @@ def as_they_come(
 ) -> Generator[tuple[Any, Any], None, None]:
     """Yield each item and ``function(item)``, as the workers finish them.
 
+    A `ClusterError` takes the place of an answer whose workers died one after the other.
     Closing the generator takes back what has not begun.
     """
-    from distributed import as_completed
+    from distributed import KilledWorker, as_completed
 
     waiting = {client.submit(function, item, pure=False): item for item in items}
     try:
         for done in as_completed(waiting):
-            yield waiting[done], done.result()
+            try:
+                found = done.result()
+            except KilledWorker:
+                found = ClusterError("Its workers ended unexpectedly; memory may be too small.")
+            yield waiting[done], found
     finally:
         client.cancel(list(waiting))

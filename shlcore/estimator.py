@@ -19,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shlcore import hamming
 from shlcore.assignments import hinge_distances, nearest_codewords
-from shlcore.codewords import count_distinct
 from shlcore.estimator_file import dump_estimator, restore_estimator
+from shlcore.fitted import filled
 from shlcore.hash_functions import RowHash, StackHash
 from shlcore.model_file import read_model, write_model
 from shlcore.objective import regularisers
@@ -28,7 +28,6 @@ from shlcore.parameters import check_parameters
 from shlcore.path import follow
 from shlcore.samples import LEFT_OUT
 from shlcore.steps import Step, until_converged
-from shlcore.svm import Grams
 from shlcore.training_data import TrainingData, gather, lazy_rows, start
 
 if TYPE_CHECKING:
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from shlcore.hash_functions import Hash
     from shlcore.kernels import Kernel
 
     Array = NDArray[np.float64]
@@ -60,7 +58,8 @@ class FitStep:
     pass_ended
         Whether the outer pass is over.
     projections
-        ``n x B``, f at the training samples; NaN for those that were left out.
+        ``n x B``, f at the training samples; NaN for those that were left out. In single
+        precision with ``solver="random_features"``.
     snapshot
         Call it for a fitted estimator that holds the answer so far.
     """
@@ -247,8 +246,8 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
         for step in until_converged(steps, tol=self.tol, max_iter=self.max_iter):
             if step.block != "start" or step.sweep_ended:
                 path.append(step.objective)
-            fill = partial(_filled, learner, X, data, step, tuple(path))
-            projections = step.model.projections[data.rows.row_of_sample]
+            fill = partial(filled, learner, X, data, step, tuple(path))
+            projections: Any = step.model.projections[data.rows.row_of_sample]
             projections[data.rows.row_of_sample == LEFT_OUT] = np.nan
             yield FitStep(
                 step.objective,
@@ -260,7 +259,7 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
                 fill,
             )
         if step is not None:
-            fitted = _filled(learner, X, data, step, tuple(path))
+            fitted = filled(learner, X, data, step, tuple(path))
             params = self.__dict__.keys() & self.get_params(deep=False).keys()
             self.__dict__.update({k: v for k, v in vars(fitted).items() if k not in params})
             if not hasattr(fitted, "feature_names_in_") and hasattr(self, "feature_names_in_"):
@@ -367,47 +366,3 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
         estimator = cls()
         restore_estimator(estimator, header, arrays, Path(path).name)
         return estimator
-
-
-def _filled(
-    learner: SHL,
-    X: Any,  # noqa: ANN401 - anything array-like
-    data: TrainingData,
-    step: Step[Any],
-    path: tuple[float, ...],
-) -> SHL:
-    """Return a fitted estimator that holds a step's model."""
-    fitted: SHL = clone(learner)
-    fitted.n_features_in_ = learner.n_features_in_
-    if hasattr(learner, "feature_names_in_"):
-        fitted.feature_names_in_ = learner.feature_names_in_
-    model = step.model
-    fitted.classes_ = data.classes
-    fitted.codewords_ = model.codewords.copy()
-    fitted.n_codewords_ = count_distinct(model.codewords)
-    fitted.kernel_weights_ = model.kernel_weights
-    fitted._squared_norms = model.squared_norms
-    fitted.objective_ = np.array(path)
-    fitted.n_iter_ = step.iteration
-    fitted.solver_ = learner.solver_
-    fitted._hash = data.space.hash_of(model.functions)
-    row_classes = step.members // data.problem.n_codewords
-    indices = np.where(
-        data.rows.row_of_sample == LEFT_OUT, 0, row_classes[data.rows.row_of_sample]
-    )
-    fitted.transduction_ = data.classes[indices]
-    left_out = np.flatnonzero(data.rows.row_of_sample == LEFT_OUT)
-    if left_out.size:
-        fitted.transduction_[left_out] = fitted.predict(_samples_of(X, left_out, fitted._hash))
-    return fitted
-
-
-def _samples_of(X: Any, samples: NDArray[np.intp], hash_: Hash) -> Any:  # noqa: ANN401
-    """Pick samples; a frame stays a frame, so that its column names stay."""
-    if isinstance(X, Grams):
-        return X.matrices_of(samples)
-    if hasattr(X, "iloc"):
-        return X.iloc[samples]
-    if isinstance(hash_, StackHash):
-        return np.asarray(X)[:, samples]
-    return X[samples] if hasattr(X, "dask") else np.asarray(X)[samples]

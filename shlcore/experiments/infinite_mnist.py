@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 NAME = "infinite-mnist"
 BLOCK = 2000
 FIELDS = 500
-SMOOTHNESS = 4.0  # pixels
-LARGEST_BEND = 1.2  # pixels, standard deviation of a displacement
-LARGEST_SHIFT = 1.5
+SMOOTHNESS = 4 / 28  # of the side
+LARGEST_BEND = 1.2 / 28  # of the side, standard deviation of a displacement
+LARGEST_SHIFT = 1.5 / 28
 LARGEST_TURN = 12.0  # degrees
 
 
@@ -84,7 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
 def elastic_fields(count: int, side: int, rng: np.random.Generator) -> Images:
     """Draw smooth displacements ``count x 2 x side x side`` of standard deviation 1."""
     noise = rng.standard_normal((count, 2, side, side))
-    smooth = gaussian_filter(noise, (0, 0, SMOOTHNESS, SMOOTHNESS), mode="wrap")
+    width = SMOOTHNESS * side
+    smooth = gaussian_filter(noise, (0, 0, width, width), mode="wrap")
     scaled = smooth / smooth.std(axis=(2, 3), keepdims=True)
     return np.asarray(scaled, dtype=np.float32)
 
@@ -97,8 +98,8 @@ def deform(images: Images, fields: Images, rng: np.random.Generator) -> Images:
     angle = np.deg2rad(rng.uniform(-LARGEST_TURN, LARGEST_TURN, (count, 1, 1)))
     cos, sin = np.cos(angle, dtype=np.float32), np.sin(angle, dtype=np.float32)
     bend = fields[rng.integers(len(fields), size=count)]
-    bend *= rng.uniform(0, LARGEST_BEND, (count, 1, 1, 1))
-    shift = rng.uniform(-LARGEST_SHIFT, LARGEST_SHIFT, (2, count, 1, 1))
+    bend *= rng.uniform(0, LARGEST_BEND * side, (count, 1, 1, 1))
+    shift = LARGEST_SHIFT * side * rng.uniform(-1, 1, (2, count, 1, 1))
     rows = cos * y - sin * x + bend[:, 0] + shift[0] + middle
     columns = sin * y + cos * x + bend[:, 1] + shift[1] + middle
     return _sampled(images, rows.astype(np.float32), columns.astype(np.float32))

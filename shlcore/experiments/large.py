@@ -7,6 +7,7 @@ import resource
 import sys
 import time
 import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ from shlcore.retrieval import rank
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -91,8 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
     }
     journal = Journal(folder, settings)
     cells = [{"bits": bits} for bits in sorted(arguments.bits)]
-    _tell_sweeps()
-    with connected(arguments.scheduler):
+    with _telling_sweeps(), connected(arguments.scheduler):
         measured = partial(measure, arguments.dataset, settings)
         failed = run_cells(cells, measured, journal, 1)
     rows = [
@@ -185,9 +185,13 @@ def _numbers(text: str) -> list[int]:
     return [options.positive(part) for part in text.split(",")]
 
 
-def _tell_sweeps() -> None:
+@contextmanager
+def _telling_sweeps() -> Iterator[None]:
     """Let the solver tell its progress on standard error."""
-    if not admm_solver.LOG.handlers:
-        handler = logging.StreamHandler(sys.stderr)
-        admm_solver.LOG.addHandler(handler)
+    handler = logging.StreamHandler(sys.stderr)
+    admm_solver.LOG.addHandler(handler)
     admm_solver.LOG.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        admm_solver.LOG.removeHandler(handler)

@@ -92,7 +92,7 @@ def feature_space(
     chosen = np.sort(rng.choice(n_rows, count, replace=False))
     sample = np.concatenate(raw.gather(_pick, _split(chosen, raw.sizes), None))
     scaled = scaling.apply(rng.permutation(checked(sample)))
-    map_ = draw_map(bank, scaled, n_components, str(estimator.features), rng)
+    map_ = draw_map(bank, scaled, n_rows, n_components, str(estimator.features), rng)
     # The ridge regression needs four matrices of this width in double precision.
     budget = int(max(0, bytes_of(estimator.memory) - 32 * map_.n_features**2))
     blocks = raw.with_features(feature_maker(map_, scaling), map_.n_features, budget)

@@ -4,7 +4,7 @@ Linear kernels, and polynomial ones of few columns, map exactly. For the others 
 kinds of random features:
 
 - *landmarks*: kernels with some random training rows, whitened (the Nystroem method). They lack
-  a known part of ``k(x, x) = 1``: the mean of ``1 - |z(x)|^2`` over rows that are none.
+  a known part of ``k(x, x) = 1``: the mean of ``1 - |z(x)|^2`` over the rows.
 - *Fourier*: orthogonal random Fourier features of Gaussians, products of random projections
   for polynomials. They know nothing of the data and need many more columns.
 
@@ -161,6 +161,7 @@ def _squared_distances(x: Features, y: Features) -> NDArray[Any]:
 def draw_map(
     bank: KernelBank,
     sample: NDArray[np.floating],
+    n_rows: int,
     n_components: int,
     kind: str,
     rng: np.random.Generator,
@@ -175,6 +176,8 @@ def draw_map(
     sample
         Some scaled rows in random order: they tell which Gaussians are too narrow, and the
         shares, and the first serve as landmarks.
+    n_rows
+        How many rows there are in all.
     kind
         "landmarks" or "fourier".
     """
@@ -200,18 +203,19 @@ def draw_map(
             parts.append(_draw(kernel, group.shape[1], int(count), rng))
     lacks = np.array([1.0 if part is None else 0.0 for part in parts])
     drawn = FeatureMap(bank, tuple(parts), landmarks, lacks)
-    return replace(drawn, lacks=_lacks(drawn, sample))
+    return replace(drawn, lacks=_lacks(drawn, sample, n_rows))
 
 
-def _lacks(map_: FeatureMap, sample: NDArray[np.floating]) -> Array:
-    """Find what landmarks lack, on rows that are none."""
+def _lacks(map_: FeatureMap, sample: NDArray[np.floating], n_rows: int) -> Array:
+    """Find what landmarks lack: nothing of themselves, and of the others the mean."""
     lacks = map_.lacks.copy()
     others = map_.of(sample[len(map_.landmarks) :][:_JUDGED])
     last = 0
     for m, (part, width) in enumerate(zip(map_.parts, map_.widths, strict=True)):
         if isinstance(part, Root) and len(others):
             own = others[:, last : last + width]
-            lacks[m] = max(0.0, 1.0 - float(np.square(own).sum(axis=1).mean()))
+            mean = max(0.0, 1.0 - float(np.square(own).sum(axis=1).mean()))
+            lacks[m] = mean * (1.0 - len(part.matrix) / n_rows)
         last += width
     return lacks
 

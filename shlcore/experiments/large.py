@@ -166,7 +166,7 @@ def large_kernels(X: NDArray[Any]) -> list[Kernel]:
     """Choose few kernels at the data's scale: the features are shared out among them."""
     sample = np.asarray(X[:: -(-len(X) // JUDGED)], dtype=np.float64)
     gaussians = [kernel for kernel in kernels_for(sample) if isinstance(kernel, Gaussian)]
-    return [Polynomial(2), gaussians[2]]
+    return [Polynomial(3), gaussians[2]]
 
 
 def markdown_table(rows: Sequence[Row]) -> str:

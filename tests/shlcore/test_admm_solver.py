@@ -27,7 +27,7 @@ def problem():
 def solve(problem, narrow, tol=1e-3, block=40):
     X, targets, costs = problem
     kernels = [Linear(), Polynomial(2), Gaussian(1e-3 if narrow else 0.5)]
-    map_ = draw_map(KernelBank(kernels, 3), X, 150, "landmarks", np.random.default_rng(0))
+    map_ = draw_map(KernelBank(kernels, 3), X, len(X), 150, "landmarks", np.random.default_rng(0))
     raw = LocalBlocks(slabs(X, np.arange(len(X)), block))
     blocks = raw.with_features(map_.of, map_.n_features, 10**9)
     machine = FeatureMachine(blocks, map_, tol)

@@ -67,11 +67,15 @@ def test_a_gaussian_that_sees_no_likeness_gets_no_features(kind, rows):
     assert map_.widths[1] > 0
 
 
-def test_what_landmarks_lack_is_the_mean_over_all_rows(rows):
+def test_what_landmarks_lack_is_known_from_other_rows(rows):
     bank = KernelBank([Gaussian(0.3)], 4)
-    map_ = draw_map(bank, rows, len(rows), 40, "landmarks", np.random.default_rng(0))
-    found = map_.of(rows)
-    assert map_.lacks[0] == pytest.approx(1 - np.square(found).sum(axis=1).mean(), rel=1e-3)
+    few, many = (
+        draw_map(bank, rows, n_rows, 40, "landmarks", np.random.default_rng(0)).lacks[0]
+        for n_rows in (60, 10**6)
+    )
+    others = draw_map(bank, rows, 60, 40, "landmarks", np.random.default_rng(0)).of(rows[40:])
+    assert many == pytest.approx(1 - np.square(others).sum(axis=1).mean(), rel=1e-4)
+    assert 0 < few < many
 
 
 @pytest.mark.parametrize("kind", ["landmarks", "fourier"])

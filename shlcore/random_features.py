@@ -215,8 +215,8 @@ def _lacks(map_: FeatureMap, sample: NDArray[np.floating], n_rows: int) -> Array
         if isinstance(part, Root) and len(others):
             own = others[:, last : last + width]
             mean = max(0.0, 1.0 - float(np.square(own).sum(axis=1).mean()))
-            # One slack for all rows stands for many; squared, the landmarks' share brings
-            # eq. (6) within 2 % of the exact optimum on usps and pendigits, linear it does not.
+            # One slack for all rows stands for many. With the square of the landmarks' share,
+            # eq. (6) tends to the exact optimum on usps and pendigits as they grow in number.
             lacks[m] = mean * (1.0 - (len(part.matrix) / n_rows) ** 2)
         last += width
     return lacks

@@ -14,7 +14,7 @@ import warnings
 import distributed
 import numpy as np
 
-from shlcore import SHL
+from shlcore import SHL, feature_space
 from shlcore.row_blocks import ClusterBlocks
 
 ROWS, COLUMNS, CLASSES = 4000, 20, 6
@@ -61,6 +61,7 @@ def measure(n_workers, n_components, n_bits):
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
+    feature_space._BLOCK_BYTES = 800_000  # some twenty blocks
     print("| workers | features | bits | query sent | workers sent per sweep | sweep |")
     print("|---|---|---|---|---|---|")
     for n_workers, n_components, n_bits in (

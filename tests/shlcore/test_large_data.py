@@ -26,7 +26,7 @@ def large(**changes):
 
 @pytest.mark.slow
 @pytest.mark.data
-@pytest.mark.parametrize(("name", "n_components"), [("usps", 2500), ("pendigits", 2500)])
+@pytest.mark.parametrize(("name", "n_components"), [("usps", 3000), ("pendigits", 3500)])
 def test_2000_samples_agree_with_the_exact_solver(hashing_data, name, n_components):
     X, y = hashing_data(name)
     order = np.random.default_rng(0).permutation(len(X))

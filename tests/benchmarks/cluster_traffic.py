@@ -38,7 +38,9 @@ def measure(n_workers, n_components, n_bits):
     before, queries, sweeps = [], [], []
     advance = ClusterBlocks.advance
     with (
-        distributed.LocalCluster(n_workers, threads_per_worker=1, dashboard_address=":0") as c,
+        distributed.LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, dashboard_address=":0"
+        ) as c,
         distributed.Client(c) as client,
     ):
 

@@ -98,8 +98,8 @@ class Terrain:
 
     Parameters
     ----------
-    contrast
-        How neighbours hold together.
+    contrast, bonds
+        How neighbours hold together, as a rule for any level and for the pixels of this one.
     edges
         Between prototypes that touch.
     lengths
@@ -113,6 +113,7 @@ class Terrain:
     """
 
     contrast: Contrast
+    bonds: tuple[NDArray[np.float32], NDArray[np.float32]]
     edges: Edges
     lengths: NDArray[np.float64]
     patches: Prototypes
@@ -123,14 +124,15 @@ class Terrain:
     def of(cls, rgb: NDArray[np.uint8], prototypes: Prototypes) -> Terrain:
         """Survey a picture."""
         contrast = Contrast.of(rgb)
-        edges = region_edges(prototypes.index_map, rgb, contrast)
+        bonds = contrast.bonds(rgb)
+        edges = region_edges(prototypes.index_map, bonds)
         centres = prototypes.mean(position((rgb.shape[0], rgb.shape[1])))
         lengths = np.sqrt(((centres[edges.u] - centres[edges.v]) ** 2).sum(axis=1))
         if lengths.sum() > 0:
             lengths = lengths / lengths.mean()
         patches = superpixels(rgb, _PATCHES)
-        patch_edges = region_edges(patches.index_map, rgb, contrast)
-        return cls(contrast, edges, lengths, patches, patch_edges, colour_cells(rgb))
+        patch_edges = region_edges(patches.index_map, bonds)
+        return cls(contrast, bonds, edges, lengths, patches, patch_edges, colour_cells(rgb))
 
 
 class Groundwork:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import ndimage
 
 from shlcore import SHL
 from shlcore.assignments import hinge_distances
@@ -24,6 +25,22 @@ if TYPE_CHECKING:
 
 _UNLABELLED = -1
 _LEAST_COVERAGE = 0.02
+_FADING = 10
+_LEAST_WEIGHT = 1e-9
+
+
+def _unmarked_weight(marked: NDArray[np.int16], settings: Settings) -> float:
+    """Return how much an unmarked pixel counts against a marked one.
+
+    While strokes are few, what the unmarked pixels agree on is the best guess there is. With
+    many, it would outvote the user: one stroke could turn a whole region over.
+    """
+    if not settings.few_strokes:
+        return settings.unlabelled_weight
+    classes = np.unique(marked[marked >= 0])
+    count = sum(ndimage.label(marked == label)[1] for label in classes)
+    fading = min(1.0, settings.few_strokes / count) ** _FADING
+    return max(settings.unlabelled_weight * fading, _LEAST_WEIGHT)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +79,7 @@ class Lesson:
         sizes = prototypes.sizes / prototypes.sizes.mean()
         coverage = (2 * most - total) / prototypes.sizes
         weights = sizes * np.where(
-            total > 0, np.maximum(coverage, _LEAST_COVERAGE), settings.unlabelled_weight
+            total > 0, np.maximum(coverage, _LEAST_COVERAGE), _unmarked_weight(marked, settings)
         )
         overruled = np.setdiff1d(np.arange(len(classes)), labels)
         again = counts[:, overruled].argmax(axis=0)

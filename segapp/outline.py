@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from segapp.colour_likelihood import colour_cells
-from segapp.graph_cut import Edges, smallest_energy
 from segapp.pyramid import repeated
-from segapp.refine import Canvas, cut_band
+from segapp.refine import Canvas, cut_band, cut_regions
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -22,12 +22,10 @@ if TYPE_CHECKING:
     from segapp.neighbours import Box
     from segapp.prototypes import Prototypes
 
-_HALF_WIDTH = 4
+_HALF_WIDTH = 7
 _HALF_WIDTH_ABOVE = 2
 """A level doubles the last one's outline, which is then off by a pixel or so."""
 _USUAL_SIDE = 450.0
-_STROKE_COST = 8.0
-"""Of a pixel under a stroke of another class: more than learner and colours can outweigh."""
 
 
 def scale_of(rgb: NDArray[np.uint8]) -> float:
@@ -75,16 +73,10 @@ def _cut_patches(scene: Scene, costs: NDArray[np.float64]) -> NDArray[np.uint8]:
     for position in positions:
         pixels = costs[:, position][index_map] + scene.colour_costs[:, position][terrain.cells]
         patch_costs[:, position] = np.bincount(patches.index_map.ravel(), pixels.ravel())
-    # A stroke weighs by the pixels it covers: holding a patch that it only grazes would push
-    # the outline off by that patch.
-    for position in positions:
-        grazed = _STROKE_COST * patches.count(marks == position)
-        patch_costs += grazed[:, None]
-        patch_costs[:, position] -= grazed
+    counts = np.stack([patches.count(marks == position) for position in positions], axis=1)
+    held = np.where(counts.any(axis=1), counts.argmax(axis=1), -1)
     smoothness = scene.smoothness * scale_of(scene.levels[-1])
-    edges = terrain.patch_edges
-    weighted = Edges(edges.u, edges.v, smoothness * edges.weight)
-    regions = smallest_energy(patch_costs, weighted)
+    regions = cut_regions(patch_costs, terrain.patch_edges, smoothness, held)
     return np.asarray(regions.astype(np.uint8)[patches.index_map])
 
 
@@ -95,7 +87,6 @@ def draw_outline(
 
     ``costs`` is prototypes x classes.
     """
-    index_map = scene.prototypes.index_map
     labels = _cut_patches(scene, costs)
     yield 0.2
     small_costs = costs.astype(np.float32)
@@ -104,16 +95,39 @@ def draw_outline(
         rgb, marks = scene.levels[depth], scene.marks[depth]
         labels = repeated(labels, (rgb.shape[0], rgb.shape[1]), 2 if steps_up else 1)
         labels = np.where(marks >= 0, marks, labels).astype(np.uint8)
-
-        def costs_of(
-            box: Box, rgb: NDArray[np.uint8] = rgb, steps_up: int = steps_up
-        ) -> NDArray[np.float32]:
-            rows, columns = (np.arange(side.start, side.stop) >> steps_up for side in box)
-            learnt = small_costs[index_map[rows[:, None], columns]]
-            return np.asarray(learnt + scene.colour_costs[colour_cells(rgb[box])])
-
-        smoothness = scene.smoothness * scale_of(rgb)
-        canvas = Canvas(rgb, scene.terrain.contrast, marks, costs_of, smoothness)
+        canvas = Canvas(
+            marked=marks,
+            costs_of=partial(_costs_of, scene, small_costs, steps_up),
+            bonds_of=partial(_bonds_of, scene, steps_up),
+            smoothness=scene.smoothness * scale_of(rgb),
+        )
         for _ in cut_band(canvas, labels, _HALF_WIDTH_ABOVE if steps_up else _HALF_WIDTH):
             yield 0.2 + 0.8 * (steps_up + 0.5) / n_levels
     return labels
+
+
+def _costs_of(
+    scene: Scene, costs: NDArray[np.float32], steps_up: int, box: Box
+) -> NDArray[np.float32]:
+    """Return what the classes cost in a box of the level so many steps above the last."""
+    if steps_up:
+        cells = colour_cells(scene.levels[-1 - steps_up][box])
+    else:
+        cells = scene.terrain.cells[box]
+    rows, columns = (np.arange(side.start, side.stop) >> steps_up for side in box)
+    prototypes = scene.prototypes.index_map[rows[:, None], columns]
+    return np.asarray(costs[prototypes] + scene.colour_costs[cells])
+
+
+def _bonds_of(
+    scene: Scene, steps_up: int, box: Box
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the bonds in a box of the level so many steps above the last."""
+    if steps_up:
+        return scene.terrain.contrast.bonds(scene.levels[-1 - steps_up][box])
+    across, down = scene.terrain.bonds
+    rows, columns = box
+    return (
+        across[rows, columns.start : columns.stop - 1],
+        down[rows.start : rows.stop - 1, columns],
+    )

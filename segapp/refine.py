@@ -29,8 +29,13 @@ if TYPE_CHECKING:
 
     CostsOf = Callable[[Box], NDArray[np.float32]]
     """Costs of the classes for the pixels of a box, ``height x width x classes``."""
+    Bonds = tuple[NDArray[np.float32], NDArray[np.float32]]
+    BondsOf = Callable[[Box], Bonds]
+    """Bonds of the pixels of a box with their right and lower neighbours in it."""
 
 _TILE = 192
+_PROHIBITIVE = 1e4
+"""More than a small region can gain by another class, and little enough for exact flows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,14 +66,11 @@ def _squared_differences(
     return across, down
 
 
-def region_edges(
-    index_map: NDArray[np.int32], rgb: NDArray[np.uint8], contrast: Contrast
-) -> Edges:
+def region_edges(index_map: NDArray[np.int32], bonds: Bonds) -> Edges:
     """Join regions that touch, with the sum of the bonds across their border."""
     n = int(index_map.max()) + 1
     keys, weights = [], []
-    across, down = contrast.bonds(rgb)
-    for (a, b), bond in ((ACROSS, across), (DOWN, down)):
+    for (a, b), bond in zip((ACROSS, DOWN), bonds, strict=True):
         border = index_map[a] != index_map[b]
         one, other = index_map[a][border].astype(np.int64), index_map[b][border].astype(np.int64)
         keys.append(np.minimum(one, other) * n + np.maximum(one, other))
@@ -81,14 +83,25 @@ def region_edges(
     )
 
 
+def cut_regions(
+    costs: NDArray[np.float64], edges: Edges, smoothness: float, held: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """Label regions; ``held`` has the class of those under strokes and -1 elsewhere."""
+    weighted = Edges(edges.u, edges.v, smoothness * edges.weight)
+    fixed = np.flatnonzero(held >= 0)
+    costs = costs.copy()
+    costs[fixed] = _PROHIBITIVE
+    costs[fixed, held[fixed]] = 0.0
+    return smallest_energy(costs, weighted)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Canvas:
     """One level of the picture with all that a cut needs to know about its pixels."""
 
-    rgb: NDArray[np.uint8]
-    contrast: Contrast
     marked: NDArray[np.int16]
     costs_of: CostsOf
+    bonds_of: BondsOf
     smoothness: float
 
 
@@ -136,7 +149,7 @@ def _cut_tile(
     number[free] = np.arange(np.count_nonzero(free))
     costs = canvas.costs_of(box)[..., present][free].astype(np.float64)
     starts, ends, weights = [], [], []
-    bonds = canvas.contrast.bonds(canvas.rgb[box])
+    bonds = canvas.bonds_of(box)
     for (a, b), bond in zip((ACROSS, DOWN), bonds, strict=True):
         joined = free[a] & free[b]
         starts.append(number[a][joined])

@@ -81,6 +81,9 @@ class Settings:
         Passes of the learner at the most.
     transductive
         Whether unmarked pixels take part in learning.
+    few_strokes
+        Up to so many strokes (connected marks), unmarked pixels count by
+        ``unlabelled_weight``; with more, less and less. 0 leaves their weight alone.
     unlabelled_weight
         How much an unmarked pixel counts against a marked one, when they do.
     refine
@@ -109,14 +112,15 @@ class Settings:
     prototypes: int = 1200
     bits: int = 5
     codewords: int = 1
-    lambda1: float = 1.0
+    lambda1: float = 3.0
     lambda2: float = 2000.0
     p: float = 2.0
     passes: int = 2
     transductive: bool = True
-    unlabelled_weight: float = 0.005
+    unlabelled_weight: float = 1.0
+    few_strokes: int = 5
     refine: bool = True
-    colour_likelihood: float = 0.6
+    colour_likelihood: float = 0.75
     smoothness: float = 40.0
     clean_up: CleanUp = field(default_factory=CleanUp)
     seed: int = 0
@@ -132,6 +136,7 @@ class Settings:
         _want(self.lambda2 >= 0, "lambda2", "0 or more", self.lambda2)
         _want(self.p > 1, "p", "above 1", self.p)
         _want(self.passes >= 1, "passes", "1 or more", self.passes)
+        _want(self.few_strokes >= 0, "few_strokes", "0 or more", self.few_strokes)
         _want(self.unlabelled_weight > 0, "unlabelled_weight", "above 0", self.unlabelled_weight)
         _want(
             self.colour_likelihood >= 0, "colour_likelihood", "0 or more", self.colour_likelihood
@@ -154,6 +159,7 @@ PRESETS: dict[str, Settings] = {
         samples=Samples.PALETTE,
         lambda1=1000.0,
         unlabelled_weight=1.0,
+        few_strokes=0,
         passes=20,
         refine=False,
     ),

@@ -81,8 +81,18 @@ def setting_texts() -> dict[str, SettingText]:
         ),
         "unlabelled_weight": SettingText(
             tr("Weight of unmarked pixels"),
-            tr("How much an unmarked pixel counts against a marked one."),
+            tr("How much an unmarked pixel counts against a marked one, while strokes are few."),
             0.001,
+            1000,
+            advanced=True,
+        ),
+        "few_strokes": SettingText(
+            tr("Few strokes"),
+            tr(
+                "Up to so many strokes, unmarked pixels count fully; with more strokes they "
+                "count less and less. 0 leaves their weight alone."
+            ),
+            0,
             1000,
             advanced=True,
         ),
@@ -101,6 +111,11 @@ def setting_texts() -> dict[str, SettingText]:
         "bandwidths": SettingText(
             tr("Widths of the kernels"),
             tr("Sigmas of the Gaussian kernels, with commas; none: the paper's eleven kernels."),
+            advanced=True,
+        ),
+        "position_bandwidths": SettingText(
+            tr("Widths for position"),
+            tr("Sigmas of the kernels on position, with commas; 1 is the picture's longer side."),
             advanced=True,
         ),
         "stroke_bandwidths": SettingText(

@@ -7,7 +7,7 @@ from segapp.nearness import nearness
 from segapp.neighbours import ACROSS, DOWN
 from segapp.prototypes import Prototypes
 from segapp.pyramid import LARGEST_WORKING_SIZE, halved_marks, halvings, repeated
-from segapp.refine import Canvas, Contrast, cut_band, region_edges
+from segapp.refine import Canvas, Contrast, cut_band, cut_regions, region_edges
 
 
 def potts_energy(labels, costs, rgb, contrast, smoothness):
@@ -27,7 +27,7 @@ def test_a_band_never_raises_the_energy_and_spares_marks(n_classes):
     labels = (np.indices(shape).sum(axis=0) // 60 % n_classes).astype(np.uint8)
     marks = np.where(rng.random(shape) < 0.02, labels.astype(np.int16), np.int16(-1))
     contrast = Contrast.of(rgb)
-    canvas = Canvas(rgb, contrast, marks, lambda box: costs[box], 0.7)
+    canvas = Canvas(marks, lambda box: costs[box], lambda box: contrast.bonds(rgb[box]), 0.7)
     before = potts_energy(labels, costs, rgb, contrast, 0.7)
     found = labels.copy()
     for _ in cut_band(canvas, found, 3):
@@ -42,8 +42,12 @@ def test_a_band_finds_the_edge_that_regions_missed():
     rgb = np.full((40, 40, 3), 30, np.uint8)
     rgb[:, 20:] = 220
     marks = np.full((40, 40), -1, np.int16)
+    contrast = Contrast.of(rgb)
     canvas = Canvas(
-        rgb, Contrast.of(rgb), marks, lambda box: np.zeros((*rgb[box].shape[:2], 2)), 1.0
+        marks,
+        lambda box: np.zeros((*rgb[box].shape[:2], 2)),
+        lambda box: contrast.bonds(rgb[box]),
+        1.0,
     )
     labels = np.zeros((40, 40), np.uint8)
     labels[:, 17:] = 1
@@ -55,9 +59,16 @@ def test_a_band_finds_the_edge_that_regions_missed():
 def test_regions_are_joined_by_their_common_border():
     index_map = np.array([[0, 0, 1], [2, 2, 1]], np.int32)
     rgb = np.full((2, 3, 3), 9, np.uint8)
-    edges = region_edges(index_map, rgb, Contrast.of(rgb))
+    edges = region_edges(index_map, Contrast.of(rgb).bonds(rgb))
     found = {(int(u), int(v)): w for u, v, w in zip(edges.u, edges.v, edges.weight, strict=True)}
     assert found == {(0, 1): 1.0, (0, 2): 2.0, (1, 2): 1.0}
+
+
+def test_held_regions_keep_their_class():
+    edges = Edges(np.array([0, 1], np.int32), np.array([1, 2], np.int32), np.array([5.0, 1.0]))
+    costs = np.array([[9.0, 0.0], [0.5, 0.0], [0.0, 3.0]])
+    labels = cut_regions(costs, edges, 1.0, np.array([0, -1, -1]))
+    np.testing.assert_array_equal(labels, [0, 0, 0])
 
 
 def test_nearness_goes_through_like_regions():

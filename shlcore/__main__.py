@@ -6,14 +6,22 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from shlcore.experiments import codewords, qualitative, retrieval, transductive
+from shlcore.cluster import ClusterError
+from shlcore.experiments import (
+    codewords,
+    infinite_mnist,
+    large,
+    qualitative,
+    retrieval,
+    transductive,
+)
 from shlcore.experiments.datasets import DatasetError
 from shlcore.experiments.journal import JournalError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-EXPERIMENTS = (retrieval, qualitative, transductive, codewords)
+EXPERIMENTS = (retrieval, qualitative, transductive, codewords, large, infinite_mnist)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -39,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     try:
         return int(arguments.run(arguments))
-    except (DatasetError, JournalError) as error:
+    except (ClusterError, DatasetError, JournalError) as error:
         print(f"shlcore: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-def hinge_distances(projections: Array, codewords: NDArray[np.int8]) -> Array:
+def hinge_distances(projections: NDArray[np.floating[Any]], codewords: NDArray[np.int8]) -> Array:
     """Return ``sum_b [1 - mu^b f_b]_+`` from each row to each codeword.
 
     ``codewords`` is ``(C, S, B)``; the answer is ``(n, C, S)``. Two products instead of an
@@ -24,7 +24,7 @@ def hinge_distances(projections: Array, codewords: NDArray[np.int8]) -> Array:
     ups = (flat > 0).astype(projections.dtype)
     distances = np.maximum(1.0 - projections, 0.0) @ ups.T
     distances += np.maximum(1.0 + projections, 0.0) @ (1.0 - ups).T
-    return distances.reshape(len(projections), *codewords.shape[:2])
+    return np.asarray(distances.reshape(len(projections), *codewords.shape[:2]))
 
 
 def nearest_codewords(

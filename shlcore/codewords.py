@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -106,7 +106,11 @@ class MemberLoss:
     """
 
     def __init__(
-        self, projections: Array, members: NDArray[np.intp], costs: Array, n_codewords: int
+        self,
+        projections: NDArray[np.floating[Any]],
+        members: NDArray[np.intp],
+        costs: Array,
+        n_codewords: int,
     ) -> None:
         order = np.argsort(members, kind="stable")
         self._f = projections[order]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -19,18 +19,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shlcore import hamming
 from shlcore.assignments import hinge_distances, nearest_codewords
-from shlcore.codewords import count_distinct
 from shlcore.estimator_file import dump_estimator, restore_estimator
-from shlcore.hash_functions import KernelHash
-from shlcore.kernel_solver import KernelFunction, KernelMachine
+from shlcore.fitted import filled
+from shlcore.hash_functions import RowHash, StackHash
 from shlcore.model_file import read_model, write_model
 from shlcore.objective import regularisers
 from shlcore.parameters import check_parameters
 from shlcore.path import follow
 from shlcore.samples import LEFT_OUT
 from shlcore.steps import Step, until_converged
-from shlcore.svm import Grams, check_stack
-from shlcore.training_data import TrainingData, gather, kernel_bank, start
+from shlcore.training_data import TrainingData, gather, lazy_rows, start
 
 if TYPE_CHECKING:
     import os
@@ -60,7 +58,8 @@ class FitStep:
     pass_ended
         Whether the outer pass is over.
     projections
-        ``n x B``, f at the training samples; NaN for those that were left out.
+        ``n x B``, f at the training samples; NaN for those that were left out. In single
+        precision with ``solver="random_features"``.
     snapshot
         Call it for a fitted estimator that holds the answer so far.
     """
@@ -110,7 +109,22 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
         Passes at the most, and the relative decrease of eq. (6) that ends the fit when no
         sample changes its codeword any more.
     random_state
-        Seeds the codewords' search and, where labels say too little, the clustering.
+        Seeds the codewords' search, random features and, where labels say too little, the
+        clustering.
+    solver
+        ``"exact"`` works on kernel matrices. ``"random_features"`` works on explicit features
+        of the kernels, block by block: on threads, or on the workers of a cluster while a
+        `dask.distributed.Client` is there. ``"auto"`` takes it if the kernel matrices would
+        need more than ``memory``, or X is a Dask array; `solver_` says which it was.
+    n_components
+        Random features in all. Linear kernels, and polynomials of few columns, need none, and
+        a Gaussian too narrow for them acts on the training samples alone, as in truth.
+    features
+        ``"landmarks"`` compares with random training samples (Nystroem), the more accurate;
+        ``"fourier"`` draws orthogonal random Fourier features, which know nothing of the data.
+    memory
+        What the kernel matrices or the features kept may take, such as ``"4GB"``; features
+        beyond it are made whenever needed. On a cluster, that of each worker.
 
     Attributes
     ----------
@@ -122,6 +136,7 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
     objective_ : array, eq. (6) at the start and after every block
     n_iter_ : passes made
     n_features_in_ : columns seen
+    solver_ : "exact" or "random_features"
 
     Examples
     --------
@@ -149,6 +164,10 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
         max_iter: int = 50,
         tol: float = 1e-2,
         random_state: int | np.random.RandomState | None = None,
+        solver: Literal["auto", "exact", "random_features"] = "auto",
+        n_components: int = 4000,
+        features: Literal["landmarks", "fourier"] = "landmarks",
+        memory: str | float = "4GB",
     ) -> None:
         self.n_bits = n_bits
         self.n_codewords = n_codewords
@@ -164,6 +183,10 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.solver = solver
+        self.n_components = n_components
+        self.features = features
+        self.memory = memory
 
     # --- learning ------------------------------------------------------------------------
 
@@ -178,7 +201,8 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
         Parameters
         ----------
         X
-            ``n x d`` samples, or M Gram matrices if ``kernels="precomputed"``.
+            ``n x d`` samples, or M Gram matrices if ``kernels="precomputed"``. A memory map or
+            a Dask array is read block by block (``solver="random_features"``).
         y
             Class labels, or None to learn without any; then ``n_classes`` must be set.
         sample_weight
@@ -206,7 +230,7 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
         if self.warm_start and self._continues(learner, data):
             codewords, kernel_weights = self.codewords_, self.kernel_weights_
             members = self._memberships(X, data)
-        machine = KernelMachine(data.grams, self.tol)
+        machine = data.space.machine(self.tol)
         steps = follow(data.problem, codewords, members, machine, kernel_weights)
         return self._iterate(learner, X, data, steps)
 
@@ -215,15 +239,15 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
         learner: SHL,
         X: Any,  # noqa: ANN401 - anything array-like
         data: TrainingData,
-        steps: Iterator[Step[KernelFunction]],
+        steps: Iterator[Step[Any]],
     ) -> Iterator[FitStep]:
         path: list[float] = []
-        step: Step[KernelFunction] | None = None
+        step: Step[Any] | None = None
         for step in until_converged(steps, tol=self.tol, max_iter=self.max_iter):
             if step.block != "start" or step.sweep_ended:
                 path.append(step.objective)
-            fill = partial(_filled, learner, X, data, step, tuple(path))
-            projections = step.model.projections[data.rows.row_of_sample]
+            fill = partial(filled, learner, X, data, step, tuple(path))
+            projections: Any = step.model.projections[data.rows.row_of_sample]
             projections[data.rows.row_of_sample == LEFT_OUT] = np.nan
             yield FitStep(
                 step.objective,
@@ -235,7 +259,7 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
                 fill,
             )
         if step is not None:
-            fitted = _filled(learner, X, data, step, tuple(path))
+            fitted = filled(learner, X, data, step, tuple(path))
             params = self.__dict__.keys() & self.get_params(deep=False).keys()
             self.__dict__.update({k: v for k, v in vars(fitted).items() if k not in params})
             if not hasattr(fitted, "feature_names_in_") and hasattr(self, "feature_names_in_"):
@@ -249,7 +273,7 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
             and self.n_features_in_ == learner.n_features_in_
             and np.array_equal(self.classes_, data.classes)
             and self.codewords_.shape == shape
-            and self.kernel_weights_.shape[1] == len(data.grams)
+            and self.kernel_weights_.shape[1] == data.space.n_kernels
         )
 
     def _memberships(self, X: Any, data: TrainingData) -> NDArray[np.intp]:  # noqa: ANN401
@@ -263,21 +287,11 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
     def project(self, X: Any) -> Array:  # noqa: ANN401 - anything array-like
         """Return f(x), ``n x B``; the sign of each column is a bit."""
         check_is_fitted(self)
-        if self._support_rows is None:
-            whole = np.arange(self.n_features_in_)
-            stack = X.matrices_of(whole) if isinstance(X, Grams) else check_stack(X)
-            wanted = (self._hash.scales.shape[1], self.n_features_in_)
-            if (stack.shape[0], stack.shape[2]) != wanted:
-                raise ValueError(
-                    f"X: wanted {wanted[0]} kernel matrices against {wanted[1]} training "
-                    f"samples, got shape {stack.shape}"
-                )
-            columns = (matrix[:, self._hash.support] for matrix in stack)
-            return np.asarray(self._hash.project(columns, stack.shape[1]))
-        rows = validate_data(self, X, dtype=np.float64, reset=False)
-        scaled = self._scaling.apply(rows)
-        projections = self._hash.project_rows(kernel_bank(self), scaled, self._support_rows)
-        return np.asarray(projections)
+        if isinstance(self._hash, RowHash):
+            rows = validate_data(self, X, dtype=np.float64, reset=False)
+        else:
+            rows = X if isinstance(self._hash, StackHash) else lazy_rows(self, X)
+        return np.asarray(self._hash.project(rows))
 
     def transform(self, X: Any) -> NDArray[np.uint8]:  # noqa: ANN401 - anything array-like
         """Return the hash codes, ``n x B`` of 0 and 1."""
@@ -352,51 +366,3 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
         estimator = cls()
         restore_estimator(estimator, header, arrays, Path(path).name)
         return estimator
-
-
-def _filled(
-    learner: SHL,
-    X: Any,  # noqa: ANN401 - anything array-like
-    data: TrainingData,
-    step: Step[KernelFunction],
-    path: tuple[float, ...],
-) -> SHL:
-    """Return a fitted estimator that holds a step's model."""
-    fitted: SHL = clone(learner)
-    fitted.n_features_in_ = learner.n_features_in_
-    if hasattr(learner, "feature_names_in_"):
-        fitted.feature_names_in_ = learner.feature_names_in_
-    model = step.model
-    fitted.classes_ = data.classes
-    fitted.codewords_ = model.codewords.copy()
-    fitted.n_codewords_ = count_distinct(model.codewords)
-    fitted.kernel_weights_ = model.kernel_weights
-    fitted._squared_norms = model.squared_norms
-    fitted.objective_ = np.array(path)
-    fitted.n_iter_ = step.iteration
-    hash_ = KernelHash.of(model.functions)
-    fitted._scaling = data.scaling
-    if data.X is None:
-        fitted._support_rows = None
-        fitted._hash = replace(hash_, support=data.rows.first[hash_.support])
-    else:
-        fitted._support_rows = data.X[hash_.support]
-        fitted._hash = hash_
-    row_classes = step.members // data.problem.n_codewords
-    indices = np.where(
-        data.rows.row_of_sample == LEFT_OUT, 0, row_classes[data.rows.row_of_sample]
-    )
-    fitted.transduction_ = data.classes[indices]
-    left_out = np.flatnonzero(data.rows.row_of_sample == LEFT_OUT)
-    if left_out.size:
-        fitted.transduction_[left_out] = fitted.predict(_samples_of(X, left_out, data.X is None))
-    return fitted
-
-
-def _samples_of(X: Any, samples: NDArray[np.intp], precomputed: bool) -> Any:  # noqa: ANN401, FBT001
-    """Pick samples; a frame stays a frame, so that its column names stay."""
-    if isinstance(X, Grams):
-        return X.matrices_of(samples)
-    if hasattr(X, "iloc"):
-        return X.iloc[samples]
-    return np.asarray(X)[:, samples] if precomputed else np.asarray(X)[samples]

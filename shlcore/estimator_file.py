@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import numbers
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shlcore.hash_functions import KernelHash
-from shlcore.kernels import Gaussian, Linear, Polynomial
+from shlcore.hash_functions import FeatureHash, Hash, KernelHash, RowHash, StackHash
+from shlcore.kernels import Gaussian, Linear, Polynomial, kernel_bank
 from shlcore.model_file import ModelFileError
+from shlcore.random_features import FeatureMap
 from shlcore.scaling import Scaling
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _KERNELS = {"gaussian": Gaussian, "linear": Linear, "polynomial": Polynomial}
 _FITTED = (
@@ -38,20 +42,15 @@ def dump_estimator(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:  # 
         parameters["random_state"] = None
     header = {
         "parameters": {name: _plain(value) for name, value in parameters.items()},
+        "solver": estimator.solver_,
         "n_iter": int(estimator.n_iter_),
         "n_features_in": int(estimator.n_features_in_),
     }
     if hasattr(estimator, "feature_names_in_"):
         header["feature_names_in"] = [str(name) for name in estimator.feature_names_in_]
     arrays = {name: getattr(estimator, name) for name in _FITTED}
-    hash_ = estimator._hash
     arrays["squared_norms"] = estimator._squared_norms
-    arrays |= {f"hash_{f.name}": getattr(hash_, f.name) for f in dataclasses.fields(hash_)}
-    if estimator._support_rows is not None:
-        arrays["support_rows"] = estimator._support_rows
-        arrays["offsets"] = estimator._scaling.offsets
-        arrays["factors"] = estimator._scaling.factors
-    return header, arrays
+    return header, arrays | estimator._hash.arrays()
 
 
 def restore_estimator(
@@ -79,12 +78,8 @@ def restore_estimator(
         estimator.n_features_in_ = header["n_features_in"]
         if "feature_names_in" in header:
             estimator.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
-        fields = [field.name for field in dataclasses.fields(KernelHash)]
-        estimator._hash = KernelHash(*(arrays[f"hash_{field}"] for field in fields))
-        estimator._support_rows = arrays.get("support_rows")
-        estimator._scaling = (
-            Scaling(arrays["offsets"], arrays["factors"]) if "offsets" in arrays else None
-        )
+        estimator.solver_ = header.get("solver", "exact")
+        estimator._hash = _restore_hash(estimator, arrays)
         _check_shapes(estimator)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelFileError(
@@ -92,17 +87,37 @@ def restore_estimator(
         ) from error
 
 
+def _restore_hash(estimator: Any, arrays: dict[str, Any]) -> Hash:  # noqa: ANN401
+    n_bits = estimator.codewords_.shape[-1]
+    if estimator.solver_ == "random_features":
+        map_ = FeatureMap.restored(kernel_bank(estimator), arrays)
+        weights = _shaped(arrays["hash_weights"], map_.n_features, n_bits)
+        return FeatureHash(map_, _scaling(arrays), weights, arrays["hash_intercepts"])
+    fields = [field.name for field in dataclasses.fields(KernelHash)]
+    functions = KernelHash(*(arrays[f"hash_{field}"] for field in fields))
+    _shaped(functions.coefficients, n_bits, len(functions.support))
+    _shaped(functions.scales, *estimator.kernel_weights_.shape)
+    if "support_rows" not in arrays:
+        return StackHash(functions, estimator.n_features_in_)
+    bank = kernel_bank(estimator)
+    return RowHash(functions, bank, _scaling(arrays), arrays["support_rows"])
+
+
+def _scaling(arrays: dict[str, Any]) -> Scaling:
+    return Scaling(arrays["offsets"], arrays["factors"])
+
+
+def _shaped(array: NDArray[Any], *shape: int) -> NDArray[Any]:
+    if array.shape != shape:
+        raise ValueError("shapes do not agree")
+    return array
+
+
 def _check_shapes(estimator: Any) -> None:  # noqa: ANN401 - SHL, which imports this module
     n_classes, _, n_bits = estimator.codewords_.shape
-    hash_ = estimator._hash
-    fits = (
-        len(estimator.classes_) == n_classes
-        and hash_.coefficients.shape == (n_bits, len(hash_.support))
-        and hash_.scales.shape == estimator.kernel_weights_.shape
-        and hash_.intercepts.shape == (n_bits,)
-    )
-    if not fits:
-        raise ValueError("shapes do not agree")
+    _shaped(estimator.classes_, n_classes)
+    _shaped(estimator.kernel_weights_, n_bits, estimator._hash.n_kernels)
+    _shaped(estimator._hash.intercepts, n_bits)
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON values in, JSON values out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -43,6 +43,7 @@ class KernelMachine:
     """Solves block 1 on kernel matrices, one SVM at a time."""
 
     at_once = 1
+    precision: type[np.floating[Any]] = np.float64
 
     def __init__(self, grams: Grams, tol: float) -> None:
         self._grams = grams

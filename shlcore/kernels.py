@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
@@ -27,9 +27,9 @@ class Linear:
 
     columns: Columns = None
 
-    def of(self, x: Array, y: Array) -> Array:
+    def of(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
         """Return the kernel between the rows of ``x`` and those of ``y``."""
-        product: Array = x @ y.T
+        product: NDArray[Any] = x @ y.T
         # A row of zeros has no direction: its kernel with everything is 0.
         product /= np.maximum(np.linalg.norm(x, axis=1), np.finfo(float).tiny)[:, None]
         product /= np.maximum(np.linalg.norm(y, axis=1), np.finfo(float).tiny)[None, :]
@@ -44,9 +44,9 @@ class Polynomial:
     bias: float = 1.0
     columns: Columns = None
 
-    def of(self, x: Array, y: Array) -> Array:
+    def of(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
         """Return the kernel between the rows of ``x`` and those of ``y``."""
-        product: Array = x @ y.T + self.bias
+        product: NDArray[Any] = x @ y.T + self.bias
         product /= np.sqrt((x * x).sum(axis=1) + self.bias)[:, None]
         product /= np.sqrt((y * y).sum(axis=1) + self.bias)[None, :]
         return product**self.degree
@@ -59,14 +59,14 @@ class Gaussian:
     sigma: float
     columns: Columns = None
 
-    def of(self, x: Array, y: Array) -> Array:
+    def of(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
         """Return the kernel between the rows of ``x`` and those of ``y``."""
         return self.of_squared_distances(squared_distances(x, y))
 
-    def of_squared_distances(self, squared: Array) -> Array:
+    def of_squared_distances(self, squared: NDArray[Any]) -> NDArray[Any]:
         """Return the kernel, given ``|x - y|^2``; Gaussians of one group share that."""
-        scaled: Array = squared * (-0.5 / self.sigma**2)
-        return np.exp(scaled, out=scaled)
+        scaled: NDArray[Any] = squared * (-0.5 / self.sigma**2)
+        return np.asarray(np.exp(scaled, out=scaled))
 
 
 Kernel = Linear | Polynomial | Gaussian
@@ -115,9 +115,17 @@ class KernelBank:
         self._columns = [
             _resolve(kernel.columns, n_features, groups or {}, names) for kernel in kernels
         ]
+        self.widths = [
+            n_features if columns is None else len(columns) for columns in self._columns
+        ]
 
     def __len__(self) -> int:
         return len(self.kernels)
+
+    def groups(self, x: NDArray[Any]) -> Iterator[NDArray[Any]]:
+        """Yield the columns of x that each kernel in turn looks at."""
+        for columns in self._columns:
+            yield x if columns is None else x[:, list(columns)]
 
     def each(self, x: Array, y: Array) -> Iterator[Array]:
         """Yield the kernel matrix between x and y of each kernel in turn."""
@@ -131,6 +139,17 @@ class KernelBank:
                 yield kernel.of_squared_distances(distances[columns])
             else:
                 yield kernel.of(left, right)
+
+
+def kernel_bank(estimator: Any) -> KernelBank:  # noqa: ANN401 - SHL, which needs this module
+    """Return the estimator's kernels for the columns it has seen."""
+    paper = isinstance(estimator.kernels, str)
+    return KernelBank(
+        paper_kernels() if paper else estimator.kernels,
+        estimator.n_features_in_,
+        estimator.column_groups,
+        getattr(estimator, "feature_names_in_", None),
+    )
 
 
 def _check(kernel: Kernel) -> None:

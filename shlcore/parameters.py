@@ -12,6 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+FEATURES = ("landmarks", "fourier")
+SOLVERS = ("auto", "exact", "random_features")
+_UNITS = {"": 1, "B": 1} | {
+    f"{prefix}{suffix}": base**power
+    for power, prefix in enumerate("KMGT", start=1)
+    for suffix, base in (("B", 1000), ("iB", 1024))
+}
+
+
 def check_parameters(parameters: Mapping[str, Any]) -> None:
     """Raise a ValueError for the first parameter that is out of its range."""
     for name, least in (("n_bits", 1), ("n_codewords", 1), ("max_iter", 1)):
@@ -22,6 +31,12 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
     _check_real("lambda2", parameters["lambda2"], 0.0, strict=False)
     _check_real("p", parameters["p"], 1.0, strict=True)
     _check_real("tol", parameters["tol"], 0.0, strict=False)
+    _check_whole("n_components", parameters["n_components"], 1)
+    bytes_of(parameters["memory"])
+    if parameters["solver"] not in SOLVERS:
+        raise ValueError(f"solver: wanted one of {SOLVERS}, got {parameters['solver']!r}")
+    if parameters["features"] not in FEATURES:
+        raise ValueError(f"features: wanted one of {FEATURES}, got {parameters['features']!r}")
     if parameters["scale"] not in SCALES:
         raise ValueError(f"scale: wanted one of {SCALES}, got {parameters['scale']!r}")
     kernels = parameters["kernels"]
@@ -46,3 +61,17 @@ def _check_real(name: str, value: object, bound: float, *, strict: bool) -> None
             return
     wish = f"above {bound:g}" if strict else f"of at least {bound:g}"
     raise ValueError(f"{name}: wanted a finite number {wish}, got {value!r}")
+
+
+def bytes_of(memory: object) -> float:
+    """Read an amount of memory: a number of bytes, or text as "4GB", "512 MiB"."""
+    text = str(memory).strip()
+    number = text.rstrip("BKMGTi ")
+    unit = text[len(number) :].strip()
+    try:
+        amount = float(number) * float(_UNITS[unit])
+    except (ValueError, KeyError):
+        amount = -1.0
+    if not 0 < amount < math.inf or isinstance(memory, bool):
+        raise ValueError(f"memory: wanted an amount as '4GB' or bytes, got {memory!r}")
+    return amount

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import TYPE_CHECKING, Generic, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 import numpy as np
 
@@ -31,7 +31,7 @@ class BitSolution(Generic[Function]):
     """A hash function, f at the training rows, and ``||w_m||^2`` of each kernel."""
 
     function: Function
-    projections: Array
+    projections: NDArray[np.floating[Any]]
     squared_norms: Array
 
 
@@ -51,6 +51,8 @@ class Machine(Protocol[Function]):
     n_kernels: int
     at_once: int
     """How many SVMs are best handed over together."""
+    precision: type[np.floating[Any]]
+    """What f at the training rows is held in."""
 
     def solve(self, tasks: Sequence[BitTask[Function]]) -> list[BitSolution[Function]]:
         """Solve independent SVMs."""
@@ -103,7 +105,7 @@ def begin(
     shape = (problem.n_bits, machine.n_kernels)
     empty = Model(
         codewords=codewords,
-        projections=np.zeros((len(problem.labels), problem.n_bits)),
+        projections=np.zeros((len(problem.labels), problem.n_bits), dtype=machine.precision),
         kernel_weights=kernel_weights,
         squared_norms=np.zeros(shape),
         functions=tuple(machine.empty() for _ in range(problem.n_bits)),

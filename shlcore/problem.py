@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,7 +58,7 @@ class Model(Generic[Function]):
     """
 
     codewords: NDArray[np.int8]
-    projections: Array
+    projections: NDArray[np.floating[Any]]
     kernel_weights: Array
     squared_norms: Array
     functions: tuple[Function, ...]

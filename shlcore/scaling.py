@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
@@ -27,18 +29,55 @@ class Scaling:
         return (X - self.offsets) * self.factors
 
 
-def learn_scaling(scale: str | None, X: Array, weights: Array) -> Scaling:
-    """Learn a scaling from weighted rows: to [0, 1], to mean 0 and deviation 1, or none.
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnSummary:
+    """What a scaling needs to know of weighted rows, column by column.
 
-    Weights count as repetitions do. A constant column is only moved.
+    Parameters
+    ----------
+    weight
+        The rows' weight in sum.
+    mean, scatter
+        Weighted mean, and weighted sum of squared deviations from it.
+    low, high
+        Smallest and largest value.
+    """
+
+    weight: float
+    mean: Array
+    scatter: Array
+    low: Array
+    high: Array
+
+
+def summarise(X: Array, weights: Array) -> ColumnSummary:
+    """Summarise rows; weights count as repetitions do."""
+    mean = np.average(X, axis=0, weights=weights)
+    scatter = weights @ (X - mean) ** 2
+    return ColumnSummary(float(weights.sum()), mean, scatter, X.min(axis=0), X.max(axis=0))
+
+
+def merge(parts: Sequence[ColumnSummary]) -> ColumnSummary:
+    """Summarise rows of which the parts are summarised."""
+    shares = np.array([part.weight for part in parts])
+    means = np.stack([part.mean for part in parts])
+    mean = np.average(means, axis=0, weights=shares)
+    scatter = np.sum([part.scatter for part in parts], axis=0) + shares @ (means - mean) ** 2
+    low = np.min([part.low for part in parts], axis=0)
+    high = np.max([part.high for part in parts], axis=0)
+    return ColumnSummary(float(shares.sum()), mean, scatter, low, high)
+
+
+def learn_scaling(scale: str | None, summary: ColumnSummary) -> Scaling:
+    """Learn a scaling: to [0, 1], to mean 0 and deviation 1, or none.
+
+    A constant column is only moved.
     """
     if scale is None:
-        return Scaling(np.zeros(X.shape[1]), np.ones(X.shape[1]))
+        return Scaling(np.zeros_like(summary.mean), np.ones_like(summary.mean))
     if scale == "minmax":
-        offsets = X.min(axis=0)
-        widths = X.max(axis=0) - offsets
+        offsets, widths = summary.low, summary.high - summary.low
     else:
-        offsets = np.average(X, axis=0, weights=weights)
-        widths = np.sqrt(np.average((X - offsets) ** 2, axis=0, weights=weights))
+        offsets, widths = summary.mean, np.sqrt(summary.scatter / summary.weight)
     usable = widths > 10 * np.finfo(float).eps * np.maximum(1.0, np.abs(offsets))
     return Scaling(offsets, 1.0 / np.where(usable, widths, 1.0))

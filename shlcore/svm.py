@@ -8,7 +8,7 @@ that the new f fails join them. When none does, the answer is that of all rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.svm import SVC
@@ -149,7 +149,7 @@ def solve_svm(
     kernel_weights: Array,
     targets: NDArray[np.int8],
     costs: Array,
-    guess: Array | None = None,
+    guess: NDArray[np.floating[Any]] | None = None,
 ) -> Svm:
     """Minimise ``sum_n costs_n [1 - y_n f(x_n)]_+ + 1/2 sum_m ||w_m||^2 / theta_m``.
 
@@ -188,7 +188,7 @@ def solve_svm(
 
 
 def _near_the_margin(
-    rows: NDArray[np.intp], margins: Array, targets: NDArray[np.int8]
+    rows: NDArray[np.intp], margins: NDArray[np.floating[Any]], targets: NDArray[np.int8]
 ) -> NDArray[np.intp]:
     """Choose the rows to begin with: twice as many as support the guess, the nearest ones."""
     order = rows[np.argsort(margins[rows], kind="stable")]

@@ -3,25 +3,54 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
-from shlcore.clustering import kernel_clusters
 from shlcore.codewords import spread_codewords
-from shlcore.kernels import KernelBank, paper_kernels
-from shlcore.mkl import uniform_weights
-from shlcore.problem import UNLABELLED, Problem
+from shlcore.feature_space import feature_space
+from shlcore.gram_space import GivenRows, GramSpace
+from shlcore.kernels import kernel_bank
+from shlcore.parameters import bytes_of
+from shlcore.problem import UNLABELLED, Function, Problem
 from shlcore.samples import Rows, encode_labels, gather_rows
-from shlcore.scaling import Scaling, learn_scaling
+from shlcore.scaling import learn_scaling, summarise
 from shlcore.svm import Grams
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
+    from shlcore.hash_functions import Hash
+    from shlcore.path import Machine
+
     Array = NDArray[np.float64]
+
+
+class Space(Protocol[Function]):
+    """What a solver works on: the training rows as its kernels see them."""
+
+    @property
+    def n_kernels(self) -> int:
+        """How many kernels there are."""
+
+    def machine(self, tol: float) -> Machine[Function]:
+        """Return what solves block 1."""
+
+    def clusters(
+        self,
+        rows: NDArray[np.intp],
+        weights: Array,
+        count: int,
+        rng: np.random.Generator,
+    ) -> NDArray[np.intp]:
+        """Split some rows, of these weights, into clusters."""
+
+    def hash_of(self, functions: Sequence[Function]) -> Hash:
+        """Make learnt functions ready for further samples."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,21 +65,14 @@ class TrainingData:
         How samples were gathered into rows.
     problem
         Labels, weights and constants of the rows.
-    X
-        Scaled features of the rows; None with precomputed kernels.
-    scaling, bank
-        How X was scaled, and the kernels; None with precomputed kernels.
-    grams
-        Kernel matrices of the rows.
+    space
+        Where the solver finds the rows' kernels.
     """
 
     classes: NDArray[Any]
     rows: Rows
     problem: Problem
-    X: Array | None
-    scaling: Scaling | None
-    bank: KernelBank | None
-    grams: Grams
+    space: Space[Any]
 
 
 def gather(
@@ -59,30 +81,26 @@ def gather(
     y: Any,  # noqa: ANN401 - anything array-like
     sample_weight: ArrayLike | None,
 ) -> TrainingData:
-    """Check a training set and gather equal samples into weighted rows."""
-    given: Grams | None = None
-    features = np.empty((0, 0))
-    if isinstance(estimator.kernels, str) and estimator.kernels == "precomputed":
-        given = X if isinstance(X, Grams) else Grams(X)
-        n_samples = estimator.n_features_in_ = given.n_rows
-    else:
-        features = np.asarray(validate_data(estimator, X, dtype=np.float64))
-        n_samples = len(features)
+    """Check a training set and bring it into the form that the chosen solver wants.
+
+    Sets ``estimator.solver_``. The exact solver gathers equal samples into weighted rows.
+    """
+    precomputed = isinstance(estimator.kernels, str) and estimator.kernels == "precomputed"
+    samples = _grams(estimator, X) if precomputed else _samples(estimator, X)
+    n_samples = samples.n_rows if isinstance(samples, Grams) else samples.shape[0]
     classes, labels = _labels(estimator, y, n_samples)
     weights = _weights(sample_weight, n_samples)
     if not estimator.transductive:
         weights = np.where(labels == UNLABELLED, 0.0, weights)
-    rows = gather_rows(None if given is not None else features, labels, weights)
+    large = estimator.solver_ == "random_features"
+    alike = None if precomputed or large else np.asarray(samples)
+    rows = gather_rows(alike, labels, weights)
     _check_every_class_has_rows(classes, rows, unsupervised=y is None)
-    scaling, bank, scaled = None, None, None
-    if given is not None:
-        grams = given.among(rows.first)
+    if large:
+        rng = _rng(estimator.random_state)
+        space: Space[Any] = feature_space(samples, rows, kernel_bank(estimator), estimator, rng)
     else:
-        chosen = features[rows.first]
-        scaling = learn_scaling(estimator.scale, chosen, rows.weights)
-        scaled = scaling.apply(chosen)
-        bank = kernel_bank(estimator)
-        grams = Grams.of(bank.each(scaled, scaled), len(bank), len(scaled))
+        space = _gram_space(estimator, samples, rows)
     problem = Problem(
         labels=rows.labels,
         weights=rows.weights,
@@ -93,7 +111,62 @@ def gather(
         lambda2=float(estimator.lambda2),
         p=float(estimator.p),
     )
-    return TrainingData(classes, rows, problem, scaled, scaling, bank, grams)
+    return TrainingData(classes, rows, problem, space)
+
+
+def _grams(estimator: Any, X: Any) -> Grams:  # noqa: ANN401
+    if estimator.solver == "random_features":
+        raise ValueError(
+            "solver: wanted 'exact' or 'auto' with precomputed kernels, got 'random_features'"
+        )
+    given = X if isinstance(X, Grams) else Grams(X)
+    estimator.n_features_in_ = given.n_rows
+    estimator.solver_ = "exact"
+    return given
+
+
+def _samples(estimator: Any, X: Any) -> Any:  # noqa: ANN401 - anything array-like
+    """Check X, which is copied for the exact solver alone."""
+    if estimator.solver != "exact" and getattr(X, "ndim", 0) == 2 and 0 not in X.shape:
+        validate_data(estimator, X, skip_check_array=True)
+        if _is_large(estimator, X):
+            estimator.solver_ = "random_features"
+            return lazy_rows(estimator, X)
+    samples = np.asarray(validate_data(estimator, X, dtype=np.float64))
+    large = _is_large(estimator, samples)
+    estimator.solver_ = "random_features" if large else "exact"
+    return samples
+
+
+def _is_large(estimator: Any, samples: Any) -> bool:  # noqa: ANN401
+    """Whether to use random features: as asked, or if kernel matrices need too much memory."""
+    if estimator.solver != "auto":
+        return bool(estimator.solver == "random_features")
+    needed = 8.0 * len(kernel_bank(estimator)) * samples.shape[0] ** 2
+    return needed > bytes_of(estimator.memory) or hasattr(samples, "dask")
+
+
+def lazy_rows(estimator: Any, X: Any) -> Any:  # noqa: ANN401 - anything array-like
+    """Check the columns of X; an array, memory map or Dask array is neither read nor copied."""
+    if isinstance(X, np.ndarray) or hasattr(X, "dask"):
+        validate_data(estimator, X, skip_check_array=True, reset=False)
+        return X
+    return validate_data(estimator, X, dtype=np.float64, reset=False)
+
+
+def _gram_space(estimator: Any, samples: Any, rows: Rows) -> GramSpace:  # noqa: ANN401
+    if isinstance(samples, Grams):
+        return GramSpace(samples.among(rows.first), (rows.first, samples.n_rows))
+    chosen = samples[rows.first]
+    scaling = learn_scaling(estimator.scale, summarise(chosen, rows.weights))
+    scaled = scaling.apply(chosen)
+    bank = kernel_bank(estimator)
+    grams = Grams.of(bank.each(scaled, scaled), len(bank), len(scaled))
+    return GramSpace(grams, GivenRows(bank, scaling, scaled))
+
+
+def _rng(random_state: Any) -> np.random.Generator:  # noqa: ANN401 - what scikit-learn takes
+    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
 
 
 def start(
@@ -106,8 +179,7 @@ def start(
     several codewords a class), clusters in the kernels' space decide.
     """
     problem = data.problem
-    seed = check_random_state(random_state).randint(2**31 - 1)
-    rng = np.random.default_rng(seed)
+    rng = _rng(random_state)
     codewords = spread_codewords(problem.n_classes, problem.n_codewords, problem.n_bits, rng)
     labels, s = problem.labels, problem.n_codewords
     labelled = labels != UNLABELLED
@@ -120,17 +192,6 @@ def start(
             own = np.flatnonzero(labels == c)
             members[own] += _clusters(data, own, s, rng)
     return codewords, members
-
-
-def kernel_bank(estimator: Any) -> KernelBank:  # noqa: ANN401 - SHL, which imports this module
-    """Return the estimator's kernels for the columns it has seen."""
-    paper = isinstance(estimator.kernels, str)
-    return KernelBank(
-        paper_kernels() if paper else estimator.kernels,
-        estimator.n_features_in_,
-        estimator.column_groups,
-        getattr(estimator, "feature_names_in_", None),
-    )
 
 
 def _labels(
@@ -192,6 +253,4 @@ def _check_every_class_has_rows(classes: NDArray[Any], rows: Rows, *, unsupervis
 def _clusters(
     data: TrainingData, rows: NDArray[np.intp], count: int, rng: np.random.Generator
 ) -> NDArray[np.intp]:
-    theta = uniform_weights(len(data.grams), data.problem.p)
-    gram = data.grams.weighted_sum(theta, rows)
-    return kernel_clusters(gram, data.problem.weights[rows], count, rng)
+    return data.space.clusters(rows, data.problem.weights[rows], count, rng)

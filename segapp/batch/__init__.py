@@ -2,6 +2,7 @@
 
 from segapp.batch.case import Outcome, Task
 from segapp.batch.pool import outcomes
+from segapp.batch.remote import remote_outcomes
 from segapp.batch.report import summary, write_reports
 
-__all__ = ["Outcome", "Task", "outcomes", "summary", "write_reports"]
+__all__ = ["Outcome", "Task", "outcomes", "remote_outcomes", "summary", "write_reports"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from segapp.batch import Outcome, Task, outcomes, write_reports
+from segapp.batch import Outcome, Task, outcomes, remote_outcomes, write_reports
 from segapp.commands.options import (
     DEFAULT_PRESET,
     SOME_FAILED,
@@ -26,10 +26,11 @@ from segapp.images import load_image, load_indices
 from segapp.sheet import triple, write_curve, write_sheet
 from segapp.strokes_file import load_strokes
 from segapp.training import Trainer
+from shlcore.cluster import ClusterError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from PIL import Image
 
@@ -39,6 +40,7 @@ _EXAMPLES = """\
   segapp batch gulshan --out results --robot 20         with 20 strokes of the robot user
   segapp batch gulshan --out results --robot 20 --resume
   segapp batch gulshan --out paper --preset paper --limit 10
+  segapp batch pictures --out results --scheduler tcp://host:8786
 
 A truth, where there is one, is X-truth.png: grey values 0, 128 (not judged) and 255, or a
 palette with the classes from 0. The exit code is 0 when all went well, 3 when some images
@@ -62,6 +64,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--jobs", metavar="N", type=_at_least(1), default=1, help="processes (default: 1)"
     )
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="send the images to this Dask scheduler (tcp://host:8786); its workers see the files",
+    )
     parser.add_argument("--limit", metavar="N", type=_at_least(1), help="only the first N images")
     parser.add_argument(
         "--resume", action="store_true", help="keep what an interrupted run has done"
@@ -79,7 +86,11 @@ def run(arguments: argparse.Namespace) -> int:
         Task(case, out, settings, arguments.robot, arguments.resume)
         for case in cases[: arguments.limit]
     ]
-    done = _run_tasks(tasks, arguments.jobs)
+    if arguments.scheduler:
+        running = remote_outcomes(tasks, Trainer, arguments.scheduler)
+    else:
+        running = outcomes(tasks, Trainer, arguments.jobs)
+    done = _run_tasks(tasks, running)
     preset = (arguments.preset or DEFAULT_PRESET) + (" (changed)" if arguments.changes else "")
     result = write_reports(out, done, preset, arguments.robot)
     _draw_sheet(out / "sheet.png", tasks, done)
@@ -89,9 +100,8 @@ def run(arguments: argparse.Namespace) -> int:
     return SOME_FAILED if result["failed"] else 0
 
 
-def _run_tasks(tasks: Sequence[Task], jobs: int) -> list[Outcome]:
+def _run_tasks(tasks: Sequence[Task], running: Generator[Outcome, None, None]) -> list[Outcome]:
     done: list[Outcome] = []
-    running = outcomes(tasks, Trainer, jobs)
     try:
         with tqdm(total=len(tasks), unit="image", disable=None) as bar:
             for outcome in running:
@@ -100,6 +110,8 @@ def _run_tasks(tasks: Sequence[Task], jobs: int) -> list[Outcome]:
                 bar.update()
                 if outcome.error:
                     tqdm.write(f"{outcome.name}: {outcome.error}", file=sys.stderr)
+    except ClusterError as error:
+        raise CommandError(str(error)) from error
     except KeyboardInterrupt as error:
         running.close()
         raise CommandError(

@@ -6,10 +6,13 @@ import multiprocessing
 import os
 import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
+
+from shlcore.cluster import as_they_come, connected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,8 +28,16 @@ def cell_name(cell: Cell) -> str:
     return " ".join(f"{key}={value}" for key, value in cell.items())
 
 
-def run_cells(cells: Sequence[Cell], measure: Measure, journal: Journal, jobs: int) -> int:
+def run_cells(
+    cells: Sequence[Cell],
+    measure: Measure,
+    journal: Journal,
+    jobs: int,
+    scheduler: str | None = None,
+) -> int:
     """Measure all cells that the journal lacks; return how many failed.
+
+    In this process, in several (``jobs``), or on the Dask cluster of a scheduler's address.
 
     A cell that fails is told on standard error and does not keep the others from running.
     """
@@ -34,7 +45,7 @@ def run_cells(cells: Sequence[Cell], measure: Measure, journal: Journal, jobs: i
     failed = 0
     progress = tqdm(total=len(cells), initial=len(cells) - len(missing), unit="cell")
     with progress:
-        for cell, found in _results(missing, measure, jobs):
+        for cell, found in _results(missing, measure, jobs, scheduler):
             if isinstance(found, ValueError):
                 failed += 1
                 progress.write(f"{cell_name(cell)}: {found}", file=sys.stderr)
@@ -45,7 +56,13 @@ def run_cells(cells: Sequence[Cell], measure: Measure, journal: Journal, jobs: i
     return failed
 
 
-def _results(cells: Sequence[Cell], measure: Measure, jobs: int) -> Iterator[tuple[Cell, Any]]:
+def _results(
+    cells: Sequence[Cell], measure: Measure, jobs: int, scheduler: str | None
+) -> Iterator[tuple[Cell, Any]]:
+    if scheduler is not None:
+        with connected(scheduler) as client:
+            yield from as_they_come(client, partial(_guarded, measure), cells)
+        return
     if jobs == 1:
         for cell in cells:
             yield cell, _guarded(measure, cell)

@@ -69,7 +69,11 @@ def run(arguments: argparse.Namespace) -> int:
         for lambda2 in arguments.lambda2
     ]
     failed = run_cells(
-        cells, partial(measure, arguments.dataset, settings), journal, arguments.jobs
+        cells,
+        partial(measure, arguments.dataset, settings),
+        journal,
+        arguments.jobs,
+        arguments.scheduler,
     )
     found = [
         {"dataset": settings["dataset"], **cell, **journal.cells[cell_name(cell)]}

@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from shlcore import baselines
 from shlcore.estimator import SHL
 from shlcore.kernels import Gaussian, Kernel, Polynomial
-from shlcore.scaling import learn_scaling
+from shlcore.scaling import learn_scaling, summarise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +46,7 @@ def kernels_for(X: NDArray[np.float64]) -> list[Kernel]:
     Gram matrix: such a kernel fits any labels, says nothing about new rows, and the kernel
     weights favour it all the same. These here were chosen on splits of training rows.
     """
-    rows = learn_scaling("minmax", X, np.ones(len(X))).apply(X)
+    rows = learn_scaling("minmax", summarise(X, np.ones(len(X)))).apply(X)
     sample = rows[:: -(-len(rows) // SAMPLE)]
     squared = euclidean_distances(sample, rows, squared=True)
     # The nearest is the row itself: 0. Rows equal to it say nothing about scale.

@@ -63,6 +63,16 @@ def add_runs(parser: argparse.ArgumentParser, runs: int) -> None:
     parser.add_argument(
         "--jobs", type=positive, default=1, help="processes (%(default)s); resumes either way"
     )
+    add_scheduler(parser)
+
+
+def add_scheduler(parser: argparse.ArgumentParser) -> None:
+    """Add the address of a Dask cluster."""
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="send the work to this Dask scheduler (tcp://host:8786); its workers see the files",
+    )
 
 
 def add_split(parser: argparse.ArgumentParser) -> None:

@@ -57,7 +57,11 @@ def run(arguments: argparse.Namespace) -> int:
         for bits in arguments.bits
     ]
     failed = run_cells(
-        cells, partial(measure, arguments.dataset, settings), journal, arguments.jobs
+        cells,
+        partial(measure, arguments.dataset, settings),
+        journal,
+        arguments.jobs,
+        arguments.scheduler,
     )
     found = [
         {"dataset": settings["dataset"], **cell, **journal.cells[cell_name(cell)]}

@@ -69,7 +69,11 @@ def run(arguments: argparse.Namespace) -> int:
         for mode in MODES
     ]
     failed = run_cells(
-        cells, partial(measure, arguments.dataset, settings), journal, arguments.jobs
+        cells,
+        partial(measure, arguments.dataset, settings),
+        journal,
+        arguments.jobs,
+        arguments.scheduler,
     )
     found = [
         {"dataset": dataset.name, **cell, **journal.cells[cell_name(cell)]}

@@ -1,0 +1,199 @@
+"""Table 1: *SHL by random features and ADMM on large data: time, precision, memory, nodes."""
+
+from __future__ import annotations
+
+import logging
+import resource
+import sys
+import time
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from shlcore import admm_solver
+from shlcore.cluster import connected, current_client
+from shlcore.estimator import SHL
+from shlcore.experiments import options
+from shlcore.experiments.cells import cell_name, run_cells
+from shlcore.experiments.datasets import DatasetError, load_dataset
+from shlcore.experiments.journal import Journal, write_rows
+from shlcore.experiments.methods import kernels_for
+from shlcore.kernels import Gaussian, Polynomial
+from shlcore.parameters import bytes_of
+from shlcore.retrieval import rank
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from shlcore.kernels import Kernel
+
+    Row = dict[str, Any]
+
+NAME = "large"
+JUDGED = 10_000  # rows on which the kernels' scale is judged
+DEPTH = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LargeSplit:
+    """Training rows, which may be a memory map, and queries."""
+
+    X: NDArray[Any]
+    y: NDArray[Any]
+    queries: NDArray[Any]
+    wanted: NDArray[Any]
+
+
+def add_parser(commands: Any) -> None:  # noqa: ANN401 (argparse keeps that class to itself)
+    """Add the command's arguments."""
+    parser = options.add_parser(
+        commands,
+        NAME,
+        "Training time and top-10 precision by random features on large data (table 1).",
+        "mnist.npz --bits 5,25,45",
+    )
+    parser.add_argument(
+        "--bits", type=_numbers, default=[5, 25, 45], metavar="B,B,...", help="(5,25,45)"
+    )
+    parser.add_argument(
+        "--components", type=options.positive, default=4000, help="features (%(default)s)"
+    )
+    parser.add_argument(
+        "--passes", type=options.positive, default=1, help="passes of Algorithm 2 (%(default)s)"
+    )
+    parser.add_argument("--memory", default="4GB", help="of the features kept (%(default)s)")
+    options.add_scheduler(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure each number of bits, write results.json and print the table."""
+    try:
+        bytes_of(arguments.memory)
+    except ValueError as error:
+        raise DatasetError(f"--{error}") from error
+    folder = options.output_folder(arguments, NAME)
+    settings = {
+        "dataset": arguments.dataset.name.split(".")[0],
+        "components": arguments.components,
+        "passes": arguments.passes,
+        "memory": arguments.memory,
+        "seed": arguments.seed,
+        "scheduler": arguments.scheduler,
+    }
+    journal = Journal(folder, settings)
+    cells = [{"bits": bits} for bits in sorted(arguments.bits)]
+    with _telling_sweeps(), connected(arguments.scheduler):
+        measured = partial(measure, arguments.dataset, settings)
+        failed = run_cells(cells, measured, journal, 1)
+    rows = [
+        {"dataset": settings["dataset"], **cell, **journal.cells[cell_name(cell)]}
+        for cell in cells
+        if cell_name(cell) in journal.cells
+    ]
+    if rows:
+        write_rows(folder, "results", rows)
+        print(markdown_table(rows))
+    return 1 if failed else 0
+
+
+def measure(path: Path, settings: Row, cell: Mapping[str, Any]) -> Row:
+    """Train on all training rows, hash them, and search with every query."""
+    split = large_split(path)
+    client = current_client()
+    model = SHL(
+        n_bits=cell["bits"],
+        kernels=large_kernels(split.X),
+        solver="random_features",
+        n_components=settings["components"],
+        memory=settings["memory"],
+        max_iter=settings["passes"],
+        random_state=settings["seed"],
+    )
+    started, worked = time.perf_counter(), time.process_time()
+    with warnings.catch_warnings():
+        # So few passes are what was asked for.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(split.X, split.y)
+    seconds, worked = time.perf_counter() - started, time.process_time() - worked
+    ranking = rank(
+        model.hash(split.queries), split.wanted, model.hash(split.X), split.y, n_bits=cell["bits"]
+    )
+    return {
+        "samples": len(split.X),
+        "precision_at_10": float(ranking.precision_at([DEPTH])[0]),
+        "train_seconds": round(seconds, 1),
+        "train_cpu_seconds": round(worked, 1),
+        "peak_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "workers": 0 if client is None else len(client.scheduler_info(n_workers=-1)["workers"]),
+    }
+
+
+def large_split(path: Path) -> LargeSplit:
+    """Read a dataset with its own test rows; a ``.npy`` file stays on disk.
+
+    Beside ``NAME.npy`` (rows) lies ``NAME.npz`` with ``y`` and ``is_test``, as
+    ``shlcore experiment infinite-mnist`` writes them.
+    """
+    if path.suffix == ".npy":
+        beside = path.with_suffix(".npz")
+        if not (path.is_file() and beside.is_file()):
+            raise DatasetError(f"{path}: wanted rows there and labels in {beside.name}, got none")
+        X = np.load(path, mmap_mode="r")
+        with np.load(beside) as archive:
+            y, is_test = archive["y"], archive["is_test"]
+    else:
+        dataset = load_dataset(path)
+        X, y, is_test = dataset.X.astype(np.float32), dataset.y, dataset.is_test
+        if is_test is None:
+            raise DatasetError(f"{path}: wanted is_test, which rows are queries, got none")
+    count = len(y) - int(is_test.sum())
+    if is_test[:count].any():
+        return LargeSplit(X[~is_test], y[~is_test], X[is_test], y[is_test])
+    # Queries come last: slices copy nothing.
+    return LargeSplit(X[:count], y[:count], X[count:], y[count:])
+
+
+def large_kernels(X: NDArray[Any]) -> list[Kernel]:
+    """Choose few kernels at the data's scale: the features are shared out among them."""
+    sample = np.asarray(X[:: -(-len(X) // JUDGED)], dtype=np.float64)
+    gaussians = [kernel for kernel in kernels_for(sample) if isinstance(kernel, Gaussian)]
+    return [Polynomial(3), gaussians[2]]
+
+
+def markdown_table(rows: Sequence[Row]) -> str:
+    """Lay the rows out as the paper's table 1."""
+    lines = ["| data | samples | bits | precision@10 | training | CPU | peak memory | workers |"]
+    lines.append("|---" * 8 + "|")
+    lines += [
+        f"| {row['dataset']} | {row['samples']} | {row['bits']} | {row['precision_at_10']:.3f} "
+        f"| {row['train_seconds']:.0f} s | {row['train_cpu_seconds']:.0f} s "
+        f"| {row['peak_rss_mb']} MB | {row['workers'] or 'none'} |"
+        for row in rows
+    ]
+    return "\n".join(lines)
+
+
+def _numbers(text: str) -> list[int]:
+    return [options.positive(part) for part in text.split(",")]
+
+
+@contextmanager
+def _telling_sweeps() -> Iterator[None]:
+    """Let the solver tell its progress on standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    admm_solver.LOG.addHandler(handler)
+    admm_solver.LOG.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        admm_solver.LOG.removeHandler(handler)

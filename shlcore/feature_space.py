@@ -1,0 +1,121 @@
+"""What the solver for large data works on: explicit features of the rows, block by block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shlcore.admm_solver import FeatureFunction, FeatureMachine
+from shlcore.clustering import assign_balanced, kernel_clusters
+from shlcore.hash_functions import FeatureHash, checked, feature_maker
+from shlcore.parameters import bytes_of
+from shlcore.random_features import draw_map
+from shlcore.row_blocks import row_blocks, slabs
+from shlcore.scaling import ColumnSummary, learn_scaling, merge, summarise
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from shlcore.admm_solver import Blocks
+    from shlcore.kernels import KernelBank
+    from shlcore.random_features import FeatureMap
+    from shlcore.samples import Rows
+    from shlcore.scaling import Scaling
+
+    Array = NDArray[np.float64]
+
+_BLOCK_BYTES = 64 * 2**20
+_SAMPLE = 1000
+_RESIDUAL_SHARE = 0.1
+"""Of the tolerance for eq. (6): ADMM's residuals must be smaller."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureSpace:
+    """The rows' features and how they are made."""
+
+    blocks: Blocks
+    map: FeatureMap
+    scaling: Scaling
+
+    @property
+    def n_kernels(self) -> int:
+        """How many kernels there are."""
+        return len(self.map.bank)
+
+    def machine(self, tol: float) -> FeatureMachine:
+        """Return what solves block 1."""
+        return FeatureMachine(self.blocks, self.map, _RESIDUAL_SHARE * tol)
+
+    def clusters(
+        self,
+        rows: NDArray[np.intp],
+        weights: Array,
+        count: int,
+        rng: np.random.Generator,
+    ) -> NDArray[np.intp]:
+        """Split some rows into clusters: those of a sample, then each row to its nearest mean."""
+        chosen = np.sort(rng.choice(rows, min(len(rows), _SAMPLE), replace=False))
+        picked = self.blocks.gather(_pick, _split(chosen, self.blocks.sizes), None)
+        features = np.concatenate(picked).astype(np.float64)
+        share = weights[np.searchsorted(rows, chosen)]
+        found = kernel_clusters(features @ features.T, share, count, rng)
+        members = (found == c for c in range(count))
+        means = np.stack([np.average(features[own], 0, share[own]) for own in members])
+        distances = self.blocks.gather(_distances, _split(rows, self.blocks.sizes), means)
+        return assign_balanced(np.concatenate(distances), weights)
+
+    def hash_of(self, functions: Sequence[FeatureFunction]) -> FeatureHash:
+        """Make learnt functions ready for further samples."""
+        return FeatureHash.of(self.map, self.scaling, functions)
+
+
+def feature_space(
+    X: Any,  # noqa: ANN401 - an array, a memory map or Dask's
+    rows: Rows,
+    bank: KernelBank,
+    estimator: Any,  # noqa: ANN401 - SHL, which imports this module
+    rng: np.random.Generator,
+) -> FeatureSpace:
+    """Learn the scaling, draw the map, and lay out the features, in two passes over X."""
+    n_components = int(estimator.n_components)
+    size = int(max(64, _BLOCK_BYTES // (4 * (n_components + X.shape[1]))))
+    raw = row_blocks(slabs(X, rows.first, size))
+    weights = np.split(rows.weights, np.cumsum(raw.sizes)[:-1])
+    scaling = learn_scaling(estimator.scale, merge(raw.gather(_summary, weights, None)))
+    n_rows = len(rows.first)
+    count = min(n_rows, _SAMPLE + n_components)
+    chosen = np.sort(rng.choice(n_rows, count, replace=False))
+    sample = np.concatenate(raw.gather(_pick, _split(chosen, raw.sizes), None))
+    scaled = scaling.apply(rng.permutation(checked(sample)))
+    map_ = draw_map(bank, scaled, n_rows, n_components, str(estimator.features), rng)
+    # The ridge regression needs four matrices of this width in double precision.
+    budget = int(max(0, bytes_of(estimator.memory) - 32 * map_.n_features**2))
+    blocks = raw.with_features(feature_maker(map_, scaling), map_.n_features, budget)
+    return FeatureSpace(blocks, map_, scaling)
+
+
+def _split(rows: NDArray[np.intp], sizes: list[int]) -> list[NDArray[np.intp]]:
+    """Split ascending row numbers by block, each counted within its block."""
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    parts = np.split(rows, np.searchsorted(rows, starts[1:-1]))
+    return [part - start for part, start in zip(parts, starts[:-1], strict=True)]
+
+
+def _summary(rows: NDArray[Any], weights: Array, _: None) -> ColumnSummary:
+    return summarise(checked(rows).astype(np.float64), weights)
+
+
+def _pick(rows: NDArray[Any], chosen: NDArray[np.intp], _: None) -> NDArray[Any]:
+    return rows[chosen]
+
+
+def _distances(
+    features: NDArray[np.float32], rows: NDArray[np.intp], means: Array
+) -> NDArray[np.float64]:
+    """Return squared distances to the means, less what is the same for all of them."""
+    return np.asarray((means**2).sum(axis=1) - 2 * (features[rows] @ means.T))

@@ -1,0 +1,78 @@
+"""What the exact solver works on: the kernel matrices of the training rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shlcore.clustering import kernel_clusters
+from shlcore.hash_functions import KernelHash, RowHash, StackHash
+from shlcore.kernel_solver import KernelFunction, KernelMachine
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from shlcore.hash_functions import Hash
+    from shlcore.kernels import KernelBank
+    from shlcore.scaling import Scaling
+    from shlcore.svm import Grams
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GivenRows:
+    """Rows (scaled) whose kernels are computed, and how to treat further ones alike."""
+
+    bank: KernelBank
+    scaling: Scaling
+    X: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GramSpace:
+    """Kernel matrices, and where they come from.
+
+    Parameters
+    ----------
+    grams
+        Kernel matrices of the rows.
+    origin
+        The rows; or, when the matrices were given, which of ``n`` samples these are.
+    """
+
+    grams: Grams
+    origin: GivenRows | tuple[NDArray[np.intp], int]
+
+    @property
+    def n_kernels(self) -> int:
+        """How many kernels there are."""
+        return len(self.grams)
+
+    def machine(self, tol: float) -> KernelMachine:
+        """Return what solves block 1."""
+        return KernelMachine(self.grams, tol)
+
+    def clusters(
+        self,
+        rows: NDArray[np.intp],
+        weights: Array,
+        count: int,
+        rng: np.random.Generator,
+    ) -> NDArray[np.intp]:
+        """Split some rows into clusters, all kernels counting alike."""
+        theta = np.ones(self.n_kernels)
+        return kernel_clusters(self.grams.weighted_sum(theta, rows), weights, count, rng)
+
+    def hash_of(self, functions: Sequence[KernelFunction]) -> Hash:
+        """Make learnt functions ready for further samples."""
+        hash_ = KernelHash.of(functions)
+        if isinstance(self.origin, GivenRows):
+            rows = self.origin
+            return RowHash(hash_, rows.bank, rows.scaling, rows.X[hash_.support])
+        first, n_samples = self.origin
+        return StackHash(replace(hash_, support=first[hash_.support]), n_samples)

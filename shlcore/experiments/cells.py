@@ -13,11 +13,12 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from shlcore.cluster import as_they_come, connected
+from shlcore.experiments.journal import Journal
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from shlcore.experiments.journal import Journal
+    from pathlib import Path
 
     Cell = Mapping[str, Any]
     Measure = Callable[[Cell], Any]
@@ -26,6 +27,28 @@ if TYPE_CHECKING:
 def cell_name(cell: Cell) -> str:
     """Name a cell in the journal and in messages."""
     return " ".join(f"{key}={value}" for key, value in cell.items())
+
+
+def found_cells(
+    arguments: argparse.Namespace,
+    settings: Mapping[str, Any],
+    folder: Path,
+    cells: Sequence[Cell],
+    measure: Callable[[Path, Mapping[str, Any], Cell], Any],
+) -> tuple[list[dict[str, Any]], int]:
+    """Measure the cells that the folder's journal lacks; return all rows, and how many failed.
+
+    A row is the dataset's name, the cell, and what was found there.
+    """
+    journal = Journal(folder, settings)
+    measured = partial(measure, arguments.dataset, settings)
+    failed = run_cells(cells, measured, journal, arguments.jobs, arguments.scheduler)
+    rows = [
+        {"dataset": settings["dataset"], **cell, **journal.cells[cell_name(cell)]}
+        for cell in cells
+        if cell_name(cell) in journal.cells
+    ]
+    return rows, failed
 
 
 def run_cells(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shlcore.estimator import SHL
 from shlcore.experiments import options, plots
-from shlcore.experiments.cells import cell_name, run_cells
-from shlcore.experiments.journal import Journal, write_csv, write_rows
+from shlcore.experiments.cells import found_cells
+from shlcore.experiments.journal import write_csv, write_rows
 from shlcore.experiments.methods import kernels_for
 from shlcore.experiments.retrieval import hashed
 from shlcore.retrieval import rank
@@ -61,25 +60,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure all cells, write tables and the figure; return the exit code."""
     settings = {**options.split_settings(arguments), "bits": arguments.bits}
     folder = options.output_folder(arguments, NAME)
-    journal = Journal(folder, settings)
     cells = [
         {"run": run, "codewords": count, "lambda2": lambda2}
         for run in range(arguments.runs)
         for count in arguments.codewords
         for lambda2 in arguments.lambda2
     ]
-    failed = run_cells(
-        cells,
-        partial(measure, arguments.dataset, settings),
-        journal,
-        arguments.jobs,
-        arguments.scheduler,
-    )
-    found = [
-        {"dataset": settings["dataset"], **cell, **journal.cells[cell_name(cell)]}
-        for cell in cells
-        if cell_name(cell) in journal.cells
-    ]
+    found, failed = found_cells(arguments, settings, folder, cells, measure)
     if found:
         write_rows(folder, "results", found)
         summary = summarise(found)
@@ -89,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def measure(path: Path, settings: Row, cell: Mapping[str, Any]) -> Row:
+def measure(path: Path, settings: Mapping[str, Any], cell: Mapping[str, Any]) -> Row:
     """Fit *SHL once; count the distinct codewords of a class, and search."""
     split = options.run_split(path, settings, cell["run"])
     started = time.perf_counter()

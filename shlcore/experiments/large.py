@@ -65,7 +65,7 @@ def add_parser(commands: Any) -> None:  # noqa: ANN401 (argparse keeps that clas
         "--bits", type=_numbers, default=[5, 25, 45], metavar="B,B,...", help="(5,25,45)"
     )
     parser.add_argument(
-        "--components", type=options.positive, default=4000, help="features (%(default)s)"
+        "--components", type=options.positive, default=6000, help="features (%(default)s)"
     )
     parser.add_argument(
         "--passes", type=options.positive, default=1, help="passes of Algorithm 2 (%(default)s)"

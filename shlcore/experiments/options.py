@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shlcore.experiments.datasets import Dataset, Split, load_dataset, split, training_rows
 from shlcore.experiments.methods import COMPARED, METHODS, method_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def positive(text: str) -> int:
@@ -58,8 +61,13 @@ def add_parser(
 
 
 def add_runs(parser: argparse.ArgumentParser, runs: int) -> None:
-    """Add the number of runs, and how many cells are worked on at once."""
+    """Add the number of runs, and where they are worked on."""
     parser.add_argument("--runs", type=positive, default=runs, help="random splits (%(default)s)")
+    add_workers(parser)
+
+
+def add_workers(parser: argparse.ArgumentParser) -> None:
+    """Add how many cells are worked on at once, and where."""
     parser.add_argument(
         "--jobs", type=positive, default=1, help="processes (%(default)s); resumes either way"
     )
@@ -136,7 +144,7 @@ def split_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def run_split(path: Path, settings: dict[str, Any], run: int) -> Split:
+def run_split(path: Path, settings: Mapping[str, Any], run: int) -> Split:
     """Draw the split of one run."""
     return split_of(
         path,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shlcore.experiments import options, plots
+from shlcore.experiments.cells import found_cells
 from shlcore.experiments.datasets import DatasetError
 from shlcore.experiments.journal import write_rows
 from shlcore.experiments.methods import METHODS
@@ -16,6 +17,8 @@ from shlcore.index import HammingIndex
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from shlcore.experiments.datasets import Split
 
@@ -47,12 +50,18 @@ def add_parser(commands: Any) -> None:  # noqa: ANN401 (argparse keeps that clas
     )
     options.add_methods(parser)
     options.add_split(parser)
+    options.add_workers(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Fit every method, search for the queries, write the figure; return the exit code."""
-    settings = options.split_settings(arguments)
+    settings = {
+        **options.split_settings(arguments),
+        "bits": arguments.bits,
+        "count": arguments.count,
+        "query": arguments.query,
+    }
     split = options.run_split(arguments.dataset, settings, 0)
     shape = image_shape(split.X.shape[1], arguments.shape)
     outside = [query for query in arguments.query if not 0 <= query < len(split.queries)]
@@ -61,15 +70,16 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.count > len(split.X):
         raise DatasetError(f"--count: wanted at most {len(split.X)}, got {arguments.count}")
     folder = options.output_folder(arguments, NAME)
-    folder.mkdir(parents=True, exist_ok=True)
-    rows: list[Row] = []
-    for method in arguments.methods:
-        rows += retrieved(method, split, arguments)
-        print(f"{method}: {sum(row['right'] for row in rows if row['method'] == method)} right")
-    write_rows(folder, "results", rows)
-    for query in arguments.query:
-        _draw(split, [row for row in rows if row["query"] == query], shape, arguments)
-    return 0
+    cells = [{"method": method} for method in arguments.methods]
+    found, failed = found_cells(arguments, settings, folder, cells, measure)
+    rows = [{"method": cell["method"], **row} for cell in found for row in cell["answers"]]
+    if rows:
+        write_rows(folder, "results", rows)
+    for cell in found:
+        print(f"{cell['method']}: {sum(row['right'] for row in cell['answers'])} right")
+    for query in arguments.query if found else []:
+        _draw(folder, split, [row for row in rows if row["query"] == query], shape)
+    return 1 if failed else 0
 
 
 def image_shape(n_features: int, shape: list[int] | None) -> tuple[int, int]:
@@ -82,40 +92,44 @@ def image_shape(n_features: int, shape: list[int] | None) -> tuple[int, int]:
     return height, width
 
 
-def retrieved(method: str, split: Split, arguments: argparse.Namespace) -> list[Row]:
-    """Search with one method: a row for each query and answer, nearest first."""
-    hasher = METHODS[method](arguments.bits, arguments.seed, split.X).fit(split.X, split.y)
+def measure(path: Path, settings: Mapping[str, Any], cell: Mapping[str, Any]) -> Row:
+    """Search with one method: the answers to each query, nearest first."""
+    split = options.run_split(path, settings, 0)
+    hasher = METHODS[cell["method"]](settings["bits"], settings["seed"], split.X)
+    hasher.fit(split.X, split.y)
     index = HammingIndex().fit(hashed(hasher, split.X))
-    codes = hasher.hash(split.queries[arguments.query])
-    distances, answers = index.kneighbors(codes, arguments.count)
-    return [
-        {
-            "method": method,
-            "query": query,
-            "rank": place + 1,
-            "row": int(row),
-            "distance": int(distance),
-            "right": bool(split.y[row] == split.wanted[query]),
-        }
-        for query, near, far in zip(arguments.query, answers, distances, strict=True)
-        for place, (row, distance) in enumerate(zip(near, far, strict=True))
-    ]
+    codes = hasher.hash(split.queries[settings["query"]])
+    distances, answers = index.kneighbors(codes, settings["count"])
+    return {
+        "answers": [
+            {
+                "query": query,
+                "rank": place + 1,
+                "row": int(row),
+                "distance": int(distance),
+                "right": bool(split.y[row] == split.wanted[query]),
+            }
+            for query, near, far in zip(settings["query"], answers, distances, strict=True)
+            for place, (row, distance) in enumerate(zip(near, far, strict=True))
+        ]
+    }
 
 
-def _draw(
-    split: Split, rows: list[Row], shape: tuple[int, int], arguments: argparse.Namespace
-) -> None:
-    methods = arguments.methods
-    size = (0.62 * (arguments.count + 2), 0.62 * len(methods))
-    canvas = plots.new_figure(len(methods), arguments.count + 1, size)
+def _draw(folder: Path, split: Split, rows: Sequence[Row], shape: tuple[int, int]) -> None:
+    """Draw the answers to one query, a line a method."""
+    by_method: dict[str, list[Row]] = {}
+    for row in rows:
+        by_method.setdefault(row["method"], []).append(row)
+    count = max(row["rank"] for row in rows)
+    size = (0.62 * (count + 2), 0.62 * len(by_method))
+    canvas = plots.new_figure(len(by_method), count + 1, size)
     if canvas is None:
         return
     figure, axes = canvas
     query = rows[0]["query"]
-    for line, method in zip(axes, methods, strict=True):
+    for line, (method, answers) in zip(axes, by_method.items(), strict=True):
         plots.draw_image(line[0], np.reshape(split.queries[query], shape))
         line[0].set_ylabel(method, rotation=0, ha="right", va="center")
-        for place, row in zip(line[1:], (r for r in rows if r["method"] == method), strict=True):
+        for place, row in zip(line[1:], answers, strict=True):
             plots.draw_image(place, np.reshape(split.X[row["row"]], shape), wrong=not row["right"])
-    folder = options.output_folder(arguments, NAME)
     plots.save_figure(figure, folder, f"query-{query}")

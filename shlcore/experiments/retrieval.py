@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shlcore.experiments import options, plots
-from shlcore.experiments.cells import cell_name, run_cells
-from shlcore.experiments.journal import Journal, write_csv, write_rows
+from shlcore.experiments.cells import found_cells
+from shlcore.experiments.journal import write_csv, write_rows
 from shlcore.experiments.methods import METHODS, Hasher
 from shlcore.retrieval import rank
 
@@ -49,31 +48,19 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure all cells, write tables and figures; return the exit code."""
     settings = options.split_settings(arguments)
     folder = options.output_folder(arguments, NAME)
-    journal = Journal(folder, settings)
     cells = [
         {"run": run, "method": method, "bits": bits}
         for run in range(arguments.runs)
         for method in arguments.methods
         for bits in arguments.bits
     ]
-    failed = run_cells(
-        cells,
-        partial(measure, arguments.dataset, settings),
-        journal,
-        arguments.jobs,
-        arguments.scheduler,
-    )
-    found = [
-        {"dataset": settings["dataset"], **cell, **journal.cells[cell_name(cell)]}
-        for cell in cells
-        if cell_name(cell) in journal.cells
-    ]
+    found, failed = found_cells(arguments, settings, folder, cells, measure)
     if found:
         report(found, folder)
     return 1 if failed else 0
 
 
-def measure(path: Path, settings: Row, cell: Mapping[str, Any]) -> Row:
+def measure(path: Path, settings: Mapping[str, Any], cell: Mapping[str, Any]) -> Row:
     """Fit one method on one split, and search with every query."""
     split = options.run_split(path, settings, cell["run"])
     started = time.perf_counter()

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shlcore.estimator import SHL
 from shlcore.experiments import options, plots
-from shlcore.experiments.cells import cell_name, run_cells
+from shlcore.experiments.cells import found_cells
 from shlcore.experiments.datasets import split, training_rows
-from shlcore.experiments.journal import Journal, write_csv, write_rows
+from shlcore.experiments.journal import write_csv, write_rows
 
 if TYPE_CHECKING:
     import argparse
@@ -61,25 +60,13 @@ def run(arguments: argparse.Namespace) -> int:
         "seed": arguments.seed,
     }
     folder = options.output_folder(arguments, NAME)
-    journal = Journal(folder, settings)
     cells = [
         {"run": run, "bits": bits, "mode": mode}
         for run in range(arguments.runs)
         for bits in arguments.bits or code_lengths(len(np.unique(dataset.y)))
         for mode in MODES
     ]
-    failed = run_cells(
-        cells,
-        partial(measure, arguments.dataset, settings),
-        journal,
-        arguments.jobs,
-        arguments.scheduler,
-    )
-    found = [
-        {"dataset": dataset.name, **cell, **journal.cells[cell_name(cell)]}
-        for cell in cells
-        if cell_name(cell) in journal.cells
-    ]
+    found, failed = found_cells(arguments, settings, folder, cells, measure)
     if found:
         write_rows(folder, "results", found)
         summary = summarise(found)
@@ -94,7 +81,7 @@ def code_lengths(n_classes: int) -> range:
     return range(max(4, (n_classes - 1).bit_length()), 16)
 
 
-def measure(path: Path, settings: Row, cell: Mapping[str, Any]) -> Row:
+def measure(path: Path, settings: Mapping[str, Any], cell: Mapping[str, Any]) -> Row:
     """Fit one mode on one split; the accuracy is that on the test rows."""
     seed = settings["seed"] + cell["run"]
     rows = split(

@@ -114,6 +114,22 @@ def test_qualitative_frames_wrong_answers_red(digits_file, tmp_path, monkeypatch
     assert (tmp_path / "query-2.pdf").exists()
 
 
+def test_qualitative_resumes(digits_file, tmp_path, monkeypatch):
+    words = [digits_file, "--output", tmp_path, "--bits", 8, "--train", 150, "--methods"]
+    assert run("qualitative", *words, "LSH") == 0
+    fitted = []
+    monkeypatch.setitem(
+        qualitative.METHODS,
+        "ITQ",
+        lambda *a, real=qualitative.METHODS["ITQ"]: fitted.append("ITQ") or real(*a),
+    )
+    monkeypatch.setitem(qualitative.METHODS, "LSH", lambda *_: fitted.append("LSH"))
+    assert run("qualitative", *words, "LSH", "ITQ") == 0
+    assert fitted == ["ITQ"]
+    rows = json.loads((tmp_path / "results.json").read_text())
+    assert [row["method"] for row in rows] == ["LSH"] * 15 + ["ITQ"] * 15
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

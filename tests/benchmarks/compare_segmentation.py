@@ -2,20 +2,26 @@
 
     python tests/benchmarks/compare_segmentation.py ../shared/data/gulshan
     python tests/benchmarks/compare_segmentation.py FOLDER --every 1 --methods "*SHL best"
+    python tests/benchmarks/compare_segmentation.py FOLDER --jobs 2 --json curves.json --resume
 
 Every method gets the images' own strokes and then 20 strokes of the robot user, who dabs the
 largest mistake that this method makes. Each peer runs once as it is and once with the clean-up
-of our preset `best`. Needs the extra ``bench``.
+of our preset `best`. All methods take about two hours of one core; ``--resume`` goes on where a
+run with the same ``--json`` file ended. Needs the extra ``bench``.
 """
 
 import argparse
 import csv
 import json
 import sys
-from dataclasses import dataclass, replace
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
 
+import cv2
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -41,11 +47,17 @@ class Result:
     curves: dict[str, list[float]]
     seconds: dict[str, list[float]]
 
+    def among(self, names):
+        """Keep some images only."""
+        kept = [name for name in self.curves if name in names]
+        return Result({n: self.curves[n] for n in kept}, {n: self.seconds[n] for n in kept})
+
     def row(self):
         """Return the figures of the report."""
         curves = np.array(list(self.curves.values()))
         mean = curves.mean(axis=0)
-        # The first update prepares the picture; a user waits for the later ones.
+        # The first update prepares the picture; a user waits for the later ones. Seconds of a
+        # run with several jobs say little: `update_speed.py` measures them.
         later = [s for times in self.seconds.values() for s in times[1:] or times]
         return {
             "start": mean[0],
@@ -101,14 +113,38 @@ def all_methods():
     return methods
 
 
-def run_case(start, case, strokes):
-    """Return the IoUs and seconds of one image."""
+def run_case(name, case, strokes):
+    """Return the IoUs and seconds of one method on one image."""
     rgb = load_image(case.image).rgb
     document = load_strokes(case.strokes, rgb.shape[:2])
     truth = load_truth(case.truth, rgb.shape[:2], len(document.classes))
-    steps = [(s.iou, s.seconds) for s in robot_steps(start(rgb), document, truth, strokes)]
+    segment = all_methods()[name](rgb)
+    steps = [(s.iou, s.seconds) for s in robot_steps(segment, document, truth, strokes)]
     ious, seconds = (list(values) for values in zip(*steps, strict=True))
     return ious + [ious[-1]] * (strokes + 1 - len(ious)), seconds
+
+
+def one_core():
+    """Let a worker use one core, as many workers as there are jobs."""
+    cv2.setNumThreads(1)
+    threadpool_limits(1)
+
+
+def run_all(results, cases, strokes, jobs):
+    """Fill in what the results lack, and yield after each image and method."""
+    missing = [
+        (name, case)
+        for case in cases
+        for name, result in results.items()
+        if case.name not in result.curves
+    ]
+    with ProcessPoolExecutor(jobs, get_context("spawn"), one_core) as pool:
+        waiting = {pool.submit(run_case, *cell, strokes): cell for cell in missing}
+        for place, done in enumerate(as_completed(waiting)):
+            name, case = waiting[done]
+            results[name].curves[case.name], results[name].seconds[case.name] = done.result()
+            print(f"{place + 1}/{len(missing)} {case.name} {name}", file=sys.stderr, flush=True)
+            yield
 
 
 def table(rows):
@@ -131,9 +167,14 @@ def arguments():
     parser.add_argument("--offset", type=int, default=0, help="index of the first image taken")
     parser.add_argument("--strokes", type=int, default=20, help="strokes of the robot")
     parser.add_argument("--methods", nargs="*", help="names of methods, all by default")
+    parser.add_argument("--jobs", type=int, default=1, help="processes, each on one core")
     parser.add_argument("--json", type=Path, help="write all curves and figures here")
+    parser.add_argument("--resume", action="store_true", help="keep what the --json file has")
     parser.add_argument("--csv", type=Path, help="write the table here")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.resume and not options.json:
+        parser.error("--resume: wanted --json FILE beside it, got none")
+    return options
 
 
 def main():
@@ -146,18 +187,20 @@ def main():
     if unknown:
         sys.exit(f"--methods: wanted some of {', '.join(known)}; got {unknown[0]}")
     results = {name: Result({}, {}) for name in chosen}
-    for place, case in enumerate(cases):
-        for name, result in results.items():
-            result.curves[case.name], result.seconds[case.name] = run_case(
-                known[name], case, options.strokes
-            )
-        print(f"{place + 1}/{len(cases)} {case.name}", file=sys.stderr, flush=True)
-    rows = {name: result.row() for name, result in results.items()}
+    names = {case.name for case in cases}
+    kept = json.loads(options.json.read_text()) if options.resume and options.json.exists() else {}
+    for name, result in kept.items():
+        curves = {n: c for n, c in result["curves"].items() if len(c) == options.strokes + 1}
+        results.setdefault(name, Result({}, {})).curves.update(curves)
+        results[name].seconds.update({n: result["seconds"][n] for n in curves})
+    asked = {name: results[name] for name in chosen}
+    for _ in run_all(asked, cases, options.strokes, options.jobs):
+        if options.json:
+            text = json.dumps({name: asdict(result) for name, result in results.items()})
+            options.json.write_text(text)
+    rows = {name: result.among(names).row() for name, result in asked.items()}
     print(f"{len(cases)} images, {options.strokes} strokes of the robot\n")
     print(table(rows))
-    if options.json:
-        curves = {name: result.curves for name, result in results.items()}
-        options.json.write_text(json.dumps({"figures": rows, "curves": curves}, indent=1))
     if options.csv:
         with options.csv.open("w", newline="") as file:
             writer = csv.writer(file)

@@ -11,17 +11,17 @@ from matplotlib.figure import Figure
 
 
 def draw(out, rows):
-    rows = sorted(rows, key=lambda row: row["samples"])
-    samples = [row["samples"] for row in rows]
-    seconds = [row["train_cpu_seconds"] for row in rows]
     figure = Figure(figsize=(5, 3.4), layout="constrained")
     axes = figure.add_subplot()
-    axes.loglog(samples, seconds, "o-", label="measured")
-    linear = [seconds[0] * n / samples[0] for n in samples]
-    axes.loglog(samples, linear, "--", color="0.6", label="linear from the first")
-    axes.set_xlabel("training samples")
+    for colour, bits in enumerate(sorted({row["bits"] for row in rows})):
+        points = sorted((r["samples"], r["train_cpu_seconds"]) for r in rows if r["bits"] == bits)
+        samples, seconds = zip(*points, strict=True)
+        axes.loglog(samples, seconds, "o-", color=f"C{colour}", label=f"{bits} bits")
+        linear = [seconds[0] * n / samples[0] for n in samples]
+        axes.loglog(samples, linear, "--", color="0.7", zorder=0)
+    axes.plot([], [], "--", color="0.7", label="linear from the first")
+    axes.set_xlabel("training samples (deformed MNIST digits)")
     axes.set_ylabel("CPU seconds of training")
-    axes.set_title(f"{rows[0]['bits']} bits, deformed MNIST digits")
     axes.legend()
     figure.savefig(out, dpi=100)
 

@@ -118,7 +118,7 @@ class Settings:
     passes: int = 2
     transductive: bool = True
     unlabelled_weight: float = 1.0
-    few_strokes: int = 5
+    few_strokes: int = 3
     refine: bool = True
     colour_likelihood: float = 0.75
     smoothness: float = 30.0

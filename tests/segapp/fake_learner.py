@@ -34,12 +34,12 @@ class NearestColour:
 
 
 class Slow(NearestColour):
-    """Takes half a minute, in small steps."""
+    """Takes ten minutes, in small steps."""
 
     def updates(self, document, settings):
-        for step in range(600):
+        for step in range(12_000):
             time.sleep(0.05)
-            yield Update("waiting", step / 600)
+            yield Update("waiting", step / 12_000)
         yield from super().updates(document, settings)
 
 

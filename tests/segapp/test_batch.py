@@ -238,7 +238,7 @@ def test_an_interrupt_stops_the_processes(folder, tmp_path):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert time.perf_counter() - start < 15
+    assert time.perf_counter() - start < 120  # not the ten minutes: a busy machine starts slowly
     assert not (tmp_path / "out" / "masks").exists()
 
 

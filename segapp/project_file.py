@@ -129,6 +129,7 @@ def _unpack(path: Path) -> tuple[bytes, bytes | None]:
         raise ProjectError(f"There is no file {path}.") from error
     except IsADirectoryError as error:
         raise ProjectError(f"{path} is a folder: wanted a project file.") from error
+    # zipfile raises the last two for compressions it does not know and for encrypted parts.
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise ProjectError(f"{path.name} is no project or is damaged: {error}.") from error
     except OSError as error:

@@ -30,7 +30,7 @@ from shlcore.cluster import ClusterError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Generator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from PIL import Image
 
@@ -166,7 +166,7 @@ def _lines(result: dict[str, Any], out: Path) -> list[str]:
     return [*lines, f"results in {out}"]
 
 
-def _at_least(least: int) -> Any:  # noqa: ANN401 - argparse takes any function of a text
+def _at_least(least: int) -> Callable[[str], int]:
     def number(text: str) -> int:
         value = int(text)
         if value < least:

@@ -58,7 +58,7 @@ class Actions(QObject):
             if command.icon is not None:
                 self._actions[name].setIcon(icon(command.icon, palette))
 
-    def enable(self, enabled: bool, *names: str) -> None:  # noqa: FBT001 - as QAction.setEnabled
-        """Enable or disable several commands."""
+    def enable(self, *names: str, when: bool) -> None:
+        """Enable several commands, or disable them."""
         for name in names:
-            self._actions[name].setEnabled(enabled)
+            self._actions[name].setEnabled(when)

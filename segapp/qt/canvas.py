@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
-from PySide6.QtGui import QColor, QPointingDevice
+from PySide6.QtGui import QColor, QNativeGestureEvent, QPointingDevice
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QApplication,
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
         QFocusEvent,
         QKeyEvent,
         QMouseEvent,
-        QNativeGestureEvent,
         QTabletEvent,
         QWheelEvent,
     )
@@ -280,11 +279,12 @@ class Canvas(PictureView):
 
     def event(self, event: QEvent) -> bool:
         """Zoom by pinching on a touchpad; leave the rest to the handlers."""
-        if event.type() == QEvent.Type.NativeGesture:
-            gesture: QNativeGestureEvent = event  # type: ignore[assignment] # by its type
-            if gesture.gestureType() is Qt.NativeGestureType.ZoomNativeGesture:
-                self.zoom(1.0 + gesture.value(), gesture.position())
-                return True
+        if (
+            isinstance(event, QNativeGestureEvent)
+            and event.gestureType() is Qt.NativeGestureType.ZoomNativeGesture
+        ):
+            self.zoom(1.0 + event.value(), event.position())
+            return True
         return super().event(event)
 
     def enterEvent(self, event: QEnterEvent) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPalette, QPen, QPolygonF
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QPainter, QPalette, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from PySide6.QtCore import QEvent
-    from PySide6.QtGui import QHelpEvent, QPaintEvent
+    from PySide6.QtGui import QPaintEvent
 
     from segapp.document import ClassInfo
 
@@ -148,11 +147,10 @@ class Curve(QWidget):
 
     def event(self, event: QEvent) -> bool:
         """Tell the value under the pointer."""
-        if event.type() == event.Type.ToolTip and self._values:
-            help_event: QHelpEvent = event  # type: ignore[assignment] # by its type
-            place = help_event.pos().x() / max(self.width(), 1) * (len(self._values) - 1)
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip and self._values:
+            place = event.pos().x() / max(self.width(), 1) * (len(self._values) - 1)
             index = min(max(round(place), 0), len(self._values) - 1)
-            QToolTip.showText(help_event.globalPos(), f"{index + 1}: {self._values[index]:.6g}")
+            QToolTip.showText(event.globalPos(), f"{index + 1}: {self._values[index]:.6g}")
             return True
         return super().event(event)
 

@@ -141,7 +141,7 @@ class ClassPanel(QWidget):
                 item.setToolTip(self.tr("Double-click to rename; right-click for more"))
                 self._list.addItem(item)
             self._list.setCurrentRow(self._left)
-        self._actions.enable(len(document.classes) > 2, "delete_class")
+        self._actions.enable("delete_class", when=len(document.classes) > 2)
         self.show_buttons(self._left, self._right)
 
     def show_buttons(self, left: int, right: int) -> None:

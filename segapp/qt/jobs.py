@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 
@@ -99,7 +99,7 @@ class Jobs(QObject):
             self._reported.emit(job.ticket, "arrived", item)
 
     @Slot(int, str, object)
-    def _receive(self, ticket: int, what: str, payload: Any) -> None:  # noqa: ANN401 - of any job
+    def _receive(self, ticket: int, what: str, payload: object) -> None:
         if self._current is None or ticket != self._current.ticket:
             return
         if what == "arrived":

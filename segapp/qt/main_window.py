@@ -168,15 +168,15 @@ class MainWindow(QMainWindow):
         place = self.files.place_in_folder()
         running = session.progress.stage is Stage.RUNNING
         actions.enable(
-            is_open, "save", "save_as", "export", "import_strokes", "update", "add_class"
+            "save", "save_as", "export", "import_strokes", "update", "add_class", when=is_open
         )
-        actions.enable(is_open, "zoom_in", "zoom_out", "fit", "actual_size", "apply_model")
-        actions.enable(running, "stop")
-        actions.enable(session.labelling is not None, "copy_mask", "copy_cutout", "spot")
-        actions.enable(session.answer_is_current, "save_model")
-        actions.enable(bool(session.document.strokes), "clear")
-        actions.enable(place is not None and place > 0, "previous")
-        actions.enable(place is not None and place + 1 < len(self.files.folder), "next")
+        actions.enable("zoom_in", "zoom_out", "fit", "actual_size", "apply_model", when=is_open)
+        actions.enable("stop", when=running)
+        actions.enable("copy_mask", "copy_cutout", "spot", when=session.labelling is not None)
+        actions.enable("save_model", when=session.answer_is_current)
+        actions.enable("clear", when=bool(session.document.strokes))
+        actions.enable("previous", when=place is not None and place > 0)
+        actions.enable("next", when=place is not None and place + 1 < len(self.files.folder))
         for name, what in (
             ("undo", history.undo_name if history else None),
             ("redo", history.redo_name if history else None),

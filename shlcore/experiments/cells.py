@@ -16,7 +16,6 @@ from shlcore.cluster import as_they_come, connected
 from shlcore.experiments.journal import Journal
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
@@ -30,19 +29,20 @@ def cell_name(cell: Cell) -> str:
 
 
 def found_cells(
-    arguments: argparse.Namespace,
+    path: Path,
     settings: Mapping[str, Any],
     folder: Path,
     cells: Sequence[Cell],
     measure: Callable[[Path, Mapping[str, Any], Cell], Any],
+    jobs: int = 1,
+    scheduler: str | None = None,
 ) -> tuple[list[dict[str, Any]], int]:
     """Measure the cells that the folder's journal lacks; return all rows, and how many failed.
 
     A row is the dataset's name, the cell, and what was found there.
     """
     journal = Journal(folder, settings)
-    measured = partial(measure, arguments.dataset, settings)
-    failed = run_cells(cells, measured, journal, arguments.jobs, arguments.scheduler)
+    failed = run_cells(cells, partial(measure, path, settings), journal, jobs, scheduler)
     rows = [
         {"dataset": settings["dataset"], **cell, **journal.cells[cell_name(cell)]}
         for cell in cells

@@ -66,7 +66,9 @@ def run(arguments: argparse.Namespace) -> int:
         for count in arguments.codewords
         for lambda2 in arguments.lambda2
     ]
-    found, failed = found_cells(arguments, settings, folder, cells, measure)
+    found, failed = found_cells(
+        arguments.dataset, settings, folder, cells, measure, arguments.jobs, arguments.scheduler
+    )
     if found:
         write_rows(folder, "results", found)
         summary = summarise(found)

@@ -9,7 +9,6 @@ import time
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +18,9 @@ from shlcore import admm_solver
 from shlcore.cluster import connected, current_client
 from shlcore.estimator import SHL
 from shlcore.experiments import options
-from shlcore.experiments.cells import cell_name, run_cells
+from shlcore.experiments.cells import found_cells
 from shlcore.experiments.datasets import DatasetError, load_dataset
-from shlcore.experiments.journal import Journal, write_rows
+from shlcore.experiments.journal import write_rows
 from shlcore.experiments.methods import kernels_for
 from shlcore.kernels import Gaussian, Polynomial
 from shlcore.parameters import bytes_of
@@ -90,23 +89,16 @@ def run(arguments: argparse.Namespace) -> int:
         "seed": arguments.seed,
         "scheduler": arguments.scheduler,
     }
-    journal = Journal(folder, settings)
     cells = [{"bits": bits} for bits in sorted(arguments.bits)]
     with _telling_sweeps(), connected(arguments.scheduler):
-        measured = partial(measure, arguments.dataset, settings)
-        failed = run_cells(cells, measured, journal, 1)
-    rows = [
-        {"dataset": settings["dataset"], **cell, **journal.cells[cell_name(cell)]}
-        for cell in cells
-        if cell_name(cell) in journal.cells
-    ]
+        rows, failed = found_cells(arguments.dataset, settings, folder, cells, measure)
     if rows:
         write_rows(folder, "results", rows)
         print(markdown_table(rows))
     return 1 if failed else 0
 
 
-def measure(path: Path, settings: Row, cell: Mapping[str, Any]) -> Row:
+def measure(path: Path, settings: Mapping[str, Any], cell: Mapping[str, Any]) -> Row:
     """Train on all training rows, hash them, and search with every query."""
     split = large_split(path)
     client = current_client()

@@ -71,7 +71,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise DatasetError(f"--count: wanted at most {len(split.X)}, got {arguments.count}")
     folder = options.output_folder(arguments, NAME)
     cells = [{"method": method} for method in arguments.methods]
-    found, failed = found_cells(arguments, settings, folder, cells, measure)
+    found, failed = found_cells(
+        arguments.dataset, settings, folder, cells, measure, arguments.jobs, arguments.scheduler
+    )
     rows = [{"method": cell["method"], **row} for cell in found for row in cell["answers"]]
     if rows:
         write_rows(folder, "results", rows)

@@ -54,7 +54,9 @@ def run(arguments: argparse.Namespace) -> int:
         for method in arguments.methods
         for bits in arguments.bits
     ]
-    found, failed = found_cells(arguments, settings, folder, cells, measure)
+    found, failed = found_cells(
+        arguments.dataset, settings, folder, cells, measure, arguments.jobs, arguments.scheduler
+    )
     if found:
         report(found, folder)
     return 1 if failed else 0

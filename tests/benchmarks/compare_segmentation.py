@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from segmentation_peers import PEERS
 
+from segapp.atomic_file import write_text
 from segapp.cleanup import clean_up, pinned
 from segapp.datasets import find_cases, load_truth
 from segapp.images import load_image
@@ -168,7 +169,7 @@ def arguments():
     parser.add_argument("--strokes", type=int, default=20, help="strokes of the robot")
     parser.add_argument("--methods", nargs="*", help="names of methods, all by default")
     parser.add_argument("--jobs", type=int, default=1, help="processes, each on one core")
-    parser.add_argument("--json", type=Path, help="write all curves and figures here")
+    parser.add_argument("--json", type=Path, help="write all curves and seconds here")
     parser.add_argument("--resume", action="store_true", help="keep what the --json file has")
     parser.add_argument("--csv", type=Path, help="write the table here")
     options = parser.parse_args()
@@ -197,7 +198,7 @@ def main():
     for _ in run_all(asked, cases, options.strokes, options.jobs):
         if options.json:
             text = json.dumps({name: asdict(result) for name, result in results.items()})
-            options.json.write_text(text)
+            write_text(options.json, text)
     rows = {name: result.among(names).row() for name, result in asked.items()}
     print(f"{len(cases)} images, {options.strokes} strokes of the robot\n")
     print(table(rows))

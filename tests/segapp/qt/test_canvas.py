@@ -1,7 +1,14 @@
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt
-from PySide6.QtGui import QEventPoint, QInputDevice, QPointingDevice, QTabletEvent, QWheelEvent
+from PySide6.QtGui import (
+    QEventPoint,
+    QInputDevice,
+    QNativeGestureEvent,
+    QPointingDevice,
+    QTabletEvent,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import QApplication
 from scipy import ndimage
 
@@ -135,6 +142,27 @@ def test_the_wheel_zooms_at_the_pointer(canvas):
     assert (now.x(), now.y()) == pytest.approx((fixed.x(), fixed.y()))
     wheel(canvas, position, -3)
     assert canvas.view.scale == pytest.approx(scale)
+
+
+def test_pinching_zooms_at_the_pointer(canvas):
+    place = QPointF(40, 30)
+    below = canvas.view.to_image(place)
+    before = canvas.view.scale
+    QApplication.sendEvent(
+        canvas,
+        QNativeGestureEvent(
+            Qt.NativeGestureType.ZoomNativeGesture,
+            QPointingDevice.primaryPointingDevice(),
+            2,
+            place,
+            place,
+            place,
+            0.5,
+            QPointF(),
+        ),
+    )
+    assert canvas.view.scale == pytest.approx(1.5 * before)
+    assert canvas.view.to_image(place) == below
 
 
 def test_ctrl_and_wheel_change_the_brush(canvas):

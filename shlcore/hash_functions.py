@@ -111,16 +111,16 @@ class StackHash:
 
     def project(self, X: Any) -> Array:  # noqa: ANN401 - a stack of matrices, or Grams
         """Return f, given kernel matrices ``M x m x n``."""
-        whole = np.arange(self.n_samples)
-        stack = X.matrices_of(whole) if isinstance(X, Grams) else check_stack(X)
+        matrices = list(X if isinstance(X, Grams) else check_stack(X))
+        shape = (len(matrices), *matrices[0].shape)
         wanted = (self.n_kernels, self.n_samples)
-        if (stack.shape[0], stack.shape[2]) != wanted:
+        if (shape[0], shape[2]) != wanted:
             raise ValueError(
                 f"X: wanted {wanted[0]} kernel matrices against {wanted[1]} training "
-                f"samples, got shape {stack.shape}"
+                f"samples, got shape {shape}"
             )
-        columns = (matrix[:, self.functions.support] for matrix in stack)
-        return self.functions.combine(columns, stack.shape[1])
+        columns = (matrix[:, self.functions.support] for matrix in matrices)
+        return self.functions.combine(columns, shape[1])
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what a file must hold."""

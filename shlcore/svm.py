@@ -36,14 +36,21 @@ class Grams:
 
     Parameters
     ----------
-    stack
-        ``M x n x n``, symmetric; not copied if it is a contiguous array of float64.
+    stacks
+        One or more of ``M x n x n``, symmetric, in their order; not copied if they are
+        contiguous arrays of float64. Whoever keeps some kernels longer than others hands over
+        both: a `Grams` among the stacks has been checked and is taken as it is.
     """
 
-    def __init__(self, stack: ArrayLike) -> None:
-        self._stack = check_stack(stack)
-        if self._stack.shape[1] != self._stack.shape[2]:
-            raise ValueError(f"X: wanted square Gram matrices, got {self._stack.shape[1:]}")
+    def __init__(self, *stacks: ArrayLike | Grams) -> None:
+        parts: list[Array] = []
+        for stack in stacks:
+            parts.extend(stack._stacks if isinstance(stack, Grams) else [check_stack(stack)])
+        shapes = {part.shape[1:] for part in parts}
+        if len(shapes) != 1 or any(rows != columns for rows, columns in shapes):
+            got = ", ".join(str(shape) for shape in sorted(shapes)) or "none"
+            raise ValueError(f"X: wanted square Gram matrices, got {got}")
+        self._stacks: tuple[Array, ...] = tuple(parts)
 
     @classmethod
     def of(cls, matrices: Iterable[Array], n_kernels: int, n_rows: int) -> Grams:
@@ -54,29 +61,38 @@ class Grams:
         return cls(stack)
 
     def __len__(self) -> int:
-        return len(self._stack)
+        return sum(len(stack) for stack in self._stacks)
+
+    def __iter__(self) -> Iterator[Array]:
+        """Yield each matrix, ``n x n``."""
+        for stack in self._stacks:
+            yield from stack
 
     @property
     def n_rows(self) -> int:
         """How many rows the matrices have."""
-        return int(self._stack.shape[1])
+        return int(self._stacks[0].shape[1])
 
     def among(self, rows: NDArray[np.intp]) -> Grams:
         """Return the matrices among some of the rows."""
         if np.array_equal(rows, np.arange(self.n_rows)):
             return self
-        return Grams(self._stack[:, rows[:, None], rows])
+        return Grams(*(stack[:, rows[:, None], rows] for stack in self._stacks))
 
     def matrices_of(self, rows: NDArray[np.intp]) -> Array:
         """Return the kernels between some rows and all, ``M x len(rows) x n``."""
-        return np.asarray(self._stack[:, rows])
+        return np.concatenate([stack[:, rows] for stack in self._stacks])
 
     def weighted_sum(self, kernel_weights: Array, rows: NDArray[np.intp]) -> Array:
         """Return ``sum_m theta_m K_m`` among some rows."""
         if len(rows) == self.n_rows:
-            # One product reads the stack once and makes no temporary.
-            flat = kernel_weights @ self._stack.reshape(len(self), -1)
-            return np.asarray(flat.reshape(self.n_rows, self.n_rows))
+            # A product for each stack reads it once.
+            ends = np.cumsum([len(stack) for stack in self._stacks])
+            weights = np.split(kernel_weights, ends[:-1])
+            total = weights[0] @ self._stacks[0].reshape(len(weights[0]), -1)
+            for weight, stack in zip(weights[1:], self._stacks[1:], strict=True):
+                total += weight @ stack.reshape(len(weight), -1)
+            return np.asarray(total.reshape(self.n_rows, self.n_rows))
         total = np.zeros((len(rows), len(rows)))
         for weight, block in zip(kernel_weights, self._blocks(rows), strict=True):
             block *= weight
@@ -88,18 +104,22 @@ class Grams:
         if 3 * len(support) > self.n_rows:
             full = np.zeros(self.n_rows)
             full[support] = a
-            return np.asarray(self._stack @ full)
+            return np.concatenate([stack @ full for stack in self._stacks])
         # The matrices are symmetric: rows are read in one go, columns are not.
         total = np.zeros((len(self), self.n_rows))
-        for row, coefficient in zip(support, a, strict=True):
-            total += coefficient * self._stack[:, row]
+        first = 0
+        for stack in self._stacks:
+            part = total[first : first + len(stack)]
+            for row, coefficient in zip(support, a, strict=True):
+                part += coefficient * stack[:, row]
+            first += len(stack)
         return total
 
     def _blocks(self, rows: NDArray[np.intp]) -> Iterator[Array]:
         """Yield each matrix among some rows, in one buffer that the next one overwrites."""
         places = rows[:, None] * self.n_rows + rows
         block = np.empty(places.shape)
-        for matrix in self._stack:
+        for matrix in self:
             yield np.take(matrix.reshape(-1), places, out=block, mode="clip")
 
 

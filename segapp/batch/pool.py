@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits
 
-from segapp.batch.case import Learner, Outcome, Stopped, Task, run_case
+from segapp.batch.task import Outcome, Stopped, Task, run_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Make = Callable[[NDArray[np.uint8]], Learner]
+    from segapp.values.updates import Segmenter
+
+    Make = Callable[[NDArray[np.uint8]], Segmenter]
     _Run = Generator[Outcome, None, list[Task]]
 
 
 def outcomes(
-    tasks: Sequence[Task], make_learner: Make, jobs: int = 1
+    tasks: Sequence[Task], make_segmenter: Make, jobs: int = 1
 ) -> Generator[Outcome, None, None]:
     """Do all tasks and yield each outcome when it is there.
 
@@ -37,25 +39,25 @@ def outcomes(
     if jobs == 1 or len(tasks) <= 1:
         with threadpool_limits(1):
             for task in tasks:
-                yield run_case(task, make_learner, _never)
+                yield run_case(task, make_segmenter, _never)
         return
-    suspects = yield from _parallel(tasks, make_learner, min(jobs, len(tasks)))
+    suspects = yield from _parallel(tasks, make_segmenter, min(jobs, len(tasks)))
     # A process died, out of memory perhaps, and took the others' work with it. Alone in a
     # process, each of them shows whether it was the one.
     for task in suspects:
-        if (yield from _parallel([task], make_learner, 1)):
+        if (yield from _parallel([task], make_segmenter, 1)):
             yield Outcome(
                 task.case.name,
                 error="Its process ended unexpectedly; the memory may be too small.",
             )
 
 
-def _parallel(tasks: Sequence[Task], make_learner: Make, jobs: int) -> _Run:
+def _parallel(tasks: Sequence[Task], make_segmenter: Make, jobs: int) -> _Run:
     """Yield outcomes and return the tasks that were lost with a process."""
     context = multiprocessing.get_context("spawn")
     stop = context.Event()
     executor = ProcessPoolExecutor(
-        jobs, mp_context=context, initializer=_prepare, initargs=(stop, make_learner)
+        jobs, mp_context=context, initializer=_prepare, initargs=(stop, make_segmenter)
     )
     lost: list[Task] = []
     try:
@@ -92,10 +94,10 @@ _stop: Event | None = None
 _make: Make | None = None
 
 
-def _prepare(stop: Event, make_learner: Make) -> None:
+def _prepare(stop: Event, make_segmenter: Make) -> None:
     """Set up a process with one thread."""
     global _stop, _make  # the one way to hand things to a pool's process
-    _stop, _make = stop, make_learner
+    _stop, _make = stop, make_segmenter
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it is not inherited
     threadpool_limits(1)
 

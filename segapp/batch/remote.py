@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits
 
-from segapp.batch.case import Outcome, Task, run_case
+from segapp.batch.task import Outcome, Task, run_case
 from shlcore.cluster import ClusterError, as_they_come, connected
 
 if TYPE_CHECKING:
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from segapp.batch.case import Learner
+    from segapp.values.updates import Segmenter
 
-    Make = Callable[[NDArray[np.uint8]], Learner]
+    Make = Callable[[NDArray[np.uint8]], Segmenter]
 
 
 def remote_outcomes(
-    tasks: Sequence[Task], make_learner: Make, address: str
+    tasks: Sequence[Task], make_segmenter: Make, address: str
 ) -> Generator[Outcome, None, None]:
     """Do all tasks on a scheduler's workers and yield each outcome when it is there.
 
@@ -32,7 +32,7 @@ def remote_outcomes(
     """
     rooted = [_rooted(task) for task in tasks]
     with connected(address) as client:
-        for task, found in as_they_come(client, partial(_run, make_learner), rooted):
+        for task, found in as_they_come(client, partial(_run, make_segmenter), rooted):
             lost = isinstance(found, ClusterError)
             yield Outcome(task.case.name, error=str(found)) if lost else found
 
@@ -45,10 +45,10 @@ def _rooted(task: Task) -> Task:
     return replace(task, case=case, out=task.out.absolute())
 
 
-def _run(make_learner: Make, task: Task) -> Outcome:
+def _run(make_segmenter: Make, task: Task) -> Outcome:
     # One thread, as everywhere: masks must not depend on where they are made.
     with threadpool_limits(1):
-        return run_case(task, make_learner, _never)
+        return run_case(task, make_segmenter, _never)
 
 
 def _never() -> bool:

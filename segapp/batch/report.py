@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from segapp.atomic_file import write_text
-from segapp.robot_user import strokes_to
+from segapp.batch.robot_user import strokes_to
+from segapp.files.atomic_file import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from segapp.batch.case import Outcome
+    from segapp.batch.task import Outcome
 
 LEVELS = (85, 90, 95)  # per cent of IoU that the robot's strokes are counted to
 

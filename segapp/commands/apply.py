@@ -18,16 +18,16 @@ from segapp.commands.options import (
     tell,
 )
 from segapp.commands.segment import described
-from segapp.document import Document
-from segapp.export import FORMATS
-from segapp.images import ImageError, load_image
-from segapp.learnt import load_model
+from segapp.files.export import FORMATS
+from segapp.files.images import ImageError, load_image
+from segapp.learning.learnt_model import load_model
+from segapp.values.document import Document
 
 if TYPE_CHECKING:
     import argparse
 
-    from segapp.export import ExportFormat
-    from segapp.learnt import LearntModel
+    from segapp.files.export import ExportFormat
+    from segapp.learning.learnt_model import LearntModel
 
 _EXAMPLES = """\
   segapp segment one.jpg --strokes one.segapp --out one.png --save-model cells.shlmodel

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from segapp.batch import Outcome, Task, outcomes, remote_outcomes, write_reports
+from segapp.batch.cases import bundled_cases, find_cases
+from segapp.batch.contact_sheet import triple, write_curve, write_sheet
 from segapp.commands.options import (
-    DEFAULT_PRESET,
     SOME_FAILED,
     CommandError,
     add_json,
@@ -21,11 +22,9 @@ from segapp.commands.options import (
     new_parser,
     tell,
 )
-from segapp.datasets import bundled_cases, find_cases
-from segapp.images import load_image, load_indices
-from segapp.sheet import triple, write_curve, write_sheet
-from segapp.strokes_file import load_strokes
-from segapp.training import Trainer
+from segapp.files.images import load_image, load_indices
+from segapp.files.strokes_file import load_strokes
+from segapp.learning.training import Trainer
 from shlcore.cluster import ClusterError
 
 if TYPE_CHECKING:
@@ -91,8 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         running = outcomes(tasks, Trainer, arguments.jobs)
     done = _run_tasks(tasks, running)
-    preset = (arguments.preset or DEFAULT_PRESET) + (" (changed)" if arguments.changes else "")
-    result = write_reports(out, done, preset, arguments.robot)
+    result = write_reports(out, done, settings.name, arguments.robot)
     _draw_sheet(out / "sheet.png", tasks, done)
     if arguments.robot is not None and result["robot"]["curve"]:
         _draw_curve(out / "iou-over-strokes.png", result)
@@ -134,7 +132,7 @@ def _draw_sheet(path: Path, tasks: Sequence[Task], done: Sequence[Outcome]) -> N
 
 def _pictures(task: Task, outcome: Outcome) -> Sequence[Image.Image]:
     picture = load_image(task.case.image)
-    document = load_strokes(task.strokes_path, picture.size)
+    document = load_strokes(task.strokes_path, picture.size).document
     labels = load_indices(task.mask_path).values
     if outcome.classes == 2:
         labels = (labels == 0).astype(labels.dtype)

@@ -17,13 +17,15 @@ from segapp.commands.options import (
     tell,
 )
 from segapp.commands.segment import described, labelled
-from segapp.export import FORMATS
-from segapp.images import Picture, load_image
-from segapp.project_file import Project, load_project
-from segapp.training import Trainer
+from segapp.files.export import FORMATS
+from segapp.files.images import load_image
+from segapp.files.project_file import Project, load_project
+from segapp.learning.training import Trainer
 
 if TYPE_CHECKING:
     import argparse
+
+    from segapp.values.picture import Picture
 
 _EXAMPLES = """\
   segapp export cat.segapp --as mask
@@ -64,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     project = load_project(arguments.project)
     targets = _targets(arguments)
     picture = _picture(project, arguments.image)
-    settings = chosen_settings(arguments, project.settings)
+    settings = chosen_settings(arguments).settings(project.settings)
     labelling = labelled(Trainer(picture.rgb), project.document, settings)
     files: list[str] = []
     for name, target in targets.items():

@@ -6,9 +6,10 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from segapp.export import FORMATS, ExportFormat
-from segapp.setting_values import setting_names, with_value
-from segapp.settings import PRESETS, Settings
+from segapp.files.export import FORMATS, ExportFormat
+from segapp.values.plain_settings import setting_names
+from segapp.values.settings import DEFAULT_PRESET, PRESETS
+from segapp.values.settings_choice import SettingsChoice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 SOME_FAILED = 3
 """Exit code when the command was done, but not for every image."""
 
-DEFAULT_PRESET = "best"
 _BY_SUFFIX = {".png": "mask", ".json": "coco-rle", ".npz": "numpy", ".tif": "confidence-tiff"}
 
 
@@ -58,15 +58,9 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def chosen_settings(arguments: argparse.Namespace, own: Settings | None = None) -> Settings:
-    """Return what ``--preset`` and ``--set`` ask for; ``own`` are a project's settings."""
-    if arguments.preset is None and own is not None:
-        settings = own
-    else:
-        settings = PRESETS[arguments.preset or DEFAULT_PRESET]
-    for change in arguments.changes:
-        settings = with_value(settings, change)
-    return settings
+def chosen_settings(arguments: argparse.Namespace) -> SettingsChoice:
+    """Return what ``--preset`` and ``--set`` ask for."""
+    return SettingsChoice(arguments.preset, tuple(arguments.changes))
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:

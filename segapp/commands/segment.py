@@ -10,7 +10,6 @@ import numpy as np
 from tqdm import tqdm
 
 from segapp.commands.options import (
-    CommandError,
     add_format,
     add_json,
     add_settings,
@@ -20,17 +19,19 @@ from segapp.commands.options import (
     new_parser,
     tell,
 )
-from segapp.images import Picture, load_image
-from segapp.project_file import PROJECT_SUFFIX, load_project
-from segapp.strokes_file import load_strokes
-from segapp.training import Trainer
+from segapp.files.images import load_image
+from segapp.files.strokes_file import load_strokes
+from segapp.learning.training import Trainer
+from segapp.values.updates import answer_of
 
 if TYPE_CHECKING:
     import argparse
 
-    from segapp.document import Document
-    from segapp.labelling import Labelling
-    from segapp.settings import Settings
+    from segapp.values.document import Document
+    from segapp.values.labelling import Labelling
+    from segapp.values.picture import Picture
+    from segapp.values.settings import Settings
+    from segapp.values.updates import Report
 
 _EXAMPLES = """\
   segapp segment cat.jpg --strokes cat-strokes.png --out cat-mask.png
@@ -63,10 +64,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Do the command."""
     entry = chosen_format(arguments.format, arguments.out)
     picture = load_image(arguments.image)
-    document = load_strokes(arguments.strokes, picture.size)
-    is_project = arguments.strokes.suffix.lower() == PROJECT_SUFFIX
-    own = load_project(arguments.strokes).settings if is_project else None
-    settings = chosen_settings(arguments, own)
+    strokes = load_strokes(arguments.strokes, picture.size)
+    document = strokes.document
+    settings = chosen_settings(arguments).settings(strokes.settings)
     trainer = Trainer(picture.rgb)
     start = time.perf_counter()
     labelling = labelled(trainer, document, settings)
@@ -87,15 +87,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def labelled(trainer: Trainer, document: Document, settings: Settings) -> Labelling:
     """Run a training to its end and show how far it is."""
-    labelling = None
     with tqdm(total=100, disable=None, leave=False, bar_format="{desc:<22}{bar}{n:3.0f} %") as bar:
-        for update in trainer.updates(document, settings):
-            bar.set_description_str(update.step)
-            bar.update(100 * update.fraction - bar.n)
-            labelling = update.labelling or labelling
-    if labelling is None:
-        raise CommandError("There is no answer from these strokes.")
-    return labelling
+
+        def show(report: Report) -> None:
+            bar.set_description_str(report.step)
+            bar.update(100 * report.fraction - bar.n)
+
+        return answer_of(trainer.updates(document, settings), show).labelling
 
 
 def described(labelling: Labelling, document: Document, picture: Picture) -> dict[str, Any]:

@@ -20,10 +20,10 @@ def run(path: str | Path | None) -> int:
     from PySide6.QtWidgets import QApplication
     from threadpoolctl import threadpool_limits
 
-    from segapp.qt.icons import application_icon
-    from segapp.qt.main_window import MainWindow
-    from segapp.qt.preferences import Preferences
-    from segapp.qt.session import Session
+    from segapp.qt.files.preferences import Preferences
+    from segapp.qt.session.session import Session
+    from segapp.qt.window.icons import application_icon
+    from segapp.qt.window.main_window import MainWindow
 
     # The learner's Python steps hand the interpreter over sooner, so the window stays quick.
     sys.setswitchinterval(0.001)

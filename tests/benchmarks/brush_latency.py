@@ -23,9 +23,9 @@ from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 
-from segapp.document import Document
-from segapp.qt.canvas import Brush, Canvas
-from segapp.qt.layers import Layer, opaque
+from segapp.qt.canvas.canvas import Brush, Canvas
+from segapp.qt.canvas.layers import Layer, opaque
+from segapp.values.document import Document
 
 SIDE = 4096
 RADIUS = 50.0

@@ -27,16 +27,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from segmentation_peers import PEERS
 
-from segapp.atomic_file import write_text
-from segapp.cleanup import clean_up, pinned
-from segapp.datasets import find_cases, load_truth
-from segapp.images import load_image
-from segapp.labelling import Labelling
-from segapp.rasterize import rasterize
-from segapp.robot_user import robot_steps, strokes_to
-from segapp.settings import PRESETS
-from segapp.strokes_file import load_strokes
-from segapp.training import Trainer
+from segapp.batch.cases import find_cases, load_truth
+from segapp.batch.robot_user import robot_steps, strokes_to
+from segapp.files.atomic_file import write_text
+from segapp.files.images import load_image
+from segapp.files.strokes_file import load_strokes
+from segapp.learning.training import Trainer
+from segapp.outline.clean_up import clean_up, pinned
+from segapp.values.labelling import Labelling
+from segapp.values.rasterize import rasterize
+from segapp.values.settings import PRESETS
+from segapp.values.updates import answer_of
 
 BEST = PRESETS["best"]
 
@@ -79,7 +80,7 @@ def ours(settings):
 
     def start(rgb):
         trainer = Trainer(rgb)
-        return lambda document: trainer.labelling(document, settings)
+        return lambda document: answer_of(trainer.updates(document, settings)).labelling
 
     return start
 
@@ -117,7 +118,7 @@ def all_methods():
 def run_case(name, case, strokes):
     """Return the IoUs and seconds of one method on one image."""
     rgb = load_image(case.image).rgb
-    document = load_strokes(case.strokes, rgb.shape[:2])
+    document = load_strokes(case.strokes, rgb.shape[:2]).document
     truth = load_truth(case.truth, rgb.shape[:2], len(document.classes))
     segment = all_methods()[name](rgb)
     steps = [(s.iou, s.seconds) for s in robot_steps(segment, document, truth, strokes)]

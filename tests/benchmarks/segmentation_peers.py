@@ -10,9 +10,9 @@ from skimage.graph import MCP_Geometric
 from skimage.segmentation import random_walker
 from sklearn.mixture import GaussianMixture
 
-from segapp.graph_cut import Edges, smallest_energy
-from segapp.neighbours import ACROSS, DOWN
-from segapp.refine import Contrast
+from segapp.outline.cuts import Contrast
+from segapp.outline.graph_cut import Edges, smallest_energy
+from segapp.picture.neighbours import ACROSS, DOWN
 
 _COMPONENTS = 5
 _SMOOTHNESS = 50.0  # the weight that GrabCut uses

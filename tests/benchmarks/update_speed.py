@@ -17,13 +17,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from segmentation_peers import grabcut
 
-from segapp.datasets import find_cases, load_truth
-from segapp.images import load_image
-from segapp.rasterize import rasterize
-from segapp.robot_user import robot_stroke
-from segapp.settings import PRESETS
-from segapp.strokes_file import load_strokes
-from segapp.training import Trainer
+from segapp.batch.cases import find_cases, load_truth
+from segapp.batch.robot_user import robot_stroke
+from segapp.files.images import load_image
+from segapp.files.strokes_file import load_strokes
+from segapp.learning.training import Trainer
+from segapp.values.rasterize import rasterize
+from segapp.values.settings import PRESETS
+from segapp.values.updates import answer_of
 
 
 def timed(work, *inputs):
@@ -35,10 +36,10 @@ def timed(work, *inputs):
 def run_case(case, strokes):
     """Return pairs of seconds, ours and GrabCut's."""
     rgb = load_image(case.image).rgb
-    document = load_strokes(case.strokes, rgb.shape[:2])
+    document = load_strokes(case.strokes, rgb.shape[:2]).document
     truth = load_truth(case.truth, rgb.shape[:2], len(document.classes))
     trainer = Trainer(rgb)
-    labelling = trainer.labelling(document, PRESETS["best"])
+    labelling = answer_of(trainer.updates(document, PRESETS["best"])).labelling
     pairs = []
     for _ in range(strokes):
         stroke = robot_stroke(labelling.labels, truth)

@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from segapp.document import ClassInfo, Document, Patch, Stroke
+from segapp.values.document import ClassInfo, Document, Patch, Stroke
 
 numbers = st.floats(-20, 40, allow_nan=False)
 points = st.tuples(numbers, numbers)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from segapp.project_file import load_project
+from segapp.files.project_file import load_project
 
 pytestmark = [
     pytest.mark.slow,

@@ -6,11 +6,11 @@ import pytest
 from PIL import Image
 
 from segapp.__main__ import main
-from segapp.document import Document, Stroke
-from segapp.images import load_image
-from segapp.project_file import Project, save_project
-from segapp.rasterize import rasterize
-from segapp.settings import PRESETS
+from segapp.files.images import load_image
+from segapp.files.project_file import Project, save_project
+from segapp.values.document import Document, Stroke
+from segapp.values.rasterize import rasterize
+from segapp.values.settings import PRESETS
 
 SIZE = (60, 90)
 

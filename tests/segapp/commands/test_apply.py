@@ -1,7 +1,7 @@
 import numpy as np
 from PIL import Image
 
-from segapp.scores import iou
+from segapp.batch.scores import iou
 
 
 def test_a_model_serves_other_images(segapp, ball, tmp_path):

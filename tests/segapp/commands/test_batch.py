@@ -5,12 +5,16 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from segapp.datasets import bundled_cases
+from segapp.batch.cases import bundled_cases
+from segapp.files.project_file import load_project, save_project
+from segapp.values.plain_settings import with_value
+from segapp.values.settings import PRESETS
 
 QUICK = ("--set", "prototypes=100")
 
@@ -175,3 +179,17 @@ def test_ctrl_c_stops_cleanly(folder, tmp_path):
     assert json.loads(printed)["error"] in said
     assert ended(process.pid, seconds=10)
     assert not list(tmp_path.rglob(".*"))
+
+
+def test_a_project_brings_its_own_settings(segapp, ball, tmp_path):
+    """The rule is that of `segment`: the project's settings, unless a preset is asked for."""
+    project = replace(
+        load_project(ball.project), settings=with_value(PRESETS["best"], "clean_up.smoothing=30")
+    )
+    save_project(ball.project, project)
+    for name, more in (("own", ()), ("best", ("--preset", "best")), ("set", ("--set", "bits=3"))):
+        segapp("batch", ball.folder, "--out", tmp_path / name, *more)
+        alone = tmp_path / f"{name}.png"
+        segapp("segment", ball.image, "--strokes", ball.project, "--out", alone, *more)
+        assert masks(tmp_path / name)["ball.png"] == alone.read_bytes()
+    assert masks(tmp_path / "own") != masks(tmp_path / "best")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from segapp.export import FORMATS
+from segapp.files.export import FORMATS
 
 
 def test_every_format(segapp, ball):

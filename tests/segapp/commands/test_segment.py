@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from segapp.project_file import Project, save_project
-from segapp.scores import iou
-from segapp.settings import PRESETS
-from segapp.training import Trainer, segment
+from segapp.batch.scores import iou
+from segapp.files.project_file import Project, save_project
+from segapp.learning.training import segment
+from segapp.values.settings import PRESETS
 
 
 def test_a_mask_from_strokes(segapp, ball, tmp_path):
@@ -55,7 +55,7 @@ def test_settings_come_from_the_project_unless_told(segapp, ball, tmp_path):
         with np.load(tmp_path / f"{name}.npz") as arrays:
             masks[name] = arrays["codes"]
     for name, settings in (("own", PRESETS["paper"]), ("best", PRESETS["best"])):
-        expected = Trainer(ball.picture.rgb).labelling(ball.document, settings)
+        expected = segment(ball.picture.rgb, ball.document, settings)
         assert (masks[name] == expected.codes).all()
     assert masks["set"].max() < 2**3
 

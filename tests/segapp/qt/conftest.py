@@ -16,16 +16,16 @@ from PIL import Image
 from PySide6.QtCore import QSettings, QTimer
 from PySide6.QtWidgets import QApplication
 
-from segapp.document import Stroke
-from segapp.labelling import Labelling
-from segapp.qt import file_dialogs
-from segapp.qt.file_dialogs import Unsaved
-from segapp.qt.main_window import MainWindow
-from segapp.qt.preferences import Preferences
-from segapp.qt.session import Session
-from segapp.rasterize import rasterize
-from segapp.training import NotEnoughStrokes
-from segapp.updates import Insight, Update
+from segapp.learning.training import NotEnoughStrokes
+from segapp.qt.files import file_dialogs
+from segapp.qt.files.file_dialogs import Unsaved
+from segapp.qt.files.preferences import Preferences
+from segapp.qt.session.session import Session
+from segapp.qt.window.main_window import MainWindow
+from segapp.values.document import Stroke
+from segapp.values.labelling import Labelling
+from segapp.values.rasterize import rasterize
+from segapp.values.updates import Answer, Insight, Preview, Report
 
 
 class QuickLearner:
@@ -45,10 +45,10 @@ class QuickLearner:
                 info.name for index, info in enumerate(document.classes) if index not in present
             ]
             raise NotEnoughStrokes(f"Paint {' and '.join(missing)} as well.")
-        yield Update("looking", 0.25)
-        yield Update("halfway", 0.5, self._labelling(document, marks, present[:1]))
+        yield Report("looking", 0.25)
+        yield Report("halfway", 0.5, Preview(self._labelling(document, marks, present[:1])))
         answer = self._labelling(document, marks, present)
-        yield Update("done", 1.0, answer, self._insight(document, settings), final=True)
+        yield Answer(answer, self._insight(document, settings))
 
     def _labelling(self, document, marks, present):
         distances = np.full((len(document.classes), *marks.shape), 1e6, dtype=np.float32)
@@ -84,7 +84,7 @@ class GatedLearner(QuickLearner):
         type(self).asked.append(document)
         for update in super().updates(document, settings):
             while not type(self).gate.acquire(timeout=0.01):
-                yield Update("waiting", 0.1)
+                yield Report("waiting", 0.1)
             yield update
 
 

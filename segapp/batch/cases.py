@@ -1,0 +1,135 @@
+"""Folders of images with strokes, and truth where there is some."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from segapp.batch.scores import IGNORED
+from segapp.files.images import IMAGE_SUFFIXES, load_indices
+from segapp.files.project_file import PROJECT_SUFFIX
+from segapp.files.resources import SAMPLES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_BAND = 128  # between object (255) and ground (0)
+
+
+class DatasetError(ValueError):
+    """A folder holds nothing to work on; the message is one sentence that says what was wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An image, its strokes, and its truth if that is known."""
+
+    name: str
+    image: Path
+    strokes: Path
+    truth: Path | None
+
+
+def find_cases(folder: str | Path) -> tuple[Case, ...]:
+    """Find the cases in a folder, ordered by name.
+
+    Two layouts are known: the Gulshan set's (``images/X.jpg``, ``images-labels/X-anno.png``,
+    ``images-gt/X.png``), and a plain folder of ``X.jpg`` with ``X-strokes.png`` or the project
+    ``X.segapp``, and ``X-truth.png``.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise DatasetError(f"There is no folder {folder}.")
+    if (folder / "images").is_dir() and (folder / "images-labels").is_dir():
+        cases = [
+            _case(image, folder / "images-labels", "-anno.png", folder / "images-gt", ".png")
+            for image in _images(folder / "images")
+        ]
+    else:
+        cases = [
+            _case(image, folder, "-strokes.png", folder, "-truth.png") for image in _images(folder)
+        ]
+    found = [case for case in cases if case is not None]
+    if not found:
+        raise DatasetError(
+            f"There is no image with strokes in {folder}: wanted X.jpg with X-strokes.png or "
+            f"X{PROJECT_SUFFIX}, or the folders images and images-labels of the Gulshan set."
+        )
+    return tuple(_with_different_names(sorted(found, key=lambda case: case.name)))
+
+
+def bundled_cases() -> tuple[Case, ...]:
+    """Return the samples that come with the program."""
+    return find_cases(SAMPLES)
+
+
+def load_truth(path: Path, size: tuple[int, int], n_classes: int) -> NDArray[np.int16]:
+    """Read a truth as the class of each pixel, -1 where it does not judge.
+
+    Grey values: 255 the first class, 0 the second, 128 not judged. With a palette: the class
+    from 0, as in our own exports, and 255 not judged.
+    """
+    indices = load_indices(path)
+    values = indices.values
+    if values.shape != size:
+        raise DatasetError(
+            f"{path.name} has {values.shape[1]} x {values.shape[0]} pixels: "
+            f"wanted the image's {size[1]} x {size[0]}."
+        )
+    if indices.palette is not None:
+        table = np.arange(256, dtype=np.int16)
+        table[255] = IGNORED
+        truth = table[values]
+    else:
+        table = np.full(256, n_classes, dtype=np.int16)
+        table[[255, 0, _BAND]] = 0, 1, IGNORED
+        truth = table[values]
+    if truth.max() >= n_classes:
+        worst = int(values[truth >= n_classes].max())
+        wanted = (
+            f"classes from 0 to {n_classes - 1}"
+            if indices.palette is not None
+            else ("grey values of 0, 128 and 255")
+        )
+        raise DatasetError(f"{path.name}: wanted {wanted}, got {worst}.")
+    return truth
+
+
+def _images(folder: Path) -> list[Path]:
+    return [
+        path
+        for path in folder.iterdir()
+        if path.suffix.lower() in IMAGE_SUFFIXES
+        and not path.stem.endswith(("-strokes", "-truth"))
+        and not path.name.startswith(".")
+        and path.is_file()
+    ]
+
+
+def _case(
+    image: Path, strokes_folder: Path, strokes_end: str, truth_folder: Path, truth_end: str
+) -> Case | None:
+    places = (
+        strokes_folder / (image.stem + strokes_end),
+        image.with_suffix(PROJECT_SUFFIX),
+    )
+    strokes = next((place for place in places if place.is_file()), None)
+    if strokes is None:
+        return None
+    truth = truth_folder / (image.stem + truth_end)
+    return Case(image.stem, image, strokes, truth if truth.is_file() else None)
+
+
+def _with_different_names(cases: list[Case]) -> list[Case]:
+    """Give images that differ only in their suffix (or in case) names with the suffix."""
+    count = Counter(case.name.casefold() for case in cases)
+    return [
+        Case(case.image.name, case.image, case.strokes, case.truth)
+        if count[case.name.casefold()] > 1
+        else case
+        for case in cases
+    ]

@@ -1,0 +1,95 @@
+"""A simulated user after Gulshan et al. (2010): it dabs the largest mistake, again and again."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import ndimage
+
+from segapp.batch.scores import score
+from segapp.values.document import Document, Patch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from segapp.values.labelling import Labelling
+
+RADIUS = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RobotStep:
+    """An answer on the robot's way: the strokes so far and what came of them."""
+
+    document: Document
+    labelling: Labelling
+    iou: float
+    seconds: float
+
+
+def robot_stroke(labels: NDArray[np.integer], truth: NDArray[np.integer]) -> Patch | None:
+    """Mark the middle of the largest mistake with its true class; ``None`` when all is right.
+
+    The largest connected part that misses its class is taken (of equal ones that of the last
+    class, the background); a disc about the pixel that lies deepest in it is painted as far as
+    that class goes. Where the truth does not judge, nothing is a mistake.
+    """
+    mistake, label = _largest_mistake(labels, truth)
+    if mistake is None:
+        return None
+    depth = ndimage.distance_transform_edt(np.pad(mistake, 1))[1:-1, 1:-1]
+    row, column = np.unravel_index(int(np.argmax(depth)), depth.shape)
+    y, x = np.ogrid[: truth.shape[0], : truth.shape[1]]
+    disc = (y - row) ** 2 + (x - column) ** 2 <= RADIUS**2
+    return Patch.of_mask(disc & (truth == label), label)
+
+
+def _largest_mistake(
+    labels: NDArray[np.integer], truth: NDArray[np.integer]
+) -> tuple[NDArray[np.bool_] | None, int]:
+    best: NDArray[np.bool_] | None = None
+    best_size, best_label = 0, -1
+    for label in range(int(truth.max()) + 1):
+        parts, count = ndimage.label((truth == label) & (labels != label))
+        if not count:
+            continue
+        sizes = np.bincount(parts.ravel())[1:]
+        largest = int(np.argmax(sizes))
+        if sizes[largest] >= best_size:
+            best, best_size, best_label = parts == largest + 1, int(sizes[largest]), label
+    return best, best_label
+
+
+def robot_steps(
+    segment: Callable[[Document], Labelling],
+    document: Document,
+    truth: NDArray[np.integer],
+    strokes: int,
+) -> Iterator[RobotStep]:
+    """Segment from the given strokes, then after each of at most ``strokes`` more.
+
+    The way ends early when nothing is wrong any more.
+    """
+    for step in range(strokes + 1):
+        start = time.perf_counter()
+        labelling = segment(document)
+        seconds = time.perf_counter() - start
+        found = score(labelling.labels, truth, len(document.classes))
+        yield RobotStep(document, labelling, found, seconds)
+        stroke = robot_stroke(labelling.labels, truth) if step < strokes else None
+        if stroke is None:
+            return
+        document = document.with_stroke(stroke)
+
+
+def strokes_to(ious: Sequence[float], level: float) -> int:
+    """Count the strokes until an IoU of ``level``; one more than all where it is not reached.
+
+    ``ious`` begins with the value before the first stroke.
+    """
+    return next((count for count, value in enumerate(ious) if value >= level), len(ious))

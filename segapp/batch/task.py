@@ -1,0 +1,192 @@
+"""One case of a batch: read, segment, let the robot correct, write."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from segapp.batch.cases import Case, load_truth
+from segapp.batch.robot_user import robot_steps
+from segapp.batch.scores import IGNORED
+from segapp.files.atomic_file import write_text
+from segapp.files.export import write_binary_png, write_indexed_png, write_strokes_png
+from segapp.files.images import load_image, read_bytes
+from segapp.files.strokes_file import load_strokes
+from segapp.values.plain_settings import to_plain
+from segapp.values.updates import answer_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from segapp.values.document import Document
+    from segapp.values.labelling import Labelling
+    from segapp.values.settings import Settings
+    from segapp.values.settings_choice import SettingsChoice
+    from segapp.values.updates import Report, Segmenter
+
+
+class Stopped(Exception):  # noqa: N818 - the user's wish is no error
+    """The user asked to stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A case and what to do with it.
+
+    Parameters
+    ----------
+    robot
+        Number of the robot's strokes, or ``None`` for no robot.
+    resume
+        Whether an earlier result of exactly the same task is taken as it is.
+    """
+
+    case: Case
+    out: Path
+    settings: SettingsChoice
+    robot: int | None = None
+    resume: bool = False
+
+    @property
+    def mask_path(self) -> Path:
+        """Where the mask goes."""
+        return self.out / "masks" / f"{self.case.name}.png"
+
+    @property
+    def strokes_path(self) -> Path:
+        """Where the strokes that led to the mask go."""
+        return self.out / "strokes" / f"{self.case.name}.png"
+
+    @property
+    def record_path(self) -> Path:
+        """Where the outcome goes, for those who resume."""
+        return self.out / "cases" / f"{self.case.name}.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a case.
+
+    Parameters
+    ----------
+    ious
+        The score from the given strokes and after each of the robot's; empty without a truth.
+    seconds
+        Time of each update, in the same order, once the image was prepared.
+    error
+        One sentence when the case failed, else empty.
+    """
+
+    name: str
+    width: int = 0
+    height: int = 0
+    classes: int = 0
+    ious: tuple[float, ...] = ()
+    seconds: tuple[float, ...] = ()
+    error: str = ""
+    reused: bool = False
+
+
+def run_case(
+    task: Task,
+    make_segmenter: Callable[[NDArray[np.uint8]], Segmenter],
+    stopped: Callable[[], bool],
+) -> Outcome:
+    """Do a task; whatever goes wrong with it becomes an outcome, so that others go on."""
+    try:
+        return _reused(task) or _run(task, make_segmenter, stopped)
+    except Stopped:
+        raise
+    except (ValueError, OSError, MemoryError) as error:
+        return Outcome(task.case.name, error=str(error) or type(error).__name__)
+    except Exception as error:  # the edge of a process: one image, not the run
+        logging.getLogger(__name__).debug("case %s", task.case.name, exc_info=True)
+        return Outcome(task.case.name, error=f"{type(error).__name__}: {error}")
+
+
+def _run(
+    task: Task,
+    make_segmenter: Callable[[NDArray[np.uint8]], Segmenter],
+    stopped: Callable[[], bool],
+) -> Outcome:
+    picture = load_image(task.case.image)
+    strokes = load_strokes(task.case.strokes, picture.size)
+    document, settings = strokes.document, task.settings.settings(strokes.settings)
+    n_classes = len(document.classes)
+    segmenter = make_segmenter(picture.rgb)
+    segmenter.prepare(settings)
+    segment = partial(_segment, segmenter, settings, stopped)
+    if task.case.truth is None:
+        truth = np.full(picture.size, IGNORED, np.int16)  # judges nothing: no scores, no robot
+    else:
+        truth = load_truth(task.case.truth, picture.size, n_classes)
+    steps = robot_steps(segment, document, truth, task.robot or 0)
+    last = next(steps)
+    ious, seconds = [last.iou], [last.seconds]
+    for last in steps:
+        ious.append(last.iou)
+        seconds.append(last.seconds)
+    for path in (task.mask_path, task.strokes_path, task.record_path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    write_mask = write_binary_png if n_classes == 2 else write_indexed_png
+    write_mask(task.mask_path, last.labelling, last.document, picture)
+    write_strokes_png(task.strokes_path, last.labelling, last.document, picture)
+    height, width = picture.size
+    outcome = Outcome(
+        task.case.name,
+        width,
+        height,
+        n_classes,
+        _padded(ious, task.robot) if task.case.truth else (),
+        tuple(seconds),
+    )
+    write_text(task.record_path, json.dumps({"key": _key(task), **asdict(outcome)}))
+    return outcome
+
+
+def _segment(
+    segmenter: Segmenter, settings: Settings, stopped: Callable[[], bool], document: Document
+) -> Labelling:
+    def watch(report: Report) -> None:
+        if stopped():
+            raise Stopped
+
+    return answer_of(segmenter.updates(document, settings), watch).labelling
+
+
+def _padded(ious: list[float], robot: int | None) -> tuple[float, ...]:
+    """Repeat the last value for strokes that were not needed any more."""
+    return (*ious, *ious[-1:] * ((robot or 0) + 1 - len(ious)))
+
+
+def _key(task: Task) -> str:
+    """Tell tasks apart that would give different results."""
+    choice = task.settings
+    asked = [choice.preset, choice.changes, to_plain(choice.settings(None)), task.robot]
+    digest = hashlib.sha256(json.dumps(asked).encode())
+    for path in (task.case.image, task.case.strokes, task.case.truth):
+        digest.update(hashlib.sha256(read_bytes(path)).digest() if path else b"none")
+    return digest.hexdigest()
+
+
+def _reused(task: Task) -> Outcome | None:
+    if not (task.resume and task.record_path.is_file() and task.mask_path.is_file()):
+        return None
+    try:
+        record = json.loads(task.record_path.read_text(encoding="utf-8"))
+        if record.pop("key") != _key(task):
+            return None
+        for name in ("ious", "seconds"):
+            record[name] = tuple(record[name])
+        return Outcome(**(record | {"reused": True}))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None  # an unreadable record is none

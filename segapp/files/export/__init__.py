@@ -1,0 +1,160 @@
+"""Results as files that other programs read: one function a format, and the table of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from segapp.files.export.arrays import write_confidence_png, write_confidence_tiff, write_numpy
+from segapp.files.export.coco import write_coco_polygons, write_coco_rle
+from segapp.files.export.labelme import write_labelme
+from segapp.files.export.masks import (
+    write_binary_png,
+    write_class_pngs,
+    write_cutout,
+    write_indexed_png,
+    write_strokes_png,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from segapp.values.document import Document
+    from segapp.values.labelling import Labelling
+    from segapp.values.picture import Picture
+
+__all__ = [
+    "FORMATS",
+    "ExportFormat",
+    "write_binary_png",
+    "write_class_pngs",
+    "write_coco_polygons",
+    "write_coco_rle",
+    "write_confidence_png",
+    "write_confidence_tiff",
+    "write_cutout",
+    "write_indexed_png",
+    "write_labelme",
+    "write_numpy",
+    "write_strokes_png",
+]
+
+
+class Writer(Protocol):
+    """Writes the files of a result and returns their paths; each is whole or not there."""
+
+    def __call__(
+        self, path: Path, labelling: Labelling, document: Document, picture: Picture
+    ) -> tuple[Path, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFormat:
+    """A way to write a result.
+
+    Parameters
+    ----------
+    name
+        For the command line.
+    title
+        For menus.
+    suffix
+        Of the file name, with its dot.
+    values
+        What the numbers in the file mean, in plain words.
+    write
+        The function that does it.
+    """
+
+    name: str
+    title: str
+    suffix: str
+    values: str
+    write: Writer
+
+
+FORMATS: dict[str, ExportFormat] = {
+    entry.name: entry
+    for entry in (
+        ExportFormat(
+            "mask",
+            "Mask, black and white (PNG)",
+            ".png",
+            "255 (white) where the first class is, 0 (black) elsewhere.",
+            write_binary_png,
+        ),
+        ExportFormat(
+            "indexed",
+            "Classes with a palette (PNG)",
+            ".png",
+            "The number of the class, from 0, shown in the classes' colours.",
+            write_indexed_png,
+        ),
+        ExportFormat(
+            "classes",
+            "One mask for each class (PNG)",
+            ".png",
+            "A file for each class, its name at the end: 255 where the class is, 0 elsewhere.",
+            write_class_pngs,
+        ),
+        ExportFormat(
+            "cutout",
+            "Cut-out on transparent ground (PNG)",
+            ".png",
+            "The picture's colours where the first class is, transparent elsewhere.",
+            write_cutout,
+        ),
+        ExportFormat(
+            "coco-rle",
+            "COCO, run lengths (JSON)",
+            ".json",
+            "One annotation for each class that has pixels, but none for a class named "
+            "background; categories count from 1.",
+            write_coco_rle,
+        ),
+        ExportFormat(
+            "coco-polygons",
+            "COCO, polygons (JSON)",
+            ".json",
+            "As with run lengths, but outlines along the pixels' edges; a hole is joined to its "
+            "outline by a bridge of no width.",
+            write_coco_polygons,
+        ),
+        ExportFormat(
+            "labelme",
+            "LabelMe (JSON)",
+            ".json",
+            "One polygon for each connected part of a class, but none for a class named "
+            "background; coordinates in pixels.",
+            write_labelme,
+        ),
+        ExportFormat(
+            "confidence",
+            "Confidence, 16 bits (PNG)",
+            ".png",
+            "0 where undecided, 65535 where surest; the file's text tells the margin of 65535.",
+            write_confidence_png,
+        ),
+        ExportFormat(
+            "confidence-tiff",
+            "Confidence, 16 bits (TIFF)",
+            ".tif",
+            "0 where undecided, 65535 where surest; the description tells the margin of 65535.",
+            write_confidence_tiff,
+        ),
+        ExportFormat(
+            "numpy",
+            "Arrays (NumPy)",
+            ".npz",
+            "labels (class from 0), margin (confidence), codes (hash code) and classes (names).",
+            write_numpy,
+        ),
+        ExportFormat(
+            "strokes",
+            "Strokes with a palette (PNG)",
+            ".png",
+            "0 where nothing is marked, else the number of the stroke's class, from 1.",
+            write_strokes_png,
+        ),
+    )
+}

@@ -1,0 +1,143 @@
+"""Masks, cut-outs and strokes as PNG."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
+
+from segapp.files.atomic_file import replacing
+from segapp.values.rasterize import rasterize
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from segapp.values.document import ClassInfo, Document
+    from segapp.values.labelling import Labelling
+    from segapp.values.picture import Picture
+
+
+def write_binary_png(
+    path: Path,
+    labelling: Labelling,
+    document: Document,
+    picture: Picture,
+) -> tuple[Path, ...]:
+    """Write 255 where the first class is and 0 elsewhere."""
+    _save_png(path, Image.fromarray(_white(labelling.labels == 0)))
+    return (path,)
+
+
+def write_indexed_png(
+    path: Path,
+    labelling: Labelling,
+    document: Document,
+    picture: Picture,
+) -> tuple[Path, ...]:
+    """Write each pixel's class as an index into a palette of the classes' colours."""
+    _save_png(path, _with_palette(labelling.labels, document.classes))
+    return (path,)
+
+
+def write_class_pngs(
+    path: Path,
+    labelling: Labelling,
+    document: Document,
+    picture: Picture,
+) -> tuple[Path, ...]:
+    """Write a black and white mask for each class, its name added to the file name."""
+    written = []
+    for index, name in enumerate(_file_names(document.classes)):
+        target = path.with_name(f"{path.stem}-{name}{path.suffix}")
+        _save_png(target, Image.fromarray(_white(labelling.labels == index)))
+        written.append(target)
+    return tuple(written)
+
+
+def write_cutout(
+    path: Path,
+    labelling: Labelling,
+    document: Document,
+    picture: Picture,
+) -> tuple[Path, ...]:
+    """Write the picture with everything but the first class transparent."""
+    _save_png(path, Image.fromarray(cutout(labelling, picture)))
+    return (path,)
+
+
+def write_strokes_png(
+    path: Path,
+    labelling: Labelling,
+    document: Document,
+    picture: Picture,
+) -> tuple[Path, ...]:
+    """Write the strokes: 0 where there is none, else the class counted from 1."""
+    marked = rasterize(document, picture.size) + 1
+    if marked.max() > 255:
+        raise ValueError(f"strokes: a palette holds 255 classes, got {marked.max()}")
+    # The names go along, so that the strokes can be read back with their classes.
+    names = PngInfo()
+    names.add_itxt("Classes", json.dumps([info.name for info in document.classes]))
+    image = _with_palette(marked.astype(np.uint8), document.classes, first=((0, 0, 0),))
+    _save_png(path, image, names)
+    return (path,)
+
+
+def cutout(labelling: Labelling, picture: Picture) -> NDArray[np.uint8]:
+    """Return the first class's pixels as ``H x W x 4``; transparency of the picture stays.
+
+    The picture holds its transparent parts blended with white; that is undone here.
+    """
+    rgba = np.zeros((*picture.size, 4), np.uint8)
+    inside = labelling.labels == 0
+    rgba[inside, :3] = picture.rgb[inside]
+    rgba[inside, 3] = 255
+    if picture.alpha is not None:
+        rgba[inside, 3] = picture.alpha[inside]
+        thin = inside & (picture.alpha > 0) & (picture.alpha < 255)
+        opacity = picture.alpha[thin, np.newaxis] / 255.0
+        colour = 255.0 - (255.0 - picture.rgb[thin]) / opacity
+        rgba[thin, :3] = np.rint(np.clip(colour, 0, 255)).astype(np.uint8)
+        rgba[rgba[:, :, 3] == 0] = 0
+    return rgba
+
+
+def _white(mask: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    return mask.astype(np.uint8) * np.uint8(255)
+
+
+def _with_palette(
+    values: NDArray[np.uint8],
+    classes: Sequence[ClassInfo],
+    first: Sequence[tuple[int, int, int]] = (),
+) -> Image.Image:
+    image = Image.fromarray(values, mode="L")
+    image.putpalette(
+        [part for colour in (*first, *(c.colour for c in classes)) for part in colour]
+    )
+    return image
+
+
+def _file_names(classes: Sequence[ClassInfo]) -> list[str]:
+    """Class names as parts of file names: allowed everywhere and all different."""
+    names: list[str] = []
+    taken: set[str] = set()
+    for index, info in enumerate(classes):
+        name = re.sub(r'[\x00-\x1f<>:"/\\|?*]+', "_", info.name).strip(" .") or f"class {index}"
+        if name.casefold() in taken:
+            name = f"{name} {index}"
+        taken.add(name.casefold())
+        names.append(name)
+    return names
+
+
+def _save_png(path: Path, image: Image.Image, text: PngInfo | None = None) -> None:
+    with replacing(path) as file:
+        image.save(file, format="PNG", pnginfo=text)

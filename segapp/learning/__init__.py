@@ -1,0 +1,1 @@
+"""What strokes teach: supervision, training, learnt models, and where to mark next."""

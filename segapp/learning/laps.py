@@ -1,0 +1,19 @@
+"""A stop-watch for the steps of an update."""
+
+from __future__ import annotations
+
+import time
+
+
+class Laps:
+    """Notes how long each named step took; a step begins where the last one ended."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._clock = time.perf_counter()
+
+    def end(self, name: str) -> None:
+        """Note that a step has ended."""
+        now = time.perf_counter()
+        self.seconds[name] = now - self._clock
+        self._clock = now

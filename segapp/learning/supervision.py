@@ -1,0 +1,99 @@
+"""From marked pixels to labelled rows: what the strokes say about the prototypes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import ndimage
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from segapp.picture.prototypes import Prototypes
+    from segapp.values.settings import Settings
+
+_UNLABELLED = -1
+_LEAST_COVERAGE = 0.02
+"""A row of weight 0 would be left out; a stroke that only grazes a region still says something."""
+_FADING = 10
+"""Power by which unmarked pixels lose their weight after `Settings.few_strokes`. So steep that it
+nearly is a switch: with 6 strokes instead of 3 they count a thousandth. Slower fading was tried
+as fixed weights from 0.02 to 0.001 (SEGMENTATION.md), none of which was better at both ends."""
+_LEAST_WEIGHT = 1e-9
+"""Small enough to say nothing, and positive, since a row of weight 0 would be left out."""
+
+
+def _unmarked_weight(marked: NDArray[np.int16], settings: Settings) -> float:
+    """Return how much an unmarked pixel counts against a marked one.
+
+    While strokes are few, what the unmarked pixels agree on is the best guess there is. With
+    many, it would outvote the user: one stroke could turn a whole region over.
+    """
+    if not settings.few_strokes:
+        return settings.unlabelled_weight
+    classes = np.unique(marked[marked >= 0])
+    count = sum(ndimage.label(marked == label)[1] for label in classes)
+    fading = float(min(1.0, settings.few_strokes / count) ** _FADING)
+    return max(settings.unlabelled_weight * fading, _LEAST_WEIGHT)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Supervision:
+    """What is to be learnt.
+
+    Parameters
+    ----------
+    rows
+        The prototype of each row. All prototypes come first, in order; one that holds the
+        only strokes of a class besides more of another's comes again at the end.
+    labels
+        Position of the class in ``classes``, or -1.
+    weights
+        How much each row counts; the average prototype has weight 1.
+    classes
+        The document's classes that have marked pixels.
+    """
+
+    rows: NDArray[np.intp]
+    labels: NDArray[np.intp]
+    weights: NDArray[np.float64]
+    classes: NDArray[np.intp]
+
+    @classmethod
+    def of(
+        cls, prototypes: Prototypes, marked: NDArray[np.int16], settings: Settings
+    ) -> Supervision:
+        """Give each prototype the class that most of its marked pixels have.
+
+        It counts by the share of it that is marked and agrees: a stroke that only grazes a
+        region says little about it.
+        """
+        classes = np.unique(marked[marked >= 0]).astype(np.intp)
+        counts = np.stack([prototypes.count(marked == c) for c in classes], axis=1)
+        total, most = counts.sum(axis=1), counts.max(axis=1)
+        labels = np.where(total > 0, counts.argmax(axis=1), _UNLABELLED)
+        sizes = prototypes.sizes / prototypes.sizes.mean()
+        coverage = (2 * most - total) / prototypes.sizes
+        weights = sizes * np.where(
+            total > 0, np.maximum(coverage, _LEAST_COVERAGE), _unmarked_weight(marked, settings)
+        )
+        overruled = np.setdiff1d(np.arange(len(classes)), labels)
+        again = counts[:, overruled].argmax(axis=0)
+        share = np.maximum(counts[again, overruled] / prototypes.sizes[again], _LEAST_COVERAGE)
+        return cls(
+            np.concatenate((np.arange(len(prototypes)), again)),
+            np.concatenate((labels, overruled)),
+            np.concatenate((weights, sizes[again] * share)),
+            classes,
+        )
+
+    @property
+    def n_prototypes(self) -> int:
+        """How many prototypes there are; rows after these repeat some."""
+        return int(self.rows.max()) + 1
+
+    def sources(self) -> list[NDArray[np.intp]]:
+        """Return the prototypes under strokes of each class."""
+        return [self.rows[self.labels == c] for c in range(len(self.classes))]

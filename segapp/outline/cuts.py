@@ -1,0 +1,119 @@
+"""Boundaries that follow the edges of the picture.
+
+The energy is the usual one of a graph cut: what each pixel's class costs, plus, for each pair
+of neighbours of different classes, more where the picture is even than where it has an edge.
+It is lowered first over whole superpixels, which finds the objects, and then over single
+pixels in a narrow band around the boundary, which finds the outline. Larger pictures are
+gone up level by level, with a band at each. The band is cut tile by tile, each with what is
+around it held fixed: no call to the solver takes long, and the energy never rises.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import ndimage
+
+from segapp.outline.graph_cut import smallest_energy
+from segapp.picture.neighbours import ACROSS, BOTH_WAYS, DOWN
+from segapp.picture.region_graph import Edges
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from segapp.picture.contrast import Bonds
+    from segapp.picture.neighbours import Box
+
+    CostsOf = Callable[[Box], NDArray[np.float32]]
+    """Costs of the classes for the pixels of a box, ``height x width x classes``."""
+    BondsOf = Callable[[Box], Bonds]
+    """Bonds of the pixels of a box with their right and lower neighbours in it."""
+
+_TILE = 192
+_PROHIBITIVE = 1e4
+"""More than a small region can gain by another class, and little enough for exact flows."""
+
+
+def cut_regions(
+    costs: NDArray[np.float64], edges: Edges, smoothness: float, held: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """Label regions; ``held`` has the class of those under strokes and -1 elsewhere."""
+    weighted = Edges(edges.u, edges.v, smoothness * edges.weight)
+    fixed = np.flatnonzero(held >= 0)
+    costs = costs.copy()
+    costs[fixed] = _PROHIBITIVE
+    costs[fixed, held[fixed]] = 0.0
+    return smallest_energy(costs, weighted)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Level:
+    """One level of the picture with all that a cut needs to know about its pixels."""
+
+    marked: NDArray[np.int16]
+    costs_of: CostsOf
+    bonds_of: BondsOf
+    smoothness: float
+
+
+def cut_band(level: Level, labels: NDArray[np.uint8], half_width: int) -> Iterator[None]:
+    """Lower the energy within a band around the boundary, in place; yields after each tile."""
+    band = _band(labels, half_width) & (level.marked < 0)
+    height, width = labels.shape
+    for top in range(0, height, _TILE):
+        for left in range(0, width, _TILE):
+            tile = (slice(top, min(top + _TILE, height)), slice(left, min(left + _TILE, width)))
+            if band[tile].any():
+                _cut_tile(level, labels, band, tile)
+                yield
+
+
+def _band(labels: NDArray[np.uint8], half_width: int) -> NDArray[np.bool_]:
+    edge = np.zeros(labels.shape, dtype=bool)
+    for here, there in BOTH_WAYS:
+        edge[here] |= labels[here] != labels[there]
+    if half_width <= 1:
+        return edge
+    return np.asarray(ndimage.binary_dilation(edge, iterations=half_width - 1))
+
+
+def _cut_tile(level: Level, labels: NDArray[np.uint8], band: NDArray[np.bool_], tile: Box) -> None:
+    """Cut the band's pixels in a tile, in place; a frame of one pixel around it stays."""
+    frame = tuple(
+        slice(max(side.start - 1, 0), min(side.stop + 1, size))
+        for side, size in zip(tile, labels.shape, strict=True)
+    )
+    box: Box = (frame[0], frame[1])
+    free = np.zeros(labels[box].shape, dtype=bool)
+    inner = tuple(
+        slice(side.start - outer.start, side.stop - outer.start)
+        for side, outer in zip(tile, box, strict=True)
+    )
+    free[inner] = band[tile]
+    present, now = np.unique(labels[box], return_inverse=True)
+    now = now.reshape(free.shape)
+    if len(present) < 2:
+        return
+    number = np.full(free.shape, -1, dtype=np.int32)
+    number[free] = np.arange(np.count_nonzero(free))
+    costs = level.costs_of(box)[..., present][free].astype(np.float64)
+    starts, ends, weights = [], [], []
+    bonds = level.bonds_of(box)
+    for (a, b), bond in zip((ACROSS, DOWN), bonds, strict=True):
+        joined = free[a] & free[b]
+        starts.append(number[a][joined])
+        ends.append(number[b][joined])
+        weights.append(level.smoothness * bond[joined])
+        for here, there in ((a, b), (b, a)):
+            # A neighbour that stays makes its own class cheaper.
+            touches = free[here] & ~free[there]
+            place = (number[here][touches], now[there][touches])
+            np.subtract.at(costs, place, level.smoothness * bond[touches])
+    edges = Edges(
+        np.concatenate(starts), np.concatenate(ends), np.concatenate(weights).astype(np.float64)
+    )
+    labels[box][free] = present[smallest_energy(costs, edges)]

@@ -1,0 +1,130 @@
+"""From what was learnt about regions to the outline at full size, level by level."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from segapp.outline.cuts import Level, cut_band, cut_regions
+from segapp.picture.colour_bins import colour_bins
+from segapp.picture.pyramid import repeated
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from numpy.typing import NDArray
+
+    from segapp.picture.neighbours import Box
+    from segapp.picture.prototypes import Prototypes
+    from segapp.picture.region_graph import RegionGraph
+
+_HALF_WIDTH = 7
+_HALF_WIDTH_ABOVE = 2
+"""A level doubles the last one's outline, which is then off by a pixel or so."""
+_USUAL_SIDE = 450.0
+
+
+def scale_of(rgb: NDArray[np.uint8]) -> float:
+    """Return how large a picture is against the usual one.
+
+    Pixels of a region grow with the square of the size, those of its boundary with the size:
+    boundaries have to cost by the size, for a picture to be cut alike at all sizes.
+    """
+    return math.sqrt(rgb.shape[0] * rgb.shape[1]) / _USUAL_SIDE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutlineProblem:
+    """A picture with its strokes, as refinement sees them.
+
+    Parameters
+    ----------
+    levels
+        The picture and its halvings.
+    marks
+        For each level the class of each marked pixel, -1 elsewhere, as position among the
+        classes that take part.
+    prototypes, graph
+        Of the last level.
+    colour_costs
+        Histogram bins x classes, as weighted as they shall count.
+    smoothness
+        Cost of a boundary for each pixel of its length in a picture of `_USUAL_SIDE` squared.
+    """
+
+    levels: Sequence[NDArray[np.uint8]]
+    marks: Sequence[NDArray[np.int16]]
+    prototypes: Prototypes
+    graph: RegionGraph
+    colour_costs: NDArray[np.float32]
+    smoothness: float
+
+
+def _cut_patches(problem: OutlineProblem, costs: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """Draw the outline along the patches of the last level."""
+    graph, marks = problem.graph, problem.marks[-1]
+    patches, index_map = graph.patches, problem.prototypes.index_map
+    positions = range(costs.shape[1])
+    patch_costs = np.empty((len(patches), costs.shape[1]))
+    for position in positions:
+        pixels = costs[:, position][index_map] + problem.colour_costs[:, position][graph.bins]
+        patch_costs[:, position] = np.bincount(patches.index_map.ravel(), pixels.ravel())
+    counts = np.stack([patches.count(marks == position) for position in positions], axis=1)
+    held = np.where(counts.any(axis=1), counts.argmax(axis=1), -1)
+    smoothness = problem.smoothness * scale_of(problem.levels[-1])
+    regions = cut_regions(patch_costs, graph.patch_edges, smoothness, held)
+    return np.asarray(regions.astype(np.uint8)[patches.index_map])
+
+
+def draw_outline(
+    problem: OutlineProblem, costs: NDArray[np.float64]
+) -> Generator[float, None, NDArray[np.uint8]]:
+    """Yield the share that is done, return the class position of each pixel at full size.
+
+    ``costs`` is prototypes x classes.
+    """
+    labels = _cut_patches(problem, costs)
+    yield 0.2
+    small_costs = costs.astype(np.float32)
+    n_levels = len(problem.levels)
+    for steps_up, depth in enumerate(reversed(range(n_levels))):
+        rgb, marks = problem.levels[depth], problem.marks[depth]
+        labels = repeated(labels, (rgb.shape[0], rgb.shape[1]), 2 if steps_up else 1)
+        labels = np.where(marks >= 0, marks, labels).astype(np.uint8)
+        level = Level(
+            marked=marks,
+            costs_of=partial(_costs_of, problem, small_costs, steps_up),
+            bonds_of=partial(_bonds_of, problem, steps_up),
+            smoothness=problem.smoothness * scale_of(rgb),
+        )
+        for _ in cut_band(level, labels, _HALF_WIDTH_ABOVE if steps_up else _HALF_WIDTH):
+            yield 0.2 + 0.8 * (steps_up + 0.5) / n_levels
+    return labels
+
+
+def _costs_of(
+    problem: OutlineProblem, costs: NDArray[np.float32], steps_up: int, box: Box
+) -> NDArray[np.float32]:
+    """Return what the classes cost in a box of the level so many steps above the last."""
+    bins = colour_bins(problem.levels[-1 - steps_up][box]) if steps_up else problem.graph.bins[box]
+    rows, columns = (np.arange(side.start, side.stop) >> steps_up for side in box)
+    prototypes = problem.prototypes.index_map[rows[:, None], columns]
+    return np.asarray(costs[prototypes] + problem.colour_costs[bins])
+
+
+def _bonds_of(
+    problem: OutlineProblem, steps_up: int, box: Box
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the bonds in a box of the level so many steps above the last."""
+    if steps_up:
+        return problem.graph.contrast.bonds(problem.levels[-1 - steps_up][box])
+    across, down = problem.graph.bonds
+    rows, columns = box
+    return (
+        across[rows, columns.start : columns.stop - 1],
+        down[rows.start : rows.stop - 1, columns],
+    )

@@ -1,0 +1,1 @@
+"""What a picture alone gives, before anybody has marked it: features, regions, levels, edges."""

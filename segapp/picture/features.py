@@ -1,0 +1,51 @@
+"""What a pixel is described by: one array of a few channels for each group of features."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import ndimage
+from skimage.color import rgb2lab
+
+from segapp.values.settings import FeatureGroup
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_WINDOW = 7
+
+
+def lab(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """CIE Lab divided by 100, so that a distance of 1 is that from black to white."""
+    return np.asarray(rgb2lab(rgb) / 100.0, dtype=np.float32)
+
+
+def roughness(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """Local standard deviation of each channel (from 0 to 1): how rough the picture is here."""
+    channels = []
+    for k in range(3):
+        channel = rgb[..., k].astype(np.float32) / 255.0
+        mean = ndimage.uniform_filter(channel, _WINDOW)
+        mean_of_squares = ndimage.uniform_filter(channel * channel, _WINDOW)
+        channels.append(np.sqrt(np.maximum(mean_of_squares - mean * mean, 0.0)))
+    return np.stack(channels, axis=-1)
+
+
+def position(shape: tuple[int, int]) -> NDArray[np.float32]:
+    """``(y, x)`` divided by the longer side."""
+    rows, columns = np.indices(shape, dtype=np.float32)
+    return np.stack((rows, columns), axis=-1) / np.float32(max(shape))
+
+
+def describe(rgb: NDArray[np.uint8], group: FeatureGroup) -> NDArray[np.float32]:
+    """Features of every pixel, ``H x W x channels``, of a group that needs no strokes."""
+    if group is FeatureGroup.RGB:
+        return (rgb / 255.0).astype(np.float32)
+    if group is FeatureGroup.COLOUR:
+        return lab(rgb)
+    if group is FeatureGroup.TEXTURE:
+        return np.concatenate((lab(rgb), roughness(rgb)), axis=-1)
+    if group is FeatureGroup.POSITION:
+        return position((rgb.shape[0], rgb.shape[1]))
+    raise ValueError(f"group: wanted one that the picture alone gives, got {group.value!r}")

@@ -1,0 +1,100 @@
+"""What a picture keeps: all that depends on it alone, made once and used by every stroke."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from segapp.picture.kernels import fixed_groups, kernels_of_all
+from segapp.picture.prototypes import Prototypes, palette, superpixels
+from segapp.picture.pyramid import halvings
+from segapp.picture.region_graph import RegionGraph
+from segapp.values.settings import FeatureGroup, Samples, Settings
+from shlcore import Grams
+from shlcore.kernels import KernelBank
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureTable:
+    """Prototypes with their features side by side, a row each.
+
+    ``groups`` names the columns of each group, as `shlcore.SHL` wants them.
+    """
+
+    prototypes: Prototypes
+    features: NDArray[np.float64]
+    groups: dict[str, list[int]]
+
+
+def feature_table(
+    rgb: NDArray[np.uint8], settings: Settings, chosen: Iterable[FeatureGroup]
+) -> FeatureTable:
+    """Find the prototypes of a picture and describe them by some groups of features."""
+    make = palette if settings.samples is Samples.PALETTE else superpixels
+    prototypes = make(rgb, settings.prototypes)
+    by_group = prototypes.features(rgb, chosen)
+    groups: dict[str, list[int]] = {}
+    first = 0
+    for group, columns in by_group.items():
+        groups[group.value] = list(range(first, first + columns.shape[1]))
+        first += columns.shape[1]
+    nothing = np.zeros((len(prototypes), 0))
+    return FeatureTable(prototypes, np.concatenate([nothing, *by_group.values()], axis=1), groups)
+
+
+class PreparedPicture:
+    """Lazily prepared parts of one picture; asking again costs nothing.
+
+    Parts are kept for the last settings that asked for them, so that memory stays bounded
+    when somebody tries many. None of them changes once it is there.
+    """
+
+    def __init__(self, rgb: NDArray[np.uint8]) -> None:
+        self.rgb = rgb
+        self._levels: tuple[NDArray[np.uint8], ...] | None = None
+        self._table: tuple[object, FeatureTable] | None = None
+        self._graph: tuple[FeatureTable, RegionGraph] | None = None
+        self._grams: tuple[object, Grams | None] | None = None
+
+    @property
+    def levels(self) -> tuple[NDArray[np.uint8], ...]:
+        """The picture and its halvings; learning happens on the last."""
+        if self._levels is None:
+            self._levels = halvings(self.rgb)
+        return self._levels
+
+    def table(self, settings: Settings) -> FeatureTable:
+        """Return prototypes with the features that need no strokes."""
+        key = (settings.samples, settings.prototypes, fixed_groups(settings))
+        if self._table is None or self._table[0] != key:
+            self._table = (key, feature_table(self.levels[-1], settings, fixed_groups(settings)))
+        return self._table[1]
+
+    def graph(self, settings: Settings) -> RegionGraph:
+        """Return how the prototypes lie to each other."""
+        table = self.table(settings)
+        if self._graph is None or self._graph[0] is not table:
+            self._graph = (table, RegionGraph.of(self.levels[-1], table.prototypes))
+        return self._graph[1]
+
+    def grams(self, settings: Settings) -> Grams | None:
+        """Return the kernel matrices that need no strokes; ``None`` when there are none."""
+        table = self.table(settings)
+        key = (table, settings.features, settings.bandwidths, settings.position_bandwidths)
+        if self._grams is None or self._grams[0] != key:
+            self._grams = None  # not two stacks at once
+            kernels = kernels_of_all(fixed_groups(settings), settings)
+            made = None
+            if kernels:
+                bank = KernelBank(kernels, table.features.shape[1], table.groups)
+                each = bank.each(table.features, table.features)
+                made = Grams.of(each, len(bank), len(table.features))
+            self._grams = (key, made)
+        return self._grams[1]

@@ -1,0 +1,108 @@
+"""Few weighted rows that stand for all pixels: superpixels, or the palette of the picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from skimage.segmentation import slic
+
+from segapp.picture.features import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from segapp.values.settings import FeatureGroup
+
+# Compactness, and blur in pixels. In noise the first pair's regions fall into crumbs, which
+# SLIC then merges into a few huge ones; the others hold out longer.
+_SLIC_ATTEMPTS = ((10.0, 0.0), (20.0, 1.0), (40.0, 2.0), (100.0, 3.0))
+_ENOUGH = 0.4
+_PALETTE_LEVELS = (256, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prototypes:
+    """Groups of pixels that are learnt as one.
+
+    Parameters
+    ----------
+    index_map
+        int32, the prototype of each pixel.
+    sizes
+        How many pixels each prototype stands for, never 0.
+    """
+
+    index_map: NDArray[np.int32]
+    sizes: NDArray[np.float64]
+
+    @classmethod
+    def of_map(cls, index_map: NDArray[np.intp]) -> Prototypes:
+        """Take the groups of a map, numbered anew from 0 without gaps."""
+        _, numbered, sizes = np.unique(index_map, return_inverse=True, return_counts=True)
+        return cls(numbered.reshape(index_map.shape).astype(np.int32), sizes.astype(np.float64))
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def mean(self, image: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Average the channels of an ``H x W x channels`` image over each prototype."""
+        index = self.index_map.ravel()
+        sums = [
+            np.bincount(index, image[..., k].ravel(), minlength=len(self))
+            for k in range(image.shape[-1])
+        ]
+        return np.stack(sums, axis=1) / self.sizes[:, None]
+
+    def count(self, mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Count the pixels of a mask in each prototype."""
+        return np.bincount(self.index_map[mask], minlength=len(self)).astype(np.int64)
+
+    def features(
+        self, rgb: NDArray[np.uint8], groups: Iterable[FeatureGroup]
+    ) -> dict[FeatureGroup, NDArray[np.float64]]:
+        """Average features of each prototype, group by group."""
+        return {group: self.mean(describe(rgb, group)) for group in groups}
+
+
+def superpixels(rgb: NDArray[np.uint8], wanted: int) -> Prototypes:
+    """Divide a picture into about so many compact regions of one colour (SLIC).
+
+    A picture that has no more pixels than that is left as it is: each pixel is a region.
+    """
+    height, width = rgb.shape[:2]
+    if height * width <= wanted:
+        return Prototypes.of_map(np.arange(height * width).reshape(height, width))
+    found: NDArray[np.intp] = np.zeros((height, width), dtype=np.intp)
+    for compactness, blur in _SLIC_ATTEMPTS:
+        regions = slic(rgb, n_segments=wanted, compactness=compactness, sigma=blur, start_label=0)
+        if regions.max() > found.max():
+            found = regions
+        if found.max() + 1 >= _ENOUGH * wanted:
+            break
+    return Prototypes.of_map(found)
+
+
+def palette(rgb: NDArray[np.uint8], largest: int) -> Prototypes:
+    """Group equal colours, on the finest grid of levels that has at most ``largest`` colours.
+
+    With all the colours of a picture as weighted rows, learning on the rows is learning on
+    all the pixels; a coarser grid is what makes a photograph with its tens of thousands of
+    colours affordable.
+    """
+    wide = rgb.astype(np.int32)
+    for levels in _PALETTE_LEVELS:
+        cells = wide * levels // 256
+        codes = (cells[..., 0] * levels + cells[..., 1]) * levels + cells[..., 2]
+        if levels == _PALETTE_LEVELS[-1] or _distinct(codes, levels**3) <= largest:
+            return Prototypes.of_map(codes)
+    raise ValueError(f"largest: wanted a positive number, got {largest}")
+
+
+def _distinct(codes: NDArray[np.int32], limit: int) -> int:
+    present = np.zeros(limit, dtype=bool)
+    present[codes.ravel()] = True
+    return int(present.sum())

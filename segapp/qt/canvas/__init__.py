@@ -1,0 +1,1 @@
+"""Showing a picture and drawing on it."""

@@ -1,0 +1,148 @@
+"""What the canvas shows, painted layer upon layer; nothing is computed or changed here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPixmap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from segapp.qt.canvas.layers import Layer
+    from segapp.qt.canvas.view import View
+
+_CHEQUER = 8  # side of a square of the chequerboard, in screen pixels
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """The brush's preview circle, in image coordinates."""
+
+    centre: QPointF
+    radius: float
+    colour: QColor
+    erasing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """All that is painted, as one value a paint event."""
+
+    view: View
+    ground: QColor
+    image: Layer | None = None
+    answer: Layer | None = None
+    answer_replaces_image: bool = False
+    opacity: float = 1.0
+    strokes: Layer | None = None
+    spot: tuple[float, float, float] | None = None
+    cursor: Cursor | None = None
+    chequer: QBrush | None = None
+    pixel_ratio: float = 1.0
+
+    @property
+    def screen_scale(self) -> float:
+        """Physical screen pixels an image pixel."""
+        return self.view.scale * self.pixel_ratio
+
+
+def chequerboard() -> QBrush:
+    """Return the pattern that stands for transparency."""
+    tile = QPixmap(2 * _CHEQUER, 2 * _CHEQUER)
+    tile.fill(QColor(255, 255, 255))
+    painter = QPainter(tile)
+    for corner in (0, _CHEQUER):
+        painter.fillRect(corner, corner, _CHEQUER, _CHEQUER, QColor(214, 214, 214))
+    painter.end()
+    return QBrush(tile)
+
+
+def paint_ground(painter: QPainter, scene: Scene) -> None:
+    """Fill what lies around the picture, and what shows through it."""
+    painter.fillRect(painter.viewport(), scene.ground)
+    if scene.image is None or scene.chequer is None:
+        return
+    height, width = scene.image.rgba.shape[:2]
+    frame = scene.view.rect_to_widget(QRectF(0, 0, width, height))
+    painter.setBrushOrigin(frame.topLeft())
+    painter.fillRect(frame, scene.chequer)
+
+
+def _draw(painter: QPainter, scene: Scene, layer: Layer) -> None:
+    painter.save()
+    painter.translate(scene.view.x, scene.view.y)
+    painter.scale(scene.view.scale, scene.view.scale)
+    layer.draw(painter, scene.screen_scale)
+    painter.restore()
+
+
+def paint_image(painter: QPainter, scene: Scene) -> None:
+    """Draw the picture, unless the answer stands in its place."""
+    replaced = scene.answer is not None and scene.answer_replaces_image
+    if scene.image is not None and not replaced:
+        _draw(painter, scene, scene.image)
+
+
+def paint_answer(painter: QPainter, scene: Scene) -> None:
+    """Draw the answer in the chosen view mode."""
+    if scene.answer is not None:
+        painter.setOpacity(1.0 if scene.answer_replaces_image else scene.opacity)
+        _draw(painter, scene, scene.answer)
+        painter.setOpacity(1.0)
+
+
+def paint_strokes(painter: QPainter, scene: Scene) -> None:
+    """Draw what the user has painted."""
+    if scene.strokes is not None:
+        _draw(painter, scene, scene.strokes)
+
+
+def _two_tone(colour: QColor, width: float = 1.5) -> tuple[QPen, QPen]:
+    """Return a dark and a bright pen, so that a line shows on any picture."""
+    halo = QPen(QColor(0, 0, 0, 170), width + 2.0)
+    line = QPen(colour, width)
+    return halo, line
+
+
+def paint_spot(painter: QPainter, scene: Scene) -> None:
+    """Ring the region where a stroke would help most."""
+    if scene.spot is None:
+        return
+    x, y, radius = scene.spot
+    centre = scene.view.to_widget(QPointF(x, y))
+    reach = max(radius * scene.view.scale, 10.0)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    for pen in _two_tone(QColor(255, 255, 255), 2.0):
+        pen.setDashPattern([3.0, 2.5])
+        painter.setPen(pen)
+        painter.drawEllipse(centre, reach, reach)
+
+
+def paint_cursor(painter: QPainter, scene: Scene) -> None:
+    """Draw the brush's outline where the pointer is."""
+    cursor = scene.cursor
+    if cursor is None:
+        return
+    centre = scene.view.to_widget(cursor.centre)
+    reach = max(cursor.radius * scene.view.scale, 1.5)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    for pen in _two_tone(cursor.colour):
+        if cursor.erasing:
+            pen.setStyle(Qt.PenStyle.DotLine)
+        painter.setPen(pen)
+        painter.drawEllipse(centre, reach, reach)
+
+
+PAINTERS: tuple[Callable[[QPainter, Scene], None], ...] = (
+    paint_ground,
+    paint_image,
+    paint_answer,
+    paint_strokes,
+    paint_spot,
+    paint_cursor,
+)

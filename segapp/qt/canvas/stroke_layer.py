@@ -1,0 +1,189 @@
+"""The strokes as a picture, kept up to date box by box."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from segapp.qt.canvas.layers import Layer
+from segapp.values.document import Document, Mark, Patch, Stroke
+from segapp.values.rasterize import THINNEST, UNMARKED, stamp
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from segapp.values.document import ClassInfo
+    from segapp.values.rasterize import Rectangle
+
+_NOWHERE: Rectangle = (0, 0, 0, 0)
+_STRENGTH = 0.85  # of a stroke's colour over the picture
+
+
+class StrokeLayer:
+    """Pixels of a document's strokes, and of the one being drawn, as a `Layer`.
+
+    Every method returns the box that changed, so that no more than that is painted anew.
+    """
+
+    def __init__(self, size: tuple[int, int]) -> None:
+        self.labels: NDArray[np.int16] = np.full(size, UNMARKED, dtype=np.int16)
+        self.layer = Layer.blank(size)
+        self._document = Document()
+        self._bounds: list[Rectangle] = []  # of the document's strokes
+        self._colours = _colour_table(self._document.classes)
+        self._pieces: list[Stroke] = []  # of the stroke that is being drawn
+        self._live = _NOWHERE
+
+    def show(self, document: Document) -> Rectangle:
+        """Show a document; a stroke in the making that is not in it disappears."""
+        before, after = self._document.strokes, document.strokes
+        same = _common_start(before, after)
+        gone = _join([self._live, *self._bounds[same:]])
+        self._bounds[same:] = [_bounds(mark, self.labels.shape) for mark in after[same:]]
+        changed = _join([gone, *self._bounds[same:]])
+        recoloured = document.classes != self._document.classes
+        if recoloured:
+            self._colours = _colour_table(document.classes)
+            changed = (0, 0, self.labels.shape[1], self.labels.shape[0])
+        added = after[same:]
+        only_added = same == len(before) and not recoloured
+        drawn = bool(self._pieces) and self._was_drawn(added)
+        self._document, self._live, self._pieces = document, _NOWHERE, []
+        if only_added and drawn and len(added) == 1:
+            return _NOWHERE  # all of it is there already
+        if only_added and gone == _NOWHERE:
+            for mark in added:
+                stamp(self.labels, mark)
+        else:
+            self._repaint(changed)
+        self._colour(changed)
+        return changed
+
+    def drop(self) -> Rectangle:
+        """Forget the stroke that is being drawn."""
+        return self.show(self._document)
+
+    def stamp(self, piece: Stroke, *, keep_others: bool = False) -> Rectangle:
+        """Add a piece of the stroke that is being drawn, over other classes or around them."""
+        left, top, right, bottom = _bounds(piece, self.labels.shape)
+        before = self.labels[top:bottom, left:right].copy() if keep_others else None
+        box = stamp(self.labels, piece)
+        if before is not None:
+            others = (before != UNMARKED) & (before != piece.label)
+            self.labels[top:bottom, left:right][others] = before[others]
+        self._pieces.append(piece)
+        self._live = _join([self._live, box])
+        for part in _parts(piece):
+            self._colour(_common(_bounds(part, self.labels.shape), box))
+        return box
+
+    def drawn_patch(self, stroke: Stroke) -> Patch | None:
+        """Return the pixels that a stroke has marked around other classes, if there are any."""
+        left, top, right, bottom = self._live
+        if _is_empty(self._live) or stroke.label is None:
+            return None
+        covered = np.full((bottom - top, right - left), UNMARKED, dtype=np.int16)
+        stamp(covered, _shifted(stroke, left, top))
+        mask = (covered != UNMARKED) & (self.labels[top:bottom, left:right] == stroke.label)
+        if not mask.any():
+            return None
+        patch = Patch.of_mask(mask, stroke.label)
+        return replace(patch, left=patch.left + left, top=patch.top + top)
+
+    def _was_drawn(self, added: tuple[Mark, ...]) -> bool:
+        """Tell whether the drawn pieces are the first of ``added``."""
+        if not added or not isinstance(added[0], Stroke):
+            return False
+        return tuple(piece.points[-1] for piece in self._pieces) == added[0].points
+
+    def _repaint(self, box: Rectangle) -> None:
+        left, top, right, bottom = box
+        if _is_empty(box):
+            return
+        part = self.labels[top:bottom, left:right]
+        part[...] = UNMARKED
+        for mark, bounds in zip(self._document.strokes, self._bounds, strict=True):
+            if not _is_empty(_common(bounds, box)):
+                stamp(part, _shifted(mark, left, top))
+
+    def _colour(self, box: Rectangle) -> None:
+        left, top, right, bottom = box
+        if _is_empty(box):
+            return
+        labels = self.labels[top:bottom, left:right]
+        pixels = self.layer.rgba.view(np.uint32)[..., 0]
+        pixels[top:bottom, left:right] = self._colours[labels + 1]
+        self.layer.refresh(box)
+
+
+def _colour_table(classes: tuple[ClassInfo, ...]) -> NDArray[np.uint32]:
+    """Return a pixel of premultiplied RGBA for "unmarked" and for each class."""
+    table = np.zeros((len(classes) + 1, 4), dtype=np.uint8)
+    for row, info in enumerate(classes, start=1):
+        table[row, :3] = np.round(np.array(info.colour) * _STRENGTH)
+        table[row, 3] = round(255 * _STRENGTH)
+    return table.view(np.uint32)[:, 0]
+
+
+def _bounds(mark: Mark, size: tuple[int, ...]) -> Rectangle:
+    height, width = size
+    if isinstance(mark, Patch):
+        left, top = mark.left, mark.top
+        right, bottom = left + mark.width, top + mark.height
+    else:
+        points = np.array(mark.points)
+        reach = max(mark.radius * max(mark.pressures, default=1.0), THINNEST) + 1
+        left, top = (int(v) for v in np.floor(points.min(axis=0) - reach))
+        right, bottom = (int(v) for v in np.ceil(points.max(axis=0) + reach))
+    return max(left, 0), max(top, 0), min(right, width), min(bottom, height)
+
+
+def _parts(piece: Stroke) -> list[Stroke]:
+    """Cut a long straight piece into shorter ones, whose boxes together are much smaller."""
+    (x0, y0), (x1, y1) = piece.points[0], piece.points[-1]
+    count = min(int(math.hypot(x1 - x0, y1 - y0) / (3 * piece.radius + 16)) + 1, 64)
+    if count == 1 or len(piece.points) > 2:
+        return [piece]
+    ends = [(x0 + (x1 - x0) * n / count, y0 + (y1 - y0) * n / count) for n in range(count + 1)]
+    width = piece.radius * max(piece.pressures, default=1.0)
+    return [Stroke((a, b), width, piece.label) for a, b in itertools.pairwise(ends)]
+
+
+def _shifted(mark: Mark, left: int, top: int) -> Mark:
+    """Move a mark by whole pixels, which floating point does without rounding."""
+    if isinstance(mark, Patch):
+        return replace(mark, left=mark.left - left, top=mark.top - top)
+    return replace(mark, points=tuple((x - left, y - top) for x, y in mark.points))
+
+
+def _common_start(first: tuple[Mark, ...], second: tuple[Mark, ...]) -> int:
+    for index, (old, new) in enumerate(zip(first, second, strict=False)):
+        if old is not new and old != new:
+            return index
+    return min(len(first), len(second))
+
+
+def _is_empty(box: Rectangle) -> bool:
+    return box[0] >= box[2] or box[1] >= box[3]
+
+
+def _common(first: Rectangle, second: Rectangle) -> Rectangle:
+    return (
+        max(first[0], second[0]),
+        max(first[1], second[1]),
+        min(first[2], second[2]),
+        min(first[3], second[3]),
+    )
+
+
+def _join(boxes: list[Rectangle]) -> Rectangle:
+    """Bound all boxes that are not empty."""
+    filled = [box for box in boxes if not _is_empty(box)]
+    if not filled:
+        return _NOWHERE
+    lefts, tops, rights, bottoms = zip(*filled, strict=True)
+    return min(lefts), min(tops), max(rights), max(bottoms)

@@ -1,0 +1,1 @@
+"""Opening, saving, exporting and the copies that outlive a crash."""

@@ -1,0 +1,222 @@
+"""Export: choose a format, see what it writes, say where."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QFileDialog,
+    QFormLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QMessageBox,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from segapp.files.export import FORMATS, ExportFormat
+from segapp.qt.files.export_preview import Preview, PreviewBox, previews
+from segapp.qt.session.jobs import Jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from segapp.qt.session.session import Session
+
+
+class ExportDialog(QDialog):
+    """Writes the session's answer; it waits for the newest one to be there."""
+
+    exported = Signal(object, str)  # paths written, name of the format
+
+    def __init__(
+        self, session: Session, folder: Path, form: str, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Export"))
+        self._session = session
+        self._folder = folder
+        self._edited = False  # whether the user has chosen a file name
+        self._jobs = Jobs("export preview", self)
+        self._jobs.arrived.connect(self._show_preview)
+        self._jobs.failed.connect(self._show_failure)
+        self._writing = Jobs("export", self)
+        self._writing.arrived.connect(self._finish)
+        self._writing.failed.connect(self._complain)
+        self._build()
+        names = list(FORMATS)
+        self._list.setCurrentRow(names.index(form) if form in names else 0)
+        session.answer_changed.connect(self._refresh)
+        session.progress_changed.connect(self._tell_state)
+        self._path.setFocus()
+        self._path.selectAll()
+
+    def _build(self) -> None:
+        self._list = QListWidget()
+        self._list.setAccessibleName(self.tr("Formats"))
+        for form in FORMATS.values():
+            item = QListWidgetItem(form.title)
+            item.setToolTip(form.values)
+            self._list.addItem(item)
+        self._list.setSpacing(3)
+        self._list.setFixedWidth(self._list.sizeHintForColumn(0) + 28)
+        self._list.currentRowChanged.connect(self._choose)
+        columns = QHBoxLayout()
+        columns.setSpacing(14)
+        columns.addWidget(self._list)
+        columns.addLayout(self._details(), 1)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        self._export = buttons.addButton(self.tr("Export"), QDialogButtonBox.ButtonRole.AcceptRole)
+        self._export.setDefault(True)
+        buttons.accepted.connect(self._write)
+        buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(14, 14, 14, 12)
+        layout.setSpacing(12)
+        layout.addLayout(columns, 1)
+        layout.addWidget(buttons)
+        self.resize(760, 480)
+
+    def _details(self) -> QVBoxLayout:
+        self._preview = PreviewBox()
+        self._values, self._files, self._state = QLabel(), QLabel(), QLabel()
+        for label in (self._values, self._files, self._state):
+            label.setWordWrap(True)
+        self._path = QLineEdit()
+        self._path.setAccessibleName(self.tr("File to write"))
+        self._path.textEdited.connect(self._note_edit)
+        self._path.textChanged.connect(self._tell_state)
+        browse = QPushButton(self.tr("Browse…"))
+        browse.clicked.connect(self._browse)
+        browse.setAutoDefault(False)
+        line = QHBoxLayout()
+        line.addWidget(self._path, 1)
+        line.addWidget(browse)
+        rows = QFormLayout()
+        rows.addRow(self.tr("Values"), self._values)
+        rows.addRow(self.tr("Size"), self._files)
+        rows.addRow(self.tr("File"), line)
+        column = QVBoxLayout()
+        column.setSpacing(10)
+        column.addWidget(self._preview, 1)
+        column.addLayout(rows)
+        column.addWidget(self._state)
+        return column
+
+    @property
+    def form(self) -> ExportFormat:
+        """The chosen format."""
+        return list(FORMATS.values())[max(self._list.currentRow(), 0)]
+
+    def _stem(self) -> str:
+        sheet = self._session.sheet
+        return sheet.path.stem if sheet is not None else "answer"
+
+    def _choose(self) -> None:
+        self._values.setText(self.form.values)
+        if self._edited and self._path.text().strip():
+            path = Path(self._path.text().strip())
+            if path.suffix.lower() in {form.suffix for form in FORMATS.values()}:
+                self._path.setText(str(path.with_suffix(self.form.suffix)))
+        else:
+            name = f"{self._stem()}-{self.form.name}{self.form.suffix}"
+            self._path.setText(str(self._folder / name))
+        self._refresh()
+
+    def _note_edit(self) -> None:
+        self._edited = True
+
+    def _refresh(self) -> None:
+        """Make the preview of the present answer in the chosen format."""
+        self._tell_state()
+        labelling, picture = self._session.labelling, self._session.picture
+        if labelling is None or picture is None:
+            self._jobs.cancel()
+            self._preview.show_preview(None, self._session.progress.text)
+            return
+        form, stem, document = self.form, self._stem(), self._session.document
+        self._jobs.start(lambda: previews(form, stem, labelling, document, picture))
+
+    def _show_preview(self, ticket: int, preview: Preview) -> None:
+        del ticket
+        self._preview.show_preview(preview.image, preview.text)
+        size = preview.size
+        amount = f"{size / 1024:.0f} kB" if size >= 1024 else f"{size} B"
+        self._files.setText(
+            self.tr("{} ({})").format(", ".join(preview.names), amount)
+            if len(preview.names) > 1
+            else amount
+        )
+
+    def _show_failure(self, ticket: int, error: Exception) -> None:
+        del ticket
+        self._preview.show_preview(None, str(error))
+
+    def _tell_state(self) -> None:
+        ready, target = self._session.answer_is_current, self._target()
+        if not ready:
+            self._state.setText(self._session.progress.text)
+        elif target is not None and target.is_file():
+            self._state.setText(self.tr("This replaces a file that is there already."))
+        else:
+            self._state.clear()
+        self._export.setEnabled(ready and target is not None and not self._writing.busy)
+
+    def _browse(self) -> None:
+        pattern = f"{self.form.title} (*{self.form.suffix})"
+        chosen, _ = QFileDialog.getSaveFileName(
+            self, self.tr("Export"), self._path.text(), pattern
+        )
+        if chosen:
+            self._edited = True
+            self._path.setText(chosen)
+
+    def _target(self) -> Path | None:
+        """Return the file that is meant, None while no file is named."""
+        path = self._folder / Path(os.path.expanduser(self._path.text().strip()))
+        if not path.name or path.is_dir():
+            return None
+        return path if path.suffix else path.with_name(path.name + self.form.suffix)
+
+    def _write(self) -> None:
+        labelling, picture = self._session.labelling, self._session.picture
+        form, target, document = self.form, self._target(), self._session.document
+        if labelling is None or picture is None or target is None:
+            return
+
+        def work() -> Iterator[object]:
+            yield form.write(target, labelling, document, picture)
+
+        self._writing.start(work)
+        self._tell_state()
+
+    def _finish(self, ticket: int, paths: tuple[Path, ...]) -> None:
+        del ticket
+        self.exported.emit(paths, self.form.name)
+        self.accept()
+
+    def _complain(self, ticket: int, error: Exception) -> None:
+        del ticket
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        QMessageBox.warning(
+            self,
+            self.tr("Export"),
+            self.tr("{} cannot be written: {}.").format(self._target(), reason.rstrip(".")),
+        )
+        self._writing.cancel()
+        self._tell_state()
+
+    def done(self, result: int) -> None:
+        """Close, and end the threads first."""
+        self._jobs.close()
+        self._writing.close()
+        super().done(result)

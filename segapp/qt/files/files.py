@@ -1,0 +1,162 @@
+"""Opening and saving: files and folders in, sheets of the session out, and back."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from segapp.files.project_file import Project, save_project
+from segapp.files.resources import SAMPLES
+from segapp.qt.files.opening import (
+    ImageMissing,
+    Opened,
+    images_in,
+    is_project,
+    open_image,
+    open_project,
+    project_beside,
+)
+from segapp.qt.session.jobs import Jobs
+
+if TYPE_CHECKING:
+    from segapp.qt.files.preferences import Preferences
+    from segapp.qt.session.jobs import Work
+    from segapp.qt.session.picture_state import Sheet
+    from segapp.qt.session.session import Session
+
+
+class Files(QObject):
+    """Opens and saves for the session; a failed load leaves everything as it is."""
+
+    opened = Signal(str)  # with what is to be said about the picture
+    folder_changed = Signal()
+    recent_changed = Signal()
+    image_missing = Signal(object)  # ImageMissing
+    busy_changed = Signal(str)  # name of what is being read, empty when done
+    failed = Signal(str)
+
+    def __init__(
+        self, session: Session, preferences: Preferences, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._preferences = preferences
+        self._remembered: Path | None = None  # what goes into the recent files when it is open
+        self.folder: list[Path] = []
+        self._jobs = Jobs("reading", self)
+        self._jobs.arrived.connect(self._take)
+        self._jobs.failed.connect(self._fail)
+        self._jobs.ended.connect(lambda _: self.busy_changed.emit(""))
+
+    # Opening ----------------------------------------------------------------------------
+
+    def open(self, path: Path) -> None:
+        """Open an image, a project or a folder."""
+        path = path.absolute()
+        if path.is_dir():
+            self.open_folder(path)
+            return
+        if path not in self.folder and self.folder:
+            self._set_folder([])
+        self._read(path)
+
+    def open_folder(self, path: Path) -> None:
+        """List a folder's images and open the first."""
+        try:
+            images = images_in(path)
+        except OSError as error:
+            self.failed.emit(self.tr("{} cannot be read: {}.").format(path, error.strerror))
+            return
+        if not images:
+            self.failed.emit(self.tr("There is no image in {}.").format(path))
+            return
+        self._set_folder(images)
+        self._read(images[0], remembered=path)
+
+    def open_several(self, paths: list[Path]) -> None:
+        """Work through files that were given together, as if they were a folder."""
+        images = [path.absolute() for path in paths if not path.is_dir() and not is_project(path)]
+        if len(images) > 1:
+            self._set_folder(images)
+            self._read(images[0])
+        elif paths:
+            self.open(paths[0])
+
+    def _set_folder(self, images: list[Path]) -> None:
+        self.folder = images
+        self.folder_changed.emit()
+
+    def open_neighbour(self, step: int) -> None:
+        """Go on (or back) in the folder."""
+        place = self.place_in_folder()
+        if place is not None and 0 <= place + step < len(self.folder):
+            self._read(self.folder[place + step], remembered=None)
+
+    def place_in_folder(self) -> int | None:
+        """Return which image of the folder is open."""
+        sheet = self._session.sheet
+        return self.folder.index(sheet.path) if sheet and sheet.path in self.folder else None
+
+    def locate(self, missing: ImageMissing, image: Path) -> None:
+        """Open a project with the image that the user has found."""
+        self._start(missing.project_path.name, lambda: open_project(missing.project_path, image))
+
+    def _read(self, path: Path, *, remembered: Path | None = None) -> None:
+        forgettable = path in self.folder or path.parent == SAMPLES
+        self._remembered = remembered or (None if forgettable else path)
+        known, settings = self._session.sheet_of(path), self._session.settings
+        if is_project(path):
+            self._start(path.name, lambda: open_project(path))
+        else:
+            self._start(path.name, lambda: open_image(path, known, settings))
+
+    def _start(self, name: str, work: Work) -> None:
+        self._jobs.start(work)
+        self.busy_changed.emit(name)
+
+    def _take(self, ticket: int, result: Opened | ImageMissing) -> None:
+        del ticket
+        if isinstance(result, ImageMissing):
+            self.image_missing.emit(result)
+            return
+        self._session.open(result.picture, result.layer, result.sheet)
+        if self._remembered is not None:
+            self._preferences.add_recent(self._remembered)
+            self.recent_changed.emit()
+        self.opened.emit(result.notice)
+
+    def _fail(self, ticket: int, error: Exception) -> None:
+        del ticket
+        if self._remembered is not None and not self._remembered.exists():
+            self._preferences.drop_recent(self._remembered)
+            self.recent_changed.emit()
+        self.failed.emit(str(error) or type(error).__name__)
+
+    # Saving -----------------------------------------------------------------------------
+
+    def default_project(self, sheet: Sheet) -> Path:
+        """Return where a picture's project goes unless the user says otherwise."""
+        beside = project_beside(sheet.path)
+        if sheet.project is None and not os.access(beside.parent, os.W_OK):
+            return Path.home() / beside.name
+        return sheet.project or beside
+
+    def save(self, sheet: Sheet, path: Path) -> bool:
+        """Write a project; say whether it is safe on disk."""
+        content = sheet.content
+        project = Project(content.document, content.settings, sheet.path, sheet.sha256)
+        try:
+            save_project(path, project)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            self.failed.emit(self.tr("{} cannot be written: {}.").format(path, reason))
+            return False
+        self._session.mark_saved(sheet.path, content, path)
+        return True
+
+    def close(self, timeout: float | None = None) -> bool:
+        """Wait for the thread; say whether it has ended."""
+        return self._jobs.close(timeout)

@@ -1,0 +1,101 @@
+"""The images of a folder, and which of them have strokes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+
+from segapp.qt.files.opening import project_beside
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from segapp.qt.session.session import Session
+
+
+_SAVED, _UNSAVED = QColor(0, 158, 115), QColor(230, 159, 0)
+
+
+def _sign(colour: QColor | None, ratio: float) -> QIcon:
+    """Draw a dot; without a colour it is empty, so that all names begin alike."""
+    drawn = QPixmap(round(10 * ratio), round(10 * ratio))
+    drawn.setDevicePixelRatio(ratio)
+    drawn.fill(Qt.GlobalColor.transparent)
+    if colour is not None:
+        painter = QPainter(drawn)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(colour)
+        painter.drawEllipse(1, 1, 8, 8)
+        painter.end()
+    sign = QIcon(drawn)
+    sign.addPixmap(drawn, QIcon.Mode.Selected)
+    return sign
+
+
+class FileList(QWidget):
+    """Lists paths; one is the open one."""
+
+    chosen = Signal(object)  # Path
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._paths: list[Path] = []
+        self._list = QListWidget()
+        self._list.setAccessibleName(self.tr("Images of the folder"))
+        self._list.setUniformItemSizes(True)
+        self._list.setIconSize(QSize(10, 10))
+        self._list.setSpacing(2)
+        self._list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self._list.itemActivated.connect(self._choose)
+        self._list.itemClicked.connect(self._choose)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(10, 4, 10, 10)
+        layout.addWidget(self._list)
+        session.document_changed.connect(self._mark)
+
+    def show_paths(self, paths: list[Path]) -> None:
+        """List other images."""
+        self._paths = list(paths)
+        with QSignalBlocker(self._list):
+            self._list.clear()
+            for path in paths:
+                item = QListWidgetItem(path.name)
+                item.setToolTip(str(path))
+                self._list.addItem(item)
+        for row in range(len(paths)):
+            self._mark_row(row)
+
+    def _choose(self, item: QListWidgetItem) -> None:
+        path = self._paths[self._list.row(item)]
+        sheet = self._session.sheet
+        if sheet is None or sheet.path != path:
+            self.chosen.emit(path)
+
+    def _mark(self) -> None:
+        sheet = self._session.sheet
+        if sheet is None or sheet.path not in self._paths:
+            return
+        row = self._paths.index(sheet.path)
+        self._mark_row(row)
+        with QSignalBlocker(self._list):
+            self._list.setCurrentRow(row)
+
+    def _mark_row(self, row: int) -> None:
+        """Tell by a sign whether an image has strokes, and whether they are saved."""
+        path = self._paths[row]
+        sheet = self._session.sheet_of(path)
+        item = self._list.item(row)
+        if sheet is not None and sheet.unsaved:
+            colour, state = _UNSAVED, self.tr("strokes not saved")
+        elif (sheet is not None and sheet.project) or project_beside(path).is_file():
+            colour, state = _SAVED, self.tr("strokes saved")
+        else:
+            colour, state = None, self.tr("no strokes")
+        item.setIcon(_sign(colour, self.devicePixelRatioF()))
+        item.setToolTip(f"{path}\n{state}")
+        item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{path.name}, {state}")

@@ -1,0 +1,172 @@
+"""The status bar: what the learner does, how long it takes, where the pointer is."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPointF, QSize, Qt, QTimer
+from PySide6.QtGui import QColor, QPainter, QPalette
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QSizePolicy,
+    QStatusBar,
+    QWidget,
+)
+
+from segapp.qt.session.progress import Progress, Stage
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QPaintEvent
+
+# Blue, orange, green and vermilion of the palette that colour-blind people tell apart; the
+# words beside the dot say the same.
+_COLOURS = {
+    Stage.EMPTY: None,
+    Stage.WAITING: QColor(230, 159, 0),
+    Stage.RUNNING: QColor(86, 180, 233),
+    Stage.OUTDATED: QColor(230, 159, 0),
+    Stage.CURRENT: QColor(0, 158, 115),
+    Stage.FAILED: QColor(213, 94, 0),
+}
+
+
+_QUICK = 0.25  # seconds; a bar for less than that would only flicker
+
+
+class _Dot(QWidget):
+    def __init__(self) -> None:
+        super().__init__()
+        self._stage = Stage.EMPTY
+        self.setFixedSize(QSize(12, 12))
+
+    def show_stage(self, stage: Stage) -> None:
+        self._stage = stage
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        del event
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(_COLOURS[self._stage] or self.palette().color(QPalette.ColorRole.Mid))
+        painter.drawEllipse(1, 1, 10, 10)
+        painter.end()
+
+
+class _Elided(QLabel):
+    """A label that shortens its text instead of widening the window."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.setMinimumWidth(60)
+
+    def setText(self, text: str) -> None:
+        super().setText(text)
+        self.setToolTip(text)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        del event
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(QPalette.ColorRole.WindowText))
+        shown = self.fontMetrics().elidedText(
+            self.text(), Qt.TextElideMode.ElideRight, self.width()
+        )
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter, shown)
+        painter.end()
+
+
+class StatusBar(QStatusBar):
+    """Shows a `Progress`, the zoom and the pointer's place."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._progress = Progress()
+        self._dot = _Dot()
+        self._text = _Elided()
+        self._text.setAccessibleName(self.tr("State of the answer"))
+        self._bar = QProgressBar()
+        self._bar.setRange(0, 1000)
+        self._bar.setTextVisible(False)
+        self._bar.setFixedSize(140, 8)
+        self._bar.setAccessibleName(self.tr("Progress of learning"))
+        self._elapsed = QLabel()
+        self._elapsed.setMinimumWidth(self.fontMetrics().horizontalAdvance("000.0 s "))
+        self._place = QLabel()
+        self._zoom = QLabel()
+        state = QWidget()
+        row = QHBoxLayout(state)
+        row.setContentsMargins(10, 2, 4, 2)
+        row.setSpacing(8)
+        row.addWidget(self._dot)
+        row.addWidget(self._text, 1)
+        row.addWidget(self._bar)
+        row.addWidget(self._elapsed)
+        self.addWidget(state, 1)
+        self.addPermanentWidget(self._place)
+        self.addPermanentWidget(self._zoom)
+        self._timer = QTimer(self)
+        self._timer.setInterval(100)
+        self._timer.timeout.connect(self._tick)
+        self.show_progress(Progress())
+
+    @property
+    def state_text(self) -> str:
+        """What is said about the answer."""
+        return self._text.text()
+
+    @property
+    def elapsed_text(self) -> str:
+        """How long learning has been going on."""
+        return self._elapsed.text()
+
+    @property
+    def fraction(self) -> float:
+        """How far the bar is."""
+        return self._bar.value() / self._bar.maximum()
+
+    def show_progress(self, progress: Progress) -> None:
+        """Show the stage in words, and the bar while something runs."""
+        running = progress.stage is Stage.RUNNING
+        self._progress = progress
+        self._dot.show_stage(progress.stage)
+        self._text.setText(progress.text)
+        if not running:
+            self._bar.hide()
+            self._elapsed.hide()
+        self._bar.setValue(round(progress.fraction * 1000))
+        if running:
+            self._tick()
+            self._timer.start()
+        else:
+            self._timer.stop()
+
+    def _tick(self) -> None:
+        seconds = time.monotonic() - self._progress.started
+        if seconds > _QUICK:
+            self._bar.show()
+            self._elapsed.show()
+        self._elapsed.setText(self.tr("{:.1f} s").format(seconds))
+
+    def show_place(self, at: QPointF | None, width: int, height: int) -> None:
+        """Show the pixel under the pointer, or else the picture's size."""
+        if not width:
+            self._place.clear()
+        elif at is None or not (0 <= at.x() < width and 0 <= at.y() < height):
+            self._place.setText(self.tr("{} × {} px").format(width, height))
+        else:
+            self._place.setText(f"{int(at.x())}, {int(at.y())}")
+
+    def show_zoom(self, scale: float) -> None:
+        """Show how large the picture is."""
+        percent = scale * 100
+        text = f"{percent:.0f} %" if percent >= 10 else f"{percent:.1f} %"
+        self._zoom.setText(text + "  ")
+
+    def end(self) -> None:
+        """Stop counting seconds and waiting for messages to be read."""
+        self._timer.stop()
+        self.clearMessage()

@@ -1,0 +1,1 @@
+"""The one mutable object, and the threads that work for it."""

@@ -1,0 +1,180 @@
+"""Commands about the answer: copy it, say where to scribble next, keep and apply models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QGuiApplication
+
+from segapp.files.strokes_file import load_strokes
+from segapp.learning.learnt_model import MODEL_SUFFIX, load_model
+from segapp.learning.training import Trainer
+from segapp.qt.canvas.qimage import qimage_over
+from segapp.qt.files import file_dialogs
+from segapp.qt.session.jobs import Jobs
+from segapp.values.overlay import ViewMode, render
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from PySide6.QtWidgets import QWidget
+
+    from segapp.learning.suggestion import Spot
+    from segapp.qt.canvas.canvas import Canvas
+    from segapp.qt.session.session import Session
+    from segapp.qt.window.actions import Actions
+    from segapp.qt.window.answer_view import AnswerView, RenderedAnswer
+    from segapp.values.document import ClassInfo
+    from segapp.values.labelling import Labelling
+    from segapp.values.picture import Picture
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Applied:
+    """What a saved model says about a picture."""
+
+    picture: Picture
+    name: str
+    classes: tuple[ClassInfo, ...]
+    labelling: Labelling
+
+
+class AnswerCommands(QObject):
+    """What a user does with an answer besides exporting it."""
+
+    said = Signal(str)  # a sentence for the status bar
+
+    def __init__(
+        self, session: Session, answers: AnswerView, canvas: Canvas, window: QWidget
+    ) -> None:
+        super().__init__(window)
+        self._session, self._canvas, self._window = session, canvas, window
+        self._spot: Spot | None = None
+        self._marking = True
+        self._jobs = Jobs("models", self)
+        self._jobs.arrived.connect(self._take_result)
+        self._jobs.failed.connect(self._fail)
+        answers.rendered.connect(self._take_answer)
+
+    def connect_actions(self, actions: Actions) -> None:
+        """Let the menu's commands arrive here."""
+        actions["copy_mask"].triggered.connect(lambda: self._copy(ViewMode.MASK))
+        actions["copy_cutout"].triggered.connect(lambda: self._copy(ViewMode.CUTOUT))
+        actions["spot"].triggered.connect(self._go_to_spot)
+        actions["mark_spot"].toggled.connect(self._set_marking)
+        actions["import_strokes"].triggered.connect(self._import_strokes)
+        actions["save_model"].triggered.connect(self._save_model)
+        actions["apply_model"].triggered.connect(self._apply_model)
+
+    def _fail(self, ticket: int, error: Exception) -> None:
+        del ticket
+        file_dialogs.complain(self._window, str(error) or type(error).__name__)
+
+    def _copy(self, mode: ViewMode) -> None:
+        labelling, picture = self._session.labelling, self._session.picture
+        if labelling is None or picture is None:
+            return
+        rgba = render(mode, labelling, self._session.document.classes, picture)
+        QGuiApplication.clipboard().setImage(qimage_over(rgba).copy())
+        self.said.emit(
+            self.tr("Copied the mask") if mode is ViewMode.MASK else self.tr("Copied the cut-out")
+        )
+
+    # Where to scribble next ---------------------------------------------------------------
+
+    def _take_answer(self, answer: RenderedAnswer | None) -> None:
+        self._spot = answer.spot if answer is not None else None
+        self._canvas.set_spot(self._spot if self._marking else None)
+
+    def _set_marking(self, on: bool) -> None:  # noqa: FBT001 - a Qt slot
+        self._marking = on
+        self._canvas.set_spot(self._spot if on else None)
+
+    def _go_to_spot(self) -> None:
+        if self._spot is None:
+            self.said.emit(self.tr("The answer is certain everywhere"))
+            return
+        self._canvas.centre_on(self._spot.x, self._spot.y)
+        self._canvas.set_spot(self._spot)
+        self.said.emit(self.tr("Least certain here: a stroke helps most"))
+
+    # Strokes from elsewhere ---------------------------------------------------------------
+
+    def _import_strokes(self) -> None:
+        sheet, picture = self._session.sheet, self._session.picture
+        if sheet is None or picture is None:
+            return
+        title = self.tr("Import strokes")
+        path = file_dialogs.ask_image(self._window, title, sheet.path.parent)
+        if path is None:
+            return
+        try:
+            document = load_strokes(Path(path), picture.size).document
+        except ValueError as error:
+            file_dialogs.complain(self._window, str(error))
+            return
+        self._session.edit(self.tr("importing {}").format(path.name), document)
+
+    # Models -------------------------------------------------------------------------------
+
+    def _save_model(self) -> None:
+        sheet, picture = self._session.sheet, self._session.picture
+        if sheet is None or picture is None:
+            return
+        proposed = sheet.path.with_suffix(MODEL_SUFFIX)
+        path = file_dialogs.ask_model(self._window, proposed, MODEL_SUFFIX, save=True)
+        if path is None:
+            return
+        content, rgb = sheet.content, picture.rgb
+
+        def work() -> Iterator[object]:
+            Trainer(rgb).learnt_model(content.document, content.settings).save(path)
+            yield path
+
+        self._jobs.start(work)
+        self.said.emit(self.tr("Learning the model …"))
+
+    def _apply_model(self) -> None:
+        sheet, picture = self._session.sheet, self._session.picture
+        if sheet is None or picture is None:
+            return
+        path = file_dialogs.ask_model(self._window, sheet.path.parent, MODEL_SUFFIX, save=False)
+        if path is None:
+            return
+
+        def work() -> Iterator[object]:
+            model = load_model(path)
+            yield _Applied(picture, path.stem, model.classes, model.apply(picture.rgb))
+
+        self._jobs.start(work)
+        self.said.emit(self.tr("Applying {} …").format(path.name))
+
+    def _take_result(self, ticket: int, result: Path | _Applied) -> None:
+        del ticket
+        if isinstance(result, Path):
+            self.said.emit(self.tr("Saved {}").format(result.name))
+        elif result.picture is self._session.picture:
+            self._show_applied(result)
+
+    def _show_applied(self, applied: _Applied) -> None:
+        document = self._session.document
+        if not document.strokes:
+            name = self.tr("applying {}").format(applied.name)
+            self._session.edit(name, replace(document, classes=applied.classes))
+        elif len(document.classes) != len(applied.classes):
+            file_dialogs.complain(
+                self._window,
+                self.tr("{} knows {} classes, and this picture's strokes {}.").format(
+                    applied.name, len(applied.classes), len(document.classes)
+                ),
+            )
+            return
+        self._session.show_applied(applied.labelling, applied.name)
+        self.said.emit(self.tr("This is the answer of {}").format(applied.name))
+
+    def close(self, timeout: float | None = None) -> bool:
+        """Wait for the thread; say whether it has ended."""
+        return self._jobs.close(timeout)

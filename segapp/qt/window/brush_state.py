@@ -1,0 +1,81 @@
+"""Which tool, size and classes the hand works with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from segapp.qt.canvas.brush import LARGEST_RADIUS, SMALLEST_RADIUS, stepped_radius
+from segapp.qt.canvas.canvas import Brush, Tool
+
+if TYPE_CHECKING:
+    from segapp.values.document import Document
+
+
+class BrushState(QObject):
+    """Holds the brush; left and right button always paint different classes.
+
+    Choosing one button's class for the other exchanges the two.
+    """
+
+    changed = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.brush = Brush()
+
+    def choose_left(self, index: int) -> None:
+        """Paint this class with the left button, and take the brush in hand."""
+        right = self.brush.left if index == self.brush.right else self.brush.right
+        self._set(replace(self.brush, left=index, right=right, tool=Tool.BRUSH))
+
+    def choose_right(self, index: int) -> None:
+        """Paint this class with the right button."""
+        left = self.brush.right if index == self.brush.left else self.brush.left
+        self._set(replace(self.brush, left=left, right=index, tool=Tool.BRUSH))
+
+    def swap(self) -> None:
+        """Exchange the buttons' classes."""
+        self._set(replace(self.brush, left=self.brush.right, right=self.brush.left))
+
+    def set_tool(self, tool: Tool) -> None:
+        """Take another tool."""
+        self._set(replace(self.brush, tool=tool))
+
+    def set_keep_others(self, keep: bool) -> None:  # noqa: FBT001 - a Qt slot
+        """Paint around other classes, or over them."""
+        self._set(replace(self.brush, keep_others=keep))
+
+    def set_radius(self, radius: float) -> None:
+        """Use a brush of another size."""
+        self._set(replace(self.brush, radius=min(max(radius, SMALLEST_RADIUS), LARGEST_RADIUS)))
+
+    def step_radius(self, steps: int) -> None:
+        """Use a larger (or below 0 a smaller) brush."""
+        self.set_radius(stepped_radius(self.brush.radius, steps))
+
+    def begin(self, document: Document) -> None:
+        """Take the classes for another picture: an object left, the background right."""
+        grounds = [index for index, info in enumerate(document.classes) if info.is_background]
+        right = grounds[0] if grounds else 1
+        left = 1 if right == 0 else 0
+        self._set(replace(self.brush, left=left, right=right))
+        self.follow(document)
+
+    def follow(self, document: Document) -> None:
+        """Keep to classes that exist, and to their colours."""
+        last = len(document.classes) - 1
+        left = min(self.brush.left, last)
+        right = min(self.brush.right, last)
+        if left == right:
+            right = 1 if left == 0 else 0
+        self._set(
+            replace(self.brush, left=left, right=right, left_colour=document.classes[left].colour)
+        )
+
+    def _set(self, brush: Brush) -> None:
+        if brush != self.brush:
+            self.brush = brush
+            self.changed.emit()

@@ -1,0 +1,196 @@
+"""Commands about files: open, save, export, recover, and close without losing anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QAction
+
+from segapp.files.resources import SAMPLES
+from segapp.qt.files import file_dialogs
+from segapp.qt.files.export_dialog import ExportDialog
+from segapp.qt.files.file_dialogs import Unsaved
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QMenu, QWidget
+
+    from segapp.qt.files.autosave import Recovery
+    from segapp.qt.files.files import Files
+    from segapp.qt.files.opening import ImageMissing
+    from segapp.qt.files.preferences import Preferences
+    from segapp.qt.session.picture_state import Sheet
+    from segapp.qt.session.session import Session
+    from segapp.qt.window.actions import Actions
+
+
+_FIRST_SAMPLE = "coffee"
+
+
+def sample_images() -> list[Path]:
+    """Return the bundled pictures, the one that the first start shows ahead."""
+    found = sorted(SAMPLES.glob("*.jpg"))
+    return sorted(found, key=lambda path: path.stem != _FIRST_SAMPLE)
+
+
+class FileCommands(QObject):
+    """Asks where, and lets `Files` and the export dialog do it."""
+
+    said = Signal(str)  # a sentence for the status bar
+
+    def __init__(
+        self,
+        session: Session,
+        files: Files,
+        recovery: Recovery,
+        preferences: Preferences,
+        window: QWidget,
+    ) -> None:
+        super().__init__(window)
+        self._session, self._files, self._recovery = session, files, recovery
+        self._preferences, self._window = preferences, window
+        files.failed.connect(self._complain)
+        files.image_missing.connect(self._locate)
+
+    def connect_actions(self, actions: Actions, recent: QMenu, samples: QMenu) -> None:
+        """Let the menu's commands arrive here."""
+        actions["open"].triggered.connect(self._open)
+        actions["open_folder"].triggered.connect(self._open_folder)
+        actions["previous"].triggered.connect(lambda: self._files.open_neighbour(-1))
+        actions["next"].triggered.connect(lambda: self._files.open_neighbour(1))
+        actions["save"].triggered.connect(self.save)
+        actions["save_as"].triggered.connect(self.save_as)
+        actions["export"].triggered.connect(self.export)
+        for sample in sample_images():
+            entry = samples.addAction(sample.stem.capitalize())
+            entry.triggered.connect(lambda _=False, chosen=sample: self._files.open(chosen))
+        self._recent = recent
+        self._files.recent_changed.connect(self._fill_recent)
+        self._fill_recent()
+
+    def _complain(self, sentence: str) -> None:
+        file_dialogs.complain(self._window, sentence)
+
+    # Opening ----------------------------------------------------------------------------
+
+    def _folder(self) -> Path:
+        sheet = self._session.sheet
+        return sheet.path.parent if sheet is not None else Path.home()
+
+    def _open(self) -> None:
+        path = file_dialogs.ask_open(self._window, self._folder())
+        if path is not None:
+            self._files.open(path)
+
+    def _open_folder(self) -> None:
+        path = file_dialogs.ask_folder(self._window, self._folder())
+        if path is not None:
+            self._files.open(path)
+
+    def open_sample(self) -> None:
+        """Open the picture of the first start."""
+        for sample in sample_images()[:1]:
+            self._files.open(sample)
+
+    def _locate(self, missing: ImageMissing) -> None:
+        wanted = missing.project.image_path
+        title = self.tr("Where is {}?").format(wanted.name)
+        path = file_dialogs.ask_image(self._window, title, missing.project_path.parent)
+        if path is not None:
+            self._files.locate(missing, path)
+        else:
+            name = missing.project_path.name
+            self.said.emit(self.tr("{} was not opened: its image is missing").format(name))
+
+    def _fill_recent(self) -> None:
+        self._recent.clear()
+        for path in self._preferences.recent():
+            action = QAction(str(path).replace("&", "&&"), self._recent)
+            action.triggered.connect(lambda _=False, chosen=path: self._files.open(chosen))
+            self._recent.addAction(action)
+        self._recent.setEnabled(not self._recent.isEmpty())
+
+    # Saving -----------------------------------------------------------------------------
+
+    def save(self) -> bool:
+        """Save to the project's file; ask for one when there is none yet."""
+        sheet = self._session.sheet
+        if sheet is None:
+            return False
+        if sheet.project is None:
+            return self.save_as()
+        return self._save(sheet, sheet.project)
+
+    def save_as(self) -> bool:
+        """Ask for a file and save to it."""
+        sheet = self._session.sheet
+        if sheet is None:
+            return False
+        path = file_dialogs.ask_project(self._window, self._files.default_project(sheet))
+        return path is not None and self._save(sheet, path)
+
+    def _save(self, sheet: Sheet, path: Path) -> bool:
+        saved = self._files.save(sheet, path)
+        if saved:
+            self._preferences.add_recent(path)
+            self._fill_recent()
+            self.said.emit(self.tr("Saved {}").format(path.name))
+        return saved
+
+    def export(self) -> None:
+        """Let the user write the answer to a file."""
+        if self._session.sheet is None:
+            return
+        folder = Path(self._preferences.get("export/folder", str(self._folder())))
+        folder = folder if folder.is_dir() else self._folder()
+        form = self._preferences.get("export/format", "mask")
+        dialog = ExportDialog(self._session, folder, form, self._window)
+        dialog.exported.connect(self._note_export)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _note_export(self, paths: tuple[Path, ...], form: str) -> None:
+        self._preferences.set("export/format", form)
+        self._preferences.set("export/folder", str(paths[0].parent))
+        names = ", ".join(path.name for path in paths)
+        self.said.emit(self.tr("Wrote {}").format(names))
+
+    # Closing ----------------------------------------------------------------------------
+
+    def may_close(self) -> bool:
+        """Ask about unsaved strokes; False keeps the window open."""
+        sheets = self._session.unsaved_sheets()
+        if not sheets:
+            return True
+        answer = file_dialogs.ask_unsaved(self._window, sheets)
+        if answer is Unsaved.SAVE:
+            return all(self._save_before_closing(sheet) for sheet in sheets)
+        return answer is Unsaved.DISCARD
+
+    def _save_before_closing(self, sheet: Sheet) -> bool:
+        path = sheet.project
+        if path is None:
+            path = file_dialogs.ask_project(self._window, self._files.default_project(sheet))
+        return path is not None and self._save(sheet, path)
+
+    # Recovery ---------------------------------------------------------------------------
+
+    def offer_recovery(self) -> bool:
+        """Offer what a crash left behind; say whether something was restored."""
+        orphans = self._recovery.orphans()
+        sheets = [sheet for orphan in orphans for sheet in orphan.sheets]
+        if not sheets:
+            return False
+        answer = file_dialogs.ask_restore(self._window, sheets)
+        if answer is Unsaved.CANCEL:
+            return False
+        if answer is Unsaved.SAVE:
+            for sheet in sheets:
+                self._session.remember(sheet)
+            self._recovery.write_now()
+        for orphan in orphans:
+            orphan.discard()
+        if answer is Unsaved.SAVE:
+            self._files.open(sheets[-1].path)
+        return answer is Unsaved.SAVE

@@ -1,0 +1,160 @@
+"""Light and dark: two palettes, chosen by the system or by the user."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QColor, QGuiApplication, QPalette
+from PySide6.QtWidgets import QApplication
+
+from segapp.files.resources import ASSETS
+
+_Role = QPalette.ColorRole
+
+_LIGHT = {
+    _Role.Window: "#f3f4f6",
+    _Role.WindowText: "#1c2026",
+    _Role.Base: "#ffffff",
+    _Role.AlternateBase: "#f7f8fa",
+    _Role.Text: "#1c2026",
+    _Role.PlaceholderText: "#6b7480",
+    _Role.Button: "#fbfbfc",
+    _Role.ButtonText: "#1c2026",
+    _Role.BrightText: "#b3261e",
+    _Role.Highlight: "#0072b2",
+    _Role.HighlightedText: "#ffffff",
+    _Role.Accent: "#0072b2",
+    _Role.Link: "#005a8c",
+    _Role.ToolTipBase: "#1c2026",
+    _Role.ToolTipText: "#f3f4f6",
+    _Role.Light: "#ffffff",
+    _Role.Midlight: "#e8eaee",
+    _Role.Mid: "#cdd2d9",
+    _Role.Dark: "#9aa2ad",
+    _Role.Shadow: "#5b636e",
+}
+_DARK = {
+    _Role.Window: "#25282d",
+    _Role.WindowText: "#e6e9ed",
+    _Role.Base: "#1d2024",
+    _Role.AlternateBase: "#23262b",
+    _Role.Text: "#e6e9ed",
+    _Role.PlaceholderText: "#98a1ac",
+    _Role.Button: "#31353c",
+    _Role.ButtonText: "#e6e9ed",
+    _Role.BrightText: "#ff8a80",
+    _Role.Highlight: "#2f87c0",
+    _Role.HighlightedText: "#ffffff",
+    _Role.Accent: "#56b4e9",
+    _Role.Link: "#7cc6f0",
+    _Role.ToolTipBase: "#e6e9ed",
+    _Role.ToolTipText: "#1c2026",
+    _Role.Light: "#454b54",
+    _Role.Midlight: "#343941",
+    _Role.Mid: "#434953",
+    _Role.Dark: "#6a727e",
+    _Role.Shadow: "#0c0d0f",
+}
+_DISABLED = (_Role.WindowText, _Role.Text, _Role.ButtonText)
+
+_STYLE = """
+QToolBar { border: 0; padding: 3px; spacing: 2px; background: palette(window); }
+QToolBar::separator:horizontal { width: 1px; margin: 5px 5px; background: palette(mid); }
+QToolBar::separator:vertical { height: 1px; margin: 5px 5px; background: palette(mid); }
+QToolBar QToolButton { border: 1px solid transparent; border-radius: 5px; padding: 4px; }
+QToolBar QToolButton:hover { background: palette(midlight); }
+QToolBar QToolButton:pressed { background: palette(mid); }
+QToolBar QToolButton:checked { background: palette(midlight); border-color: palette(accent); }
+QToolBar QToolButton:focus { border-color: palette(accent); }
+QToolButton#qt_toolbar_ext_button { padding: 0; }
+QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
+QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
+QScrollBar::handle { background: palette(mid); border-radius: 4px; margin: 1px; }
+QScrollBar::handle:hover { background: palette(dark); }
+QScrollBar::handle:vertical { min-height: 28px; }
+QScrollBar::handle:horizontal { min-width: 28px; }
+QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+QDockWidget { titlebar-close-icon: none; titlebar-normal-icon: none; }
+QDockWidget::title { padding: 6px 10px; background: palette(window); text-align: left; }
+QMainWindow::separator { width: 5px; height: 5px; background: palette(window); }
+QCheckBox { spacing: 7px; }
+QCheckBox::indicator {
+    width: 14px; height: 14px; border: 1px solid palette(dark); border-radius: 3px;
+    background: palette(base);
+}
+QCheckBox::indicator:hover, QCheckBox::indicator:focus { border-color: palette(highlight); }
+QCheckBox::indicator:checked {
+    background: palette(highlight); border-color: palette(highlight); image: url("{check}");
+}
+QStatusBar::item { border: 0; }
+QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
+QToolTip { border: 0; padding: 4px 6px; }
+"""
+
+
+class ThemeChoice(StrEnum):
+    """What the user wants."""
+
+    SYSTEM = "system"
+    LIGHT = "light"
+    DARK = "dark"
+
+
+class Theme(QObject):
+    """Keeps the application's palette to the choice, and to the system when that decides."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.choice = ThemeChoice.SYSTEM
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self._apply)
+
+    @property
+    def is_dark(self) -> bool:
+        """Whether the window is dark now."""
+        if self.choice is ThemeChoice.SYSTEM:
+            return QGuiApplication.styleHints().colorScheme() is Qt.ColorScheme.Dark
+        return self.choice is ThemeChoice.DARK
+
+    @property
+    def palette(self) -> QPalette:
+        """The colours that the window has now."""
+        return palette(dark=self.is_dark)
+
+    def choose(self, choice: ThemeChoice) -> None:
+        """Follow the user's choice."""
+        self.choice = choice
+        hints = QGuiApplication.styleHints()
+        if choice is ThemeChoice.SYSTEM:
+            hints.unsetColorScheme()
+        else:
+            dark = choice is ThemeChoice.DARK
+            hints.setColorScheme(Qt.ColorScheme.Dark if dark else Qt.ColorScheme.Light)
+        self._apply()
+
+    def _apply(self) -> None:
+        # Plain X11 has no colour scheme of its own, so asking for one is not enough.
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            application.setPalette(self.palette)
+            check = (ASSETS / "icons" / "check.svg").as_posix()
+            application.setStyleSheet(_STYLE.replace("{check}", check))
+            self.changed.emit()
+
+
+def palette(*, dark: bool) -> QPalette:
+    """Return the light or the dark palette."""
+    colours = _DARK if dark else _LIGHT
+    made = QPalette()
+    for role, name in colours.items():
+        made.setColor(role, QColor(name))
+    faded = QColor("#6f7782" if dark else "#9aa1ab")
+    for role in _DISABLED:
+        made.setColor(QPalette.ColorGroup.Disabled, role, faded)
+    grey = QColor("#4a515b" if dark else "#c3c8cf")
+    made.setColor(QPalette.ColorGroup.Disabled, _Role.Highlight, grey)
+    made.setColor(QPalette.ColorGroup.Disabled, _Role.Accent, grey)
+    return made

@@ -1,0 +1,92 @@
+"""Which signal goes where: the window's parts, connected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from segapp.qt.canvas.canvas import Tool
+from segapp.qt.files.file_dialogs import complain
+from segapp.qt.window.theme import ThemeChoice
+from segapp.values.overlay import ViewMode
+
+if TYPE_CHECKING:
+    from segapp.qt.window.main_window import MainWindow
+
+
+def connect_window(window: MainWindow) -> None:
+    """Connect all parts of a window that has been built."""
+    _connect_session(window)
+    _connect_actions(window)
+
+
+def _connect_session(window: MainWindow) -> None:
+    """Let every part follow the session, and the session the hand."""
+    session, canvas = window.session, window.canvas
+    session.picture_changed.connect(window.show_picture)
+    session.document_changed.connect(window.show_document)
+    session.settings_changed.connect(lambda: window.settings_panel.show_settings(session.settings))
+    session.answer_changed.connect(window.show_insight)
+    session.progress_changed.connect(window.show_progress)
+    session.failed.connect(lambda sentence: complain(window, sentence))
+    window.recovery.failed.connect(lambda sentence: complain(window, sentence))
+    window.answer_view.rendered.connect(window.show_answer)
+    window.files.opened.connect(window.say)
+    window.files.folder_changed.connect(window.show_folder)
+    window.files.busy_changed.connect(window.show_reading)
+    window.file_list.chosen.connect(window.files.open)
+    window.file_commands.said.connect(window.say)
+    window.answer_commands.said.connect(window.say)
+    window.settings_panel.changed.connect(session.set_settings)
+    window.class_panel.radius_changed.connect(window.brush.set_radius)
+    window.brush.changed.connect(window.show_brush)
+    canvas.stroke_finished.connect(session.add_stroke)
+    canvas.stroke_finished.connect(window.hint.hide)
+    canvas.radius_wanted.connect(window.brush.set_radius)
+    canvas.view_changed.connect(lambda: window.status.show_zoom(canvas.screen_scale))
+    canvas.pointer_moved.connect(
+        lambda at: window.status.show_place(
+            at, canvas.image_size.width(), canvas.image_size.height()
+        )
+    )
+    window.opacity.valueChanged.connect(lambda value: canvas.set_opacity(value / 100))
+
+
+def _connect_actions(window: MainWindow) -> None:
+    """Let every command do what it says."""
+    actions, canvas, session = window.commands, window.canvas, window.session
+    window.file_commands.connect_actions(actions, window.menus.recent, window.menus.samples)
+    window.class_commands.connect_actions(actions)
+    window.answer_commands.connect_actions(actions)
+    for tool in Tool:
+        actions[tool.value].triggered.connect(lambda _=False, t=tool: window.brush.set_tool(t))
+    for mode in ViewMode:
+        actions[f"view_{mode.value}"].triggered.connect(
+            lambda _=False, m=mode: window.answer_view.set_mode(m)
+        )
+    for choice in ThemeChoice:
+        actions[f"theme_{choice.value}"].triggered.connect(
+            lambda _=False, c=choice: window.theme.choose(c)
+        )
+    window.theme.changed.connect(lambda: actions.colour_icons(window.theme.palette))
+    for name, call in {
+        "quit": window.close,
+        "undo": session.undo,
+        "redo": session.redo,
+        "clear": session.clear,
+        "larger": lambda: window.brush.step_radius(1),
+        "smaller": lambda: window.brush.step_radius(-1),
+        "update": session.update_now,
+        "stop": session.stop,
+        "zoom_in": lambda: canvas.zoom(1.25),
+        "zoom_out": lambda: canvas.zoom(0.8),
+        "fit": canvas.fit,
+        "actual_size": canvas.show_actual_size,
+        "shortcuts": window.open_shortcuts,
+        "about": window.open_about,
+    }.items():
+        actions[name].triggered.connect(lambda _=False, c=call: c())
+    actions["live"].toggled.connect(session.set_live)
+    actions["keep_others"].toggled.connect(window.brush.set_keep_others)
+    actions["show_strokes"].toggled.connect(canvas.set_strokes_shown)
+    actions["hide_answer"].toggled.connect(canvas.set_answer_hidden)
+    actions["full_screen"].toggled.connect(window.set_full_screen)

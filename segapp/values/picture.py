@@ -1,0 +1,47 @@
+"""The picture that is worked on, as people see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Picture:
+    """An image as people see it, upright, with 8 bits a channel.
+
+    Parameters
+    ----------
+    rgb
+        ``H x W x 3``, read-only. Transparent parts are blended with white.
+    alpha
+        ``H x W``, read-only, or ``None`` when the file has no transparency.
+    path
+        Where it came from.
+    sha256
+        Of the file's bytes, in hexadecimal.
+    note
+        What was done to show it, "16-bit, shown from 13 to 4095" for instance; often empty.
+    """
+
+    rgb: NDArray[np.uint8]
+    alpha: NDArray[np.uint8] | None
+    path: Path
+    sha256: str
+    note: str
+
+    def __post_init__(self) -> None:
+        self.rgb.flags.writeable = False
+        if self.alpha is not None:
+            self.alpha.flags.writeable = False
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width."""
+        return self.rgb.shape[0], self.rgb.shape[1]

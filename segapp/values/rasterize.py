@@ -1,0 +1,178 @@
+"""Strokes as pixels: what the brush covers, the same on every platform."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from segapp.values.document import Document, Mark, Patch, Stroke
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+UNMARKED = -1
+# The half diagonal of a pixel: a thinner brush could slip between the pixels' centres, so that
+# a click marked nothing and a line had gaps.
+THINNEST = math.sqrt(0.5)
+
+Rectangle = tuple[int, int, int, int]
+"""Left, top, right, bottom in pixels; right and bottom are outside."""
+
+NOWHERE: Rectangle = (0, 0, 0, 0)
+_End = tuple[tuple[float, float], float]
+_Segment = tuple[_End, _End]
+"""Two points, each with the brush's radius there."""
+
+
+def rasterize(document: Document, size: tuple[int, int]) -> NDArray[np.int16]:
+    """Paint all strokes in their order.
+
+    Returns
+    -------
+    labels
+        int16 of ``size`` (height, width): the class of each marked pixel, -1 elsewhere.
+    """
+    labels = np.full(size, UNMARKED, dtype=np.int16)
+    for mark in document.strokes:
+        patch = mark if isinstance(mark, Patch) else _pixels_of(mark, size)
+        if patch is not None:
+            stamp(labels, patch)
+    return labels
+
+
+def stamp(labels: NDArray[np.int16], mark: Mark) -> Rectangle:
+    """Paint one stroke into ``labels`` in place and return the rectangle it may have touched.
+
+    A pixel is marked when its centre lies within the brush's radius of the stroke's path, where
+    the radius goes from point to point in proportion. Outside the image nothing happens.
+    """
+    value = UNMARKED if mark.label is None else mark.label
+    if isinstance(mark, Patch):
+        return _stamp_patch(labels, mark, value)
+    touched = NOWHERE
+    for segment in _segments(mark):
+        box = _box(segment, labels.shape)
+        for strip in _strips(segment, box):
+            left, top, right, bottom = strip
+            labels[top:bottom, left:right][_covered(segment, strip)] = value
+        touched = _union(touched, box)
+    return touched
+
+
+# Strokes do not change, and each of them is asked for again with every stroke that follows.
+@lru_cache(maxsize=2048)
+def _pixels_of(stroke: Stroke, size: tuple[int, int]) -> Patch | None:
+    """Return what a stroke covers in an image of ``size``, or ``None`` when it lies outside."""
+    segments = _segments(stroke)
+    whole = NOWHERE
+    for segment in segments:
+        whole = _union(whole, _box(segment, size))
+    x, y, right, bottom = whole
+    if x >= right or y >= bottom:
+        return None
+    pixels = np.zeros((bottom - y, right - x), bool)
+    for segment in segments:
+        for strip in _strips(segment, _box(segment, size)):
+            left, top, right, bottom = strip
+            pixels[top - y : bottom - y, left - x : right - x] |= _covered(segment, strip)
+    if not pixels.any():
+        return None
+    patch = Patch.of_mask(pixels, stroke.label)
+    return replace(patch, left=patch.left + x, top=patch.top + y)
+
+
+def _segments(stroke: Stroke) -> list[_Segment]:
+    pressures = stroke.pressures or (1.0,) * len(stroke.points)
+    radii = [max(stroke.radius * pressure, THINNEST) for pressure in pressures]
+    ends = list(zip(stroke.points, radii, strict=True))
+    return list(zip(ends, ends[1:] or ends, strict=False))
+
+
+def _box(segment: _Segment, size: tuple[int, ...]) -> Rectangle:
+    """Bound what a segment can cover within the image; right may lie before left."""
+    ((x0, y0), r0), ((x1, y1), r1) = segment
+    reach = max(r0, r1)
+    return (
+        max(math.floor(min(x0, x1) - reach), 0),
+        max(math.floor(min(y0, y1) - reach), 0),
+        min(math.ceil(max(x0, x1) + reach), size[1]),
+        min(math.ceil(max(y0, y1) + reach), size[0]),
+    )
+
+
+def _strips(segment: _Segment, box: Rectangle) -> Iterator[Rectangle]:
+    """Cut a segment's box into rows of parts that hold all it can cover.
+
+    A long slanted segment covers little of its box; looking at no more than these parts makes
+    a fast stroke of a large brush as quick as a slow one.
+    """
+    ((x, y), r0), ((x1, y1), r1) = segment
+    reach, dx, dy = max(r0, r1), x1 - x, y1 - y
+    left, top, right, bottom = box
+    height = max(math.ceil(2 * reach), 32)
+    for upper in range(top, bottom, height):
+        lower = min(upper + height, bottom)
+        low, high = 0.0, 1.0  # the part of the way from which these rows can be reached
+        if dy:
+            first, last = sorted(((upper - reach - y) / dy, (lower + reach - y) / dy))
+            low, high = max(low, first), min(high, last)
+        ends = (x + low * dx, x + high * dx)
+        begin = max(math.floor(min(ends) - reach) - 1, left)
+        end = min(math.ceil(max(ends) + reach) + 1, right)
+        if low <= high and begin < end:
+            yield begin, upper, end, lower
+
+
+def _covered(segment: _Segment, box: Rectangle) -> NDArray[np.bool_]:
+    """Tell which pixels of a box the disc covers on its way along a segment.
+
+    For a point at ``along`` and ``across`` the path, distance minus radius is convex in the
+    place on the path, so that the best place is the free minimum, moved into the path.
+    """
+    (start, r0), (end, r1) = segment
+    x = np.arange(box[0], box[2]) + 0.5 - start[0]
+    y = (np.arange(box[1], box[3]) + 0.5 - start[1])[:, np.newaxis]
+    step = (end[0] - start[0], end[1] - start[1])
+    length = math.hypot(*step)
+    growth = (r1 - r0) / length if length else math.copysign(math.inf, r1 - r0)
+    if abs(growth) >= 1:  # one end's disc holds all the others
+        cx, cy, radius = (*step, r1) if r1 > r0 else (0.0, 0.0, r0)
+        return np.asarray((x - cx) ** 2 + (y - cy) ** 2 <= radius**2)
+    along = (x * step[0] + y * step[1]) / length
+    across = (x * step[1] - y * step[0]) / length
+    place = along + np.abs(across) * (growth / math.sqrt(1 - growth**2))
+    np.clip(place, 0.0, length, out=place)
+    return np.asarray((along - place) ** 2 + across**2 <= (r0 + growth * place) ** 2)
+
+
+def _stamp_patch(labels: NDArray[np.int16], patch: Patch, value: int) -> Rectangle:
+    height, width = labels.shape
+    left, top = max(patch.left, 0), max(patch.top, 0)
+    right = min(patch.left + patch.width, width)
+    bottom = min(patch.top + patch.height, height)
+    if left >= right or top >= bottom:
+        return NOWHERE
+    inside = patch.mask()[
+        top - patch.top : bottom - patch.top, left - patch.left : right - patch.left
+    ]
+    labels[top:bottom, left:right][inside] = value
+    return left, top, right, bottom
+
+
+def _union(first: Rectangle, second: Rectangle) -> Rectangle:
+    if first[0] >= first[2] or first[1] >= first[3]:
+        return second
+    if second[0] >= second[2] or second[1] >= second[3]:
+        return first
+    return (
+        min(first[0], second[0]),
+        min(first[1], second[1]),
+        max(first[2], second[2]),
+        max(first[3], second[3]),
+    )

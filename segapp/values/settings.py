@@ -1,0 +1,177 @@
+"""Everything that can be chosen about a segmentation, as one immutable value."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+
+class FeatureGroup(StrEnum):
+    """Groups of pixel features; each gets kernels of its own."""
+
+    RGB = "rgb"
+    COLOUR = "colour"
+    TEXTURE = "texture"
+    POSITION = "position"
+    LIKELIHOOD = "likelihood"
+    NEARNESS = "nearness"
+
+
+STROKE_BOUND = frozenset({FeatureGroup.LIKELIHOOD, FeatureGroup.NEARNESS})
+"""Groups that depend on the strokes."""
+
+PICTURE_BOUND = STROKE_BOUND | {FeatureGroup.POSITION}
+"""Groups that mean nothing in another picture."""
+
+
+class Samples(StrEnum):
+    """What the learner's rows stand for."""
+
+    SUPERPIXELS = "superpixels"
+    PALETTE = "palette"
+
+
+class Bounds(NamedTuple):
+    """The least and the largest value of a setting, for files, commands and the window alike."""
+
+    low: float
+    high: float
+
+
+# A dataclass field is typed as its value and not as a field; mypy wants that said by `Any`.
+def _between(low: float, high: float, default: object) -> Any:  # noqa: ANN401
+    """Declare a number, or several, with its bounds."""
+    return field(default=default, metadata={"bounds": Bounds(low, high)})
+
+
+def bounds_of(kind: type[Settings | CleanUp]) -> dict[str, Bounds]:
+    """Return the bounds of the fields that are numbers."""
+    return {f.name: f.metadata["bounds"] for f in fields(kind) if "bounds" in f.metadata}
+
+
+def _check_bounds(values: Settings | CleanUp) -> None:
+    for name, (low, high) in bounds_of(type(values)).items():
+        value = getattr(values, name)
+        for number in value if isinstance(value, tuple) else (value,):
+            if not (low <= number <= high and math.isfinite(number)):
+                raise ValueError(f"{name}: wanted {low:g} to {high:g}, got {number!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanUp:
+    """What is tidied after learning; strokes are never overruled.
+
+    Parameters
+    ----------
+    smallest_area
+        Parts of fewer pixels, without a stroke in them, go to what surrounds them.
+    fill_holes
+        Parts of the background (the class named so, or the last), without a stroke and enclosed
+        by one single class, go to that class.
+    smoothing
+        Each pixel takes the most frequent class within so many pixels.
+    keep_touching
+        Parts of other classes that touch no stroke of their class go to what surrounds them.
+    """
+
+    smallest_area: int = _between(0, 1_000_000, default=0)
+    fill_holes: bool = False
+    smoothing: int = _between(0, 100, default=0)
+    keep_touching: bool = False
+
+    def __post_init__(self) -> None:
+        _check_bounds(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The learner's and the picture's parameters. A preset is an instance of this.
+
+    Parameters
+    ----------
+    features
+        Groups of features; each has its own kernels, and the learner weighs them all.
+    bandwidths, position_bandwidths, stroke_bandwidths
+        Sigmas of the Gaussian kernels: of what a pixel looks like, of where it is (1 is the
+        longer side), and of the groups that depend on the strokes. None at all stands for
+        the eleven kernels of the paper.
+    samples, prototypes
+        Rows of the learner, and about how many (palette: at the most so many).
+    bits, codewords
+        Length of the hash codes, and codewords of each class.
+    lambda1, lambda2, p
+        Cost of a margin violation, pull between codewords of a class, norm of the kernels'
+        weights.
+    passes
+        Passes of the learner at the most.
+    transductive
+        Whether unmarked pixels take part in learning.
+    few_strokes
+        Up to so many strokes (connected marks), unmarked pixels count by
+        ``unlabelled_weight``; with more, less and less. 0 leaves their weight alone.
+    unlabelled_weight
+        How much an unmarked pixel counts against a marked one, when they do.
+    refine
+        Whether boundaries are drawn again at the level of pixels.
+    colour_likelihood
+        Refinement: weight of how well a pixel's colour fits the strokes of each class.
+    smoothness
+        Refinement: cost of a boundary where there is no edge, for each pixel of its length in
+        a picture of 450 x 450, and in proportion for other sizes.
+    clean_up
+        What is tidied at the end.
+    seed
+        Of everything that is drawn by chance.
+    """
+
+    features: tuple[FeatureGroup, ...] = (
+        FeatureGroup.TEXTURE,
+        FeatureGroup.POSITION,
+        FeatureGroup.LIKELIHOOD,
+        FeatureGroup.NEARNESS,
+    )
+    bandwidths: tuple[float, ...] = _between(1e-3, 1e3, default=(0.0625, 0.25))
+    position_bandwidths: tuple[float, ...] = _between(1e-3, 1e3, default=(0.125, 0.5))
+    stroke_bandwidths: tuple[float, ...] = _between(1e-3, 1e3, default=(0.35, 1.4))
+    samples: Samples = Samples.SUPERPIXELS
+    prototypes: int = _between(2, 5000, default=1200)
+    bits: int = _between(1, 32, default=5)
+    codewords: int = _between(1, 8, default=1)
+    lambda1: float = _between(1e-3, 1e6, default=3.0)
+    lambda2: float = _between(0, 1e6, default=2000.0)
+    p: float = _between(1.001, 100, default=2.0)
+    passes: int = _between(1, 200, default=2)
+    transductive: bool = True
+    unlabelled_weight: float = _between(1e-6, 1e3, default=1.0)
+    few_strokes: int = _between(0, 1000, default=3)
+    refine: bool = True
+    colour_likelihood: float = _between(0, 100, default=0.75)
+    smoothness: float = _between(0, 10_000, default=30.0)
+    clean_up: CleanUp = field(default_factory=CleanUp)
+    seed: int = _between(0, 2**31 - 1, default=0)
+
+    def __post_init__(self) -> None:
+        if not self.features:
+            raise ValueError("features: wanted at least one group, got none")
+        _check_bounds(self)
+
+
+PRESETS: dict[str, Settings] = {
+    "best": Settings(clean_up=CleanUp(keep_touching=True, fill_holes=True)),
+    # Sect. 6.3 of the paper to the letter: RGB, a codeword a class, 5 bits, eleven kernels.
+    "paper": Settings(
+        features=(FeatureGroup.RGB,),
+        bandwidths=(),
+        samples=Samples.PALETTE,
+        lambda1=1000.0,
+        unlabelled_weight=1.0,
+        few_strokes=0,
+        passes=20,
+        refine=False,
+    ),
+}
+
+DEFAULT_PRESET = "best"
+DEFAULT_SETTINGS: Settings = PRESETS[DEFAULT_PRESET]

@@ -1,0 +1,41 @@
+"""Which settings are meant, as a command's arguments say it: one rule for all commands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from segapp.values.plain_settings import with_value
+from segapp.values.settings import DEFAULT_PRESET, PRESETS
+
+if TYPE_CHECKING:
+    from segapp.values.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsChoice:
+    """A preset, or ``None`` for those of the project at hand, and changes as ``name=value``.
+
+    A wrong name or value is told here, before there is any picture.
+    """
+
+    preset: str | None = None
+    changes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.settings(None)
+
+    def settings(self, own: Settings | None) -> Settings:
+        """Return the settings; ``own`` are those of the project that brings the strokes."""
+        if self.preset is None and own is not None:
+            settings = own
+        else:
+            settings = PRESETS[self.preset or DEFAULT_PRESET]
+        for change in self.changes:
+            settings = with_value(settings, change)
+        return settings
+
+    @property
+    def name(self) -> str:
+        """What a report calls it."""
+        return (self.preset or DEFAULT_PRESET) + (" (changed)" if self.changes else "")

@@ -1,0 +1,95 @@
+"""What a training reports while it runs, and the answer that ends it.
+
+An unfinished picture (`Preview`) and an answer are different types: nothing that wants an answer,
+an export for instance, can be handed the other by mistake.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from segapp.values.document import Document
+    from segapp.values.labelling import Labelling
+    from segapp.values.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Insight:
+    """What was learnt, for those who want to look inside.
+
+    Parameters
+    ----------
+    kernels
+        A readable name for each kernel, "colour, sigma 0.125" for instance.
+    kernel_weights
+        One row a bit, one column a kernel.
+    codewords
+        Classes x codewords x bits, -1 or +1.
+    objective
+        Eq. (6) after each block so far; never rises.
+    seconds
+        Time spent in each named step of this update.
+    """
+
+    kernels: tuple[str, ...]
+    kernel_weights: NDArray[np.float64]
+    codewords: NDArray[np.int8]
+    objective: tuple[float, ...]
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Preview:
+    """An unfinished picture: to be looked at while the answer is on its way, and for no more."""
+
+    labelling: Labelling
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Report:
+    """Where the training is, with a picture of it now and then."""
+
+    step: str
+    fraction: float
+    preview: Preview | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """The final labelling for a document and settings, and what was learnt on the way."""
+
+    labelling: Labelling
+    insight: Insight | None = None
+
+
+Update = Report | Answer
+
+
+class Segmenter(Protocol):
+    """Makes the answers for one picture; `segapp.learning.training.Trainer` is the one we have."""
+
+    def prepare(self, settings: Settings) -> None:
+        """Make what depends on the picture alone."""
+
+    def updates(self, document: Document, settings: Settings) -> Iterator[Update]:
+        """Report progress; the last update, and no other, is the answer."""
+
+
+def _look_away(report: Report) -> None:
+    """Watch nothing."""
+
+
+def answer_of(updates: Iterable[Update], watch: Callable[[Report], None] = _look_away) -> Answer:
+    """Run the updates to their end and return the answer; ``watch`` sees each report."""
+    for update in updates:
+        if isinstance(update, Answer):
+            return update
+        watch(update)
+    raise ValueError("There is no answer from these strokes.")

@@ -1,0 +1,96 @@
+"""Digests of the answers on the bundled samples and on every tenth image of the Gulshan set.
+
+Two trees give the same masks when their tables agree. Everything goes through the commands, so
+that the script runs on any version of the program:
+
+    python tests/benchmarks/mask_digests.py --gulshan DIR > before.md
+    python tests/benchmarks/mask_digests.py --gulshan DIR --against before.md > after.md
+
+A row holds the first 12 digits of SHA-256 of the labels, of the margins and of the codes.
+Margins and codes are as exact as the machine's arithmetic; compare on one machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+SAMPLES = Path(__file__).parents[2] / "assets" / "samples"
+EVERY = 10
+
+
+def segapp(*words: object) -> None:
+    command = [sys.executable, "-m", "segapp", *map(str, words)]
+    subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
+
+
+def digests(result: Path) -> tuple[str, ...]:
+    if not result.is_file():
+        return ("failed",) * 3
+    with np.load(result) as arrays:
+        return tuple(
+            hashlib.sha256(np.ascontiguousarray(arrays[name]).tobytes()).hexdigest()[:12]
+            for name in ("labels", "margin", "codes")
+        )
+
+
+def cases(gulshan: Path | None) -> list[tuple[str, Path, Path]]:
+    found = [
+        (image.stem, image, image.with_name(f"{image.stem}-strokes.png"))
+        for image in sorted(SAMPLES.glob("*.jpg"))
+    ]
+    if gulshan is not None:
+        images = sorted((gulshan / "images").iterdir())[::EVERY]
+        found += [(i.stem, i, gulshan / "images-labels" / f"{i.stem}-anno.png") for i in images]
+    return found
+
+
+def rows(gulshan: Path | None, folder: Path) -> list[tuple[str, ...]]:
+    table = []
+    chosen = cases(gulshan)
+    for name, image, strokes in chosen:
+        for preset in ("best", "paper"):
+            out, model = folder / f"{name}-{preset}.npz", folder / f"{name}-{preset}.shlmodel"
+            words = ("--strokes", strokes, "--out", out, "--preset", preset)
+            segapp("segment", image, *words, "--save-model", model)
+            table.append((name, preset, *digests(out)))
+            print(*table[-1], file=sys.stderr)
+        # The model of the best preset, for this picture and for the next one.
+        for target in (image, chosen[(chosen.index((name, image, strokes)) + 1) % len(chosen)][1]):
+            out = folder / f"{name}-to"
+            model = folder / f"{name}-best.shlmodel"
+            segapp("apply", model, target, "--out", out, "--as", "numpy")
+            found = digests(out / f"{target.stem}.npz")
+            table.append((name, f"apply to {target.stem}", *found))
+            print(*table[-1], file=sys.stderr)
+    return table
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--gulshan", metavar="DIR", type=Path, help="the Gulshan set's folder")
+    parser.add_argument("--against", metavar="FILE", type=Path, help="an earlier table")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        table = rows(arguments.gulshan, Path(folder))
+    lines = [f"| {' | '.join(row)} |" for row in table]
+    print("| picture | answer | labels | margin | codes |\n|---|---|---|---|---|")
+    print("\n".join(lines))
+    if arguments.against is None:
+        return 0
+    earlier = set(arguments.against.read_text().splitlines())
+    changed = [line for line in lines if line not in earlier]
+    print(f"\n{len(lines) - len(changed)} of {len(lines)} rows as in {arguments.against.name}.")
+    return 1 if changed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from segapp.batch.contact_sheet import triple, write_curve, write_sheet
+from segapp.values.document import ClassInfo, Document, Stroke
+from segapp.values.picture import Picture
+
+SIZE = (30, 40)
+
+
+def case(classes=2):
+    rgb = np.full((*SIZE, 3), (200, 30, 60), np.uint8)
+    picture = Picture(rgb, None, Path("a.png"), "", "")
+    names = tuple(ClassInfo(str(i), (0, 60 * i, 200)) for i in range(classes))
+    document = Document(names).with_stroke(Stroke(((20.0, 15.0),), 5.0, 1))
+    labels = np.ones(SIZE, np.uint8)
+    labels[:, :20] = 0
+    return picture, document, labels
+
+
+def test_image_strokes_and_result():
+    image, strokes, result = (np.array(part) for part in triple(*case()))
+    assert (image == (200, 30, 60)).all()
+    assert strokes[15, 20].tolist() == [0, 60, 200]
+    assert strokes[0, 0].tolist() == [200, 30, 60]
+    assert result[5, 5].tolist() == [200, 30, 60]
+    assert result[5, 30].tolist() == [255, 255, 255]
+
+
+def test_more_classes_are_tinted():
+    result = np.array(triple(*case(4))[2]).astype(int)
+    assert np.abs(result[5, 30] - (80, 48, 144)).max() <= 1
+    assert result[5, 5].tolist() != result[5, 30].tolist()
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_a_sheet_holds_all_its_rows(tmp_path, count):
+    asked = []
+
+    def pictures(index):
+        asked.append(index)
+        return triple(*case())
+
+    rows = [(f"{i} é中", lambda i=i: pictures(i)) for i in range(count)]
+    write_sheet(tmp_path / "sheet.png", rows)
+    assert asked == list(range(count))
+    with Image.open(tmp_path / "sheet.png") as sheet:
+        pixels = np.array(sheet.convert("RGB"))
+    red = (np.abs(pixels.astype(int) - (200, 30, 60)).max(axis=2) < 40).sum()
+    # Fitted into 240 x 180, a picture fills it; of three, one is half white and one has a dot.
+    assert red == pytest.approx(count * 240 * 180 * 2.46, rel=0.05)
+
+
+def test_the_curve_is_a_picture(tmp_path):
+    pytest.importorskip("matplotlib")
+    write_curve(tmp_path / "curve.png", [0.3, 0.8, 0.9], "best")
+    with Image.open(tmp_path / "curve.png") as image:
+        assert image.width > 500
+
+
+def test_without_matplotlib_there_is_an_import_error(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError):
+        write_curve(tmp_path / "curve.png", [0.3, 0.8], "best")
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,117 @@
+import numpy as np
+import pytest
+
+from segapp.batch.robot_user import robot_steps, robot_stroke, strokes_to
+from segapp.values.document import ClassInfo, Document
+from segapp.values.labelling import Labelling
+from segapp.values.rasterize import rasterize
+
+SIZE = (60, 80)
+
+
+def marked(patch, size=SIZE):
+    classes = tuple(ClassInfo(str(index), (0, 0, 0)) for index in range(9))
+    return rasterize(Document(classes, (patch,)), size)
+
+
+def disc(row, column, radius, size=SIZE):
+    y, x = np.mgrid[: size[0], : size[1]]
+    return (y - row) ** 2 + (x - column) ** 2 <= radius**2
+
+
+def test_the_middle_of_a_missed_object_is_dabbed():
+    truth = np.where(disc(30, 40, 15), 0, 1)
+    patch = robot_stroke(np.ones(SIZE, int), truth)
+    assert (marked(patch) == np.where(disc(30, 40, 8), 0, -1)).all()
+
+
+def test_a_dab_is_clipped_to_the_true_side():
+    truth = np.where(disc(30, 40, 5), 0, 1)
+    patch = robot_stroke(np.ones(SIZE, int), truth)
+    assert ((marked(patch) == 0) == (truth == 0)).all()
+
+
+def test_false_foreground_gets_background():
+    truth = np.ones(SIZE, int)
+    labels = np.where(disc(20, 20, 10), 0, 1)
+    patch = robot_stroke(labels, truth)
+    assert patch.label == 1
+    assert (marked(patch) == np.where(disc(20, 20, 8), 1, -1)).all()
+
+
+def test_missed_and_false_foreground_are_parts_of_their_own():
+    """They touch and together would be the largest; apart, a third one is larger."""
+    truth = np.ones(SIZE, int)
+    truth[10:20, 10:20] = 0  # missed, 100 pixels
+    labels = np.ones(SIZE, int)
+    labels[10:20, 20:30] = 0  # false, 100 pixels, touching
+    labels[40:52, 40:50] = 0  # false, 120 pixels
+    patch = robot_stroke(labels, truth)
+    assert patch.label == 1
+    assert 40 <= patch.top + patch.height / 2 <= 52
+
+
+def test_of_equal_mistakes_the_background_is_taken():
+    truth = np.ones(SIZE, int)
+    truth[10:20, 10:20] = 0
+    labels = np.ones(SIZE, int)
+    labels[30:40, 30:40] = 0
+    assert robot_stroke(labels, truth).label == 1
+
+
+def test_the_band_is_no_mistake_and_no_place_to_paint():
+    truth = np.where(disc(30, 40, 12), 0, np.where(disc(30, 40, 16), -1, 1))
+    assert robot_stroke(np.where(disc(30, 40, 14), 0, 1), truth) is None
+    patch = robot_stroke(np.ones(SIZE, int), np.where(truth == -1, -1, np.where(truth == 0, 0, 1)))
+    assert (truth[marked(patch) >= 0] == 0).all()
+
+
+def test_the_image_edge_counts_as_an_edge():
+    """An error that fills the left half: its deepest pixel is not at the image's border."""
+    truth = np.ones(SIZE, int)
+    labels = np.ones(SIZE, int)
+    labels[:, :40] = 0
+    rows, columns = np.nonzero(marked(robot_stroke(labels, truth)) == 1)
+    assert 18 <= columns.mean() <= 21
+    assert rows.min() > 8
+
+
+def test_four_classes():
+    truth = np.zeros(SIZE, int)
+    truth[:, 20:40], truth[:, 40:60], truth[:, 60:] = 1, 2, 3
+    labels = truth.copy()
+    labels[5:50, 42:58] = 0
+    patch = robot_stroke(labels, truth)
+    assert patch.label == 2
+    assert (truth[marked(patch) >= 0] == 2).all()
+
+
+def copying(document):
+    """A learner that only knows what is marked; the rest is background."""
+    labels = np.maximum(rasterize(document, SIZE), -1)
+    labels = np.where(labels == -1, 1, labels).astype(np.uint8)
+    return Labelling(labels, np.zeros(SIZE, np.float32), np.zeros(SIZE, np.uint32), 2, 1)
+
+
+def test_the_robot_goes_on_until_all_is_right():
+    truth = np.where(disc(30, 30, 14), 0, 1)
+    steps = list(robot_steps(copying, Document(), truth, 100))
+    ious = [step.iou for step in steps]
+    assert ious[0] == 0.0
+    assert ious == sorted(ious)
+    assert ious[-1] == 1.0
+    assert len(steps) < 101
+    assert [len(step.document.strokes) for step in steps] == list(range(len(steps)))
+    assert all(step.seconds >= 0 for step in steps)
+
+
+def test_the_robot_stops_after_its_strokes():
+    truth = np.where(disc(30, 30, 25), 0, 1)
+    steps = list(robot_steps(copying, Document(), truth, 3))
+    assert len(steps) == 4
+    assert steps[-1].iou < 1
+
+
+@pytest.mark.parametrize(("level", "count"), [(0.1, 0), (0.85, 1), (0.9, 3), (0.99, 4)])
+def test_strokes_to_a_level(level, count):
+    assert strokes_to([0.5, 0.85, 0.8, 0.95], level) == count

@@ -1,0 +1,241 @@
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image, ImageDraw
+from pycocotools import mask as reference
+from pycocotools.coco import COCO
+
+from segapp.files.export import FORMATS
+from segapp.values.document import ClassInfo, Document, Stroke
+from segapp.values.labelling import Labelling
+from segapp.values.picture import Picture
+
+# pycocotools 2.0.11 has not followed NumPy 2 in this.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+RNG = np.random.default_rng(5)
+SIZE = (40, 50)
+FOUR = tuple(
+    ClassInfo(name, colour)
+    for name, colour in (
+        ("leaf", (10, 200, 30)),
+        ("background", (0, 0, 0)),
+        ("é/中:?", (200, 10, 90)),
+        ("none", (90, 90, 250)),
+    )
+)
+
+
+def labelling(labels, n_classes=4):
+    margin = RNG.random(labels.shape).astype(np.float32) * 3
+    codes = RNG.integers(0, 32, labels.shape).astype(np.uint32)
+    return Labelling(labels.astype(np.uint8), margin, codes, n_classes, 5)
+
+
+def picture(alpha=None):
+    rgb = RNG.integers(0, 256, (*SIZE, 3), dtype=np.uint8)
+    return Picture(rgb, alpha, Path("pictures") / "sun 中.jpg", "0" * 64, "")
+
+
+@pytest.fixture
+def parts():
+    """Three of four classes, with a hole and a part in the hole."""
+    labels = np.ones(SIZE, int)
+    labels[5:35, 5:30] = 0
+    labels[10:25, 10:25] = 1
+    labels[14:20, 14:20] = 0
+    labels[2:8, 40:48] = 2
+    return labels
+
+
+def write(name, tmp_path, answer, document=None, shown=None):
+    path = tmp_path / f"out é{FORMATS[name].suffix}"
+    written = FORMATS[name].write(
+        path, answer, document or Document(FOUR), shown if shown is not None else picture()
+    )
+    assert sorted(p.name for p in written) == sorted(os.listdir(tmp_path))
+    return written
+
+
+def test_mask(tmp_path, parts):
+    (path,) = write("mask", tmp_path, labelling(parts))
+    with Image.open(path) as image:
+        assert image.mode == "L"
+        assert (np.array(image) == np.where(parts == 0, 255, 0)).all()
+
+
+def test_indexed(tmp_path, parts):
+    (path,) = write("indexed", tmp_path, labelling(parts))
+    with Image.open(path) as image:
+        assert image.mode == "P"
+        assert (np.array(image) == parts).all()
+        colours = np.array([info.colour for info in FOUR])
+        assert (np.array(image.convert("RGB")) == colours[parts]).all()
+
+
+def test_one_file_a_class(tmp_path, parts):
+    written = write("classes", tmp_path, labelling(parts))
+    assert [p.name for p in written] == [
+        "out é-leaf.png",
+        "out é-background.png",
+        "out é-é_中_.png",
+        "out é-none.png",
+    ]
+    for index, path in enumerate(written):
+        with Image.open(path) as image:
+            assert (np.array(image) == np.where(parts == index, 255, 0)).all()
+
+
+def test_classes_with_the_same_name_get_files_of_their_own(tmp_path, parts):
+    twins = tuple(ClassInfo(name, (1, 2, 3)) for name in ("A", "a", "", "..."))
+    assert len(set(write("classes", tmp_path, labelling(parts), Document(twins)))) == 4
+
+
+def test_cutout(tmp_path, parts):
+    shown = picture()
+    (path,) = write("cutout", tmp_path, labelling(parts), shown=shown)
+    with Image.open(path) as image:
+        assert image.mode == "RGBA"
+        rgba = np.array(image)
+    assert (rgba[:, :, 3] == np.where(parts == 0, 255, 0)).all()
+    assert (rgba[parts == 0, :3] == shown.rgb[parts == 0]).all()
+    assert (rgba[parts != 0] == 0).all()
+
+
+def test_a_cutout_keeps_the_pictures_transparency(tmp_path, parts):
+    """Laid on white, the cut-out looks like the picture."""
+    alpha = RNG.integers(0, 256, SIZE, dtype=np.uint8)
+    straight = RNG.integers(0, 256, (*SIZE, 3)).astype(float)
+    opacity = alpha[:, :, np.newaxis] / 255
+    rgb = np.rint(straight * opacity + 255 * (1 - opacity)).astype(np.uint8)
+    shown = Picture(rgb, alpha, Path("a.png"), "", "")
+    (path,) = write("cutout", tmp_path, labelling(parts), shown=shown)
+    with Image.open(path) as image:
+        rgba = np.array(image)
+    inside = parts == 0
+    assert (rgba[inside, 3] == alpha[inside]).all()
+    white = Image.new("RGBA", (SIZE[1], SIZE[0]), "white")
+    seen = np.array(Image.alpha_composite(white, Image.fromarray(rgba)))[:, :, :3]
+    assert np.abs(seen[inside].astype(int) - rgb[inside]).max() <= 1
+
+
+@pytest.mark.parametrize("name", ["coco-rle", "coco-polygons"])
+def test_coco(tmp_path, parts, name, capsys):
+    (path,) = write(name, tmp_path, labelling(parts))
+    coco = COCO(str(path))
+    (image,) = coco.loadImgs(coco.getImgIds())
+    assert (image["file_name"], image["height"], image["width"]) == ("sun 中.jpg", *SIZE)
+    assert [c["name"] for c in coco.loadCats(coco.getCatIds())] == [c.name for c in FOUR]
+    annotations = coco.loadAnns(coco.getAnnIds())
+    assert [a["category_id"] for a in annotations] == [1, 3]  # no background, none empty
+    for annotation in annotations:
+        mask = parts == annotation["category_id"] - 1
+        assert (coco.annToMask(annotation) == mask).all()
+        assert annotation["area"] == mask.sum()
+        assert annotation["bbox"] == reference.toBbox(coco.annToRLE(annotation)).tolist()
+
+
+@pytest.mark.parametrize("name", ["coco-rle", "coco-polygons"])
+def test_coco_of_nothing(tmp_path, name, capsys):
+    (path,) = write(name, tmp_path, labelling(np.ones(SIZE)))
+    assert COCO(str(path)).getAnnIds() == []
+
+
+def test_labelme(tmp_path, parts):
+    (path,) = write("labelme", tmp_path, labelling(parts))
+    content = json.loads(path.read_text(encoding="utf-8"))
+    assert (content["imageHeight"], content["imageWidth"]) == SIZE
+    assert (tmp_path / content["imagePath"]).resolve() == Path("pictures/sun 中.jpg").resolve()
+    assert content["imageData"] is None
+    assert [shape["label"] for shape in content["shapes"]] == ["leaf", "leaf", "é/中:?"]
+    # Pillow fills by the even-odd rule; eight times larger, its thick edges do not matter.
+    for index, label in ((0, "leaf"), (2, "é/中:?")):
+        canvas = np.zeros(SIZE, int)
+        for shape in content["shapes"]:
+            assert shape["shape_type"] == "polygon"
+            if shape["label"] == label:
+                image = Image.new("1", (SIZE[1] * 8, SIZE[0] * 8))
+                points = [(x * 8, y * 8) for x, y in shape["points"]]
+                ImageDraw.Draw(image).polygon(points, fill=1)
+                canvas += np.array(image)[4::8, 4::8]
+        assert (canvas == (parts == index)).all()
+
+
+@pytest.mark.parametrize("name", ["confidence", "confidence-tiff"])
+def test_confidence(tmp_path, parts, name):
+    answer = labelling(parts)
+    (path,) = write(name, tmp_path, answer)
+    if name == "confidence":
+        with Image.open(path) as image:
+            assert image.mode == "I;16"
+            values, note = np.array(image), image.text["Description"]
+    else:
+        with tifffile.TiffFile(path) as tiff:
+            values, note = tiff.asarray(), tiff.pages[0].description
+    assert values.dtype == np.uint16
+    largest = float(note.removeprefix("margin; 65535 = "))
+    assert np.allclose(values * (largest / 65535), answer.margin, atol=largest / 65535)
+    assert values.max() == 65535
+
+
+def test_no_confidence_at_all(tmp_path, parts):
+    answer = Labelling(
+        parts.astype(np.uint8), np.zeros(SIZE, np.float32), np.zeros(SIZE, np.uint32), 4, 5
+    )
+    (path,) = write("confidence", tmp_path, answer)
+    with Image.open(path) as image:
+        assert not np.array(image).any()
+
+
+def test_numpy(tmp_path, parts):
+    answer = labelling(parts)
+    (path,) = write("numpy", tmp_path, answer)
+    with np.load(path, allow_pickle=False) as arrays:
+        assert (arrays["labels"] == answer.labels).all()
+        assert (arrays["margin"] == answer.margin).all()
+        assert (arrays["codes"] == answer.codes).all()
+        assert arrays["classes"].tolist() == [info.name for info in FOUR]
+
+
+def test_strokes(tmp_path, parts):
+    document = Document(FOUR).with_stroke(Stroke(((10.5, 10.5),), 3.0, 2))
+    (path,) = write("strokes", tmp_path, labelling(parts), document)
+    with Image.open(path) as image:
+        values = np.array(image)
+        assert image.mode == "P"
+        assert image.convert("RGB").getpixel((10, 10)) == FOUR[2].colour
+    y, x = np.mgrid[: SIZE[0], : SIZE[1]]
+    assert (values == 3 * (np.hypot(x - 10, y - 10) <= 3)).all()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("value", [0, 1])
+def test_one_class_everywhere_is_a_normal_case(tmp_path, name, value):
+    answer = labelling(np.full(SIZE, value), 2)
+    for path in write(name, tmp_path, answer, Document()):
+        assert path.stat().st_size > 0
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_failed_export_leaves_the_old_file(tmp_path, name, parts, monkeypatch):
+    written = write(name, tmp_path, labelling(parts))
+    before = {path: path.read_bytes() for path in written}
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space left"):
+        write(name, tmp_path, labelling(np.zeros(SIZE)))
+    assert {p: p.read_bytes() for p in tmp_path.iterdir()} == before
+
+
+def test_the_table_speaks_plainly():
+    for name, entry in FORMATS.items():
+        assert entry.name == name
+        assert entry.suffix.startswith(".")
+        assert entry.values.endswith(".")

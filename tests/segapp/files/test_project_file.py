@@ -1,0 +1,195 @@
+import json
+import os
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from PIL import Image
+
+from segapp.files import project_file
+from segapp.files.images import load_image
+from segapp.files.project_file import Project, ProjectError, load_project, save_project
+from segapp.values.document import ClassInfo, Document, Stroke
+from segapp.values.settings import PRESETS, Settings
+from tests.segapp.strategies import documents
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with a picture and a project that have difficult names."""
+    home = tmp_path / "été 中 1"
+    (home / "pictures").mkdir(parents=True)
+    image = home / "pictures" / "sonne é 太阳 .png"
+    Image.new("RGB", (40, 30), "red").save(image)
+    document = Document().with_stroke(Stroke(((1.25, 2.5), (7.0, 9.1)), 3.3, 1, (0.5, 1.0)))
+    document = document.with_class(ClassInfo("naïve 類", (1, 2, 3)))
+    project = Project(
+        document, PRESETS["paper"], image, load_image(image).sha256, b"\0model \xff bytes"
+    )
+    save_project(home / "pröject 1.segapp", project)
+    return home, project
+
+
+def test_a_project_comes_back(folder):
+    home, project = folder
+    assert load_project(home / "pröject 1.segapp") == project
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(document=documents())
+def test_every_document_comes_back_exactly(tmp_path, document):
+    project = Project(document, Settings(), tmp_path / "a.png", "ab")
+    save_project(tmp_path / "p.segapp", project)
+    assert load_project(tmp_path / "p.segapp") == project
+
+
+def test_the_same_project_gives_the_same_bytes(folder):
+    home, project = folder
+    save_project(home / "again.segapp", project)
+    assert (home / "again.segapp").read_bytes() == (home / "pröject 1.segapp").read_bytes()
+
+
+def test_it_opens_after_the_folder_was_moved(folder, tmp_path):
+    home, project = folder
+    moved = tmp_path / "elsewhere" / "deep"
+    shutil.move(home, moved)
+    loaded = load_project(moved / "pröject 1.segapp")
+    assert loaded.image_path == moved / "pictures" / project.image_path.name
+    assert load_image(loaded.image_path).sha256 == loaded.image_sha256
+
+
+def test_it_opens_when_only_the_project_was_moved(folder, tmp_path):
+    home, project = folder
+    shutil.move(home / "pröject 1.segapp", tmp_path / "alone.segapp")
+    assert load_project(tmp_path / "alone.segapp").image_path == project.image_path
+
+
+def test_it_opens_when_the_picture_came_to_lie_beside_it(folder, tmp_path):
+    home, project = folder
+    shutil.move(project.image_path, home / project.image_path.name)
+    assert load_project(home / "pröject 1.segapp").image_path == home / project.image_path.name
+
+
+def test_a_missing_picture_is_still_named(folder):
+    home, project = folder
+    project.image_path.unlink()
+    assert load_project(home / "pröject 1.segapp").image_path == project.image_path
+
+
+def test_a_project_saved_by_a_relative_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Image.new("RGB", (4, 3)).save("a.png")
+    save_project("p.segapp", Project(Document(), Settings(), Path("a.png"), "00"))
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    assert load_project(tmp_path / "p.segapp").image_path == tmp_path / "a.png"
+
+
+def rewritten(path, change):
+    """Change the JSON inside a project file."""
+    with zipfile.ZipFile(path) as archive:
+        content = json.loads(archive.read("project.json"))
+    content = change(content) or content
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("project.json", json.dumps(content))
+    return path
+
+
+def test_a_newer_version_is_refused(folder):
+    home, _ = folder
+    path = rewritten(home / "pröject 1.segapp", lambda c: c.update(version=99))
+    with pytest.raises(ProjectError, match=r"newer version \(format 99, .* up to 1\): update"):
+        load_project(path)
+
+
+def test_an_older_version_opens(folder, monkeypatch):
+    """One that knew neither settings, nor the absolute path, nor the image's hash."""
+    home, project = folder
+
+    def older(content):
+        del content["settings"], content["image"]["absolute"], content["image"]["sha256"]
+
+    path = rewritten(home / "pröject 1.segapp", older)
+    monkeypatch.setattr(project_file, "VERSION", 2)
+    loaded = load_project(path)
+    assert loaded.document == project.document
+    assert loaded.settings == Settings()
+    assert loaded.image_path == project.image_path
+    assert loaded.model is None
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda c: c.update(format="other"), "is not a project"),
+        (lambda c: c.pop("version"), "is damaged: 'version' is missing"),
+        (lambda c: c.pop("image"), "is damaged: 'image' is missing"),
+        (lambda c: c.update(image={}), "names no image"),
+        (lambda c: c.update(version="one"), "is damaged"),
+        (lambda c: c.update(classes=[]), "damaged: classes: wanted at least two, got 0"),
+        (lambda c: c["classes"][0].update(colour=[1, 2]), "is damaged"),
+        (lambda c: c["classes"][0].update(colour=[1, 2, 999]), "wanted numbers from 0 to 255"),
+        (lambda c: c["strokes"][0].update({"class": 9}), "class: wanted 0 to 2, got 9"),
+        (lambda c: c["strokes"][0].update(points=[]), "at least one point"),
+        (lambda c: c["strokes"][0].update(points=7), "is damaged"),
+        (lambda c: c["strokes"][0].update(patch=[0, 0, 2, 2], bits="!"), "a patch's bits"),
+        (lambda c: c["settings"].update(bits="x"), "bits: wanted a whole number"),
+        (lambda c: [c], "is damaged"),
+    ],
+)
+def test_damage_inside_gives_a_sentence(folder, change, sentence):
+    home, _ = folder
+    path = rewritten(home / "pröject 1.segapp", change_in_place(change))
+    with pytest.raises(ProjectError, match=sentence):
+        load_project(path)
+
+
+def change_in_place(change):
+    return lambda content: result if isinstance(result := change(content), list) else None
+
+
+def test_damaged_files_give_a_sentence(folder):
+    home, _ = folder
+    path = home / "pröject 1.segapp"
+    whole = path.read_bytes()
+    for cut in range(0, len(whole) - 1, 37):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(ProjectError, match=r"\.$"):
+            load_project(path)
+    hurt = bytearray(whole)
+    for place in range(60, 200):
+        hurt[place] ^= 0x55
+    path.write_bytes(hurt)
+    with pytest.raises(ProjectError):
+        load_project(path)
+
+
+def test_other_files_give_a_sentence(tmp_path):
+    with pytest.raises(ProjectError, match="There is no file"):
+        load_project(tmp_path / "none.segapp")
+    with pytest.raises(ProjectError, match="is a folder"):
+        load_project(tmp_path)
+    (tmp_path / "text.segapp").write_text("hello")
+    with pytest.raises(ProjectError, match=r"text\.segapp is no project"):
+        load_project(tmp_path / "text.segapp")
+    with zipfile.ZipFile(tmp_path / "zip.segapp", "w") as archive:
+        archive.writestr("letter.txt", "hello")
+    with pytest.raises(ProjectError, match=r"zip\.segapp is not a project"):
+        load_project(tmp_path / "zip.segapp")
+
+
+def test_a_failed_save_leaves_the_old_project(folder, monkeypatch):
+    home, project = folder
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        save_project(home / "pröject 1.segapp", project)
+    assert load_project(home / "pröject 1.segapp") == project
+    assert not [name for name in os.listdir(home) if name.startswith(".")]

@@ -1,0 +1,99 @@
+import json
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from segapp.learning.learnt_model import LearntModelError, load_model
+from segapp.learning.training import Trainer
+from segapp.values.document import TWO_CLASSES, Document, Stroke
+from segapp.values.settings import PRESETS, FeatureGroup
+
+SETTINGS = replace(PRESETS["best"], prototypes=150)
+
+
+def picture(seed, flipped=False):
+    rng = np.random.default_rng(seed)
+    y, x = np.indices((60, 80))
+    inside = (y - 30) ** 2 + (x - (55 if flipped else 25)) ** 2 < 300
+    rgb = np.where(inside[..., None], (200, 90, 60), (60, 110, 160))
+    return np.clip(rgb + rng.normal(0, 9, rgb.shape), 0, 255).astype(np.uint8), inside
+
+
+@pytest.fixture(scope="module")
+def model():
+    rgb, _ = picture(0)
+    strokes = (Stroke(((25, 30), (30, 32)), 4, 0), Stroke(((60, 10), (70, 50)), 4, 1))
+    return Trainer(rgb).learnt_model(Document(strokes=strokes), SETTINGS)
+
+
+def test_what_was_learnt_serves_another_picture(model, tmp_path):
+    rgb, inside = picture(1, flipped=True)
+    direct = model.apply(rgb)
+    assert ((direct.labels == 0) == inside).mean() > 0.99
+    path = tmp_path / "coins.shlmodel"
+    model.save(path)
+    read = load_model(path)
+    again = read.apply(rgb)
+    np.testing.assert_array_equal(again.labels, direct.labels)
+    np.testing.assert_array_equal(again.codes, direct.codes)
+    np.testing.assert_allclose(again.margin, direct.margin, rtol=1e-6)
+    assert read.classes == model.classes
+    assert read.settings == model.settings
+
+
+def test_features_of_one_picture_alone_are_left_out(model):
+    assert model.settings.features == (FeatureGroup.TEXTURE,)
+
+
+def test_position_alone_cannot_be_carried_over():
+    rgb, _ = picture(0)
+    document = Document(strokes=(Stroke(((9, 9),), 4, 0), Stroke(((60, 10),), 4, 1)))
+    with pytest.raises(ValueError, match="features: wanted a group that means the same"):
+        Trainer(rgb).learnt_model(document, replace(SETTINGS, features=(FeatureGroup.POSITION,)))
+
+
+def test_the_file_holds_no_pickle(model, tmp_path):
+    path = tmp_path / "m.shlmodel"
+    model.save(path)
+    with zipfile.ZipFile(path) as archive:
+        inner = tmp_path / "learner.npz"
+        inner.write_bytes(archive.read("learner"))
+    with np.load(inner, allow_pickle=False) as arrays:
+        assert all(arrays[name].dtype != object for name in arrays.files)
+
+
+def test_files_that_are_something_else_are_refused(model, tmp_path):
+    path = tmp_path / "m.shlmodel"
+    path.write_bytes(b"not a zip")
+    with pytest.raises(LearntModelError, match=r"m\.shlmodel is damaged or not a learnt model"):
+        load_model(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("model.json", json.dumps({"format": "a cake", "version": 1}))
+    with pytest.raises(LearntModelError, match="is not a learnt model"):
+        load_model(path)
+    model.save(path)
+    with zipfile.ZipFile(path) as archive:
+        header = json.loads(archive.read("model.json"))
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("model.json", json.dumps({**header, "version": 99}))
+    with pytest.raises(LearntModelError, match="newer version: wanted version 1, got 99"):
+        load_model(path)
+
+
+def test_a_file_cut_short_is_damaged(model, tmp_path):
+    path = tmp_path / "m.shlmodel"
+    model.save(path)
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(LearntModelError, match="damaged"):
+        load_model(path)
+
+
+def test_the_background_may_be_listed_first():
+    """It is the class named so, wherever it stands: the object was emptied as a "hole"."""
+    rgb, inside = picture(0)
+    strokes = (Stroke(((25, 30), (30, 32)), 4, 1), Stroke(((60, 10), (70, 50)), 4, 0))
+    document = Document(TWO_CLASSES[::-1], strokes)
+    found = Trainer(rgb).learnt_model(document, SETTINGS).apply(rgb)
+    assert ((found.labels == 1) == inside).mean() > 0.99

@@ -1,0 +1,241 @@
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from segapp.batch.scores import score
+from segapp.learning.training import NotEnoughStrokes, Trainer, segment
+from segapp.values.document import PALETTE, ClassInfo, Document, Patch, Stroke
+from segapp.values.rasterize import rasterize
+from segapp.values.settings import PRESETS, CleanUp, FeatureGroup, Samples, Settings
+from segapp.values.updates import Answer, answer_of
+
+BEST = replace(PRESETS["best"], prototypes=150)
+QUICK = replace(BEST, prototypes=60, passes=1)
+
+
+def dot(x, y, label, radius=2.0):
+    return Stroke(((x, y),), radius, label)
+
+
+def two_halves(shape=(48, 64), noise=12):
+    rng = np.random.default_rng(0)
+    rgb = np.full((*shape, 3), (190, 120, 40), np.uint8)
+    rgb[:, : shape[1] // 2] = (40, 90, 160)
+    return (rgb + rng.integers(0, noise, rgb.shape)).astype(np.uint8)
+
+
+HALVES = two_halves()
+ON_HALVES = Document(strokes=(dot(10, 20, 0), dot(50, 20, 1)))
+
+
+def four_fields():
+    """A picture of four textured fields with their truth, and a short stroke in each."""
+    rng = np.random.default_rng(5)
+    y, x = np.indices((120, 160))
+    wave = 55 + 12 * np.sin(y / 9.0)
+    truth = np.where(y < wave, 0, 2) + (x > 80 + 10 * np.sin(y / 11.0))
+    colours = np.array([(200, 60, 60), (60, 160, 80), (70, 90, 200), (210, 190, 80)])
+    rgb = colours[truth] + rng.normal(0, 8, (120, 160, 3))
+    classes = tuple(ClassInfo(name, PALETTE[k]) for k, name in enumerate("abcd"))
+    places = ((30, 25), (130, 25), (30, 100), (130, 100))
+    strokes = tuple(
+        Stroke(((cx - 8, cy), (cx + 8, cy + 4)), 3.0, k) for k, (cx, cy) in enumerate(places)
+    )
+    return np.clip(rgb, 0, 255).astype(np.uint8), truth, Document(classes, strokes)
+
+
+def test_two_halves_are_found_exactly():
+    labelling = segment(HALVES, ON_HALVES, BEST)
+    truth = np.broadcast_to(np.arange(64) >= 32, (48, 64))
+    np.testing.assert_array_equal(labelling.labels, truth)
+    assert labelling.labels.dtype == np.uint8
+    assert labelling.margin.dtype == np.float32
+    assert labelling.codes.dtype == np.uint32
+    assert labelling.margin.min() >= 0
+    assert labelling.codes.max() < 2**labelling.n_bits
+    assert not labelling.labels.flags.writeable
+
+
+@pytest.mark.parametrize("change", [{}, {"refine": False}, {"transductive": False}])
+def test_four_classes_with_known_truth(change):
+    rgb, truth, document = four_fields()
+    labelling = segment(rgb, document, replace(BEST, prototypes=400, **change))
+    assert labelling.n_classes == 4
+    assert score(labelling.labels, truth, 4) > (0.97 if not change else 0.9)
+
+
+def test_pixels_of_a_class_share_its_codeword_where_the_margin_is_large():
+    trainer = Trainer(HALVES)
+    *_, last = trainer.updates(ON_HALVES, BEST)
+    codes = last.labelling.codes
+    sure = last.labelling.margin > 0.5 * last.labelling.margin.max()
+    powers = 1 << np.arange(BEST.bits)
+    for label in (0, 1):
+        word = int(((last.insight.codewords[label, 0] > 0) * powers).sum())
+        assert set(np.unique(codes[sure & (last.labelling.labels == label)])) == {word}
+
+
+def test_updates_tell_progress_and_end_with_the_answer():
+    updates = list(Trainer(HALVES).updates(ON_HALVES, BEST))
+    fractions = [update.fraction for update in updates[:-1]]
+    assert fractions == sorted(fractions)
+    assert [isinstance(update, Answer) for update in updates].index(True) == len(updates) - 1
+    insight = updates[-1].insight
+    assert insight.kernel_weights.shape == (BEST.bits, len(insight.kernels))
+    assert all(b <= a + 1e-6 * a for a, b in pairwise(insight.objective))
+    assert set(insight.seconds) >= {"learning", "outline"}
+
+
+def test_the_answer_does_not_depend_on_what_was_asked_before():
+    rgb, _, _ = four_fields()
+    first = Document(strokes=(dot(30, 30, 0, 4), dot(130, 100, 1, 4)))
+    other = first.with_stroke(dot(30, 100, 0, 6)).with_stroke(dot(100, 20, 1))
+    alone = segment(rgb, first, BEST)
+    trainer = Trainer(rgb)
+    for asked in (BEST, PRESETS["paper"], replace(BEST, features=(FeatureGroup.NEARNESS,))):
+        answer_of(trainer.updates(other, asked))
+    again = answer_of(trainer.updates(first, BEST)).labelling
+    np.testing.assert_array_equal(again.labels, alone.labels)
+    np.testing.assert_array_equal(again.codes, alone.codes)
+    np.testing.assert_array_equal(again.margin, alone.margin)
+
+
+def test_jobs_that_take_turns_do_not_disturb_each_other():
+    rgb, _, _ = four_fields()
+    one = Document(strokes=(dot(30, 30, 0, 4), dot(130, 100, 1, 4)))
+    two = Document(strokes=(dot(30, 30, 1, 4), dot(130, 30, 0, 4)))
+    trainer = Trainer(rgb)
+    turns = [trainer.updates(one, BEST), trainer.updates(two, BEST)]
+    ends = [None, None]
+    while any(end is None for end in ends):
+        for k, updates in enumerate(turns):
+            for update in updates:
+                if isinstance(update, Answer):
+                    ends[k] = update.labelling
+                break
+    for end, document in zip(ends, (one, two), strict=True):
+        np.testing.assert_array_equal(end.labels, segment(rgb, document, BEST).labels)
+
+
+def test_erased_strokes_are_forgotten():
+    wrong = ON_HALVES.with_stroke(dot(12, 40, 1, 3))
+    erased = wrong.with_stroke(dot(12, 40, None, 4))
+    np.testing.assert_array_equal(
+        segment(HALVES, erased, BEST).labels, segment(HALVES, ON_HALVES, BEST).labels
+    )
+
+
+def test_classes_without_strokes_never_appear():
+    classes = tuple(ClassInfo(str(k), PALETTE[k]) for k in range(4))
+    document = Document(classes, (dot(10, 20, 3), dot(50, 20, 1)))
+    *_, last = Trainer(HALVES).updates(document, BEST)
+    assert set(np.unique(last.labelling.labels)) == {1, 3}
+    assert last.labelling.n_classes == 4
+    assert not last.insight.codewords[[0, 2]].any()
+    assert last.insight.codewords[[1, 3]].all()
+
+
+@pytest.mark.parametrize(
+    ("strokes", "named"),
+    [((), "foreground, background"), ((dot(5, 5, 0),), "background"), ((dot(-90, 0, 1),), "fore")],
+)
+def test_too_few_strokes_are_named(strokes, named):
+    with pytest.raises(NotEnoughStrokes, match=named):
+        Trainer(HALVES).updates(Document(strokes=strokes), BEST)
+
+
+def test_a_wrong_array_is_named():
+    with pytest.raises(ValueError, match="rgb: wanted H x W x 3 of uint8"):
+        Trainer(np.zeros((4, 4), np.uint8))
+
+
+marks = st.builds(
+    dot,
+    st.integers(0, 63),
+    st.integers(0, 47),
+    st.sampled_from([0, 1, None]),
+    st.floats(0.5, 9),
+)
+any_settings = st.builds(
+    replace,
+    st.just(QUICK),
+    refine=st.booleans(),
+    transductive=st.booleans(),
+    samples=st.sampled_from(Samples),
+    clean_up=st.builds(
+        CleanUp,
+        keep_touching=st.booleans(),
+        fill_holes=st.booleans(),
+        smoothing=st.integers(0, 2),
+        smallest_area=st.sampled_from([0, 50]),
+    ),
+)
+
+
+@given(st.lists(marks, min_size=1, max_size=6), any_settings)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_strokes_are_never_overruled(strokes, chosen):
+    document = Document(strokes=(dot(3, 3, 0), dot(60, 44, 1), *strokes))
+    marked = rasterize(document, (48, 64))
+    if len(np.unique(marked[marked >= 0])) < 2:
+        return
+    labelling = segment(HALVES, document, chosen)
+    np.testing.assert_array_equal(labelling.labels[marked >= 0], marked[marked >= 0])
+    assert (labelling.margin[marked >= 0] == labelling.margin.max()).all()
+
+
+@pytest.mark.parametrize("shape", [(1, 2), (2, 2), (1, 40), (40, 1), (30, 30)])
+@pytest.mark.parametrize("preset", ["best", "paper"])
+def test_tiny_pictures_and_pictures_of_one_colour(shape, preset):
+    """One colour tells nothing: strokes alone must hold, whatever is made of the rest."""
+    mask = np.zeros(shape, bool)
+    mask[0, 0] = True
+    document = Document(strokes=(Patch.of_mask(mask, 0), Patch.of_mask(mask[::-1, ::-1], 1)))
+    labelling = segment(np.full((*shape, 3), 99, np.uint8), document, PRESETS[preset])
+    assert labelling.labels.shape == shape
+    assert (labelling.labels[0, 0], labelling.labels[-1, -1]) == (0, 1)
+
+
+def test_two_classes_within_one_region_both_learn():
+    """Both strokes lie in one cell of the palette: the rarer one must not get lost."""
+    rgb = np.full((20, 20, 3), 10, np.uint8)
+    rgb[:, 10:] = 240
+    document = Document(strokes=(dot(3, 3, 0, 3), dot(8, 15, 1, 1)))
+    labelling = segment(rgb, document, replace(PRESETS["paper"], refine=False))
+    assert set(np.unique(labelling.labels)) == {0, 1}
+
+
+def test_paper_preset_separates_colours_wherever_they_are():
+    labelling = segment(HALVES, ON_HALVES, PRESETS["paper"])
+    assert (labelling.labels == (np.arange(64) >= 32)).mean() > 0.999
+    assert labelling.n_bits == 5
+
+
+@pytest.mark.slow
+def test_a_large_picture_is_refined_at_its_full_size():
+    rgb = two_halves((1300, 1600), noise=6)
+    truth = np.broadcast_to(np.arange(1600) >= 800, (1300, 1600))
+    document = Document(strokes=(dot(200, 200, 0, 30), dot(1300, 900, 1, 30)))
+    labelling = segment(rgb, document, replace(BEST, passes=1))
+    np.testing.assert_array_equal(labelling.labels, truth)
+    assert labelling.codes.shape == labelling.margin.shape == truth.shape
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"bits": 0}, "bits: wanted 1 to 32, got 0"),
+        ({"features": ()}, "features: wanted at least one group"),
+        ({"bandwidths": (0.5, -1.0)}, "bandwidths: wanted 0.001 to 1000, got -1.0"),
+        ({"lambda1": 0.0}, r"lambda1: wanted 0.001 to 1e\+06, got 0.0"),
+        ({"prototypes": 1}, "prototypes: wanted 2 to 5000, got 1"),
+        ({"p": 1.0}, "p: wanted 1.001 to 100, got 1.0"),
+    ],
+)
+def test_settings_out_of_range_are_named(change, message):
+    with pytest.raises(ValueError, match=message):
+        Settings(**change)

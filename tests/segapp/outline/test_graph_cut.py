@@ -1,0 +1,81 @@
+import itertools
+
+import networkx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from segapp.outline.graph_cut import energy, min_cut, smallest_energy
+from segapp.picture.region_graph import Edges
+
+
+@st.composite
+def graphs(draw, n_classes):
+    n = draw(st.integers(1, 6))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    u, v = np.nonzero(np.triu(rng.random((n, n)) < 0.6, k=1))
+    costs = rng.integers(0, 9, (n, n_classes)).astype(float)
+    weight = rng.integers(0, 6, u.size).astype(float)
+    return costs, Edges(u.astype(np.int32), v.astype(np.int32), weight)
+
+
+def best_by_brute_force(costs, edges):
+    n, n_classes = costs.shape
+    return min(
+        energy(costs, edges, np.array(labels))
+        for labels in itertools.product(range(n_classes), repeat=n)
+    )
+
+
+@given(graphs(2))
+@settings(max_examples=150, deadline=None)
+def test_two_classes_reach_the_smallest_energy(graph):
+    costs, edges = graph
+    found = energy(costs, edges, smallest_energy(costs, edges))
+    assert found == pytest.approx(best_by_brute_force(costs, edges))
+
+
+@given(graphs(3))
+@settings(max_examples=80, deadline=None)
+def test_expansion_stays_within_its_bound(graph):
+    """Alpha-expansion on a Potts model is within a factor of two of the optimum."""
+    costs, edges = graph
+    found = energy(costs, edges, smallest_energy(costs, edges))
+    best = best_by_brute_force(costs, edges)
+    start = energy(costs, edges, costs.argmin(axis=1))
+    assert best - 1e-9 <= found <= min(2 * best, start) + 1e-9
+
+
+def test_the_cut_is_as_small_as_an_independent_solver_finds():
+    rng = np.random.default_rng(4)
+    n = 60
+    preference = rng.normal(size=n)
+    tails, heads = rng.integers(0, n, (2, 400)).astype(np.int32)
+    keep = tails != heads
+    tails, heads = tails[keep], heads[keep]
+    capacities = rng.random(tails.size)
+    inside = min_cut(preference, tails, heads, capacities)
+    graph = networkx.DiGraph()
+    for node, value in enumerate(preference):
+        graph.add_edge(*(("s", node) if value > 0 else (node, "t")), capacity=abs(value))
+    for tail, head, capacity in zip(tails.tolist(), heads.tolist(), capacities, strict=True):
+        known = graph.get_edge_data(tail, head, {"capacity": 0.0})["capacity"]
+        graph.add_edge(tail, head, capacity=known + capacity)
+    cut = (
+        preference[(preference > 0) & ~inside].sum() - preference[(preference < 0) & inside].sum()
+    )
+    cut += capacities[inside[tails] & ~inside[heads]].sum()
+    assert cut == pytest.approx(networkx.minimum_cut_value(graph, "s", "t"), abs=0.05)
+
+
+def test_without_opposition_everything_agrees():
+    none = np.zeros(0, dtype=np.int32)
+    assert min_cut(np.array([1.0, 2.0]), none, none, np.zeros(0)).all()
+    assert not min_cut(np.array([-1.0, 0.0]), none, none, np.zeros(0)).any()
+
+
+def test_huge_costs_do_not_overflow():
+    costs = np.array([[0.0, 1e12], [1e12, 0.0], [0.0, 0.0]])
+    edges = Edges(np.array([0, 1], np.int32), np.array([2, 2], np.int32), np.array([1e11, 9e11]))
+    np.testing.assert_array_equal(smallest_energy(costs, edges), [0, 1, 1])

@@ -1,0 +1,77 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.extra import numpy as hnp
+
+from segapp.picture.features import describe, lab, position
+from segapp.picture.prototypes import Prototypes, palette, superpixels
+from segapp.values.settings import FeatureGroup
+
+
+@pytest.fixture
+def picture():
+    rng = np.random.default_rng(3)
+    rgb = np.zeros((60, 80, 3), np.uint8)
+    rgb[:, 40:] = (200, 40, 90)
+    return (rgb + rng.integers(0, 12, rgb.shape)).astype(np.uint8)
+
+
+def test_means_are_those_of_the_pixels(picture):
+    prototypes = superpixels(picture, 50)
+    means = prototypes.mean(describe(picture, FeatureGroup.COLOUR))
+    for k in (0, len(prototypes) // 2, len(prototypes) - 1):
+        inside = prototypes.index_map == k
+        assert prototypes.sizes[k] == inside.sum() > 0
+        np.testing.assert_allclose(means[k], lab(picture)[inside].mean(axis=0), atol=1e-5)
+
+
+def test_superpixels_follow_a_strong_edge(picture):
+    halves = superpixels(picture, 50).mean((picture[..., :1] > 100).astype(np.float32))
+    assert np.minimum(halves, 1 - halves).max() < 0.05
+
+
+def test_noise_does_not_melt_into_one_region():
+    rgb = np.random.default_rng(0).integers(0, 90, (150, 200, 3)).astype(np.uint8)
+    assert len(superpixels(rgb, 200)) >= 80
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1), (2, 2), (1, 3000), (3000, 2)])
+def test_odd_shapes_have_prototypes(shape):
+    rgb = np.full((*shape, 3), 77, np.uint8)
+    prototypes = superpixels(rgb, 100)
+    assert prototypes.index_map.shape == shape
+    assert prototypes.sizes.sum() == rgb.shape[0] * rgb.shape[1]
+
+
+def test_few_pixels_are_their_own_prototypes():
+    assert len(superpixels(np.zeros((5, 6, 3), np.uint8), 30)) == 30
+
+
+@given(hnp.arrays(np.uint8, (4, 5, 3)))
+@settings(deadline=None)
+def test_a_palette_with_room_keeps_every_colour_apart(rgb):
+    prototypes = palette(rgb, 1000)
+    colours = len(np.unique(rgb.reshape(-1, 3), axis=0))
+    assert len(prototypes) == colours
+    np.testing.assert_allclose(
+        prototypes.mean(rgb.astype(np.float32))[prototypes.index_map], rgb, atol=1e-4
+    )
+
+
+def test_a_palette_holds_at_most_as_many_colours_as_allowed():
+    rgb = np.random.default_rng(0).integers(0, 256, (80, 80, 3)).astype(np.uint8)
+    assert 200 < len(palette(rgb, 600)) <= 600
+
+
+def test_counts_of_a_mask(picture):
+    prototypes = Prototypes.of_map(np.array([[5, 5, 9]]))
+    np.testing.assert_array_equal(prototypes.count(np.array([[True, False, True]])), [1, 1])
+
+
+def test_position_is_a_share_of_the_longer_side():
+    assert position((10, 40))[9, 20].tolist() == pytest.approx([9 / 40, 20 / 40])
+
+
+def test_groups_of_strokes_are_not_described_by_the_picture(picture):
+    with pytest.raises(ValueError, match="group: wanted one that the picture alone gives"):
+        describe(picture, FeatureGroup.NEARNESS)

@@ -1,0 +1,398 @@
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt
+from PySide6.QtGui import (
+    QEventPoint,
+    QInputDevice,
+    QNativeGestureEvent,
+    QPointingDevice,
+    QTabletEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QApplication
+from scipy import ndimage
+
+from segapp.qt.canvas.canvas import Brush, Canvas, Tool
+from segapp.qt.canvas.layers import Layer, opaque
+from segapp.values.document import Document, Stroke
+from segapp.values.rasterize import rasterize
+
+LEFT, RIGHT, MIDDLE = (
+    Qt.MouseButton.LeftButton,
+    Qt.MouseButton.RightButton,
+    Qt.MouseButton.MiddleButton,
+)
+HEIGHT, WIDTH = 60, 80
+
+
+@pytest.fixture
+def canvas(qtbot):
+    made = Canvas()
+    qtbot.addWidget(made)
+    made.resize(480, 360)
+    made.strokes = []
+    made.stroke_finished.connect(made.strokes.append)
+    made.show()
+    qtbot.waitExposed(made)
+    rng = np.random.default_rng(0)
+    made.set_picture(Layer(opaque(rng.integers(0, 256, (HEIGHT, WIDTH, 3), dtype=np.uint8))))
+    made.set_document(Document())
+    made.set_brush(Brush(radius=3.0))
+    return made
+
+
+def at(canvas, x, y):
+    return canvas.view.to_widget(QPointF(x, y)).toPoint()
+
+
+def drag(qtbot, canvas, points, button=LEFT):
+    qtbot.mousePress(canvas, button, pos=at(canvas, *points[0]))
+    for point in points[1:]:
+        qtbot.mouseMove(canvas, at(canvas, *point))
+    qtbot.mouseRelease(canvas, button, pos=at(canvas, *points[-1]))
+
+
+def wheel(canvas, position, notches, modifiers=Qt.KeyboardModifier.NoModifier):
+    event = QWheelEvent(
+        QPointF(position),
+        canvas.mapToGlobal(QPointF(position)),
+        QPoint(),
+        QPoint(0, 120 * notches),
+        Qt.MouseButton.NoButton,
+        modifiers,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(canvas, event)
+
+
+def test_left_paints_the_first_class_and_right_the_second(canvas, qtbot):
+    drag(qtbot, canvas, [(10, 10), (30, 20)])
+    drag(qtbot, canvas, [(50, 40), (60, 50)], RIGHT)
+    assert [stroke.label for stroke in canvas.strokes] == [0, 1]
+    assert canvas.strokes[0].points[0] == pytest.approx((10, 10), abs=0.2)
+    assert canvas.strokes[0].points[-1] == pytest.approx((30, 20), abs=0.2)
+    assert canvas.strokes[0].radius == 3.0
+
+
+def test_a_click_alone_paints_a_dot(canvas, qtbot):
+    qtbot.mouseClick(canvas, LEFT, pos=at(canvas, 40, 30))
+    (dot,) = canvas.strokes
+    assert len(dot.points) == 1
+    assert rasterize(Document().with_stroke(dot), (HEIGHT, WIDTH))[30, 40] == 0
+
+
+def test_fast_strokes_have_no_gaps_and_no_lost_start(canvas, qtbot):
+    drag(qtbot, canvas, [(5, 5), (70, 50), (10, 50)])
+    labels = rasterize(Document().with_stroke(canvas.strokes[0]), (HEIGHT, WIDTH))
+    _, parts = ndimage.label(labels == 0)
+    assert parts == 1
+    assert labels[5, 5] == labels[50, 70] == labels[50, 10] == 0
+
+
+def test_what_is_seen_while_painting_is_what_is_learnt_from(canvas, qtbot):
+    qtbot.mousePress(canvas, LEFT, pos=at(canvas, 5, 5))
+    for point in [(20, 8), (40, 30), (41, 31), (10, 55)]:
+        qtbot.mouseMove(canvas, at(canvas, *point))
+    seen = canvas._strokes.labels.copy()
+    qtbot.mouseRelease(canvas, LEFT, pos=at(canvas, 10, 55))
+    document = Document().with_stroke(canvas.strokes[0])
+    np.testing.assert_array_equal(seen, rasterize(document, (HEIGHT, WIDTH)))
+
+
+def test_the_stroke_is_on_the_screen_at_once(canvas, qtbot):
+    centre = at(canvas, 40, 30)
+    before = canvas.grab().toImage().pixelColor(centre)
+    qtbot.mousePress(canvas, LEFT, pos=centre)
+    during = canvas.grab().toImage().pixelColor(centre)
+    assert before != during
+    qtbot.mouseRelease(canvas, LEFT, pos=centre)
+
+
+def test_escape_drops_the_stroke(canvas, qtbot):
+    qtbot.mousePress(canvas, LEFT, pos=at(canvas, 10, 10))
+    qtbot.mouseMove(canvas, at(canvas, 30, 30))
+    qtbot.keyClick(canvas, Qt.Key.Key_Escape)
+    assert (canvas._strokes.labels == -1).all()
+    qtbot.mouseMove(canvas, at(canvas, 50, 50))
+    qtbot.mouseRelease(canvas, LEFT, pos=at(canvas, 50, 50))
+    assert canvas.strokes == []
+    assert (canvas._strokes.labels == -1).all()
+
+
+def test_the_eraser_erases_with_both_buttons(canvas, qtbot):
+    canvas.set_brush(Brush(radius=3.0, tool=Tool.ERASER))
+    drag(qtbot, canvas, [(10, 10), (30, 20)])
+    drag(qtbot, canvas, [(10, 10), (30, 20)], RIGHT)
+    assert [stroke.label for stroke in canvas.strokes] == [None, None]
+
+
+def test_a_stroke_beside_the_picture_is_none(canvas, qtbot):
+    canvas.set_brush(Brush(radius=1.0))
+    qtbot.mouseClick(canvas, LEFT, pos=QPoint(1, 1))
+    assert canvas.strokes == []
+
+
+def test_the_wheel_zooms_at_the_pointer(canvas):
+    position = QPoint(100, 250)
+    fixed, scale = canvas.view.to_image(QPointF(position)), canvas.view.scale
+    wheel(canvas, position, 3)
+    now = canvas.view.to_image(QPointF(position))
+    assert canvas.view.scale == pytest.approx(scale * 1.25**3)
+    assert (now.x(), now.y()) == pytest.approx((fixed.x(), fixed.y()))
+    wheel(canvas, position, -3)
+    assert canvas.view.scale == pytest.approx(scale)
+
+
+def test_pinching_zooms_at_the_pointer(canvas):
+    place = QPointF(40, 30)
+    below = canvas.view.to_image(place)
+    before = canvas.view.scale
+    QApplication.sendEvent(
+        canvas,
+        QNativeGestureEvent(
+            Qt.NativeGestureType.ZoomNativeGesture,
+            QPointingDevice.primaryPointingDevice(),
+            2,
+            place,
+            place,
+            place,
+            0.5,
+            QPointF(),
+        ),
+    )
+    assert canvas.view.scale == pytest.approx(1.5 * before)
+    assert canvas.view.to_image(place) == below
+
+
+def test_ctrl_and_wheel_change_the_brush(canvas):
+    wanted = []
+    canvas.radius_wanted.connect(wanted.append)
+    wheel(canvas, QPoint(50, 50), 1, Qt.KeyboardModifier.ControlModifier)
+    wheel(canvas, QPoint(50, 50), -1, Qt.KeyboardModifier.ControlModifier)
+    assert wanted[0] > 3.0 > wanted[1] > 0
+
+
+def test_fit_and_actual_size(canvas):
+    canvas.zoom(3.0)
+    canvas.show_actual_size()
+    assert canvas.screen_scale == pytest.approx(1.0)
+    canvas.fit()
+    frame = canvas.view.to_widget(QPointF(WIDTH / 2, HEIGHT / 2))
+    assert (frame.x(), frame.y()) == pytest.approx((canvas.width() / 2, canvas.height() / 2))
+
+
+def test_a_fitted_picture_stays_fitted_when_the_window_grows(canvas):
+    before = canvas.view.scale
+    canvas.resize(800, 700)
+    assert canvas.view.scale > before
+    canvas.zoom(2.0)
+    zoomed = canvas.view.scale
+    canvas.resize(600, 500)
+    assert canvas.view.scale == zoomed
+
+
+def test_the_middle_button_drags_the_picture(canvas, qtbot):
+    before = canvas.view
+    qtbot.mousePress(canvas, MIDDLE, pos=QPoint(100, 100))
+    qtbot.mouseMove(canvas, QPoint(130, 90))
+    qtbot.mouseRelease(canvas, MIDDLE, pos=QPoint(130, 90))
+    assert (canvas.view.x - before.x, canvas.view.y - before.y) == (30, -10)
+    assert canvas.strokes == []
+
+
+def test_space_drags_the_picture_instead_of_painting(canvas, qtbot):
+    before = canvas.view
+    qtbot.keyPress(canvas, Qt.Key.Key_Space)
+    drag_from = QPoint(100, 100)
+    qtbot.mousePress(canvas, LEFT, pos=drag_from)
+    qtbot.mouseMove(canvas, QPoint(120, 130))
+    qtbot.mouseRelease(canvas, LEFT, pos=QPoint(120, 130))
+    qtbot.keyRelease(canvas, Qt.Key.Key_Space)
+    assert (canvas.view.x - before.x, canvas.view.y - before.y) == (20, 30)
+    assert canvas.strokes == []
+
+
+@pytest.mark.parametrize("way", ["space", "middle"])
+def test_panning_in_the_middle_of_a_stroke_goes_on_with_it(canvas, qtbot, way):
+    before = canvas.view
+    qtbot.mousePress(canvas, LEFT, pos=at(canvas, 10, 10))
+    qtbot.mouseMove(canvas, at(canvas, 30, 30))
+    start = at(canvas, 30, 30)
+    if way == "space":
+        qtbot.keyPress(canvas, Qt.Key.Key_Space)
+        qtbot.mouseMove(canvas, start)
+    else:
+        qtbot.mousePress(canvas, MIDDLE, pos=start)
+    qtbot.mouseMove(canvas, start + QPoint(-40, -20))
+    if way == "space":
+        qtbot.keyRelease(canvas, Qt.Key.Key_Space)
+    else:
+        qtbot.mouseRelease(canvas, MIDDLE, pos=start + QPoint(-40, -20))
+    assert (canvas.view.x - before.x, canvas.view.y - before.y) == (-40, -20)
+    qtbot.mouseMove(canvas, at(canvas, 50, 20))
+    qtbot.mouseRelease(canvas, LEFT, pos=at(canvas, 50, 20))
+    (stroke,) = canvas.strokes
+    assert stroke.points[0] == pytest.approx((10, 10), abs=0.2)
+    assert stroke.points[-1] == pytest.approx((50, 20), abs=0.2)
+    assert all(10 - 0.3 <= x <= 50.3 for x, _ in stroke.points)
+
+
+def test_the_hand_drags_with_the_left_button(canvas, qtbot):
+    canvas.set_brush(Brush(tool=Tool.HAND))
+    before = canvas.view
+    qtbot.mousePress(canvas, LEFT, pos=QPoint(100, 100))
+    qtbot.mouseMove(canvas, QPoint(110, 100))
+    qtbot.mouseRelease(canvas, LEFT, pos=QPoint(110, 100))
+    assert canvas.view.x - before.x == 10
+    assert canvas.strokes == []
+
+
+def test_the_preview_circle_has_the_brushs_size(canvas, qtbot):
+    canvas.set_picture(Layer(opaque(np.full((HEIGHT, WIDTH, 3), 128, np.uint8))))
+    canvas.set_brush(Brush(radius=10.0))
+    bare = canvas.grab().toImage()
+    qtbot.mouseMove(canvas, at(canvas, 40, 30))
+    ringed = canvas.grab().toImage()
+    on_ring, inside = at(canvas, 50, 30), at(canvas, 45, 30)
+    assert ringed.pixelColor(on_ring) != bare.pixelColor(on_ring)
+    assert ringed.pixelColor(inside) == bare.pixelColor(inside)
+    QApplication.sendEvent(canvas, QEvent(QEvent.Type.Leave))
+    assert canvas.grab().toImage().pixelColor(on_ring) == bare.pixelColor(on_ring)
+
+
+def test_holding_h_shows_the_bare_picture(canvas, qtbot):
+    tint = np.zeros((HEIGHT, WIDTH, 4), np.uint8)
+    tint[...] = (255, 0, 255, 255)
+    bare = canvas.grab().toImage()
+    canvas.set_opacity(1.0)
+    canvas.set_answer(Layer(tint))
+    place = at(canvas, 20, 20)
+    assert canvas.grab().toImage().pixelColor(place).name() == "#ff00ff"
+    qtbot.keyPress(canvas, Qt.Key.Key_H)
+    assert canvas.grab().toImage().pixelColor(place) == bare.pixelColor(place)
+    qtbot.keyRelease(canvas, Qt.Key.Key_H)
+    assert canvas.grab().toImage().pixelColor(place).name() == "#ff00ff"
+
+
+def test_opacity_blends_picture_and_answer(canvas):
+    canvas.set_picture(Layer(opaque(np.zeros((HEIGHT, WIDTH, 3), np.uint8))))
+    canvas.set_answer(Layer(np.full((HEIGHT, WIDTH, 4), 255, np.uint8)))
+    for opacity in (0.0, 0.25, 1.0):
+        canvas.set_opacity(opacity)
+        value = canvas.grab().toImage().pixelColor(at(canvas, 20, 20)).red()
+        assert value == pytest.approx(255 * opacity, abs=2)
+
+
+class PaintWatch(QObject):
+    def __init__(self, widget):
+        super().__init__(widget)
+        self.boxes = []
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched, event):
+        if event.type() == QEvent.Type.Paint:
+            self.boxes.append(event.region().boundingRect())
+        return False
+
+
+def test_a_brush_move_repaints_only_around_the_brush(canvas, qtbot):
+    canvas.zoom(4.0)
+    qtbot.mousePress(canvas, LEFT, pos=QPoint(100, 100))
+    QApplication.processEvents()
+    watch = PaintWatch(canvas)
+    qtbot.mouseMove(canvas, QPoint(104, 100))
+    qtbot.waitUntil(lambda: bool(watch.boxes))
+    qtbot.mouseRelease(canvas, LEFT, pos=QPoint(104, 100))
+    reach = 2 * (4.0 * canvas.view.scale + 10)  # boxes are of whole image pixels
+    assert watch.boxes[0].width() <= reach + 4
+    assert watch.boxes[0].height() <= reach
+
+
+def tablet(canvas, kind, position, pressure, pointer=QPointingDevice.PointerType.Pen):
+    device = QPointingDevice(
+        "pen",
+        7,
+        QInputDevice.DeviceType.Stylus,
+        pointer,
+        QInputDevice.Capability.Position | QInputDevice.Capability.Pressure,
+        1,
+        1,
+    )
+    held = LEFT if kind != QEvent.Type.TabletRelease else Qt.MouseButton.NoButton
+    button = Qt.MouseButton.NoButton if kind == QEvent.Type.TabletMove else LEFT
+    event = QTabletEvent(
+        kind,
+        device,
+        QPointF(position),
+        canvas.mapToGlobal(QPointF(position)),
+        pressure,
+        0.0,
+        0.0,
+        0.0,
+        0.0,
+        0.0,
+        Qt.KeyboardModifier.NoModifier,
+        button,
+        held,
+    )
+    QApplication.sendEvent(canvas, event)
+    assert isinstance(event.points()[0], QEventPoint)
+
+
+def test_a_pen_paints_with_its_pressure_and_erases_with_its_other_end(canvas):
+    for pointer in (QPointingDevice.PointerType.Pen, QPointingDevice.PointerType.Eraser):
+        tablet(canvas, QEvent.Type.TabletPress, at(canvas, 20, 20), 0.5, pointer)
+        tablet(canvas, QEvent.Type.TabletMove, at(canvas, 40, 20), 1.0, pointer)
+        tablet(canvas, QEvent.Type.TabletRelease, at(canvas, 40, 20), 0.0, pointer)
+    pen, eraser = canvas.strokes
+    assert pen.pressures == (0.5, 1.0)
+    assert pen.label == 0
+    assert eraser.label is None
+
+
+def test_keys_alone_can_paint(canvas, qtbot):
+    qtbot.keyClick(canvas, Qt.Key.Key_Right)
+    qtbot.keyClick(canvas, Qt.Key.Key_Return)
+    for _ in range(3):
+        qtbot.keyClick(canvas, Qt.Key.Key_Down)
+    qtbot.keyClick(canvas, Qt.Key.Key_Return)
+    (stroke,) = canvas.strokes
+    assert len(stroke.points) == 4
+    assert stroke.points[-1][1] > stroke.points[0][1]
+
+
+def test_shift_click_draws_a_line_from_the_last_stroke(canvas, qtbot, monkeypatch):
+    qtbot.mouseClick(canvas, LEFT, pos=at(canvas, 10, 10))
+    monkeypatch.setattr(
+        QApplication, "keyboardModifiers", lambda: Qt.KeyboardModifier.ShiftModifier
+    )
+    qtbot.mouseClick(canvas, LEFT, pos=at(canvas, 60, 40))
+    line = canvas.strokes[1]
+    assert line.points[0] == canvas.strokes[0].points[-1]
+    assert line.points[-1] == pytest.approx((60, 40), abs=0.2)
+
+
+def test_other_classes_can_be_painted_around(canvas, qtbot):
+    first = Stroke(((40.0, 30.0),), 6.0, 1)
+    document = Document().with_stroke(first)
+    canvas.set_document(document)
+    canvas.set_brush(Brush(radius=3.0, keep_others=True))
+    qtbot.mousePress(canvas, LEFT, pos=at(canvas, 20, 30))
+    qtbot.mouseMove(canvas, at(canvas, 60, 30))
+    seen = canvas._strokes.labels.copy()
+    qtbot.mouseRelease(canvas, LEFT, pos=at(canvas, 60, 30))
+    (mark,) = canvas.strokes
+    labels = rasterize(document.with_stroke(mark), (HEIGHT, WIDTH))
+    np.testing.assert_array_equal(seen, labels)
+    assert labels[30, 40] == 1
+    assert labels[30, 25] == labels[30, 55] == 0
+    before = rasterize(document, (HEIGHT, WIDTH))
+    assert (labels[before == 1] == 1).all()
+    qtbot.mouseClick(canvas, LEFT, pos=at(canvas, 40, 30))  # all of it is taken
+    assert len(canvas.strokes) == 1
+
+
+def test_the_canvas_takes_the_keys_when_the_pointer_comes(canvas, qtbot):
+    assert canvas.focusPolicy() & Qt.FocusPolicy.TabFocus
+    assert canvas.accessibleName()

@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from PySide6.QtGui import QImage, QPainter
+
+from segapp.qt.canvas.layers import Layer, halved, opaque
+
+pictures = hnp.arrays(np.uint8, st.tuples(st.integers(1, 9), st.integers(1, 9), st.just(4)))
+
+
+def drawn(layer, width, height, scale):
+    image = QImage(width, height, QImage.Format.Format_RGBA8888_Premultiplied)
+    image.fill(0)
+    painter = QPainter(image)
+    painter.scale(scale, scale)
+    layer.draw(painter, scale)
+    painter.end()
+    return np.array(image.constBits()).reshape(height, width, 4)
+
+
+@given(pictures)
+def test_halving_takes_the_rounded_mean_of_four(rgba):
+    padded = np.pad(rgba, ((0, len(rgba) % 2), (0, rgba.shape[1] % 2), (0, 0)), mode="edge")
+    height, width = padded.shape[0] // 2, padded.shape[1] // 2
+    blocks = padded.reshape(height, 2, width, 2, 4).astype(float)
+    np.testing.assert_array_equal(halved(rgba), np.floor(blocks.mean(axis=(1, 3)) + 0.5))
+
+
+@given(st.data())
+def test_a_refreshed_box_is_as_good_as_a_new_layer(data):
+    height, width = data.draw(st.integers(1025, 1100)), data.draw(st.integers(1025, 1100))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    layer = Layer(rng.integers(0, 256, (height, width, 4), dtype=np.uint8))
+    left, right = sorted(data.draw(st.lists(st.integers(0, width), min_size=2, max_size=2)))
+    top, bottom = sorted(data.draw(st.lists(st.integers(0, height), min_size=2, max_size=2)))
+    layer.rgba[top:bottom, left:right] = rng.integers(0, 256, 4, dtype=np.uint8)
+    layer.refresh((left, top, right, bottom))
+    np.testing.assert_array_equal(layer._levels[1], halved(layer.rgba))
+
+
+def test_at_actual_size_every_pixel_is_itself():
+    rgb = np.random.default_rng(1).integers(0, 256, (20, 30, 3), dtype=np.uint8)
+    np.testing.assert_array_equal(drawn(Layer(opaque(rgb)), 30, 20, 1.0), opaque(rgb))
+
+
+def test_enlarged_pixels_stay_crisp():
+    rgb = np.random.default_rng(1).integers(0, 256, (5, 6, 3), dtype=np.uint8)
+    expected = opaque(rgb).repeat(4, axis=0).repeat(4, axis=1)
+    np.testing.assert_array_equal(drawn(Layer(opaque(rgb)), 24, 20, 4.0), expected)
+
+
+def test_reduced_pictures_are_averaged_and_not_sampled():
+    rgb = np.zeros((1024 * 4, 64, 3), np.uint8)
+    rgb[::2] = 200  # every sampled row would be all 200 or all 0
+    shown = drawn(Layer(opaque(rgb)), 8, 512, 1 / 8)
+    assert np.abs(shown[2:-2, 1:-1, 0].astype(int) - 100).max() <= 2
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.5])
+def test_pictures_wider_than_qt_counts_are_drawn_to_their_end(scale):
+    width = 33_000
+    rgb = np.zeros((4, width, 3), np.uint8)
+    rgb[:, -40:] = 255
+    layer = Layer(opaque(rgb))
+    image = QImage(30, 2, QImage.Format.Format_RGBA8888_Premultiplied)
+    image.fill(0)
+    painter = QPainter(image)
+    painter.translate(-(width * scale - 30), 0)
+    painter.scale(scale, scale)
+    layer.draw(painter, scale)
+    painter.end()
+    row = np.array(image.constBits()).reshape(2, 30, 4)[0, :, 0]
+    first = 30 - round(40 * scale)
+    assert row[max(first, 0) + 1 :].min() == 255
+    assert first <= 0 or row[: first - 1].max() == 0
+
+
+@given(st.tuples(st.integers(1, 5000), st.integers(1, 40)))
+def test_a_blank_layer_has_the_levels_of_any_other(size):
+    blank, other = Layer.blank(size), Layer(np.zeros((*size, 4), np.uint8))
+    assert [level.shape for level in blank._levels] == [level.shape for level in other._levels]
+    assert not any(level.any() for level in blank._levels)

@@ -1,0 +1,88 @@
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from segapp.qt.canvas.brush import StrokeInProgress
+from segapp.qt.canvas.stroke_layer import StrokeLayer
+from segapp.values.document import ClassInfo, Document, Patch, Stroke
+from segapp.values.rasterize import rasterize
+
+SIZE = (40, 50)
+coordinates = st.floats(-10, 60, allow_nan=False)
+marks = st.one_of(
+    st.builds(
+        Stroke,
+        st.lists(st.tuples(coordinates, coordinates), min_size=1, max_size=4).map(tuple),
+        st.floats(0.5, 15),
+        st.sampled_from([None, 0, 1, 2]),
+    ),
+    st.builds(
+        lambda left, top, label: Patch(left, top, 8, 2, b"\xf0\x0f", label),
+        st.integers(-4, 48),
+        st.integers(-1, 39),
+        st.sampled_from([None, 0, 1]),
+    ),
+)
+CLASSES = (*Document().classes, ClassInfo("third", (1, 2, 3)))
+
+
+def check(layer, document):
+    labels = rasterize(document, SIZE)
+    np.testing.assert_array_equal(layer.labels, labels)
+    fresh = StrokeLayer(SIZE)
+    fresh.show(document)
+    np.testing.assert_array_equal(layer.layer.rgba, fresh.layer.rgba)
+    assert ((layer.layer.rgba[..., 3] > 0) == (labels >= 0)).all()
+
+
+@given(st.lists(st.tuples(st.sampled_from(["add", "undo", "clear", "drop"]), marks), max_size=8))
+@settings(deadline=None, max_examples=60)
+def test_whatever_is_done_the_pixels_are_those_of_the_document(steps):
+    layer, document, past = StrokeLayer(SIZE), Document(CLASSES), []
+    layer.show(document)
+    for what, mark in steps:
+        if what == "undo":
+            document = past.pop() if past else document
+        else:
+            if isinstance(mark, Stroke):
+                draw(layer, mark)
+            past.append(document)
+            if what == "add":
+                document = document.with_stroke(mark)
+            elif what == "clear":
+                document = document.cleared()
+        layer.show(document)
+        check(layer, document)
+
+
+def draw(layer, stroke):
+    live = StrokeInProgress(stroke.radius, stroke.label, with_pressure=False)
+    for x, y in stroke.points:
+        piece = live.add(x, y)
+        if piece is not None:
+            layer.stamp(piece)
+
+
+def test_a_finished_stroke_is_not_painted_twice():
+    layer = StrokeLayer(SIZE)
+    stroke = Stroke(((5.0, 5.0), (30.0, 20.0)), 3.0, 0)
+    draw(layer, stroke)
+    box = layer.show(Document().with_stroke(stroke))
+    assert box == (0, 0, 0, 0)
+    check(layer, Document().with_stroke(stroke))
+
+
+def test_a_dropped_stroke_brings_back_what_it_covered():
+    layer, document = StrokeLayer(SIZE), Document().with_stroke(Stroke(((20.0, 20.0),), 6.0, 1))
+    layer.show(document)
+    draw(layer, Stroke(((15.0, 15.0), (25.0, 25.0)), 4.0, 0))
+    layer.drop()
+    check(layer, document)
+
+
+def test_another_colour_shows_everywhere():
+    layer, document = StrokeLayer(SIZE), Document().with_stroke(Stroke(((20.0, 20.0),), 6.0, 1))
+    layer.show(document)
+    changed = document.with_class_changed(1, ClassInfo("ground", (255, 0, 255)))
+    layer.show(changed)
+    check(layer, changed)

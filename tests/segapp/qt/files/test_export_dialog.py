@@ -1,0 +1,143 @@
+import numpy as np
+import pytest
+import shiboken6
+from PIL import Image
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QMessageBox
+
+from segapp.files.export import FORMATS
+from segapp.values.document import Stroke
+
+
+@pytest.fixture
+def dialog(make_window, picture_file, answered, qtbot):
+    window = answered(make_window(picture_file()))
+    qtbot.keyClick(window.canvas, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
+    opened = QApplication.activeModalWidget()
+    opened.window_ = window
+    yield opened
+    if shiboken6.isValid(opened) and opened.isVisible():
+        opened.reject()
+
+
+def choose(dialog, name):
+    dialog._list.setCurrentRow(list(FORMATS).index(name))
+
+
+@pytest.mark.parametrize("name", list(FORMATS))
+def test_every_format_is_offered_previewed_explained_and_written(dialog, qtbot, name, tmp_path):
+    choose(dialog, name)
+    assert dialog._values.text() == FORMATS[name].values
+    preview = dialog._preview
+    qtbot.waitUntil(lambda: preview.image is not None or bool(preview.text))
+    target = tmp_path / f"out{FORMATS[name].suffix}"
+    dialog._path.setText(str(target))
+    window = dialog.window_
+    session = window.session
+    expected = FORMATS[name].write(
+        tmp_path / f"expected{FORMATS[name].suffix}",
+        session.labelling,
+        session.document,
+        session.picture,
+    )
+    with qtbot.waitSignal(dialog.exported) as signal:
+        qtbot.mouseClick(dialog._export, Qt.MouseButton.LeftButton)
+    written = signal.args[0]
+    assert [path.name for path in written] == [
+        path.name.replace("expected", "out") for path in expected
+    ]
+    if name != "numpy":  # an archive holds the time of writing
+        assert [path.read_bytes() for path in written] == [path.read_bytes() for path in expected]
+    assert "out" in window.status.currentMessage()
+
+
+def test_the_preview_shows_the_file_as_it_will_be(dialog, qtbot):
+    choose(dialog, "mask")
+    qtbot.waitUntil(lambda: dialog._preview.image is not None)
+    shown = dialog._preview.image
+    assert shown.pixelColor(10, 30).name() == "#ffffff"
+    assert shown.pixelColor(70, 30).name() == "#000000"
+
+
+def test_return_in_the_path_exports(dialog, qtbot, tmp_path):
+    dialog._path.setText(str(tmp_path / "typed"))  # the suffix is added
+    with qtbot.waitSignal(dialog.exported):
+        qtbot.keyClick(dialog._path, Qt.Key.Key_Return)
+    mask = np.array(Image.open(tmp_path / "typed.png"))
+    labels = dialog.window_.session.labelling.labels
+    np.testing.assert_array_equal(mask, np.where(labels == 0, 255, 0))
+
+
+@pytest.mark.parametrize("typed", ["/", "/tmp/", "~", ".", "", "a/../b.", "~nobody/x"])
+def test_half_a_name_is_no_reason_to_stumble(dialog, qtbot, typed):
+    dialog._path.clear()
+    qtbot.keyClicks(dialog._path, typed)
+    target = dialog._target()
+    assert (target is not None) == dialog._export.isEnabled()
+    assert target is None or target.name.strip(".")
+
+
+def test_another_format_changes_the_suffix_of_a_chosen_name(dialog):
+    dialog._path.setText("/some/where/mine.png")
+    dialog._note_edit()
+    choose(dialog, "labelme")
+    assert dialog._path.text() == "/some/where/mine.json"
+
+
+def test_export_waits_for_the_newest_answer(make_window, picture_file, gated, two_strokes, qtbot):
+    window = make_window(picture_file(), gated)
+    gated.gate.release(3)
+    for stroke in two_strokes:
+        window.session.add_stroke(stroke)
+    qtbot.waitUntil(lambda: window.session.answer_is_current)
+    window.session.add_stroke(Stroke(((60.0, 10.0),), 6.0, 0))
+    window.commands["export"].trigger()
+    dialog = QApplication.activeModalWidget()
+    assert not dialog._export.isEnabled()
+    gated.gate.release(3)
+    qtbot.waitUntil(lambda: dialog._export.isEnabled())
+    dialog.reject()
+
+
+def test_a_place_that_cannot_be_written_is_told_and_the_dialog_stays(
+    dialog, qtbot, tmp_path, monkeypatch
+):
+    told = []
+    monkeypatch.setattr(QMessageBox, "warning", lambda *args: told.append(args[2]))
+    dialog._path.setText(str(tmp_path / "nowhere" / "x.png"))
+    qtbot.mouseClick(dialog._export, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: bool(told))
+    assert "nowhere" in told[0]
+    assert dialog.isVisible()
+    qtbot.waitUntil(lambda: dialog._export.isEnabled())
+
+
+def test_replacing_a_file_is_said_before(dialog, tmp_path):
+    path = tmp_path / "there.png"
+    path.write_text("old")
+    dialog._path.setText(str(path))
+    dialog._note_edit()
+    assert "replaces" in dialog._state.text()
+    dialog._path.setText(str(tmp_path / "new.png"))
+    dialog._note_edit()
+    assert dialog._state.text() == ""
+
+
+def test_the_last_format_comes_back(dialog, qtbot, tmp_path):
+    choose(dialog, "cutout")
+    dialog._path.setText(str(tmp_path / "cut.png"))
+    with qtbot.waitSignal(dialog.exported):
+        qtbot.mouseClick(dialog._export, Qt.MouseButton.LeftButton)
+    dialog.window_.commands["export"].trigger()
+    again = QApplication.activeModalWidget()
+    assert again.form.name == "cutout"
+    again.reject()
+
+
+def test_without_an_answer_the_dialog_says_why(make_window, picture_file, qtbot):
+    window = make_window(picture_file())
+    window.commands["export"].trigger()
+    dialog = QApplication.activeModalWidget()
+    assert not dialog._export.isEnabled()
+    qtbot.waitUntil(lambda: "foreground" in dialog._state.text())
+    dialog.reject()

@@ -1,0 +1,274 @@
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from segapp.files.images import load_image
+from segapp.files.project_file import Project, load_project, save_project
+from segapp.qt.files import file_dialogs
+from segapp.qt.files.opening import images_in
+from segapp.values.document import Document
+from segapp.values.settings import PRESETS
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """Collect the complaints instead of showing them."""
+    sentences = []
+    monkeypatch.setattr(file_dialogs, "complain", lambda _, sentence: sentences.append(sentence))
+    return sentences
+
+
+def opens(qtbot, window, path):
+    with qtbot.waitSignal(window.files.opened):
+        window.files.open(path)
+
+
+def test_a_folder_is_listed_as_people_count(picture_file):
+    for name in ("f/10.png", "f/2.png", "f/B.jpg", "f/a.png"):
+        picture_file(name)
+    folder = picture_file("f/1.png").parent
+    (folder / "notes.txt").write_text("no image")
+    for companion in ("f/2-strokes.png", "f/a-truth.png", "f/10-mask.png"):
+        picture_file(companion)
+    (folder / "sub.png").mkdir()
+    assert [path.name for path in images_in(folder)] == [
+        "1.png",
+        "2.png",
+        "10.png",
+        "a.png",
+        "B.jpg",
+    ]
+
+
+def test_previous_and_next_and_every_image_keeps_its_strokes(
+    make_window, picture_file, two_strokes, qtbot
+):
+    first, second = picture_file("folder/1.png"), picture_file("folder/2.png")
+    window = make_window(first.parent)
+    assert window.session.sheet.path == first
+    assert not window.commands["previous"].isEnabled()
+    window.session.add_stroke(two_strokes[0])
+    with qtbot.waitSignal(window.files.opened):
+        window.commands["next"].trigger()
+    assert window.session.sheet.path == second
+    assert window.session.document.strokes == ()
+    assert not window.commands["next"].isEnabled()
+    assert "not saved" in window.file_list._list.item(0).toolTip()
+    assert "no strokes" in window.file_list._list.item(1).toolTip()
+    window.session.add_stroke(two_strokes[1])
+    with qtbot.waitSignal(window.files.opened):
+        window.commands["previous"].trigger()
+    assert window.session.document.strokes == two_strokes[:1]
+    assert window.session.sheet.history.undo_name == "stroke of foreground"
+    with qtbot.waitSignal(window.files.opened):
+        window.file_list._list.itemClicked.emit(window.file_list._list.item(1))
+    assert window.session.document.strokes == two_strokes[1:]
+    assert len(window.session.unsaved_sheets()) == 2
+
+
+def test_a_project_brings_strokes_classes_and_settings_back(
+    make_window, picture_file, answered, qtbot, tmp_path
+):
+    window = answered(make_window(picture_file()))
+    window.session.set_settings(PRESETS["paper"])
+    target = tmp_path / "é 中.segapp"
+    assert window.files.save(window.session.sheet, target)
+    assert not window.isWindowModified()
+    document = window.session.document
+    qtbot.waitUntil(lambda: window.session.answer_is_current)
+    labels = window.session.labelling.labels
+    other = make_window(target)
+    assert other.session.document == document
+    assert other.session.settings == PRESETS["paper"]
+    assert not other.isWindowModified()
+    qtbot.waitUntil(lambda: other.session.answer_is_current)
+    assert (other.session.labelling.labels == labels).all()
+
+
+def test_the_project_beside_an_image_opens_with_it(make_window, picture_file, two_strokes, qtbot):
+    path = picture_file()
+    window = make_window(path)
+    window.session.add_stroke(two_strokes[0])
+    assert window.files.save(
+        window.session.sheet, window.files.default_project(window.session.sheet)
+    )
+    other = make_window(path)
+    assert other.session.document.strokes == two_strokes[:1]
+
+
+def test_saving_under_a_name_and_then_again(make_window, picture_file, two_strokes, monkeypatch):
+    window = make_window(picture_file())
+    asked = []
+
+    def ask(_, proposed):
+        asked.append(proposed)
+        return proposed
+
+    monkeypatch.setattr(file_dialogs, "ask_project", ask)
+    window.session.add_stroke(two_strokes[0])
+    window.commands["save"].trigger()
+    window.session.add_stroke(two_strokes[1])
+    assert window.isWindowModified()
+    window.commands["save"].trigger()
+    assert len(asked) == 1
+    assert load_project(asked[0]).document.strokes == two_strokes
+    assert not window.isWindowModified()
+    window.session.undo()
+    assert window.isWindowModified()
+    window.session.redo()
+    assert not window.isWindowModified()
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="this user may write everywhere"
+)
+def test_a_folder_without_permission_is_told(make_window, picture_file, told, tmp_path):
+    window = make_window(picture_file())
+    tmp_path.chmod(0o500)
+    assert not window.files.save(window.session.sheet, tmp_path / "x.segapp")
+    tmp_path.chmod(0o700)
+    assert told
+
+
+def test_a_failed_save_keeps_the_old_file_and_the_unsaved_mark(
+    make_window, picture_file, two_strokes, told, tmp_path
+):
+    window = make_window(picture_file())
+    window.session.add_stroke(two_strokes[0])
+    assert not window.files.save(window.session.sheet, tmp_path / "no folder" / "x.segapp")
+    assert "no folder" in told[0]
+    assert window.isWindowModified()
+
+
+@pytest.mark.parametrize("kind", ["missing", "text", "cut", "project"])
+def test_a_failed_load_leaves_everything_as_it_is(
+    make_window, picture_file, two_strokes, told, qtbot, tmp_path, kind
+):
+    window = make_window(picture_file())
+    window.session.add_stroke(two_strokes[0])
+    sheet, title = window.session.sheet, window.windowTitle()
+    bad = tmp_path / ("bad.segapp" if kind == "project" else "bad.png")
+    if kind in ("text", "project"):
+        bad.write_text("not at all")
+    elif kind == "cut":
+        bad.write_bytes(picture_file("whole.png").read_bytes()[:60])
+    window.files.open(bad)
+    qtbot.waitUntil(lambda: bool(told))
+    assert "bad" in told[0]
+    assert window.session.sheet is sheet
+    assert window.windowTitle() == title
+
+
+def test_an_empty_folder_is_told(make_window, picture_file, told, tmp_path):
+    window = make_window(picture_file())
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    window.files.open(empty)
+    assert "no image" in told[0]
+    assert window.session.sheet is not None
+
+
+def test_recent_files_open_again_and_lost_ones_are_dropped(make_window, picture_file, told, qtbot):
+    first, second = picture_file("one.png"), picture_file("two.png")
+    window = make_window(first)
+    opens(qtbot, window, second)
+    entries = [action.text() for action in window.menus.recent.actions()]
+    assert entries == [str(second), str(first)]
+    with qtbot.waitSignal(window.files.opened):
+        window.menus.recent.actions()[1].trigger()
+    assert window.session.sheet.path == first
+    second.unlink()
+    window.menus.recent.actions()[1].trigger()
+    qtbot.waitUntil(lambda: bool(told))
+    assert [action.text() for action in window.menus.recent.actions()] == [str(first)]
+
+
+def moved_project(picture_file, tmp_path):
+    image = picture_file("old/picture.png")
+    picture = load_image(image)
+    path = tmp_path / "old" / "work.segapp"
+    save_project(path, Project(Document(), PRESETS["best"], image, picture.sha256))
+    return image, path
+
+
+def test_a_moved_folder_opens(make_window, picture_file, tmp_path):
+    moved_project(picture_file, tmp_path)
+    (tmp_path / "old").rename(tmp_path / "new")
+    window = make_window(tmp_path / "new" / "work.segapp")
+    assert window.session.sheet.path == tmp_path / "new" / "picture.png"
+
+
+def test_a_lost_image_is_asked_for(make_window, picture_file, tmp_path, monkeypatch, qtbot):
+    image, path = moved_project(picture_file, tmp_path)
+    elsewhere = tmp_path / "elsewhere.png"
+    image.rename(elsewhere)
+    window = make_window(picture_file("other.png"))
+    titles = []
+
+    def ask(_, title, __):
+        titles.append(title)
+        return None if len(titles) == 1 else elsewhere
+
+    monkeypatch.setattr(file_dialogs, "ask_image", ask)
+    window.files.open(path)
+    qtbot.waitUntil(lambda: "missing" in window.status.currentMessage())
+    assert window.session.sheet.path.name == "other.png"
+    opens(qtbot, window, path)
+    assert "picture.png" in titles[0]
+    assert window.session.sheet.path == elsewhere
+    assert window.session.sheet.project == path
+
+
+def test_a_changed_image_is_told(make_window, picture_file, tmp_path, qtbot):
+    image, path = moved_project(picture_file, tmp_path)
+    Image.new("RGB", (80, 60), "green").save(image)
+    window = make_window(path)
+    assert "not the same file" in window.status.currentMessage()
+
+
+def test_strokes_come_from_a_palette_picture(make_window, picture_file, tmp_path, monkeypatch):
+    marks = Image.new("P", (80, 60), 0)
+    marks.putpalette([0, 0, 0, 255, 0, 0, 0, 255, 0])
+    for x in range(5, 15):
+        marks.putpixel((x, 20), 1)
+        marks.putpixel((x + 50, 20), 2)
+    path = tmp_path / "marks.png"
+    marks.save(path)
+    window = make_window(picture_file())
+    monkeypatch.setattr(file_dialogs, "ask_image", lambda *_: path)
+    window.commands["import_strokes"].trigger()
+    assert {mark.label for mark in window.session.document.strokes} == {0, 1}
+    assert window.commands["undo"].text() == "&Undo importing marks.png"
+
+
+def test_opening_by_the_menu(make_window, picture_file, monkeypatch, qtbot):
+    window = make_window(picture_file())
+    other = picture_file("x/other.png")
+    monkeypatch.setattr(file_dialogs, "ask_open", lambda *_: other)
+    monkeypatch.setattr(file_dialogs, "ask_folder", lambda *_: other.parent)
+    with qtbot.waitSignal(window.files.opened):
+        window.commands["open"].trigger()
+    assert window.session.sheet.path == other
+    assert window.files.folder == []
+    with qtbot.waitSignal(window.files.opened):
+        window.commands["open_folder"].trigger()
+    assert window.files.folder == [other]
+
+
+def test_a_bundled_sample_opens_from_the_menu(make_window, qtbot):
+    window = make_window()
+    entries = window.menus.samples.actions()
+    assert len(entries) >= 3
+    with qtbot.waitSignal(window.files.opened, timeout=10_000):
+        entries[0].trigger()
+    assert isinstance(window.session.sheet.path, Path)
+
+
+def test_what_was_done_to_show_a_deep_image_is_told(make_window, tmp_path):
+    path = tmp_path / "deep.png"
+    Image.fromarray(np.arange(48 * 64, dtype=np.uint16).reshape(48, 64) * 20).save(path)
+    window = make_window(path)
+    assert "16-bit" in window.status.currentMessage()

@@ -1,0 +1,158 @@
+import dataclasses
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QComboBox,
+    QDoubleSpinBox,
+    QLineEdit,
+    QSpinBox,
+    QWidget,
+)
+
+from segapp.qt.panels.setting_texts import feature_texts, preset_texts, setting_texts
+from segapp.qt.panels.settings_panel import SettingsPanel
+from segapp.qt.session.picture_state import DEFAULT_SETTINGS
+from segapp.values.settings import PRESETS, CleanUp, FeatureGroup, Settings
+
+
+@pytest.fixture
+def panel(qtbot):
+    made = SettingsPanel()
+    qtbot.addWidget(made)
+    made.show()
+    made.changes = []
+    made.changed.connect(made.changes.append)
+    return made
+
+
+def names():
+    own = {field.name for field in dataclasses.fields(Settings)} - {"clean_up"}
+    return sorted(own | {field.name for field in dataclasses.fields(CleanUp)})
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_setting_has_an_editor_and_says_what_it_does(panel, name):
+    text = setting_texts()[name]
+    assert text.label
+    assert text.tip
+    if name != "features":
+        editor = panel.findChild(QWidget, name)
+        assert editor.toolTip() == text.tip
+        assert editor.accessibleName() == text.label
+
+
+def test_every_feature_group_and_preset_is_explained(panel):
+    assert set(feature_texts()) == set(FeatureGroup)
+    assert set(PRESETS) <= set(preset_texts())
+
+
+def test_changing_one_value_changes_only_that(panel):
+    panel.findChild(QSpinBox, "bits").setValue(9)
+    assert panel.changes == [dataclasses.replace(DEFAULT_SETTINGS, bits=9)]
+    panel.findChild(QCheckBox, "transductive").click()
+    assert panel.changes[-1] == dataclasses.replace(
+        DEFAULT_SETTINGS, bits=9, transductive=not DEFAULT_SETTINGS.transductive
+    )
+
+
+def test_clean_up_is_changed_inside_its_own_value(panel):
+    panel.findChild(QSpinBox, "smallest_area").setValue(120)
+    assert panel.changes[-1].clean_up == dataclasses.replace(
+        DEFAULT_SETTINGS.clean_up, smallest_area=120
+    )
+
+
+def test_features_are_chosen_but_never_none(panel):
+    boxes = {
+        group: panel.findChild(QCheckBox, f"features_{group.value}") for group in FeatureGroup
+    }
+    boxes[FeatureGroup.RGB].click()
+    assert set(panel.changes[-1].features) == {FeatureGroup.RGB, *DEFAULT_SETTINGS.features}
+    for box in boxes.values():
+        if box.isChecked():
+            box.click()
+    assert len(panel.changes[-1].features) == 1
+    assert sum(box.isChecked() for box in boxes.values()) == 1
+
+
+def test_presets_and_the_way_back(panel):
+    preset = panel._preset
+    preset.setCurrentIndex(preset.findData("paper"))
+    preset.activated.emit(preset.currentIndex())
+    assert panel.changes[-1] == PRESETS["paper"]
+    panel.findChild(QSpinBox, "bits").setValue(7)
+    assert preset.currentData() is None  # settings of one's own
+    panel._defaults.click()
+    assert panel.changes[-1] == DEFAULT_SETTINGS
+    assert preset.currentData() == "best"
+    assert not panel._defaults.isEnabled()
+
+
+def test_showing_is_not_changing(panel):
+    panel.show_settings(PRESETS["paper"])
+    assert panel.changes == []
+    assert panel.findChild(QSpinBox, "passes").value() == PRESETS["paper"].passes
+    samples = panel.findChild(QComboBox, "samples")
+    assert samples.currentData() == PRESETS["paper"].samples
+
+
+def test_numbers_with_commas_and_what_is_none(panel, qtbot):
+    line = panel.findChild(QLineEdit, "bandwidths")
+    line.setText("0.1, 2")
+    qtbot.keyClick(line, Qt.Key.Key_Return)
+    assert panel.changes[-1].bandwidths == (0.1, 2.0)
+    for nonsense in ("one, two", "-1"):
+        line.setText(nonsense)
+        qtbot.keyClick(line, Qt.Key.Key_Return)
+        assert line.text() == "0.1, 2"
+    assert len(panel.changes) == 1
+
+
+def turn_wheel(widget):
+    middle = QPointF(widget.rect().center())
+    event = QWheelEvent(
+        middle,
+        widget.mapToGlobal(middle),
+        QPoint(),
+        QPoint(0, -120),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(widget, event)
+
+
+@pytest.mark.parametrize("name", ["samples", "bits", "smoothness"])
+def test_scrolling_over_a_value_does_not_change_it(panel, name, qtbot):
+    panel.resize(panel.minimumSizeHint().width(), 200)
+    qtbot.waitExposed(panel)
+    editor = panel.findChild(QWidget, name)
+    panel.setFocus()
+    before = panel.verticalScrollBar().value()
+    turn_wheel(editor)
+    assert panel.changes == []
+    assert panel.verticalScrollBar().value() > before
+
+
+def test_numbers_are_shown_without_idle_zeros(panel):
+    panel.show_settings(dataclasses.replace(DEFAULT_SETTINGS, smoothness=40.0, lambda1=0.125))
+    assert panel.findChild(QDoubleSpinBox, "smoothness").text() == "40"
+    assert panel.findChild(QDoubleSpinBox, "lambda1").text() == "0.125"
+
+
+def test_the_panel_needs_no_sideways_scrolling(panel):
+    panel.resize(panel.minimumSizeHint().width(), 400)
+    assert panel.widget().width() <= panel.viewport().width()
+
+
+def test_a_change_reaches_the_learner(make_window, picture_file, answered, qtbot):
+    window = answered(make_window(picture_file()))
+    window.settings_panel.findChild(QSpinBox, "bits").setValue(6)
+    assert window.session.settings.bits == 6
+    qtbot.waitUntil(lambda: window.session.answer_is_current)
+    assert window.isWindowModified()

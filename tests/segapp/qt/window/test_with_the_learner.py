@@ -1,0 +1,119 @@
+"""The window with the learner that users get."""
+
+import time
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPointF, Qt
+from threadpoolctl import threadpool_limits
+
+from segapp.files.resources import SAMPLES
+from segapp.learning.training import Trainer, segment
+from segapp.qt.files import file_dialogs
+from segapp.values.document import Stroke
+
+LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """As the program and its commands do, so that sums are the same everywhere."""
+    with threadpool_limits(1):
+        yield
+
+
+def paint(qtbot, window, button, *points):
+    places = [window.canvas.view.to_widget(QPointF(*point)).toPoint() for point in points]
+    qtbot.mousePress(window.canvas, button, pos=places[0])
+    for place in places[1:]:
+        qtbot.mouseMove(window.canvas, place)
+    qtbot.mouseRelease(window.canvas, button, pos=places[-1])
+
+
+def wait(qtbot, window):
+    qtbot.waitUntil(lambda: window.session.answer_is_current, timeout=30_000)
+
+
+@pytest.mark.slow
+def test_the_answer_is_what_the_command_gives_whatever_was_done_before(
+    make_window, picture_file, qtbot
+):
+    window = make_window(picture_file(size=(90, 120)), Trainer)
+    paint(qtbot, window, LEFT, (20, 20), (30, 60))
+    paint(qtbot, window, RIGHT, (90, 20), (100, 60))
+    wait(qtbot, window)
+    paint(qtbot, window, RIGHT, (20, 80))
+    wait(qtbot, window)
+    window.session.undo()
+    paint(qtbot, window, LEFT, (100, 80), (110, 85))
+    wait(qtbot, window)
+    session = window.session
+    alone = segment(session.picture.rgb, session.document, session.settings)
+    np.testing.assert_array_equal(session.labelling.labels, alone.labels)
+    np.testing.assert_array_equal(session.labelling.codes, alone.codes)
+    assert session.insight is not None
+    for mark in session.document.strokes:
+        x, y = mark.points[0]
+        assert session.labelling.labels[int(y), int(x)] == mark.label
+
+
+@pytest.mark.slow
+def test_the_window_stays_quick_while_the_learner_works(make_window, heartbeat, qtbot):
+    window = make_window(SAMPLES / "coffee.jpg", Trainer)
+
+    def begin():
+        window.session.add_stroke(Stroke(((250.0, 120.0), (330.0, 200.0)), 8.0, 0))
+        window.session.add_stroke(Stroke(((30.0, 300.0), (60.0, 350.0)), 8.0, 1))
+
+    gaps = heartbeat(begin)
+    wait(qtbot, window)
+    assert len(gaps) > 10
+    assert max(gaps) < 0.05
+
+
+@pytest.mark.slow
+def test_closing_while_the_learner_works_ends_within_a_second(make_window, qtbot):
+    window = make_window(SAMPLES / "coffee.jpg", Trainer)
+    window.session.add_stroke(Stroke(((250.0, 120.0), (330.0, 200.0)), 8.0, 0))
+    window.session.add_stroke(Stroke(((30.0, 300.0), (60.0, 350.0)), 8.0, 1))
+    qtbot.waitUntil(lambda: window.session.progress.fraction > 0, timeout=10_000)
+    start = time.monotonic()
+    window.close()
+    assert time.monotonic() - start < 1
+    window.session.close()
+
+
+@pytest.mark.slow
+def test_a_learnt_model_is_saved_and_applied_to_another_picture(
+    make_window, picture_file, two_strokes, qtbot, tmp_path, monkeypatch
+):
+    window = make_window(picture_file(), Trainer)
+    path = tmp_path / "red.shlmodel"
+    monkeypatch.setattr(file_dialogs, "ask_model", lambda *_, **__: path)
+    for stroke in two_strokes:
+        window.session.add_stroke(stroke)
+    wait(qtbot, window)
+    window.commands["save_model"].trigger()
+    qtbot.waitUntil(lambda: path.is_file(), timeout=20_000)
+    qtbot.waitUntil(lambda: "Saved" in window.status.currentMessage())
+    with qtbot.waitSignal(window.files.opened):
+        window.files.open(picture_file("other.png", size=(64, 96)))
+    window.commands["apply_model"].trigger()
+    qtbot.waitUntil(lambda: window.session.labelling is not None, timeout=20_000)
+    assert window.session.answer_is_current
+    assert "red" in window.status.state_text
+    assert window.session.labelling.labels.shape == (64, 96)
+    assert window.commands["copy_mask"].isEnabled()
+
+
+def test_a_file_that_is_no_model_is_told(make_window, picture_file, qtbot, tmp_path, monkeypatch):
+    window = make_window(picture_file(), Trainer)
+    path = tmp_path / "no.shlmodel"
+    path.write_text("no model")
+    told = []
+    monkeypatch.setattr(file_dialogs, "ask_model", lambda *_, **__: path)
+    monkeypatch.setattr(file_dialogs, "complain", lambda _, sentence: told.append(sentence))
+    window.commands["apply_model"].trigger()
+    qtbot.waitUntil(lambda: bool(told))
+    assert "no.shlmodel" in told[0]
+    assert window.session.labelling is None

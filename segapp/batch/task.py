@@ -156,7 +156,7 @@ def _run(
 def _segment(
     segmenter: Segmenter, settings: Settings, stopped: Callable[[], bool], document: Document
 ) -> Labelling:
-    def watch(report: Report) -> None:
+    def watch(_: Report) -> None:
         if stopped():
             raise Stopped
 

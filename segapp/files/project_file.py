@@ -164,11 +164,12 @@ def _found(image: dict[str, Any], folder: Path) -> Path:
 
 def _mark_to_plain(mark: Mark) -> dict[str, Any]:
     if isinstance(mark, Patch):
-        return {
+        plain_patch: dict[str, Any] = {
             "patch": [mark.left, mark.top, mark.width, mark.height],
             "bits": base64.b64encode(mark.bits).decode("ascii"),
             "class": mark.label,
         }
+        return plain_patch | ({"joined": True} if mark.joined else {})
     plain: dict[str, Any] = {
         "points": [list(point) for point in mark.points],
         "radius": mark.radius,
@@ -176,23 +177,25 @@ def _mark_to_plain(mark: Mark) -> dict[str, Any]:
     }
     if mark.pressures:
         plain["pressures"] = list(mark.pressures)
-    return plain
+    return plain | ({"joined": True} if mark.joined else {})
 
 
 def _mark(plain: dict[str, Any]) -> Mark:
     label = None if plain["class"] is None else int(plain["class"])
+    joined = plain.get("joined") is True
     if "patch" in plain:
         left, top, width, height = (int(part) for part in plain["patch"])
         try:
             bits = base64.b64decode(plain["bits"], validate=True)
         except binascii.Error as error:
             raise ValueError(f"a patch's bits: {error}") from error
-        return Patch(left, top, width, height, bits, label)
+        return Patch(left, top, width, height, bits, label, joined)
     return Stroke(
         tuple((float(x), float(y)) for x, y in plain["points"]),
         float(plain["radius"]),
         label,
         tuple(float(pressure) for pressure in plain.get("pressures", ())),
+        joined,
     )
 
 

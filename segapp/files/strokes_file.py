@@ -51,7 +51,7 @@ def load_strokes(path: str | Path, size: tuple[int, int]) -> Strokes:
     document = Document(_classes(indices, highest))
     for index in range(1, highest + 1):
         document = _with_patch(document, indices.values == index, index - 1)
-    return Strokes(document)
+    return Strokes(document.as_one_state())
 
 
 def _with_patch(document: Document, mask: NDArray[np.bool_], label: int) -> Document:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.learning.colour_likelihood import LARGEST_COST, ColourLikelihood, beliefs
+from segapp.learning.colour_likelihood import LARGEST_COST
 from segapp.learning.nearness import nearness
 from segapp.picture.kernels import kernels_of, stroke_groups
 from segapp.values.settings import FeatureGroup, Settings
@@ -18,24 +18,22 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from segapp.learning.geodesics import Geodesics
     from segapp.learning.supervision import Supervision
-    from segapp.picture.prototypes import Prototypes
-    from segapp.picture.region_graph import RegionGraph
     from shlcore.kernels import Kernel
 
     Columns = dict[FeatureGroup, NDArray[np.float64]]
 
 
 def stroke_features(
-    graph: RegionGraph,
-    prototypes: Prototypes,
-    likelihood: ColourLikelihood,
-    supervision: Supervision,
+    colour_costs: NDArray[np.float64], geodesics: Geodesics, supervision: Supervision
 ) -> Columns:
-    """Return the columns of the groups that depend on the strokes."""
-    costs = likelihood.mean_costs(graph.bins, prototypes)
-    near = nearness(graph.edges, graph.lengths, beliefs(costs), supervision.sources())
-    centred = (costs - costs.mean(axis=1, keepdims=True)) / LARGEST_COST
+    """Return the columns of the groups that depend on the strokes.
+
+    ``colour_costs`` is regions x classes, by `ColourLikelihood.mean_costs`.
+    """
+    centred = (colour_costs - colour_costs.mean(axis=1, keepdims=True)) / LARGEST_COST
+    near = nearness(geodesics, supervision.sources())
     return {FeatureGroup.LIKELIHOOD: centred, FeatureGroup.NEARNESS: near}
 
 

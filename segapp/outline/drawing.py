@@ -14,7 +14,7 @@ from segapp.picture.colour_bins import colour_bins
 from segapp.picture.pyramid import repeated
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -83,27 +83,46 @@ def _cut_patches(problem: OutlineProblem, costs: NDArray[np.float64]) -> NDArray
 def draw_outline(
     problem: OutlineProblem, costs: NDArray[np.float64]
 ) -> Generator[float, None, NDArray[np.uint8]]:
-    """Yield the share that is done, return the class position of each pixel at full size.
+    """Yield the share that is done, return the class position of each pixel of the last level.
 
     ``costs`` is prototypes x classes.
     """
     labels = _cut_patches(problem, costs)
-    yield 0.2
-    small_costs = costs.astype(np.float32)
-    n_levels = len(problem.levels)
-    for steps_up, depth in enumerate(reversed(range(n_levels))):
-        rgb, marks = problem.levels[depth], problem.marks[depth]
-        labels = repeated(labels, (rgb.shape[0], rgb.shape[1]), 2 if steps_up else 1)
-        labels = np.where(marks >= 0, marks, labels).astype(np.uint8)
-        level = Level(
-            marked=marks,
-            costs_of=partial(_costs_of, problem, small_costs, steps_up),
-            bonds_of=partial(_bonds_of, problem, steps_up),
-            smoothness=problem.smoothness * scale_of(rgb),
-        )
-        for _ in cut_band(level, labels, _HALF_WIDTH_ABOVE if steps_up else _HALF_WIDTH):
-            yield 0.2 + 0.8 * (steps_up + 0.5) / n_levels
+    yield 0.5
+    yield from _follow_edges(problem, costs, labels, 0)
     return labels
+
+
+def enlarge_outline(
+    problem: OutlineProblem, costs: NDArray[np.float64], labels: NDArray[np.uint8]
+) -> Generator[float, None, NDArray[np.uint8]]:
+    """Carry the last level's outline up to the full size; yield the share that is done."""
+    above = len(problem.levels) - 1
+    for steps_up in range(1, above + 1):
+        rgb = problem.levels[-1 - steps_up]
+        labels = repeated(labels, (rgb.shape[0], rgb.shape[1]))
+        for _ in _follow_edges(problem, costs, labels, steps_up):
+            yield (steps_up - 0.5) / above
+    return labels
+
+
+def _follow_edges(
+    problem: OutlineProblem,
+    costs: NDArray[np.float64],
+    labels: NDArray[np.uint8],
+    steps_up: int,
+) -> Iterator[float]:
+    """Let the outline follow the edges of one level, in place."""
+    rgb, marks = problem.levels[-1 - steps_up], problem.marks[-1 - steps_up]
+    np.copyto(labels, marks.astype(np.uint8), where=marks >= 0)
+    level = Level(
+        marked=marks,
+        costs_of=partial(_costs_of, problem, costs.astype(np.float32), steps_up),
+        bonds_of=partial(_bonds_of, problem, steps_up),
+        smoothness=problem.smoothness * scale_of(rgb),
+    )
+    for _ in cut_band(level, labels, _HALF_WIDTH_ABOVE if steps_up else _HALF_WIDTH):
+        yield 0.75
 
 
 def _costs_of(

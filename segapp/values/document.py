@@ -39,12 +39,15 @@ class Stroke:
         Index of the class that is painted; ``None`` erases.
     pressures
         One factor of the radius a point, or empty when the pen reports none.
+    joined
+        Whether it belongs to one state with the mark before it: see `Document.states`.
     """
 
     points: tuple[tuple[float, float], ...]
     radius: float
     label: int | None
     pressures: tuple[float, ...] = ()
+    joined: bool = False
 
     def __post_init__(self) -> None:
         if not self.points:
@@ -67,7 +70,8 @@ class Patch:
     """Pixels that are marked at once: strokes that came as a picture, or the robot's.
 
     ``bits`` holds the ``height x width`` mask, packed row by row (`numpy.packbits`), so that
-    a patch is a plain value: comparable, hashable and safe to share between threads.
+    a patch is a plain value: comparable, hashable and safe to share between threads. ``joined``
+    is that of `Stroke`.
     """
 
     left: int
@@ -76,6 +80,7 @@ class Patch:
     height: int
     bits: bytes
     label: int | None
+    joined: bool = False
 
     def __post_init__(self) -> None:
         if self.width < 1 or self.height < 1:
@@ -148,6 +153,25 @@ class Document:
                 f"label: wanted a class from 0 to {len(self.classes) - 1}, got {stroke.label}"
             )
         return replace(self, strokes=(*self.strokes, stroke))
+
+    @property
+    def states(self) -> tuple[Document, ...]:
+        """The documents on the way to this one, itself last; without marks there is none.
+
+        Each is answered with the answer of the one before it in mind, so that the order of the
+        marks counts. Marks that came at once, as a picture for instance, are one state.
+        """
+        marks = self.strokes
+        ends = [k + 1 for k in range(len(marks)) if k + 1 == len(marks) or not marks[k + 1].joined]
+        return tuple(replace(self, strokes=marks[:end]) for end in ends)
+
+    def as_one_state(self) -> Document:
+        """Let all marks count as made at once: what is learnt from them is learnt anew."""
+        first, *others = self.strokes or (None,)
+        if first is None:
+            return self
+        joined = (replace(mark, joined=True) for mark in others)
+        return replace(self, strokes=(replace(first, joined=False), *joined))
 
     def cleared(self) -> Document:
         """Drop all strokes, keep the classes."""

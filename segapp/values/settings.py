@@ -120,6 +120,9 @@ class Settings:
     smoothness
         Refinement: cost of a boundary where there is no edge, for each pixel of its length in
         a picture of 450 x 450, and in proportion for other sizes.
+    locality
+        How strongly the answer before the newest stroke is held far from that stroke; 0 learns
+        from all strokes at once.
     clean_up
         What is tidied at the end.
     seed
@@ -149,6 +152,7 @@ class Settings:
     refine: bool = True
     colour_likelihood: float = _between(0, 100, default=0.75)
     smoothness: float = _between(0, 10_000, default=30.0)
+    locality: float = _between(0, 100, default=2.0)
     clean_up: CleanUp = field(default_factory=CleanUp)
     seed: int = _between(0, 2**31 - 1, default=0)
 
@@ -170,6 +174,7 @@ PRESETS: dict[str, Settings] = {
         few_strokes=0,
         passes=20,
         refine=False,
+        locality=0.0,
     ),
 }
 

@@ -1,0 +1,53 @@
+"""Distances between regions along the picture, dearer where the colours' meaning changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import dijkstra
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from segapp.picture.region_graph import Edges
+
+_LENGTH = 0.02
+"""What a step of average length costs besides the change of likelihood, which is at most 1."""
+_FARTHEST = 1e6
+"""A region that no path reaches (there is none in one picture) is equally far from all."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Geodesics:
+    """The regions that touch, with what a step from one to the other costs."""
+
+    steps: csr_array
+
+    @classmethod
+    def of(
+        cls, edges: Edges, lengths: NDArray[np.float64], beliefs: NDArray[np.float64]
+    ) -> Geodesics:
+        """Make a step cost the change of belief and a little for its length.
+
+        Parameters
+        ----------
+        edges, lengths
+            Between regions that touch; the average length is 1.
+        beliefs
+            Regions x classes, how likely each class is by colour alone; rows sum to 1.
+        """
+        n = len(beliefs)
+        change = 0.5 * np.abs(beliefs[edges.u] - beliefs[edges.v]).sum(axis=1)
+        costs = change + _LENGTH * lengths
+        ends = (edges.u.astype(np.int32), edges.v.astype(np.int32))
+        return cls(csr_array(coo_array((costs, ends), shape=(n, n))))
+
+    def distances(self, regions: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return each region's distance to the nearest of some, of which there may be none."""
+        if not len(regions):
+            return np.full(self.steps.shape[0], _FARTHEST)
+        found = dijkstra(self.steps, directed=False, indices=regions, min_only=True)
+        return np.minimum(found, _FARTHEST)

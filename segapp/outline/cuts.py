@@ -17,7 +17,7 @@ import numpy as np
 from scipy import ndimage
 
 from segapp.outline.graph_cut import smallest_energy
-from segapp.picture.neighbours import ACROSS, BOTH_WAYS, DOWN
+from segapp.picture.neighbours import BOTH_WAYS, PAIRS
 from segapp.picture.region_graph import Edges
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _cut_tile(level: Level, labels: NDArray[np.uint8], band: NDArray[np.bool_], 
     costs = level.costs_of(box)[..., present][free].astype(np.float64)
     starts, ends, weights = [], [], []
     bonds = level.bonds_of(box)
-    for (a, b), bond in zip((ACROSS, DOWN), bonds, strict=True):
+    for (a, b), bond in zip(PAIRS, bonds, strict=True):
         joined = free[a] & free[b]
         starts.append(number[a][joined])
         ends.append(number[b][joined])

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from segapp.picture.contrast import Bonds
     from segapp.picture.neighbours import Box
     from segapp.picture.prototypes import Prototypes
     from segapp.picture.region_graph import RegionGraph
@@ -135,15 +136,17 @@ def _costs_of(
     return np.asarray(costs[prototypes] + problem.colour_costs[bins])
 
 
-def _bonds_of(
-    problem: OutlineProblem, steps_up: int, box: Box
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def _bonds_of(problem: OutlineProblem, steps_up: int, box: Box) -> Bonds:
     """Return the bonds in a box of the level so many steps above the last."""
     if steps_up:
         return problem.graph.contrast.bonds(problem.levels[-1 - steps_up][box])
-    across, down = problem.graph.bonds
     rows, columns = box
-    return (
-        across[rows, columns.start : columns.stop - 1],
-        down[rows.start : rows.stop - 1, columns],
+    height, width = problem.levels[-1].shape[:2]
+    # A kind of pair that leaves out the last row or column of the picture does so in a box.
+    return tuple(
+        bond[
+            rows.start : rows.stop - (height - bond.shape[0]),
+            columns.start : columns.stop - (width - bond.shape[1]),
+        ]
+        for bond in problem.graph.bonds
     )

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from segapp.picture.features import lab
-from segapp.picture.neighbours import ACROSS, DOWN
+from segapp.picture.neighbours import ACROSS, DOWN, LENGTHS, PAIRS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Bonds = tuple[NDArray[np.float32], NDArray[np.float32]]
-    """From 0 to 1: of each pixel with its right neighbour, and with its lower one."""
+    from segapp.picture.neighbours import Box
+
+    Bonds = tuple[NDArray[np.float32], ...]
+    """What it costs to part the pixels of each kind of pair in `PAIRS`, at most its length."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,21 +27,25 @@ class Contrast:
 
     @classmethod
     def of(cls, rgb: NDArray[np.uint8]) -> Contrast:
-        """Measure the mean squared difference between neighbours."""
-        across, down = _squared_differences(lab(rgb))
+        """Measure the mean squared difference between neighbours in a row or column."""
+        colours = lab(rgb)
+        across, down = (_squared_differences(colours, pair) for pair in (ACROSS, DOWN))
         count = across.size + down.size
         mean = (float(across.sum()) + float(down.sum())) / max(count, 1)
         # A picture of one colour has no edges at all, whatever the sharpness.
         return cls(0.5 / mean if mean > 0 else 0.0)
 
     def bonds(self, rgb: NDArray[np.uint8]) -> Bonds:
-        """Return bonds from 0 to 1 with the right and with the lower neighbour."""
-        across, down = _squared_differences(lab(rgb))
-        return np.exp(-self.sharpness * across), np.exp(-self.sharpness * down)
+        """Return the bonds of each kind of pair."""
+        colours = lab(rgb)
+        return tuple(
+            np.float32(length) * np.exp(-self.sharpness * _squared_differences(colours, pair))
+            for pair, length in zip(PAIRS, LENGTHS, strict=True)
+        )
 
 
 def _squared_differences(
-    colours: NDArray[np.float32],
-) -> Bonds:
-    across, down = (((colours[a] - colours[b]) ** 2).sum(axis=2) for a, b in (ACROSS, DOWN))
-    return across, down
+    colours: NDArray[np.float32], pair: tuple[Box, Box]
+) -> NDArray[np.float32]:
+    here, there = pair
+    return np.asarray(((colours[here] - colours[there]) ** 2).sum(axis=2))

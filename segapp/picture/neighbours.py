@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 Box = tuple[slice, slice]
 """Rows and columns."""
 
@@ -12,6 +14,18 @@ ACROSS: tuple[Box, Box] = ((_ALL, _BUT_LAST), (_ALL, _BUT_FIRST))
 
 DOWN: tuple[Box, Box] = ((_BUT_LAST, _ALL), (_BUT_FIRST, _ALL))
 """Each pixel that has a lower neighbour, and that neighbour."""
+
+_FALLING: tuple[Box, Box] = ((_BUT_LAST, _BUT_LAST), (_BUT_FIRST, _BUT_FIRST))
+_RISING: tuple[Box, Box] = ((_BUT_LAST, _BUT_FIRST), (_BUT_FIRST, _BUT_LAST))
+
+PAIRS: tuple[tuple[Box, Box], ...] = (ACROSS, DOWN, _FALLING, _RISING)
+"""Each pixel and its neighbour to the right, below, below to the right and below to the left."""
+
+_STRAIGHT = 1 / (1 + math.sqrt(2))
+LENGTHS: tuple[float, ...] = (_STRAIGHT, _STRAIGHT, _STRAIGHT / math.sqrt(2), _STRAIGHT / math.sqrt(2))
+"""What it counts to part a pair of each kind, so that a boundary is as long as it looks whatever
+its direction (Cauchy and Crofton: angle between the kinds over the distance of the pair). One
+along the rows or columns has its length in pixels, and so has a diagonal one."""
 
 BOTH_WAYS: tuple[tuple[Box, Box], ...] = (ACROSS, ACROSS[::-1], DOWN, DOWN[::-1])
 """All pairs of a pixel and a neighbour, from either side."""

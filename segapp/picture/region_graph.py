@@ -10,7 +10,7 @@ import numpy as np
 from segapp.picture.colour_bins import colour_bins
 from segapp.picture.contrast import Contrast
 from segapp.picture.features import position
-from segapp.picture.neighbours import ACROSS, DOWN
+from segapp.picture.neighbours import PAIRS
 from segapp.picture.prototypes import Prototypes, superpixels
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def region_edges(index_map: NDArray[np.int32], bonds: Bonds) -> Edges:
     """Join regions that touch, with the sum of the bonds across their border."""
     n = int(index_map.max()) + 1
     keys, weights = [], []
-    for (a, b), bond in zip((ACROSS, DOWN), bonds, strict=True):
+    for (a, b), bond in zip(PAIRS, bonds, strict=True):
         border = index_map[a] != index_map[b]
         one, other = index_map[a][border].astype(np.int64), index_map[b][border].astype(np.int64)
         keys.append(np.minimum(one, other) * n + np.maximum(one, other))

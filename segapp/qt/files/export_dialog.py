@@ -118,8 +118,8 @@ class ExportDialog(QDialog):
         return list(FORMATS.values())[max(self._list.currentRow(), 0)]
 
     def _stem(self) -> str:
-        sheet = self._session.sheet
-        return sheet.path.stem if sheet is not None else "answer"
+        state = self._session.state
+        return state.path.stem if state is not None else "answer"
 
     def _choose(self) -> None:
         self._values.setText(self.form.values)

@@ -13,7 +13,7 @@ from segapp.files.images import IMAGE_SUFFIXES
 from segapp.files.project_file import PROJECT_SUFFIX
 
 if TYPE_CHECKING:
-    from segapp.qt.session.picture_state import Sheet
+    from segapp.qt.session.picture_state import PictureState
 
 
 class Unsaved(Enum):
@@ -69,9 +69,9 @@ def ask_model(parent: QWidget, proposed: Path, suffix: str, *, save: bool) -> Pa
     return _path(QFileDialog.getOpenFileName(parent, tr("Apply model"), str(proposed), filters))
 
 
-def ask_unsaved(parent: QWidget, sheets: list[Sheet]) -> Unsaved:
+def ask_unsaved(parent: QWidget, states: list[PictureState]) -> Unsaved:
     """Ask what to do with unsaved strokes before the window closes."""
-    names = [sheet.path.name for sheet in sheets]
+    names = [state.path.name for state in states]
     box = QMessageBox(parent)
     box.setIcon(QMessageBox.Icon.Question)
     box.setWindowTitle(tr("Unsaved strokes"))
@@ -88,12 +88,12 @@ def ask_unsaved(parent: QWidget, sheets: list[Sheet]) -> Unsaved:
     return answers.get(buttons(box.exec()), Unsaved.CANCEL)
 
 
-def ask_restore(parent: QWidget, sheets: list[Sheet]) -> Unsaved:
+def ask_restore(parent: QWidget, states: list[PictureState]) -> Unsaved:
     """Ask what to do with strokes that a crash left behind: keep them for later is CANCEL."""
     box = QMessageBox(parent)
     box.setIcon(QMessageBox.Icon.Information)
     box.setWindowTitle(tr("Recovered strokes"))
-    names = ", ".join(sheet.path.name for sheet in sheets[:5])
+    names = ", ".join(state.path.name for state in states[:5])
     box.setText(tr("segapp ended without saving. Restore the strokes on {}?").format(names))
     box.setInformativeText(tr("Until you save or discard them, they are kept."))
     restore = box.addButton(tr("Restore"), QMessageBox.ButtonRole.AcceptRole)

@@ -12,7 +12,7 @@ from segapp.files.export import FORMATS
 from segapp.files.images import IMAGE_SUFFIXES, ImageError, load_image
 from segapp.files.project_file import PROJECT_SUFFIX, Project, load_project
 from segapp.qt.canvas.layers import Layer, opaque
-from segapp.qt.session.picture_state import Content, Sheet
+from segapp.qt.session.picture_state import Content, PictureState
 from segapp.values.document import History
 from segapp.values.settings import DEFAULT_SETTINGS
 
@@ -32,7 +32,7 @@ class Opened:
 
     picture: Picture
     layer: Layer
-    sheet: Sheet
+    state: PictureState
     notice: str = ""
 
 
@@ -93,7 +93,7 @@ def open_project(path: Path, image: Path | None = None) -> Iterator[Opened | Ima
 
 
 def open_image(
-    path: Path, known: Sheet | None, settings: Settings = DEFAULT_SETTINGS
+    path: Path, known: PictureState | None, settings: Settings = DEFAULT_SETTINGS
 ) -> Iterator[Opened]:
     """Load an image with the strokes it had: in this session, or in the project beside it."""
     picture = load_image(path)
@@ -107,13 +107,13 @@ def open_image(
         if project.image_path.absolute() == path.absolute():
             yield _with_project(picture, beside, project)
             return
-    sheet = Sheet(path, picture.sha256, settings=settings)
-    yield Opened(picture, _layer(picture), sheet, picture.note)
+    state = PictureState(path, picture.sha256, settings=settings)
+    yield Opened(picture, _layer(picture), state, picture.note)
 
 
 def _with_project(picture: Picture, path: Path, project: Project) -> Opened:
     content = Content(project.document, project.settings)
-    sheet = Sheet(
+    state = PictureState(
         picture.path.absolute(),
         picture.sha256,
         History(project.document),
@@ -121,7 +121,7 @@ def _with_project(picture: Picture, path: Path, project: Project) -> Opened:
         content,
         path,
     )
-    return Opened(picture, _layer(picture), sheet, _notice(picture, project.image_sha256))
+    return Opened(picture, _layer(picture), state, _notice(picture, project.image_sha256))
 
 
 def _notice(picture: Picture, sha256: str) -> str:

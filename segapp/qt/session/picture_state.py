@@ -24,7 +24,7 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class PictureState:
     """A picture's strokes with their history, its settings, and what of them is on disk."""
 
     path: Path
@@ -46,10 +46,10 @@ class Sheet:
             return self.history.present != _BLANK
         return self.content != self.saved
 
-    def edited(self, name: str, document: Document) -> Sheet:
+    def edited(self, name: str, document: Document) -> PictureState:
         """Go on to another document."""
         return replace(self, history=self.history.edited(name, document))
 
-    def written(self, content: Content, project: Path) -> Sheet:
+    def written(self, content: Content, project: Path) -> PictureState:
         """Note that ``content`` is safe in ``project``."""
         return replace(self, saved=content, project=project)

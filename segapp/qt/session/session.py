@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 
 from segapp.learning.training import NotEnoughStrokes, Trainer
 from segapp.qt.session.jobs import Jobs
-from segapp.qt.session.picture_state import Content, Sheet
+from segapp.qt.session.picture_state import Content, PictureState
 from segapp.qt.session.progress import Progress, Stage
 from segapp.values.document import Document, Stroke
 from segapp.values.updates import Answer
@@ -52,8 +52,8 @@ class Session(QObject):
         self._jobs = Jobs("learning", self)
         self._jobs.arrived.connect(self._take_update)
         self._jobs.failed.connect(self._take_failure)
-        self._sheets: dict[Path, Sheet] = {}
-        self._sheet: Sheet | None = None
+        self._states: dict[Path, PictureState] = {}
+        self._state: PictureState | None = None
         self._answered: Content | None = None  # what the final answer was made from
         self._asked = Content()  # what the running job works on
         self.picture: Picture | None = None
@@ -66,63 +66,63 @@ class Session(QObject):
     # Pictures ---------------------------------------------------------------------------
 
     @property
-    def sheet(self) -> Sheet | None:
+    def state(self) -> PictureState | None:
         """The open picture's strokes and settings."""
-        return self._sheet
+        return self._state
 
     @property
     def document(self) -> Document:
         """The strokes as they are now."""
-        return self._sheet.history.present if self._sheet else Document()
+        return self._state.history.present if self._state else Document()
 
     @property
     def settings(self) -> Settings:
         """The settings as they are now."""
-        return self._sheet.settings if self._sheet else Content().settings
+        return self._state.settings if self._state else Content().settings
 
-    def sheet_of(self, path: Path) -> Sheet | None:
+    def state_of(self, path: Path) -> PictureState | None:
         """Return what is known of a picture that was open before."""
-        return self._sheets.get(path)
+        return self._states.get(path)
 
-    def unsaved_sheets(self) -> list[Sheet]:
+    def unsaved_states(self) -> list[PictureState]:
         """Return every picture whose strokes are not in a project file."""
-        return [sheet for sheet in self._sheets.values() if sheet.unsaved]
+        return [state for state in self._states.values() if state.unsaved]
 
-    def open(self, picture: Picture, layer: Layer, sheet: Sheet) -> None:
+    def open(self, picture: Picture, layer: Layer, state: PictureState) -> None:
         """Show a picture with its strokes; the one that was open is remembered."""
         self._jobs.cancel()
         self.picture, self.layer = picture, layer
         self._learner = cache(lambda: self._make_learner(picture.rgb))
         self.labelling, self.insight, self._answered = None, None, None
-        self._set_sheet(sheet)
+        self._set_state(state)
         self.picture_changed.emit()
         self.document_changed.emit()
         self.settings_changed.emit()
         self.answer_changed.emit()
         self._follow()
 
-    def remember(self, sheet: Sheet) -> None:
+    def remember(self, state: PictureState) -> None:
         """Know the strokes of a picture that is not open."""
-        self._sheets[sheet.path] = sheet
+        self._states[state.path] = state
 
-    def _set_sheet(self, sheet: Sheet) -> None:
-        self._sheet = sheet
-        self.remember(sheet)
+    def _set_state(self, state: PictureState) -> None:
+        self._state = state
+        self.remember(state)
 
     def mark_saved(self, path: Path, content: Content, project: Path) -> None:
         """Note that the strokes of a picture are in a project file."""
-        sheet = self._sheets[path].written(content, project)
-        self._sheets[path] = sheet
-        if self._sheet is not None and self._sheet.path == path:
-            self._sheet = sheet
+        state = self._states[path].written(content, project)
+        self._states[path] = state
+        if self._state is not None and self._state.path == path:
+            self._state = state
         self.document_changed.emit()
 
     # Edits ------------------------------------------------------------------------------
 
     def edit(self, name: str, document: Document) -> None:
         """Make ``document`` the present one; ``name`` is what undo will offer to take back."""
-        if self._sheet is not None:
-            self._move_to(self._sheet.edited(name, document))
+        if self._state is not None:
+            self._move_to(self._state.edited(name, document))
 
     def add_stroke(self, stroke: Mark) -> None:
         """Add a finished stroke."""
@@ -140,32 +140,32 @@ class Session(QObject):
 
     def undo(self) -> None:
         """Take the last edit back."""
-        if self._sheet is not None:
-            self._move_to(replace(self._sheet, history=self._sheet.history.undone()))
+        if self._state is not None:
+            self._move_to(replace(self._state, history=self._state.history.undone()))
 
     def redo(self) -> None:
         """Make the edit that was taken back once more."""
-        if self._sheet is not None:
-            self._move_to(replace(self._sheet, history=self._sheet.history.redone()))
+        if self._state is not None:
+            self._move_to(replace(self._state, history=self._state.history.redone()))
 
     def set_settings(self, settings: Settings) -> None:
         """Learn with other settings from now on."""
-        if self._sheet is not None and settings != self._sheet.settings:
-            self._move_to(replace(self._sheet, settings=settings))
+        if self._state is not None and settings != self._state.settings:
+            self._move_to(replace(self._state, settings=settings))
 
-    def _move_to(self, sheet: Sheet) -> None:
-        before = self._sheet
-        if before is None or sheet == before:
+    def _move_to(self, state: PictureState) -> None:
+        before = self._state
+        if before is None or state == before:
             return
-        self._set_sheet(sheet)
-        if sheet.history is not before.history:
+        self._set_state(state)
+        if state.history is not before.history:
             self.document_changed.emit()
-        if sheet.settings != before.settings:
+        if state.settings != before.settings:
             self.settings_changed.emit()
-        if _teaches_differently(before.content, sheet.content):
+        if _teaches_differently(before.content, state.content):
             self._follow()
         elif self._answered == before.content:
-            self._answered = sheet.content
+            self._answered = state.content
             self.answer_changed.emit()
 
     # Answers ----------------------------------------------------------------------------
@@ -173,7 +173,7 @@ class Session(QObject):
     @property
     def answer_is_current(self) -> bool:
         """Whether the answer is the final one for the strokes and settings as they are."""
-        return self._sheet is not None and self._answered == self._sheet.content
+        return self._state is not None and self._answered == self._state.content
 
     def set_live(self, live: bool) -> None:  # noqa: FBT001 - a Qt slot
         """Learn after every stroke, or only when asked."""
@@ -182,7 +182,7 @@ class Session(QObject):
 
     def _follow(self) -> None:
         """Bring the answer to the strokes, or say that it is behind."""
-        if self._sheet is None:
+        if self._state is None:
             self._report(Progress())
         elif self.answer_is_current:
             self._jobs.cancel()
@@ -195,9 +195,9 @@ class Session(QObject):
 
     def update_now(self) -> None:
         """Learn from the strokes as they are, live or not."""
-        if self._sheet is None or self._learner is None:
+        if self._state is None or self._learner is None:
             return
-        learner, content = self._learner, self._sheet.content
+        learner, content = self._learner, self._state.content
         self._asked = content
         self._report(Progress(Stage.RUNNING, self.tr("Starting"), 0.0, time.monotonic()))
         self._jobs.start(lambda: _answers(learner(), content))
@@ -246,7 +246,7 @@ class Session(QObject):
         """Show what a saved model says about the picture."""
         self._jobs.cancel()
         self.labelling, self.insight = labelling, None
-        self._answered = self._sheet.content if self._sheet else None
+        self._answered = self._state.content if self._state else None
         self.answer_changed.emit()
         self._report(Progress(Stage.CURRENT, self.tr("Answer of the model {}").format(name)))
 

@@ -104,11 +104,11 @@ class AnswerCommands(QObject):
     # Strokes from elsewhere ---------------------------------------------------------------
 
     def _import_strokes(self) -> None:
-        sheet, picture = self._session.sheet, self._session.picture
-        if sheet is None or picture is None:
+        state, picture = self._session.state, self._session.picture
+        if state is None or picture is None:
             return
         title = self.tr("Import strokes")
-        path = file_dialogs.ask_image(self._window, title, sheet.path.parent)
+        path = file_dialogs.ask_image(self._window, title, state.path.parent)
         if path is None:
             return
         try:
@@ -121,14 +121,14 @@ class AnswerCommands(QObject):
     # Models -------------------------------------------------------------------------------
 
     def _save_model(self) -> None:
-        sheet, picture = self._session.sheet, self._session.picture
-        if sheet is None or picture is None:
+        state, picture = self._session.state, self._session.picture
+        if state is None or picture is None:
             return
-        proposed = sheet.path.with_suffix(MODEL_SUFFIX)
+        proposed = state.path.with_suffix(MODEL_SUFFIX)
         path = file_dialogs.ask_model(self._window, proposed, MODEL_SUFFIX, save=True)
         if path is None:
             return
-        content, rgb = sheet.content, picture.rgb
+        content, rgb = state.content, picture.rgb
 
         def work() -> Iterator[object]:
             Trainer(rgb).learnt_model(content.document, content.settings).save(path)
@@ -138,10 +138,10 @@ class AnswerCommands(QObject):
         self.said.emit(self.tr("Learning the model …"))
 
     def _apply_model(self) -> None:
-        sheet, picture = self._session.sheet, self._session.picture
-        if sheet is None or picture is None:
+        state, picture = self._session.state, self._session.picture
+        if state is None or picture is None:
             return
-        path = file_dialogs.ask_model(self._window, sheet.path.parent, MODEL_SUFFIX, save=False)
+        path = file_dialogs.ask_model(self._window, state.path.parent, MODEL_SUFFIX, save=False)
         if path is None:
             return
 

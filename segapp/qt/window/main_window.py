@@ -10,7 +10,7 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QMainWindow, QMessageBox, QSlider
 
 from segapp.qt.canvas.canvas import Canvas
-from segapp.qt.files.autosave import Recovery
+from segapp.qt.files.autosave import Autosave
 from segapp.qt.files.file_dialogs import complain
 from segapp.qt.files.files import Files
 from segapp.qt.panels.class_panel import ClassPanel
@@ -50,7 +50,7 @@ class MainWindow(QMainWindow):
     """All parts around one session."""
 
     def __init__(
-        self, session: Session, preferences: Preferences, recovery_root: Path | None = None
+        self, session: Session, preferences: Preferences, autosave_root: Path | None = None
     ) -> None:
         super().__init__()
         self.setObjectName("window")
@@ -60,7 +60,7 @@ class MainWindow(QMainWindow):
         self.theme = Theme(self)
         self.brush = BrushState(self)
         self.files = Files(session, preferences, self)
-        self.recovery = Recovery(session, recovery_root, self)
+        self.autosave = Autosave(session, autosave_root, self)
         self.answer_view = AnswerView(session, self)
         self.threads_ended = True
         self._build()
@@ -97,7 +97,7 @@ class MainWindow(QMainWindow):
             self.session, self.brush, self.class_panel, self.menus.classes, self
         )
         self.file_commands = FileCommands(
-            self.session, self.files, self.recovery, self.preferences, self
+            self.session, self.files, self.autosave, self.preferences, self
         )
         self.answer_commands = AnswerCommands(self.session, self.answer_view, self.canvas, self)
 
@@ -162,9 +162,9 @@ class MainWindow(QMainWindow):
     def _follow(self) -> None:
         """Bring title and enabled commands to the session's state."""
         session, actions = self.session, self.commands
-        sheet = session.sheet
-        is_open = sheet is not None
-        history = sheet.history if sheet is not None else None
+        state = session.state
+        is_open = state is not None
+        history = state.history if state is not None else None
         place = self.files.place_in_folder()
         running = session.progress.stage is Stage.RUNNING
         actions.enable(
@@ -184,8 +184,8 @@ class MainWindow(QMainWindow):
             verb = self.tr("&Undo") if name == "undo" else self.tr("&Redo")
             actions[name].setText(f"{verb} {what}" if what else verb)
             actions[name].setEnabled(what is not None)
-        self.setWindowTitle(f"{sheet.path.name}[*] – segapp" if sheet else "segapp")
-        self.setWindowModified(sheet is not None and sheet.unsaved)
+        self.setWindowTitle(f"{state.path.name}[*] – segapp" if state else "segapp")
+        self.setWindowModified(state is not None and state.unsaved)
 
     def open_shortcuts(self) -> None:
         """Open the shortcut sheet."""
@@ -219,7 +219,7 @@ class MainWindow(QMainWindow):
 
         What a crash left behind is offered first. Who starts for the first time gets a sample.
         """
-        restored = self.file_commands.offer_recovery()
+        restored = self.file_commands.offer_left_behind()
         recent = [place for place in self.preferences.recent() if place.exists()]
         if path is not None:
             self.files.open(path)
@@ -242,7 +242,7 @@ class MainWindow(QMainWindow):
     ) -> None:
         """Tell an error that nobody expected, and keep the strokes whatever comes."""
         traceback.print_exception(kind, error, trace)
-        self.recovery.write_now()
+        self.autosave.write_now()
         what = str(error) or kind.__name__
         complain(self, self.tr("Something went wrong: {}. Your strokes are kept.").format(what))
 
@@ -276,7 +276,7 @@ class MainWindow(QMainWindow):
             self.answer_view.close(_PATIENCE),
             self.files.close(_PATIENCE),
             self.answer_commands.close(_PATIENCE),
-            self.recovery.close(),
+            self.autosave.close(),
         ]
         self.threads_ended = all(ended)
         event.accept()

@@ -28,7 +28,7 @@ def _connect_session(window: MainWindow) -> None:
     session.answer_changed.connect(window.show_insight)
     session.progress_changed.connect(window.show_progress)
     session.failed.connect(lambda sentence: complain(window, sentence))
-    window.recovery.failed.connect(lambda sentence: complain(window, sentence))
+    window.autosave.failed.connect(lambda sentence: complain(window, sentence))
     window.answer_view.rendered.connect(window.show_answer)
     window.files.opened.connect(window.say)
     window.files.folder_changed.connect(window.show_folder)

@@ -3,7 +3,7 @@ import pytest
 
 from segapp.files.images import load_image
 from segapp.qt.canvas.layers import Layer, opaque
-from segapp.qt.session.picture_state import DEFAULT_SETTINGS, Sheet
+from segapp.qt.session.picture_state import DEFAULT_SETTINGS, PictureState
 from segapp.qt.session.progress import Stage
 from segapp.qt.session.session import Session
 from segapp.values.document import ClassInfo, Stroke
@@ -18,8 +18,8 @@ def make_session(qtbot, picture_file):
         session = Session(learner)
         sessions.append(session)
         picture = load_image(picture_file())
-        sheet = Sheet(picture.path, picture.sha256)
-        session.open(picture, Layer(opaque(picture.rgb)), sheet)
+        state = PictureState(picture.path, picture.sha256)
+        session.open(picture, Layer(opaque(picture.rgb)), state)
         return session
 
     yield make
@@ -69,12 +69,12 @@ def test_undo_redo_clear_and_erasing_bring_the_answer_along(session, qtbot):
 def test_undo_has_no_limit_and_every_step_has_a_name(session, qtbot):
     for number in range(150):
         session.add_stroke(Stroke(((float(number % 70), 20.0),), 1.0, number % 2))
-    assert session.sheet.history.undo_name == "stroke of background"
+    assert session.state.history.undo_name == "stroke of background"
     for _ in range(152):
         session.undo()
     assert session.document.strokes == ()
-    assert session.sheet.history.undo_name is None
-    assert session.sheet.history.redo_name == "stroke of foreground"
+    assert session.state.history.undo_name is None
+    assert session.state.history.redo_name == "stroke of foreground"
     wait(qtbot, session, Stage.WAITING)
 
 
@@ -175,7 +175,7 @@ def test_other_settings_are_learnt_with(session, qtbot):
     assert session.progress.stage is Stage.RUNNING
     wait(qtbot, session)
     assert session.settings == PRESETS["paper"] != DEFAULT_SETTINGS
-    assert session.sheet.history.undo_name == "stroke of background"
+    assert session.state.history.undo_name == "stroke of background"
 
 
 def test_whatever_the_learner_raises_is_told(make_session, quick_learner, two_strokes, qtbot):

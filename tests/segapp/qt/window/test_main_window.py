@@ -299,7 +299,7 @@ def test_files_and_folders_are_dropped_on_the_window(window, picture_file, qtbot
     other = picture_file("more/éá 中.png")
     with qtbot.waitSignal(window.files.opened):
         drop(window, other)
-    assert window.session.sheet.path == other
+    assert window.session.state.path == other
     picture_file("more/b.png")
     with qtbot.waitSignal(window.files.opened):
         drop(window, other.parent)
@@ -310,8 +310,8 @@ def test_files_and_folders_are_dropped_on_the_window(window, picture_file, qtbot
 def test_closing_asks_when_something_is_unsaved(window, qtbot, monkeypatch):
     asked = []
 
-    def ask(_, sheets):
-        asked.append(sheets)
+    def ask(_, states):
+        asked.append(states)
         return Unsaved.CANCEL
 
     monkeypatch.setattr(file_dialogs, "ask_unsaved", ask)
@@ -319,7 +319,7 @@ def test_closing_asks_when_something_is_unsaved(window, qtbot, monkeypatch):
     assert window.isWindowModified()
     assert not window.close()
     assert window.isVisible()
-    assert [sheet.path.name for sheet in asked[0]] == ["picture.png"]
+    assert [state.path.name for state in asked[0]] == ["picture.png"]
     monkeypatch.setattr(file_dialogs, "ask_unsaved", lambda *_: Unsaved.DISCARD)
     assert window.close()
 
@@ -446,7 +446,7 @@ def test_the_first_start_shows_a_sample_and_a_hint(make_window, picture_file, mo
     window = make_window()
     with qtbot.waitSignal(window.files.opened):
         window.begin(None)
-    assert window.session.sheet.path == sample
+    assert window.session.state.path == sample
     assert window.hint.isVisible()
     assert "left" in window.hint.text
     paint(qtbot, window, LEFT, (10, 10), (20, 20))
@@ -459,7 +459,7 @@ def test_a_later_start_goes_on_with_the_last_file(make_window, picture_file, qtb
     window = make_window()
     with qtbot.waitSignal(window.files.opened):
         window.begin(None)
-    assert window.session.sheet.path == path
+    assert window.session.state.path == path
     assert not window.hint.isVisible()
 
 

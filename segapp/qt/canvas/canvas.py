@@ -310,7 +310,7 @@ class Canvas(PictureView):
             self._update_cursor()
             self._update_shape()
         elif key == Qt.Key.Key_H:
-            self.set_answer_hidden(True)
+            self.set_labelling_hidden(True)
         elif key == Qt.Key.Key_Escape and self._stroke is not None:
             self._set_grip(None)
             self.drop_stroke()
@@ -329,14 +329,14 @@ class Canvas(PictureView):
             self._space = False
             self._set_grip(None)
         elif event.key() == Qt.Key.Key_H:
-            self.set_answer_hidden(False)
+            self.set_labelling_hidden(False)
         else:
             super().keyReleaseEvent(event)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         """Let go of held keys, whose release would arrive elsewhere."""
         self._space = False
-        self.set_answer_hidden(False)
+        self.set_labelling_hidden(False)
         self._update_shape()
         super().focusOutEvent(event)
 

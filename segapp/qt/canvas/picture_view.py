@@ -1,4 +1,4 @@
-"""A widget that shows the picture, the answer and the strokes, to be zoomed and moved."""
+"""A widget that shows the picture, the labelling and the strokes, to be zoomed and moved."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ class PictureView(QWidget):
         self._view = View()
         self._fits = True  # follow the window's size until the user zooms or moves
         self._image: Layer | None = None
-        self._answer: Layer | None = None
-        self._answer_replaces_image = False
-        self._answer_solid = False
+        self._labelling: Layer | None = None
+        self._labelling_replaces_image = False
+        self._labelling_solid = False
         self._opacity = 0.5
         self._strokes: StrokeLayer | None = None
         self._strokes_shown = True
-        self._answer_hidden = False
+        self._labelling_hidden = False
         self._spot: Spot | None = None
         self._chequer = chequerboard()
 
     def set_picture(self, layer: Layer) -> None:
-        """Show another picture, whole, without answer and strokes."""
+        """Show another picture, whole, without labelling and strokes."""
         self._image = layer
-        self._answer = self._spot = None
+        self._labelling = self._spot = None
         height, width = layer.rgba.shape[:2]
         self._strokes = StrokeLayer((height, width))
         self.fit()
@@ -58,16 +58,16 @@ class PictureView(QWidget):
         if self._strokes is not None:
             self._update_box(self._strokes.show(document))
 
-    def set_answer(
+    def set_labelling(
         self, layer: Layer | None, *, replaces_image: bool = False, solid: bool = False
     ) -> None:
-        """Show the answer over the picture or in its place; None withdraws it.
+        """Show the labelling over the picture or in its place; None withdraws it.
 
-        A solid answer, such as a thin line, is not faded by the opacity.
+        A solid labelling, such as a thin line, is not faded by the opacity.
         """
-        self._answer = layer
-        self._answer_solid = solid
-        self._answer_replaces_image = replaces_image
+        self._labelling = layer
+        self._labelling_solid = solid
+        self._labelling_replaces_image = replaces_image
         self.update()
 
     def set_spot(self, spot: Spot | None) -> None:
@@ -77,14 +77,14 @@ class PictureView(QWidget):
             self.update()
 
     def set_opacity(self, opacity: float) -> None:
-        """Set how strongly the answer covers the picture, from 0 to 1."""
+        """Set how strongly the labelling covers the picture, from 0 to 1."""
         self._opacity = opacity
         self.update()
 
-    def set_answer_hidden(self, hidden: bool) -> None:  # noqa: FBT001 - a Qt slot
+    def set_labelling_hidden(self, hidden: bool) -> None:  # noqa: FBT001 - a Qt slot
         """Show the bare picture for a while."""
-        if hidden != self._answer_hidden:
-            self._answer_hidden = hidden
+        if hidden != self._labelling_hidden:
+            self._labelling_hidden = hidden
             self.update()
 
     def set_strokes_shown(self, shown: bool) -> None:  # noqa: FBT001 - a Qt slot
@@ -160,18 +160,18 @@ class PictureView(QWidget):
         return False
 
     def _scene(self) -> Scene:
-        answer = None if self._answer_hidden else self._answer
-        shown = (self._strokes_shown and not self._answer_hidden) or self._is_drawing()
-        see_through = answer is not None and self._answer_replaces_image
+        labelling = None if self._labelling_hidden else self._labelling
+        shown = (self._strokes_shown and not self._labelling_hidden) or self._is_drawing()
+        see_through = labelling is not None and self._labelling_replaces_image
         return Scene(
             view=self._view,
             ground=self._ground(),
             image=self._image,
-            answer=answer,
-            answer_replaces_image=self._answer_replaces_image,
-            opacity=1.0 if self._answer_solid else self._opacity,
+            labelling=labelling,
+            labelling_replaces_image=self._labelling_replaces_image,
+            opacity=1.0 if self._labelling_solid else self._opacity,
             strokes=self._strokes.layer if self._strokes is not None and shown else None,
-            spot=None if self._answer_hidden else self._spot,
+            spot=None if self._labelling_hidden else self._spot,
             cursor=self._cursor(),
             chequer=self._chequer if see_through else None,
             pixel_ratio=self.devicePixelRatioF(),

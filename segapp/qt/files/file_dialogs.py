@@ -29,8 +29,8 @@ def tr(text: str) -> str:
     return QCoreApplication.translate("FileDialogs", text)
 
 
-def _path(answer: tuple[str, str]) -> Path | None:
-    return Path(answer[0]) if answer[0] else None
+def _path(chosen: tuple[str, str]) -> Path | None:
+    return Path(chosen[0]) if chosen[0] else None
 
 
 def ask_open(parent: QWidget, folder: Path) -> Path | None:
@@ -84,8 +84,8 @@ def ask_unsaved(parent: QWidget, states: list[PictureState]) -> Unsaved:
     buttons = QMessageBox.StandardButton
     box.setStandardButtons(buttons.Save | buttons.Discard | buttons.Cancel)
     box.setDefaultButton(buttons.Save)
-    answers = {buttons.Save: Unsaved.SAVE, buttons.Discard: Unsaved.DISCARD}
-    return answers.get(buttons(box.exec()), Unsaved.CANCEL)
+    choices = {buttons.Save: Unsaved.SAVE, buttons.Discard: Unsaved.DISCARD}
+    return choices.get(buttons(box.exec()), Unsaved.CANCEL)
 
 
 def ask_restore(parent: QWidget, states: list[PictureState]) -> Unsaved:

@@ -28,6 +28,7 @@ _COLOURS = {
     Stage.WAITING: QColor(230, 159, 0),
     Stage.RUNNING: QColor(86, 180, 233),
     Stage.OUTDATED: QColor(230, 159, 0),
+    Stage.UNFINISHED: QColor(230, 159, 0),
     Stage.CURRENT: QColor(0, 158, 115),
     Stage.FAILED: QColor(213, 94, 0),
 }

@@ -163,10 +163,10 @@ class FileCommands(QObject):
         states = self._session.unsaved_states()
         if not states:
             return True
-        answer = file_dialogs.ask_unsaved(self._window, states)
-        if answer is Unsaved.SAVE:
+        choice = file_dialogs.ask_unsaved(self._window, states)
+        if choice is Unsaved.SAVE:
             return all(self._save_before_closing(state) for state in states)
-        return answer is Unsaved.DISCARD
+        return choice is Unsaved.DISCARD
 
     def _save_before_closing(self, state: PictureState) -> bool:
         path = state.project
@@ -182,15 +182,15 @@ class FileCommands(QObject):
         states = [state for orphan in orphans for state in orphan.states]
         if not states:
             return False
-        answer = file_dialogs.ask_restore(self._window, states)
-        if answer is Unsaved.CANCEL:
+        choice = file_dialogs.ask_restore(self._window, states)
+        if choice is Unsaved.CANCEL:
             return False
-        if answer is Unsaved.SAVE:
+        if choice is Unsaved.SAVE:
             for state in states:
                 self._session.remember(state)
             self._autosave.write_now()
         for orphan in orphans:
             orphan.discard()
-        if answer is Unsaved.SAVE:
+        if choice is Unsaved.SAVE:
             self._files.open(states[-1].path)
-        return answer is Unsaved.SAVE
+        return choice is Unsaved.SAVE

@@ -22,11 +22,11 @@ from segapp.qt.panels.status import StatusBar
 from segapp.qt.session.progress import Stage
 from segapp.qt.window.actions import Actions
 from segapp.qt.window.answer_commands import AnswerCommands
-from segapp.qt.window.answer_view import AnswerView
 from segapp.qt.window.brush_state import BrushState
 from segapp.qt.window.class_commands import ClassCommands
 from segapp.qt.window.docks import Docks
 from segapp.qt.window.file_commands import FileCommands
+from segapp.qt.window.labelling_view import LabellingView
 from segapp.qt.window.menus import Menus, add_tool_bars
 from segapp.qt.window.shortcut_sheet import ShortcutSheet
 from segapp.qt.window.theme import Theme
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from segapp.qt.files.preferences import Preferences
     from segapp.qt.session.session import Session
-    from segapp.qt.window.answer_view import RenderedAnswer
+    from segapp.qt.window.labelling_view import RenderedLabelling
 
 _PATIENCE = 0.9  # seconds that closing waits for a thread
 
@@ -61,7 +61,7 @@ class MainWindow(QMainWindow):
         self.brush = BrushState(self)
         self.files = Files(session, preferences, self)
         self.autosave = Autosave(session, autosave_root, self)
-        self.answer_view = AnswerView(session, self)
+        self.labelling_view = LabellingView(session, self)
         self.threads_ended = True
         self._build()
         connect_window(self)
@@ -99,7 +99,7 @@ class MainWindow(QMainWindow):
         self.file_commands = FileCommands(
             self.session, self.files, self.autosave, self.preferences, self
         )
-        self.answer_commands = AnswerCommands(self.session, self.answer_view, self.canvas, self)
+        self.answer_commands = AnswerCommands(self.session, self.labelling_view, self.canvas, self)
 
     # Showing ----------------------------------------------------------------------------
 
@@ -113,28 +113,30 @@ class MainWindow(QMainWindow):
 
     def show_document(self) -> None:
         """Show the session's strokes."""
-        self.canvas.set_document(self.session.document)
+        document = self.session.document
+        self.canvas.set_document(document)
+        self.model_panel.show_insight(self.session.answers.insight, document.classes)
         self._follow()
 
     def show_insight(self) -> None:
         """Show what was learnt."""
-        self.model_panel.show_insight(self.session.insight, self.session.document.classes)
+        self.model_panel.show_insight(self.session.answers.insight, self.session.document.classes)
         self._follow()
 
-    def show_answer(self, answer: RenderedAnswer | None) -> None:
-        """Show a rendered answer; None withdraws the last one."""
-        if answer is None:
-            self.canvas.set_answer(None)
+    def show_labelling(self, rendered: RenderedLabelling | None) -> None:
+        """Show a rendered labelling; None withdraws the last one."""
+        if rendered is None:
+            self.canvas.set_labelling(None)
         else:
-            self.canvas.set_answer(
-                answer.layer,
-                replaces_image=answer.mode.replaces_image,
-                solid=answer.mode is ViewMode.OUTLINE,
+            self.canvas.set_labelling(
+                rendered.layer,
+                replaces_image=rendered.mode.replaces_image,
+                solid=rendered.mode is ViewMode.OUTLINE,
             )
 
     def show_progress(self) -> None:
         """Show where the learner is."""
-        self.status.show_progress(self.session.progress)
+        self.status.show_progress(self.session.answers.progress)
         self._follow()
 
     def show_brush(self) -> None:
@@ -166,14 +168,14 @@ class MainWindow(QMainWindow):
         is_open = state is not None
         history = state.history if state is not None else None
         place = self.files.place_in_folder()
-        running = session.progress.stage is Stage.RUNNING
+        running = session.answers.progress.stage is Stage.RUNNING
         actions.enable(
             "save", "save_as", "export", "import_strokes", "update", "add_class", when=is_open
         )
         actions.enable("zoom_in", "zoom_out", "fit", "actual_size", "apply_model", when=is_open)
         actions.enable("stop", when=running)
-        actions.enable("copy_mask", "copy_cutout", "spot", when=session.labelling is not None)
-        actions.enable("save_model", when=session.answer_is_current)
+        actions.enable("spot", when=session.answers.shown is not None)
+        actions.enable("copy_mask", "copy_cutout", "save_model", when=session.answers.is_current)
         actions.enable("clear", when=bool(session.document.strokes))
         actions.enable("previous", when=place is not None and place > 0)
         actions.enable("next", when=place is not None and place + 1 < len(self.files.folder))
@@ -273,7 +275,7 @@ class MainWindow(QMainWindow):
         self.hide()  # what follows may take a moment, and nobody needs to watch it
         ended = [
             self.session.close(_PATIENCE),
-            self.answer_view.close(_PATIENCE),
+            self.labelling_view.close(_PATIENCE),
             self.files.close(_PATIENCE),
             self.answer_commands.close(_PATIENCE),
             self.autosave.close(),

@@ -25,11 +25,12 @@ def _connect_session(window: MainWindow) -> None:
     session.picture_changed.connect(window.show_picture)
     session.document_changed.connect(window.show_document)
     session.settings_changed.connect(lambda: window.settings_panel.show_settings(session.settings))
-    session.answer_changed.connect(window.show_insight)
-    session.progress_changed.connect(window.show_progress)
-    session.failed.connect(lambda sentence: complain(window, sentence))
+    session.answers.answer_changed.connect(window.show_insight)
+    session.answers.progress_changed.connect(window.show_progress)
+    session.answers.failed.connect(lambda sentence: complain(window, sentence))
+    window.labelling_view.failed.connect(lambda sentence: complain(window, sentence))
     window.autosave.failed.connect(lambda sentence: complain(window, sentence))
-    window.answer_view.rendered.connect(window.show_answer)
+    window.labelling_view.rendered.connect(window.show_labelling)
     window.files.opened.connect(window.say)
     window.files.folder_changed.connect(window.show_folder)
     window.files.busy_changed.connect(window.show_reading)
@@ -61,7 +62,7 @@ def _connect_actions(window: MainWindow) -> None:
         actions[tool.value].triggered.connect(lambda _=False, t=tool: window.brush.set_tool(t))
     for mode in ViewMode:
         actions[f"view_{mode.value}"].triggered.connect(
-            lambda _=False, m=mode: window.answer_view.set_mode(m)
+            lambda _=False, m=mode: window.labelling_view.set_mode(m)
         )
     for choice in ThemeChoice:
         actions[f"theme_{choice.value}"].triggered.connect(
@@ -75,8 +76,8 @@ def _connect_actions(window: MainWindow) -> None:
         "clear": session.clear,
         "larger": lambda: window.brush.step_radius(1),
         "smaller": lambda: window.brush.step_radius(-1),
-        "update": session.update_now,
-        "stop": session.stop,
+        "update": session.answers.update_now,
+        "stop": session.answers.stop,
         "zoom_in": lambda: canvas.zoom(1.25),
         "zoom_out": lambda: canvas.zoom(0.8),
         "fit": canvas.fit,
@@ -85,8 +86,8 @@ def _connect_actions(window: MainWindow) -> None:
         "about": window.open_about,
     }.items():
         actions[name].triggered.connect(lambda _=False, c=call: c())
-    actions["live"].toggled.connect(session.set_live)
+    actions["live"].toggled.connect(session.answers.set_live)
     actions["keep_others"].toggled.connect(window.brush.set_keep_others)
     actions["show_strokes"].toggled.connect(canvas.set_strokes_shown)
-    actions["hide_answer"].toggled.connect(canvas.set_answer_hidden)
+    actions["hide_answer"].toggled.connect(canvas.set_labelling_hidden)
     actions["full_screen"].toggled.connect(window.set_full_screen)

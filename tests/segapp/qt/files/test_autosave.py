@@ -72,7 +72,7 @@ def crashed(picture_file, root, tmp_path):
         from segapp.qt.session.picture_state import PictureState
         application = QApplication([])
         session = Session()
-        session.live = False
+        session.answers.live = False
         autosave = Autosave(session, Path({str(root)!r}))
         picture = load_image({str(image)!r})
         state = PictureState(picture.path, picture.sha256)

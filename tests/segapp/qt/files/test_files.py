@@ -78,14 +78,14 @@ def test_a_project_brings_strokes_classes_and_settings_back(
     assert window.files.save(window.session.state, target)
     assert not window.isWindowModified()
     document = window.session.document
-    qtbot.waitUntil(lambda: window.session.answer_is_current)
-    labels = window.session.labelling.labels
+    qtbot.waitUntil(lambda: window.session.answers.is_current)
+    labels = window.session.answers.shown.labels
     other = make_window(target)
     assert other.session.document == document
     assert other.session.settings == PRESETS["paper"]
     assert not other.isWindowModified()
-    qtbot.waitUntil(lambda: other.session.answer_is_current)
-    assert (other.session.labelling.labels == labels).all()
+    qtbot.waitUntil(lambda: other.session.answers.is_current)
+    assert (other.session.answers.shown.labels == labels).all()
 
 
 def test_the_project_beside_an_image_opens_with_it(make_window, picture_file, two_strokes, qtbot):

@@ -15,8 +15,7 @@ from PySide6.QtWidgets import (
 
 from segapp.qt.panels.setting_texts import feature_texts, preset_texts, setting_texts
 from segapp.qt.panels.settings_panel import SettingsPanel
-from segapp.qt.session.picture_state import DEFAULT_SETTINGS
-from segapp.values.settings import PRESETS, CleanUp, FeatureGroup, Settings
+from segapp.values.settings import DEFAULT_SETTINGS, PRESETS, CleanUp, FeatureGroup, Settings
 
 
 @pytest.fixture
@@ -154,5 +153,5 @@ def test_a_change_reaches_the_learner(make_window, picture_file, answered, qtbot
     window = answered(make_window(picture_file()))
     window.settings_panel.findChild(QSpinBox, "bits").setValue(6)
     assert window.session.settings.bits == 6
-    qtbot.waitUntil(lambda: window.session.answer_is_current)
+    qtbot.waitUntil(lambda: window.session.answers.is_current)
     assert window.isWindowModified()

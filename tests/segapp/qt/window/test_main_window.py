@@ -46,8 +46,8 @@ def test_two_strokes_give_an_answer_on_the_screen(window, qtbot):
     bare = pixels(window.canvas.grab().toImage())
     paint(qtbot, window, LEFT, (10, 10), (25, 40))
     paint(qtbot, window, RIGHT, (55, 10), (70, 40))
-    qtbot.waitUntil(lambda: window.session.answer_is_current)
-    labels = window.session.labelling.labels
+    qtbot.waitUntil(lambda: window.session.answers.is_current)
+    labels = window.session.answers.shown.labels
     assert (labels[:, :40] == 0).all()
     assert (labels[:, 40:] == 1).all()
     place = window.canvas.view.to_widget(QPointF(35, 55)).toPoint()
@@ -94,16 +94,18 @@ def test_every_view_mode_shows_something_else(window, answered, qtbot, mode):
     window.commands["show_strokes"].setChecked(False)
     window.commands["mark_spot"].setChecked(False)
     shown = []
-    window.answer_view.rendered.connect(shown.append)
+    window.labelling_view.rendered.connect(shown.append)
     number = list(ViewMode).index(mode)
     qtbot.keyClick(
         window.canvas, Qt.Key(Qt.Key.Key_1 + number), Qt.KeyboardModifier.ControlModifier
     )
-    assert window.answer_view.mode is mode
+    assert window.labelling_view.mode is mode
     assert window.commands[f"view_{mode.value}"].isChecked()
     if mode is not ViewMode.OVERLAY:
         qtbot.waitUntil(lambda: bool(shown) and shown[-1].mode is mode)
-    qtbot.waitUntil(lambda: window.canvas._answer is not None and not window.answer_view.busy)
+    qtbot.waitUntil(
+        lambda: window.canvas._labelling is not None and not window.labelling_view.busy
+    )
     inside = window.canvas.view.to_widget(QPointF(30, 55)).toPoint()
     outside = window.canvas.view.to_widget(QPointF(50, 55)).toPoint()
     image = window.canvas.grab().toImage()
@@ -125,7 +127,7 @@ def test_every_view_mode_shows_something_else(window, answered, qtbot, mode):
 
 def test_the_opacity_slider_fades_the_answer(window, answered, qtbot):
     answered(window)
-    qtbot.waitUntil(lambda: window.canvas._answer is not None)
+    qtbot.waitUntil(lambda: window.canvas._labelling is not None)
     place = window.canvas.view.to_widget(QPointF(35, 55)).toPoint()
     window.opacity.setValue(0)
     assert window.canvas.grab().toImage().pixelColor(place).name() == "#c82828"
@@ -211,7 +213,7 @@ def test_progress_shows_step_time_and_bar_and_stop_stops(
     qtbot.waitUntil(lambda: window.status._bar.isVisible())
     assert window.commands["stop"].isEnabled()
     window.commands["stop"].trigger()
-    assert window.session.progress.stage is Stage.WAITING
+    assert window.session.answers.progress.stage is Stage.WAITING
     assert not window.commands["stop"].isEnabled()
 
 
@@ -222,12 +224,12 @@ def test_intermediate_answers_are_painted_as_they_come(
     for stroke in two_strokes:
         window.session.add_stroke(stroke)
     gated.gate.release(2)
-    qtbot.waitUntil(lambda: window.canvas._answer is not None)
-    halfway = window.canvas._answer
-    assert not window.session.answer_is_current
+    qtbot.waitUntil(lambda: window.canvas._labelling is not None)
+    halfway = window.canvas._labelling
+    assert not window.session.answers.is_current
     gated.gate.release(1)
-    qtbot.waitUntil(lambda: window.session.answer_is_current)
-    qtbot.waitUntil(lambda: window.canvas._answer is not halfway)
+    qtbot.waitUntil(lambda: window.session.answers.is_current)
+    qtbot.waitUntil(lambda: window.canvas._labelling is not halfway)
 
 
 def test_an_error_that_nobody_expected_is_told_and_strokes_are_kept(
@@ -248,12 +250,12 @@ def test_live_update_is_switched_and_update_now_answers_to_f5(window, two_stroke
         window.session.add_stroke(stroke)
     assert "Update now" in window.status.state_text
     qtbot.keyClick(window.canvas, Qt.Key.Key_F5)
-    qtbot.waitUntil(lambda: window.session.answer_is_current)
+    qtbot.waitUntil(lambda: window.session.answers.is_current)
 
 
 def test_the_least_certain_region_is_marked_and_brought_into_view(window, answered, qtbot):
     answered(window)
-    qtbot.waitUntil(lambda: window.canvas._answer is not None)
+    qtbot.waitUntil(lambda: window.canvas._labelling is not None)
     spot = (5.0, 6.0, 4.0)
     window.answer_commands._spot = None
     window.commands["spot"].trigger()
@@ -275,7 +277,7 @@ def test_mask_and_cut_out_go_to_the_clipboard(window, answered):
     answered(window)
     window.commands["copy_mask"].trigger()
     mask = pixels(QGuiApplication.clipboard().image())
-    labels = window.session.labelling.labels
+    labels = window.session.answers.shown.labels
     np.testing.assert_array_equal(mask[..., 0], np.where(labels == 0, 255, 0))
     window.commands["copy_cutout"].trigger()
     cutout = pixels(QGuiApplication.clipboard().image())
@@ -358,9 +360,9 @@ def test_closing_while_learning_ends_within_a_second(
 
 
 def test_the_window_answers_within_50_ms_while_learning(
-    make_window, picture_file, quick_learner, two_strokes, heartbeat, qtbot
+    make_window, picture_file, quick_segmenter, two_strokes, heartbeat, qtbot
 ):
-    class Busy(quick_learner):
+    class Busy(quick_segmenter):
         """Keeps a core busy with Python and NumPy between its reports."""
 
         def updates(self, document, settings):
@@ -373,7 +375,7 @@ def test_the_window_answers_within_50_ms_while_learning(
 
     window = make_window(picture_file(), Busy)
     gaps = heartbeat(lambda: [window.session.add_stroke(stroke) for stroke in two_strokes])
-    qtbot.waitUntil(lambda: window.session.answer_is_current, timeout=10_000)
+    qtbot.waitUntil(lambda: window.session.answers.is_current, timeout=10_000)
     assert len(gaps) > 20
     assert max(gaps) < 0.05
 
@@ -404,8 +406,8 @@ def test_the_windows_state_comes_back(make_window, picture_file):
     second = make_window(size=None)
     assert second.size() == first.size()
     assert second.theme.choice is ThemeChoice.DARK
-    assert second.answer_view.mode is ViewMode.OUTLINE
-    assert not second.session.live
+    assert second.labelling_view.mode is ViewMode.OUTLINE
+    assert not second.session.answers.live
     assert second.docks.inside.isHidden()
     assert second.brush.brush.radius == 17.5
     assert second.opacity.value() == 33

@@ -1,4 +1,4 @@
-"""Answers as layers for the canvas, made beside the window's thread."""
+"""Labellings as layers for the canvas, made beside the window's thread."""
 
 from __future__ import annotations
 
@@ -22,18 +22,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class RenderedAnswer:
-    """What the canvas shows of an answer."""
+class RenderedLabelling:
+    """What the canvas shows of a labelling."""
 
     layer: Layer
     mode: ViewMode
     spot: Spot | None
 
 
-class AnswerView(QObject):
-    """Renders the session's answer in the chosen mode; the newest wish wins."""
+class LabellingView(QObject):
+    """Renders what there is to look at, preview or answer, in the chosen mode.
 
-    rendered = Signal(object)  # RenderedAnswer, or None when there is no answer
+    The newest wish wins.
+    """
+
+    rendered = Signal(object)  # RenderedLabelling, or None when there is none
+    failed = Signal(str)
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -44,27 +48,27 @@ class AnswerView(QObject):
         self._jobs.arrived.connect(self._take)
         self._jobs.failed.connect(self._fail)
         session.picture_changed.connect(self._withdraw)
-        session.answer_changed.connect(self.refresh)
+        session.answers.answer_changed.connect(self.refresh)
         session.document_changed.connect(self.refresh)
 
     @property
     def mode(self) -> ViewMode:
-        """The way in which the answer is shown."""
+        """The way in which a labelling is shown."""
         return self._mode
 
     @property
     def busy(self) -> bool:
-        """Whether a newer picture of the answer is on its way."""
+        """Whether a newer picture is on its way."""
         return self._jobs.busy
 
     def set_mode(self, mode: ViewMode) -> None:
-        """Show the answer in another way."""
+        """Show the labelling in another way."""
         self._mode = mode
         self.refresh()
 
     def refresh(self) -> None:
         """Render anew if anything that is shown has changed."""
-        labelling, picture = self._session.labelling, self._session.picture
+        labelling, picture = self._session.answers.shown, self._session.picture
         classes = self._session.document.classes
         if labelling is None or picture is None or labelling.n_classes != len(classes):
             if labelling is None:
@@ -85,13 +89,13 @@ class AnswerView(QObject):
         self._shown = ()
         self.rendered.emit(None)
 
-    def _take(self, ticket: int, answer: RenderedAnswer) -> None:
+    def _take(self, ticket: int, rendered: RenderedLabelling) -> None:
         del ticket
-        self.rendered.emit(answer)
+        self.rendered.emit(rendered)
 
     def _fail(self, ticket: int, error: Exception) -> None:
         del ticket
-        self._session.failed.emit(self.tr("The answer cannot be shown: {}").format(error))
+        self.failed.emit(self.tr("The answer cannot be shown: {}").format(error))
 
     def close(self, timeout: float | None = None) -> bool:
         """Wait for the thread; say whether it has ended."""
@@ -100,6 +104,6 @@ class AnswerView(QObject):
 
 def _rendered(
     mode: ViewMode, labelling: Labelling, classes: tuple[ClassInfo, ...], picture: Picture
-) -> Iterator[RenderedAnswer]:
+) -> Iterator[RenderedLabelling]:
     layer = Layer(render(mode, labelling, classes, picture))
-    yield RenderedAnswer(layer, mode, least_certain(labelling))
+    yield RenderedLabelling(layer, mode, least_certain(labelling))

@@ -32,7 +32,7 @@ _TEXT = 1500
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class FilePreview:
     """A picture of the first file or the beginning of its text, and the names of all."""
 
     names: tuple[str, ...]
@@ -41,7 +41,7 @@ class Preview:
     text: str = ""
 
 
-class PreviewBox(QWidget):
+class FilePreviewBox(QWidget):
     """A picture on a chequerboard, or text, fitted into the room there is."""
 
     def __init__(self) -> None:
@@ -100,9 +100,9 @@ class PreviewBox(QWidget):
         painter.end()
 
 
-def previews(
+def file_previews(
     form: ExportFormat, stem: str, labelling: Labelling, document: Document, picture: Picture
-) -> Iterator[Preview]:
+) -> Iterator[FilePreview]:
     """Write to a folder that vanishes again, and look at what is there."""
     with tempfile.TemporaryDirectory(prefix="segapp-preview-") as folder:
         target = Path(folder) / f"{stem}{form.suffix}"
@@ -110,7 +110,7 @@ def previews(
         size = sum(path.stat().st_size for path in written)
         names = tuple(path.name for path in written)
         image, text = _look_at(written[0])
-        yield Preview(names, size, image, text)
+        yield FilePreview(names, size, image, text)
 
 
 def _look_at(path: Path) -> tuple[QImage | None, str]:

@@ -28,7 +28,7 @@ from segapp.values.document import PALETTE
 if TYPE_CHECKING:
     from PySide6.QtCore import QPoint
 
-    from segapp.qt.window.actions import Actions
+    from segapp.qt.actions.actions import Actions
     from segapp.values.document import Document
 
 _SLIDER_STEPS = 200

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
     from segapp.learning.suggestion import Spot
+    from segapp.qt.actions.actions import Actions
     from segapp.qt.canvas.canvas import Canvas
     from segapp.qt.session.session import Session
-    from segapp.qt.window.actions import Actions
     from segapp.qt.window.labelling_view import LabellingView, RenderedLabelling
     from segapp.values.document import ClassInfo
     from segapp.values.labelling import Labelling

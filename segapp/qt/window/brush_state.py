@@ -62,9 +62,9 @@ class BrushState(QObject):
         right = grounds[0] if grounds else 1
         left = 1 if right == 0 else 0
         self._set(replace(self.brush, left=left, right=right))
-        self.follow(document)
+        self.keep_to(document)
 
-    def follow(self, document: Document) -> None:
+    def keep_to(self, document: Document) -> None:
         """Keep to classes that exist, and to their colours."""
         last = len(document.classes) - 1
         left = min(self.brush.left, last)

@@ -16,13 +16,13 @@ from segapp.qt.files.file_dialogs import Unsaved
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QMenu, QWidget
 
+    from segapp.qt.actions.actions import Actions
     from segapp.qt.files.autosave import Autosave
     from segapp.qt.files.files import Files
     from segapp.qt.files.opening import ImageMissing
     from segapp.qt.files.preferences import Preferences
     from segapp.qt.session.picture_state import PictureState
     from segapp.qt.session.session import Session
-    from segapp.qt.window.actions import Actions
 
 
 _FIRST_SAMPLE = "coffee"

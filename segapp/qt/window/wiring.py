@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from segapp.qt.canvas.canvas import Tool
 from segapp.qt.files.file_dialogs import complain
+from segapp.qt.window.help import open_about, open_shortcuts
 from segapp.qt.window.theme import ThemeChoice
 from segapp.values.overlay import ViewMode
 
@@ -82,8 +83,8 @@ def _connect_actions(window: MainWindow) -> None:
         "zoom_out": lambda: canvas.zoom(0.8),
         "fit": canvas.fit,
         "actual_size": canvas.show_actual_size,
-        "shortcuts": window.open_shortcuts,
-        "about": window.open_about,
+        "shortcuts": lambda: open_shortcuts(window, actions),
+        "about": lambda: open_about(window),
     }.items():
         actions[name].triggered.connect(lambda _=False, c=call: c())
     actions["live"].toggled.connect(session.answers.set_live)

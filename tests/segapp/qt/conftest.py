@@ -21,7 +21,7 @@ from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Unsaved
 from segapp.qt.files.preferences import Preferences
 from segapp.qt.session.session import Session
-from segapp.qt.window.main_window import MainWindow
+from segapp.qt.window.build import build_window
 from segapp.values.document import Stroke
 from segapp.values.labelling import Labelling
 from segapp.values.rasterize import rasterize
@@ -161,7 +161,7 @@ def make_window(qtbot, tmp_path, monkeypatch):
     monkeypatch.setattr(file_dialogs, "ask_unsaved", lambda *_: answers["unsaved"])
 
     def make(path=None, make_segmenter=QuickSegmenter, size=(1000, 700)):
-        window = MainWindow(Session(make_segmenter), Preferences(), tmp_path / "recovery")
+        window = build_window(Session(make_segmenter), Preferences(), tmp_path / "recovery")
         windows.append(window)
         qtbot.addWidget(window)
         if size is not None:

@@ -8,6 +8,7 @@ from segapp.files.project_file import load_project
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.autosave import Autosave
 from segapp.qt.files.file_dialogs import Unsaved
+from segapp.qt.window.start import begin
 
 
 def copies(root):
@@ -102,7 +103,7 @@ def test_after_a_crash_the_strokes_are_offered_and_restored(
     monkeypatch.setattr(file_dialogs, "ask_restore", ask)
     window = make_window()
     with qtbot.waitSignal(window.files.opened):
-        window.begin(None)
+        begin(window, None)
     assert [state.path for state in offered] == [crashed]
     assert window.session.document.strokes == two_strokes[:1]
     assert window.isWindowModified()
@@ -117,7 +118,7 @@ def test_what_is_offered_may_be_discarded_or_kept_for_later(
     monkeypatch.setattr(file_dialogs, "ask_restore", lambda *_: answer)
     window = make_window()
     with qtbot.waitSignal(window.files.opened):
-        window.begin(crashed)
+        begin(window, crashed)
     assert window.session.document.strokes == ()
     assert len(copies(root)) == left
 

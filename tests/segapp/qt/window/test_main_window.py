@@ -10,6 +10,7 @@ from segapp.qt.canvas.canvas import Tool
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Unsaved
 from segapp.qt.session.progress import Stage
+from segapp.qt.window.start import begin
 from segapp.qt.window.theme import ThemeChoice
 from segapp.values.overlay import ViewMode
 
@@ -447,7 +448,7 @@ def test_the_first_start_shows_a_sample_and_a_hint(make_window, picture_file, mo
     monkeypatch.setattr(file_commands, "sample_images", lambda: [sample])
     window = make_window()
     with qtbot.waitSignal(window.files.opened):
-        window.begin(None)
+        begin(window, None)
     assert window.session.state.path == sample
     assert window.hint.isVisible()
     assert "left" in window.hint.text
@@ -460,7 +461,7 @@ def test_a_later_start_goes_on_with_the_last_file(make_window, picture_file, qtb
     make_window(path).close()
     window = make_window()
     with qtbot.waitSignal(window.files.opened):
-        window.begin(None)
+        begin(window, None)
     assert window.session.state.path == path
     assert not window.hint.isVisible()
 
@@ -478,7 +479,7 @@ def test_texts_are_ready_for_translation(window):
     translator = Shouting()
     QApplication.installTranslator(translator)
     try:
-        from segapp.qt.window.actions import Actions
+        from segapp.qt.actions.actions import Actions
 
         shouted = Actions()
         for name in shouted:

@@ -1,4 +1,4 @@
-"""The shortcut sheet: every command with its keys, and what the mouse does."""
+"""Help: every command with its keys, what the mouse does, and what this program is."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QLabel,
     QLineEdit,
+    QMessageBox,
     QScrollArea,
     QVBoxLayout,
     QWidget,
 )
 
 if TYPE_CHECKING:
-    from segapp.qt.window.actions import Actions
+    from segapp.qt.actions.actions import Actions
 
 
 class ShortcutSheet(QDialog):
@@ -90,3 +91,25 @@ class ShortcutSheet(QDialog):
             found = wanted.casefold() in f"{key.text()} {text.text()}".casefold()
             key.setVisible(found)
             text.setVisible(found)
+
+
+def open_shortcuts(window: QWidget, actions: Actions) -> None:
+    """Open the shortcut sheet."""
+    sheet = ShortcutSheet(actions, window)
+    sheet.finished.connect(sheet.deleteLater)
+    sheet.open()
+
+
+def open_about(window: QWidget) -> None:
+    """Say what this program is."""
+    box = QMessageBox(window)
+    box.setWindowTitle(window.tr("About segapp"))
+    box.setText(
+        window.tr(
+            "<h3>segapp</h3><p>Scribble on an object and on its surroundings; the rest is "
+            "learnt from your strokes alone, by supervised hash learning through "
+            "codewords (*SHL).</p>"
+        )
+    )
+    box.finished.connect(box.deleteLater)
+    box.open()

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 
-from segapp.qt.window.command_table import Command, all_commands
-from segapp.qt.window.icons import icon
+from segapp.qt.actions.command_table import all_commands
+from segapp.qt.actions.icons import icon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from PySide6.QtGui import QPalette
+
+    from segapp.qt.actions.command import Command
 
 
 class Actions(QObject):

@@ -23,7 +23,8 @@ from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 
-from segapp.qt.canvas.canvas import Brush, Canvas
+from segapp.qt.canvas.brush import Brush
+from segapp.qt.canvas.canvas import Canvas
 from segapp.qt.canvas.layers import Layer, opaque
 from segapp.values.document import Document
 
@@ -94,9 +95,9 @@ def main() -> int:
         ("1:1, fast", 1.0, 60.0),
         ("4:1, slow", 4.0, 8.0),
     ):
-        canvas.fit()
+        canvas.viewport.fit()
         if scale is not None:
-            canvas.zoom(scale / canvas.view.scale)
+            canvas.viewport.zoom(scale / canvas.viewport.view.scale)
         application.processEvents()
         times = measure(canvas, arguments.moves, step)
         median, high = np.percentile(times, (50, 95))

@@ -1,16 +1,16 @@
-"""A widget that shows the picture, the labelling and the strokes, to be zoomed and moved."""
+"""A widget that shows the picture, its labelling and the strokes, to be zoomed and moved."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPalette
 from PySide6.QtWidgets import QWidget
 
 from segapp.qt.canvas.painting import PAINTERS, Cursor, Scene, chequerboard
 from segapp.qt.canvas.stroke_layer import StrokeLayer
-from segapp.qt.canvas.view import View
+from segapp.qt.canvas.viewport import Viewport
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent, QResizeEvent
@@ -26,14 +26,12 @@ Spot = tuple[float, float, float]
 class PictureView(QWidget):
     """Holds what is to be seen and repaints only what has changed."""
 
-    view_changed = Signal()
-
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setMinimumSize(160, 120)
-        self._view = View()
-        self._fits = True  # follow the window's size until the user zooms or moves
+        self.viewport = Viewport(self)
+        self.viewport.changed.connect(self.update)
         self._image: Layer | None = None
         self._labelling: Layer | None = None
         self._labelling_replaces_image = False
@@ -51,7 +49,7 @@ class PictureView(QWidget):
         self._labelling = self._spot = None
         height, width = layer.rgba.shape[:2]
         self._strokes = StrokeLayer((height, width))
-        self.fit()
+        self.viewport.show_whole(QSize(width, height))
 
     def set_document(self, document: Document) -> None:
         """Show the strokes of a document."""
@@ -92,71 +90,19 @@ class PictureView(QWidget):
         self._strokes_shown = shown
         self.update()
 
-    @property
-    def view(self) -> View:
-        """Where the picture lies."""
-        return self._view
-
-    @property
-    def screen_scale(self) -> float:
-        """Pixels of the screen an image pixel."""
-        return self._view.scale * self.devicePixelRatioF()
-
-    @property
-    def image_size(self) -> QSize:
-        """Width and height of the picture; empty without one."""
-        if self._image is None:
-            return QSize()
-        height, width = self._image.rgba.shape[:2]
-        return QSize(width, height)
-
-    def fit(self) -> None:
-        """Show the whole picture, and keep doing so when the window's size changes."""
-        if self._image is not None:
-            self._set_view(View.fitted(self.image_size, self.size()))
-            self._fits = True
-
-    def show_actual_size(self) -> None:
-        """Show one image pixel as one pixel of the screen, around the present centre."""
-        self.zoom(1.0 / (self._view.scale * self.devicePixelRatioF()))
-
-    def zoom(self, factor: float, anchor: QPointF | None = None) -> None:
-        """Zoom about a point of the widget, or about its centre."""
-        if self._image is not None:
-            self._move_to(self._view.zoomed(factor, anchor or QRectF(self.rect()).center()))
-
-    def pan(self, delta: QPointF) -> None:
-        """Move the picture by widget pixels."""
-        if self._image is not None:
-            self._move_to(self._view.panned(delta))
-
-    def centre_on(self, x: float, y: float) -> None:
-        """Bring a point of the picture into the middle."""
-        here = self._view.to_widget(QPointF(x, y))
-        self.pan(QRectF(self.rect()).center() - here)
-
-    def _move_to(self, view: View) -> None:
-        self._set_view(view.within_reach(self.image_size, self.size()))
-        self._fits = False
-
-    def _set_view(self, view: View) -> None:
-        self._view = view.aligned(self.devicePixelRatioF())
-        self.update()
-        self.view_changed.emit()
-
     def _update_box(self, box: Rectangle) -> None:
         """Repaint what shows a box of the picture."""
         left, top, right, bottom = box
         if left < right and top < bottom:
-            self.update(
-                self._view.pixels_covering(QRectF(left, top, right - left, bottom - top), 3)
-            )
+            rect = QRectF(left, top, right - left, bottom - top)
+            self.update(self.viewport.view.pixels_covering(rect, 3))
 
     def _cursor(self) -> Cursor | None:
         """Return the brush's outline, if there is one."""
         return None
 
     def _is_drawing(self) -> bool:
+        """Tell whether a stroke is in the making."""
         return False
 
     def _scene(self) -> Scene:
@@ -164,7 +110,7 @@ class PictureView(QWidget):
         shown = (self._strokes_shown and not self._labelling_hidden) or self._is_drawing()
         see_through = labelling is not None and self._labelling_replaces_image
         return Scene(
-            view=self._view,
+            view=self.viewport.view,
             ground=self._ground(),
             image=self._image,
             labelling=labelling,
@@ -178,6 +124,7 @@ class PictureView(QWidget):
         )
 
     def _ground(self) -> QColor:
+        """Return a shade darker than the window, from which a picture stands out."""
         window = self.palette().color(QPalette.ColorRole.Window)
         return window.darker(112) if window.lightness() > 128 else window.darker(135)
 
@@ -191,21 +138,10 @@ class PictureView(QWidget):
         painter.end()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep a fitted picture fitted."""
+        """Keep the picture in sight."""
         super().resizeEvent(event)
-        if self._image is None:
-            return
-        if self._fits:
-            self.fit()
-        else:
-            self._move_to(self._view)
+        self.viewport.follow_widget()
 
     def sizeHint(self) -> QSize:
         """Ask for room, as the picture is what the window is for."""
         return QSize(900, 640)
-
-    def _widget_rect_around(self, centre: QPointF, radius: float) -> QRect:
-        """Widget pixels of a circle in image coordinates, its line included."""
-        at = self._view.to_widget(centre)
-        reach = radius * self._view.scale + 6
-        return QRectF(at.x() - reach, at.y() - reach, 2 * reach, 2 * reach).toAlignedRect()

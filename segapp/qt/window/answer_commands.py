@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QPointF, Signal
 from PySide6.QtGui import QGuiApplication
 
 from segapp.files.strokes_file import load_strokes
@@ -97,7 +97,7 @@ class AnswerCommands(QObject):
         if self._spot is None:
             self.said.emit(self.tr("The answer is certain everywhere"))
             return
-        self._canvas.centre_on(self._spot.x, self._spot.y)
+        self._canvas.viewport.centre_on(QPointF(self._spot.x, self._spot.y))
         self._canvas.set_spot(self._spot)
         self.said.emit(self.tr("Least certain here: a stroke helps most"))
 

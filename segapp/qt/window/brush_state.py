@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from segapp.qt.canvas.brush import LARGEST_RADIUS, SMALLEST_RADIUS, stepped_radius
-from segapp.qt.canvas.canvas import Brush, Tool
+from segapp.qt.canvas.brush import LARGEST_RADIUS, SMALLEST_RADIUS, Brush, Tool, stepped_radius
 
 if TYPE_CHECKING:
     from segapp.values.document import Document

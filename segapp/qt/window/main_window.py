@@ -106,7 +106,7 @@ class MainWindow(QMainWindow):
         """Show the session's picture."""
         if self.session.layer is not None:
             self.canvas.set_picture(self.session.layer)
-            size = self.canvas.image_size
+            size = self.canvas.viewport.image_size
             self.status.show_place(None, size.width(), size.height())
         self.show_state()
 

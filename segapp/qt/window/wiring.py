@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segapp.qt.canvas.canvas import Tool
+from segapp.qt.canvas.brush import Tool
+from segapp.qt.canvas.viewport import ZOOM_STEP
 from segapp.qt.files.file_dialogs import complain
 from segapp.qt.window.help import open_about, open_shortcuts
 from segapp.qt.window.theme import ThemeChoice
@@ -44,10 +45,10 @@ def _connect_session(window: MainWindow) -> None:
     canvas.stroke_finished.connect(session.add_stroke)
     canvas.stroke_finished.connect(window.hint.hide)
     canvas.radius_wanted.connect(window.brush.set_radius)
-    canvas.view_changed.connect(lambda: window.status.show_zoom(canvas.screen_scale))
+    canvas.viewport.changed.connect(lambda: window.status.show_zoom(canvas.viewport.screen_scale))
     canvas.pointer_moved.connect(
         lambda at: window.status.show_place(
-            at, canvas.image_size.width(), canvas.image_size.height()
+            at, canvas.viewport.image_size.width(), canvas.viewport.image_size.height()
         )
     )
     window.opacity.valueChanged.connect(lambda value: canvas.set_opacity(value / 100))
@@ -79,10 +80,10 @@ def _connect_actions(window: MainWindow) -> None:
         "smaller": lambda: window.brush.step_radius(-1),
         "update": session.answers.update_now,
         "stop": session.answers.stop,
-        "zoom_in": lambda: canvas.zoom(1.25),
-        "zoom_out": lambda: canvas.zoom(0.8),
-        "fit": canvas.fit,
-        "actual_size": canvas.show_actual_size,
+        "zoom_in": lambda: canvas.viewport.zoom(ZOOM_STEP),
+        "zoom_out": lambda: canvas.viewport.zoom(1 / ZOOM_STEP),
+        "fit": canvas.viewport.fit,
+        "actual_size": canvas.viewport.show_actual_size,
         "shortcuts": lambda: open_shortcuts(window, actions),
         "about": lambda: open_about(window),
     }.items():

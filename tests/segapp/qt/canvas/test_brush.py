@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segapp.qt.canvas.brush import LARGEST_RADIUS, SMALLEST_RADIUS, stepped_radius
-from segapp.qt.canvas.canvas import Tool
+from segapp.qt.canvas.brush import LARGEST_RADIUS, SMALLEST_RADIUS, Tool, stepped_radius
 from segapp.qt.window.brush_state import BrushState
 from segapp.values.document import ClassInfo, Document
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QGuiApplication, QImage, QPalette
 from PySide6.QtWidgets import QApplication, QColorDialog, QLineEdit, QMenu, QTabBar, QWidget
 
-from segapp.qt.canvas.canvas import Tool
+from segapp.qt.canvas.brush import Tool
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Unsaved
 from segapp.qt.session.progress import Stage
@@ -18,7 +18,7 @@ LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 
 
 def paint(qtbot, window, button, *points):
-    places = [window.canvas.view.to_widget(QPointF(*point)).toPoint() for point in points]
+    places = [window.canvas.viewport.view.to_widget(QPointF(*point)).toPoint() for point in points]
     qtbot.mousePress(window.canvas, button, pos=places[0])
     for place in places[1:]:
         qtbot.mouseMove(window.canvas, place)
@@ -51,7 +51,7 @@ def test_two_strokes_give_an_answer_on_the_screen(window, qtbot):
     labels = window.session.answers.shown.labels
     assert (labels[:, :40] == 0).all()
     assert (labels[:, 40:] == 1).all()
-    place = window.canvas.view.to_widget(QPointF(35, 55)).toPoint()
+    place = window.canvas.viewport.view.to_widget(QPointF(35, 55)).toPoint()
     qtbot.waitUntil(
         lambda: (
             pixels(window.canvas.grab().toImage())[place.y(), place.x()].tolist()
@@ -107,8 +107,8 @@ def test_every_view_mode_shows_something_else(window, answered, qtbot, mode):
     qtbot.waitUntil(
         lambda: window.canvas._labelling is not None and not window.labelling_view.busy
     )
-    inside = window.canvas.view.to_widget(QPointF(30, 55)).toPoint()
-    outside = window.canvas.view.to_widget(QPointF(50, 55)).toPoint()
+    inside = window.canvas.viewport.view.to_widget(QPointF(30, 55)).toPoint()
+    outside = window.canvas.viewport.view.to_widget(QPointF(50, 55)).toPoint()
     image = window.canvas.grab().toImage()
     inner, outer = image.pixelColor(inside), image.pixelColor(outside)
     if mode is ViewMode.MASK:
@@ -129,7 +129,7 @@ def test_every_view_mode_shows_something_else(window, answered, qtbot, mode):
 def test_the_opacity_slider_fades_the_answer(window, answered, qtbot):
     answered(window)
     qtbot.waitUntil(lambda: window.canvas._labelling is not None)
-    place = window.canvas.view.to_widget(QPointF(35, 55)).toPoint()
+    place = window.canvas.viewport.view.to_widget(QPointF(35, 55)).toPoint()
     window.opacity.setValue(0)
     assert window.canvas.grab().toImage().pixelColor(place).name() == "#c82828"
     window.opacity.setValue(100)
@@ -264,11 +264,11 @@ def test_the_least_certain_region_is_marked_and_brought_into_view(window, answer
     from segapp.learning.suggestion import Spot
 
     window.answer_commands._spot = Spot(*spot)
-    window.canvas.zoom(8.0)
+    window.canvas.viewport.zoom(8.0)
     qtbot.keyClick(window.canvas, Qt.Key.Key_N)
-    place = window.canvas.view.to_widget(QPointF(5, 6))
+    place = window.canvas.viewport.view.to_widget(QPointF(5, 6))
     assert window.canvas.rect().contains(place.toPoint())
-    ring = window.canvas.view.to_widget(QPointF(5 + 4, 6)).toPoint()
+    ring = window.canvas.viewport.view.to_widget(QPointF(5 + 4, 6)).toPoint()
     with_ring = window.canvas.grab().toImage().pixelColor(ring)
     window.commands["mark_spot"].setChecked(False)
     assert window.canvas.grab().toImage().pixelColor(ring) != with_ring

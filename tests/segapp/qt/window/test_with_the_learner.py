@@ -23,7 +23,7 @@ def one_thread():
 
 
 def paint(qtbot, window, button, *points):
-    places = [window.canvas.view.to_widget(QPointF(*point)).toPoint() for point in points]
+    places = [window.canvas.viewport.view.to_widget(QPointF(*point)).toPoint() for point in points]
     qtbot.mousePress(window.canvas, button, pos=places[0])
     for place in places[1:]:
         qtbot.mouseMove(window.canvas, place)

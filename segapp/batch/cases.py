@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from segapp.batch.scores import IGNORED
-from segapp.files.images import IMAGE_SUFFIXES, load_indices
+from segapp.files.image_folder import images_in
+from segapp.files.images import load_indices
 from segapp.files.project_file import PROJECT_SUFFIX
 from segapp.files.resources import SAMPLES
 
@@ -47,11 +48,12 @@ def find_cases(folder: str | Path) -> tuple[Case, ...]:
     if (folder / "images").is_dir() and (folder / "images-labels").is_dir():
         cases = [
             _case(image, folder / "images-labels", "-anno.png", folder / "images-gt", ".png")
-            for image in _images(folder / "images")
+            for image in images_in(folder / "images")
         ]
     else:
         cases = [
-            _case(image, folder, "-strokes.png", folder, "-truth.png") for image in _images(folder)
+            _case(image, folder, "-strokes.png", folder, "-truth.png")
+            for image in images_in(folder)
         ]
     found = [case for case in cases if case is not None]
     if not found:
@@ -97,17 +99,6 @@ def load_truth(path: Path, size: tuple[int, int], n_classes: int) -> NDArray[np.
         )
         raise DatasetError(f"{path.name}: wanted {wanted}, got {worst}.")
     return truth
-
-
-def _images(folder: Path) -> list[Path]:
-    return [
-        path
-        for path in folder.iterdir()
-        if path.suffix.lower() in IMAGE_SUFFIXES
-        and not path.stem.endswith(("-strokes", "-truth"))
-        and not path.name.startswith(".")
-        and path.is_file()
-    ]
 
 
 def _case(

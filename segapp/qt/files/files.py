@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from segapp.files.image_folder import images_in
 from segapp.files.project_file import Project, save_project
 from segapp.files.resources import SAMPLES
 from segapp.qt.files.opening import (
     ImageMissing,
     Opened,
-    images_in,
+    as_people_count,
     is_project,
     open_image,
     open_project,
@@ -66,7 +67,7 @@ class Files(QObject):
     def open_folder(self, path: Path) -> None:
         """List a folder's images and open the first."""
         try:
-            images = images_in(path)
+            images = as_people_count(images_in(path))
         except OSError as error:
             self.failed.emit(self.tr("{} cannot be read: {}.").format(path, error.strerror))
             return

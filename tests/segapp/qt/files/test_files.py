@@ -4,11 +4,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from PySide6.QtCore import QLocale
 
 from segapp.files.images import load_image
 from segapp.files.project_file import Project, load_project, save_project
 from segapp.qt.files import file_dialogs
-from segapp.qt.files.opening import images_in
+from segapp.qt.files.opening import as_people_count
 from segapp.values.document import Document
 from segapp.values.settings import PRESETS
 
@@ -26,15 +27,23 @@ def opens(qtbot, window, path):
         window.files.open(path)
 
 
-def test_a_folder_is_listed_as_people_count(picture_file):
+@pytest.mark.parametrize("language", [QLocale.Language.C, QLocale.Language.German])
+def test_names_are_sorted_as_people_count(language):
+    names = ["1.png", "2.png", "10.png", "a 2.png", "a 10.png", "B.jpg"]
+    before = QLocale()
+    QLocale.setDefault(QLocale(language))
+    try:
+        found = as_people_count([Path(name) for name in sorted(names)])
+    finally:
+        QLocale.setDefault(before)
+    assert [path.name for path in found] == names
+
+
+def test_a_folder_is_listed_as_people_count(make_window, picture_file):
     for name in ("f/10.png", "f/2.png", "f/B.jpg", "f/a.png"):
         picture_file(name)
-    folder = picture_file("f/1.png").parent
-    (folder / "notes.txt").write_text("no image")
-    for companion in ("f/2-strokes.png", "f/a-truth.png", "f/10-mask.png"):
-        picture_file(companion)
-    (folder / "sub.png").mkdir()
-    assert [path.name for path in images_in(folder)] == [
+    window = make_window(picture_file("f/1.png").parent)
+    assert [path.name for path in window.files.folder] == [
         "1.png",
         "2.png",
         "10.png",

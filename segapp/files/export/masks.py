@@ -93,7 +93,8 @@ def write_strokes_png(
 def straight_cutout(labelling: Labelling, picture: Picture) -> NDArray[np.uint8]:
     """Return the first class's pixels as ``H x W x 4``; transparency of the picture stays.
 
-    Files hold colours that are not multiplied by their alpha. The picture holds its transparent parts blended with white; that is undone here.
+    Files hold colours that are not multiplied by their alpha. The picture holds its
+    transparent parts blended with white; that is undone here.
     """
     rgba = np.zeros((*picture.size, 4), np.uint8)
     inside = labelling.labels == 0

@@ -10,7 +10,8 @@ from PySide6.QtSvg import QSvgRenderer
 
 from segapp.files.resources import ASSETS
 
-_SIZES = (16, 20, 32, 40)  # of menus and tool bars, at scale 1 and 2
+# Of menus and tool bars, on screens of scale 1 and 2: Qt need not stretch any of them.
+_SIZES = (16, 20, 32, 40)
 
 
 @cache

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from segapp.qt.canvas.layers import Layer
     from segapp.qt.canvas.view import View
 
-_CHEQUER = 8  # side of a square of the chequerboard, in screen pixels
+# Side of a square of the chequerboard in screen pixels: seen as a pattern, not as a picture.
+_CHEQUER = 8
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from segapp.qt.session.session import Session
 
-_DELAY = 1500  # milliseconds from an edit to its copy on disk
+# Milliseconds from an edit to its copy on disk: strokes in quick succession make one copy.
+_DELAY = 1500
 _LOCK = "lock"
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from segapp.values.labelling import Labelling
     from segapp.values.picture import Picture
 
+# Pixels of the longer side, and letters: about what the dialog has room for.
 _SIDE = 640
 _TEXT = 1500
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from segapp.qt.actions.actions import Actions
     from segapp.values.document import Document
 
+# One step changes the radius by 3.5 %, which is about as fine as one can see.
 _SLIDER_STEPS = 200
 
 

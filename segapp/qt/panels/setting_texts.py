@@ -11,7 +11,7 @@ from segapp.values.settings import FeatureGroup
 
 @dataclass(frozen=True, slots=True)
 class SettingText:
-    """Label and explanation of one field of `Settings` or `CleanUp`; few need the advanced ones."""
+    """Label and explanation of one field of `Settings` or `CleanUp`."""
 
     label: str
     tip: str

@@ -34,7 +34,8 @@ _COLOURS = {
 }
 
 
-_QUICK = 0.25  # seconds; a bar for less than that would only flicker
+# Seconds: a bar that is shown for less than that would only flicker.
+_QUICK = 0.25
 
 
 class _Dot(QWidget):

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QActionGroup, QColor
 from PySide6.QtWidgets import QColorDialog, QMenu, QWidget
 
+from segapp.qt.panels.class_delegate import KEYS
 from segapp.qt.panels.class_panel import swatch, unused_colour, unused_name
 from segapp.values.document import ClassInfo
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from segapp.qt.panels.class_panel import ClassPanel
     from segapp.qt.session.session import Session
     from segapp.qt.window.brush_state import BrushState
-
-_DIGITS = 9
 
 
 class ClassCommands(QObject):
@@ -67,7 +66,7 @@ class ClassCommands(QObject):
             self._menu.removeAction(action)
             self._window.removeAction(action)
             action.deleteLater()
-        for index, info in enumerate(self._shown[:_DIGITS]):
+        for index, info in enumerate(self._shown[:KEYS]):
             action = QAction(swatch(info.colour), info.name.replace("&", "&&"), self._group)
             action.setCheckable(True)
             action.setShortcut(str(index + 1))

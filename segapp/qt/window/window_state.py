@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 Kind = TypeVar("Kind", ThemeChoice, ViewMode)
 
-_VERSION = 1  # of the docks' and tool bars' arrangement
+# Of the docks' and tool bars' arrangement: Qt ignores what another version has stored.
+_VERSION = 1
 
 
 def store_window(window: MainWindow) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from shlcore.admm_rows import Query, answer, begin, products, relax, rescale
-from shlcore.path import BitSolution, BitTask
+from shlcore.descent import BitSolution, BitTask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

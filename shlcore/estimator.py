@@ -19,13 +19,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shlcore import hamming
 from shlcore.assignments import hinge_distances, nearest_codewords
+from shlcore.descent import begin_and_descend
 from shlcore.estimator_file import dump_estimator, restore_estimator
 from shlcore.fitted import filled
 from shlcore.hash_functions import RowHash, StackHash
 from shlcore.model_file import read_model, write_model
 from shlcore.objective import regularisers
 from shlcore.parameters import check_parameters
-from shlcore.path import follow
 from shlcore.samples import LEFT_OUT
 from shlcore.steps import Step, until_converged
 from shlcore.training_data import TrainingData, gather, lazy_rows, start
@@ -231,7 +231,7 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
             codewords, kernel_weights = self.codewords_, self.kernel_weights_
             members = self._memberships(X, data)
         machine = data.space.machine(self.tol)
-        steps = follow(data.problem, codewords, members, machine, kernel_weights)
+        steps = begin_and_descend(data.problem, codewords, members, machine, kernel_weights)
         return self._iterate(learner, X, data, steps)
 
     def _iterate(

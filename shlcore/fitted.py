@@ -1,4 +1,4 @@
-"""A fitted estimator from a step of the path."""
+"""A fitted estimator from a step of the descent."""
 
 from __future__ import annotations
 

@@ -9,7 +9,6 @@ out over threads.
 from __future__ import annotations
 
 import os
-import tempfile
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from shlcore import hamming
+from shlcore.atomic_file import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,15 +96,8 @@ class HammingIndex:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to one file (a NumPy archive), whole or not at all."""
         self._check_fitted()
-        target = Path(path)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez(file, format=FORMAT, version=VERSION, codes=self.codes_)
-            Path(name).replace(target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        with replacing(path) as file:
+            np.savez(file, format=FORMAT, version=VERSION, codes=self.codes_)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, n_jobs: int | None = None) -> Self:

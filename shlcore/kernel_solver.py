@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from shlcore.path import BitSolution, BitTask
+from shlcore.descent import BitSolution, BitTask
 from shlcore.svm import Grams, solve_svm
 
 if TYPE_CHECKING:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import zipfile
 import zlib
 from pathlib import Path
@@ -12,7 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shlcore.atomic_file import replacing
+
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
 VERSION = 1
@@ -40,19 +42,10 @@ def write_model(
     path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, NDArray[Any]]
 ) -> None:
     """Write a model; a file that is there is replaced only by a complete one."""
-    target = Path(path)
     text = json.dumps({"format": _FORMAT, "version": VERSION, **header})
     packed = {_HEADER: np.frombuffer(text.encode(), dtype=np.uint8), **arrays}
-    with tempfile.NamedTemporaryFile(
-        dir=target.parent, prefix=f".{target.name}.", delete=False
-    ) as stream:
-        try:
-            np.savez_compressed(stream, allow_pickle=False, **packed)
-            stream.close()
-            os.replace(stream.name, target)
-        except BaseException:
-            Path(stream.name).unlink(missing_ok=True)
-            raise
+    with replacing(path) as stream:
+        np.savez_compressed(stream, allow_pickle=False, **packed)
 
 
 def read_model(

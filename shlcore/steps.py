@@ -51,7 +51,7 @@ def until_converged(
 ) -> Iterator[Step[Function]]:
     """Pass steps on until a pass lowers eq. (6) by less than ``tol`` and moves nobody.
 
-    Warns when ``max_iter`` passes end the path instead.
+    Warns when ``max_iter`` passes end the descent instead.
     """
     last: Step[Function] | None = None
     for step in steps:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from shlcore.descent import Machine
     from shlcore.hash_functions import Hash
-    from shlcore.path import Machine
 
     Array = NDArray[np.float64]
 

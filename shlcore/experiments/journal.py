@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from typing import TYPE_CHECKING, Any
+
+from shlcore.atomic_file import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -49,8 +52,7 @@ class Journal:
             file.write(json.dumps({"cell": cell, "found": found}) + "\n")
 
     def _rewrite(self, entries: list[dict[str, Any]]) -> None:
-        text = "".join(json.dumps(entry) + "\n" for entry in entries)
-        _write(self.path, text)
+        write_text(self.path, "".join(json.dumps(entry) + "\n" for entry in entries))
 
 
 def _parsed(line: str) -> dict[str, Any] | None:
@@ -63,22 +65,15 @@ def _parsed(line: str) -> dict[str, Any] | None:
 
 def write_rows(folder: Path, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write rows as ``name.json`` (a list) and ``name.csv``."""
-    _write(folder / f"{name}.json", json.dumps(list(rows), indent=1) + "\n")
+    write_text(folder / f"{name}.json", json.dumps(list(rows), indent=1) + "\n")
     write_csv(folder / f"{name}.csv", rows)
 
 
 def write_csv(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write rows of the same keys as CSV."""
     rows = list(rows)
-    partial = path.with_name(path.name + ".part")
-    with partial.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]) if rows else [])
-        writer.writeheader()
-        writer.writerows(rows)
-    partial.replace(path)
-
-
-def _write(path: Path, text: str) -> None:
-    partial = path.with_name(path.name + ".part")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]) if rows else [])
+    writer.writeheader()
+    writer.writerows(rows)
+    write_text(path, text.getvalue())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import resource
 import sys
 import time
 import warnings
@@ -125,7 +124,7 @@ def measure(path: Path, settings: Mapping[str, Any], cell: Mapping[str, Any]) ->
         "precision_at_10": float(ranking.precision_at([DEPTH])[0]),
         "train_seconds": round(seconds, 1),
         "train_cpu_seconds": round(worked, 1),
-        "peak_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "peak_rss_mb": peak_memory_mb(),
         "workers": 0 if client is None else len(client.scheduler_info(n_workers=-1)["workers"]),
     }
 
@@ -169,10 +168,25 @@ def markdown_table(rows: Sequence[Row]) -> str:
     lines += [
         f"| {row['dataset']} | {row['samples']} | {row['bits']} | {row['precision_at_10']:.3f} "
         f"| {row['train_seconds']:.0f} s | {row['train_cpu_seconds']:.0f} s "
-        f"| {row['peak_rss_mb']} MB | {row['workers'] or 'none'} |"
+        f"| {_megabytes(row['peak_rss_mb'])} | {row['workers'] or 'none'} |"
         for row in rows
     ]
     return "\n".join(lines)
+
+
+def peak_memory_mb() -> int | None:
+    """Return the most memory that this process has held so far; None where nobody tells."""
+    try:
+        import resource  # here, because Windows has no such module
+    except ImportError:
+        return None
+    # macOS counts in bytes, all others in kilobytes.
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit)
+
+
+def _megabytes(amount: int | None) -> str:
+    return "–" if amount is None else f"{amount} MB"
 
 
 def _numbers(text: str) -> list[int]:

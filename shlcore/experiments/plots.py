@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from shlcore.atomic_file import replacing
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
@@ -33,8 +35,9 @@ def new_figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any,
 
 def save_figure(figure: Any, folder: Path, name: str) -> None:  # noqa: ANN401 (matplotlib's)
     """Write a figure as PNG and as PDF."""
-    figure.savefig(folder / f"{name}.png", dpi=100)
-    figure.savefig(folder / f"{name}.pdf")
+    for kind in ("png", "pdf"):
+        with replacing(folder / f"{name}.{kind}") as file:
+            figure.savefig(file, format=kind, dpi=100)
 
 
 def line(rows: Sequence[Mapping[str, Any]], x: str, y: str, deviation: str = "") -> Line:

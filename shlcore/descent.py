@@ -1,6 +1,6 @@
-"""Algorithm 2: the path of models from the start to the optimum, block by block.
+"""Algorithm 2: the descent from the start to the optimum, block by block.
 
-The path knows nothing of how a bit's SVM is solved. A `Machine` does that: with kernel
+The descent knows nothing of how a bit's SVM is solved. A `Machine` does that: with kernel
 matrices and LIBSVM (`shlcore.kernel_solver`), or with random features and ADMM.
 """
 
@@ -64,7 +64,7 @@ class Machine(Protocol[Function]):
         """Return ``factor * f``."""
 
 
-def follow(
+def begin_and_descend(
     problem: Problem,
     codewords: NDArray[np.int8],
     members: NDArray[np.intp],
@@ -88,7 +88,7 @@ def begin(
     machine: Machine[Function],
     kernel_weights: Array | None = None,
 ) -> Iterator[Step[Function]]:
-    """Fit every bit once to given memberships; the last step holds the start of the path.
+    """Fit every bit once to given memberships; the last step holds the start of the descent.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def begin(
         gamma = evaluate(problem, model).members
         yield Step(0, groups[-1][-1], "start", ceiling, model, gamma)
     # Rows that waited may be so badly placed that no model at all would be better: shorten
-    # w until it is not, so that the path starts below the empty model.
+    # w until it is not, so that the descent starts below the empty model.
     while evaluate(problem, model).value > ceiling:
         model = _halved(model, machine)
     model = _weigh(problem, model, range(problem.n_bits))

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shlcore.hinge import hinge
 from shlcore.objective import spread_within_classes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
     Codewords = NDArray[np.int8]
+    from shlcore.array_types import Array, Floats, Indices
 
 _RESTARTS = 10
 _PROXIMAL_STEPS = 50
@@ -107,8 +108,8 @@ class MemberLoss:
 
     def __init__(
         self,
-        projections: NDArray[np.floating[Any]],
-        members: NDArray[np.intp],
+        projections: Floats,
+        members: Indices,
         costs: Array,
         n_codewords: int,
     ) -> None:
@@ -128,8 +129,8 @@ class MemberLoss:
 
     def of_signs(self) -> tuple[Array, Array]:
         """Return the loss ``(C S, B)`` if each bit were +1, and if it were -1."""
-        up = self._sums(self._costs * np.maximum(1.0 - self._f, 0.0))
-        down = self._sums(self._costs * np.maximum(1.0 + self._f, 0.0))
+        up = self._sums(self._costs * hinge(self._f))
+        down = self._sums(self._costs * hinge(-self._f))
         return up, down
 
     def subgradient(self, relaxed: Array) -> Array:
@@ -162,7 +163,7 @@ def move_codewords(loss: MemberLoss, codewords: Codewords, lambda2: float) -> Co
     return best
 
 
-def count_distinct(codewords: Codewords) -> NDArray[np.intp]:
+def count_distinct(codewords: Codewords) -> Indices:
     """How many different codewords each class has left."""
     return np.array([len(np.unique(words, axis=0)) for words in codewords], dtype=np.intp)
 

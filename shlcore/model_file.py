@@ -6,7 +6,7 @@ import json
 import zipfile
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from shlcore.atomic_file import replacing
 if TYPE_CHECKING:
     import os
 
-    from numpy.typing import NDArray
+    from shlcore.array_types import FileArrays
 
 VERSION = 1
 _FORMAT = "shlcore model"
@@ -39,7 +39,7 @@ class ModelFileError(ValueError):
 
 
 def write_model(
-    path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, NDArray[Any]]
+    path: str | os.PathLike[str], header: dict[str, object], arrays: FileArrays
 ) -> None:
     """Write a model; a file that is there is replaced only by a complete one."""
     text = json.dumps({"format": _FORMAT, "version": VERSION, **header})
@@ -50,7 +50,7 @@ def write_model(
 
 def read_model(
     path: str | os.PathLike[str],
-) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+) -> tuple[dict[str, object], FileArrays]:
     """Read the header and the arrays of a model file.
 
     Raises

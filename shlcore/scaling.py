@@ -10,9 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from shlcore.array_types import Array, FileArrays, Floats
 
-    Array = NDArray[np.float64]
 
 SCALES = ("minmax", "standard", None)
 
@@ -24,9 +23,13 @@ class Scaling:
     offsets: Array
     factors: Array
 
-    def apply(self, X: Array) -> Array:
+    def apply(self, X: Floats) -> Array:
         """Scale rows."""
         return (X - self.offsets) * self.factors
+
+    def arrays(self) -> FileArrays:
+        """Return what a file must hold."""
+        return {"offsets": self.offsets, "factors": self.factors}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

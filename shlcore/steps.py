@@ -14,7 +14,7 @@ from shlcore.problem import Function, Model
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from shlcore.array_types import Indices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +42,7 @@ class Step(Generic[Function]):
     block: str
     objective: float
     model: Model[Function]
-    members: NDArray[np.intp]
+    members: Indices
     sweep_ended: bool = False
 
 

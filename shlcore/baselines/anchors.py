@@ -6,22 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.cluster import KMeans
-from sklearn.metrics.pairwise import euclidean_distances
+
+from shlcore.distances import squared_distances
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from shlcore.array_types import Array
 
 
-def sampled_rows(
-    X: NDArray[np.float64], count: int, rng: np.random.RandomState
-) -> NDArray[np.float64]:
+def sampled_rows(X: Array, count: int, rng: np.random.RandomState) -> Array:
     """At most `count` rows, drawn without replacement."""
     return X[rng.choice(len(X), min(count, len(X)), replace=False)]
 
 
-def cluster_centres(
-    X: NDArray[np.float64], count: int, rng: np.random.RandomState
-) -> NDArray[np.float64]:
+def cluster_centres(X: Array, count: int, rng: np.random.RandomState) -> Array:
     """At most `count` k-means centres: never more than there are distinct rows."""
     distinct = np.unique(X, axis=0)
     if len(distinct) <= count:
@@ -32,13 +29,11 @@ def cluster_centres(
     return np.asarray(means.cluster_centers_)
 
 
-def mean_square_distance(X: NDArray[np.float64], anchors: NDArray[np.float64]) -> float:
+def mean_square_distance(X: Array, anchors: Array) -> float:
     """Mean squared distance between rows and anchors, 1 where all are the same point."""
-    return float(euclidean_distances(X, anchors, squared=True).mean()) or 1.0
+    return float(squared_distances(X, anchors).mean()) or 1.0
 
 
-def gaussian(
-    X: NDArray[np.float64], anchors: NDArray[np.float64], width: float
-) -> NDArray[np.float64]:
+def gaussian(X: Array, anchors: Array, width: float) -> Array:
     """``exp(-|x - a|^2 / (2 width))`` for all rows x and anchors a."""
-    return np.asarray(np.exp(euclidean_distances(X, anchors, squared=True) / (-2.0 * width)))
+    return np.asarray(np.exp(squared_distances(X, anchors) / (-2.0 * width)))

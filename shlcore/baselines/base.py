@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from sklearn.utils import Tags
 
+    from shlcore.array_types import Array
+
 
 class HashTransformer(TransformerMixin, BaseEstimator):
     """A transformer from rows to bits.
@@ -53,7 +55,7 @@ class HashTransformer(TransformerMixin, BaseEstimator):
             raise ValueError(f"{name} requires y to be passed, but the target y is None")
         return self
 
-    def project(self, X: ArrayLike) -> NDArray[np.float64]:
+    def project(self, X: ArrayLike) -> Array:
         """Real values, one column a bit, whose signs are the bits."""
         check_is_fitted(self)
         return np.asarray(self._project(validate_data(self, X, dtype=np.float64, reset=False)))

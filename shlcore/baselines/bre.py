@@ -11,6 +11,8 @@ from shlcore.baselines.base import HashTransformer
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from shlcore.array_types import Array, Features
+
 
 class BRE(HashTransformer):
     """Codes whose Hamming distances reconstruct given distances.
@@ -69,7 +71,7 @@ class BRE(HashTransformer):
         self.random_state = random_state
 
     def _learn(
-        self, X: NDArray[np.float64], rng: np.random.RandomState, classes: NDArray[np.int64] | None
+        self, X: Array, rng: np.random.RandomState, classes: NDArray[np.int64] | None
     ) -> None:
         self.mean_ = X.mean(axis=0)
         drawn = rng.choice(len(X), min(self.n_train, len(X)), replace=False)
@@ -98,12 +100,12 @@ class BRE(HashTransformer):
         self.losses_ = np.array(losses)
         self.n_iter_ = len(losses) - 1
 
-    def _scaled(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _scaled(self, X: Array) -> Array:
         centred = X - self.mean_
         length = np.linalg.norm(centred, axis=1, keepdims=True)
         return np.asarray(centred / np.where(length > 0, length, 1))
 
-    def _project(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _project(self, X: Array) -> Array:
         return np.asarray(self._scaled(X) @ self.directions_)
 
 
@@ -116,9 +118,9 @@ class _Descent:
 
     def __init__(
         self,
-        wanted: NDArray[np.float64],
-        kernels: list[NDArray[np.float64]],
-        weights: NDArray[np.float64],
+        wanted: Array,
+        kernels: list[Array],
+        weights: Array,
     ) -> None:
         self.wanted, self.kernels, self.weights = wanted, kernels, weights.copy()
         pairs = zip(kernels, weights, strict=True)
@@ -151,13 +153,11 @@ class _Descent:
             self.distances += change
 
 
-def _signs(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _signs(values: Array) -> Array:
     return np.where(values > 0, 1.0, -1.0)
 
 
-def _best_step(
-    values: NDArray[np.float64], slope: NDArray[np.float64], gains: NDArray[np.float32]
-) -> float:
+def _best_step(values: Array, slope: Array, gains: Features) -> float:
     """Find the step t for which the signs s of ``values + t slope`` make ``s' gains s`` largest.
 
     From t = -infinity upwards the rows change sign one by one, at ``-values / slope``. When a

@@ -13,6 +13,8 @@ from shlcore.baselines.base import HashTransformer
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from shlcore.array_types import Array
+
 
 class SDH(HashTransformer):
     """Codes from which a linear classifier reads the classes, found without relaxation.
@@ -70,9 +72,7 @@ class SDH(HashTransformer):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _learn(
-        self, X: NDArray[np.float64], rng: np.random.RandomState, classes: NDArray[np.int64]
-    ) -> None:
+    def _learn(self, X: Array, rng: np.random.RandomState, classes: NDArray[np.int64]) -> None:
         self.anchors_ = sampled_rows(X, self.n_anchors, rng)
         self.width_ = mean_square_distance(X, self.anchors_)
         kernels = gaussian(X, self.anchors_, self.width_)
@@ -91,27 +91,25 @@ class SDH(HashTransformer):
         self.coefficients_, self.objectives_ = P, np.array(objectives)
         self.n_iter_ = len(objectives) - 1
 
-    def _classifier(self, B: NDArray[np.float64], Y: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _classifier(self, B: Array, Y: Array) -> Array:
         ridge = self.classifier_penalty * np.eye(self.n_bits)
         return np.asarray(np.linalg.solve(B.T @ B + ridge, B.T @ Y), dtype=np.float64)
 
     def _objective(
         self,
-        Y: NDArray[np.float64],
-        B: NDArray[np.float64],
-        W: NDArray[np.float64],
-        F: NDArray[np.float64],
+        Y: Array,
+        B: Array,
+        W: Array,
+        F: Array,
     ) -> float:
         classified = ((Y - B @ W) ** 2).sum() + self.classifier_penalty * (W**2).sum()
         return float(classified + self.fitting * ((B - F) ** 2).sum())
 
-    def _project(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _project(self, X: Array) -> Array:
         return np.asarray(gaussian(X, self.anchors_, self.width_) @ self.coefficients_)
 
 
-def _cyclic_descent(
-    B: NDArray[np.float64], W: NDArray[np.float64], Q: NDArray[np.float64], sweeps: int = 10
-) -> NDArray[np.float64]:
+def _cyclic_descent(B: Array, W: Array, Q: Array, sweeps: int = 10) -> Array:
     """Minimise ``|B W|^2 - 2 tr(B' Q)`` bit by bit, each exactly, the others held."""
     B = B.copy()
     products = W @ W.T

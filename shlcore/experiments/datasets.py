@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from shlcore.array_types import AnyArray, Array
+
 LABEL_NAMES = ("label", "labels", "class", "target", "y")  # columns of a CSV file
 SUFFIXES_OF_PACKED = (".gz", ".bz2")
 TRAINING_ROWS = {"pendigits": 3000, "usps": 3000, "mnist": 6000, "cifar10": 6000}  # sect. 6.1
@@ -51,8 +53,8 @@ class Dataset:
     """
 
     name: str
-    X: NDArray[np.float64]
-    y: NDArray[Any]
+    X: Array
+    y: AnyArray
     is_test: NDArray[np.bool_] | None = None
 
 
@@ -60,10 +62,10 @@ class Dataset:
 class Split:
     """Training rows (the database) and queries, none in both."""
 
-    X: NDArray[np.float64]
-    y: NDArray[Any]
-    queries: NDArray[np.float64]
-    wanted: NDArray[Any]
+    X: Array
+    y: AnyArray
+    queries: Array
+    wanted: AnyArray
 
 
 def load_dataset(path: str | Path) -> Dataset:
@@ -143,7 +145,7 @@ def _read_idx(path: Path) -> tuple[Any, Any, Any]:
     return idx_array(_unpacked(path)), idx_array(_unpacked(beside)), None
 
 
-def idx_array(content: bytes) -> NDArray[Any]:
+def idx_array(content: bytes) -> AnyArray:
     """Read the array in an IDX file: two zeros, a type, the rank, big-endian sizes, values."""
     if len(content) < 4 or content[:2] != b"\0\0" or content[2] not in IDX_TYPES:
         raise ValueError("no IDX header")

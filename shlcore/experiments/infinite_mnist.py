@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Images = NDArray[np.float32]
+    from shlcore.array_types import Array, Indices
 
 NAME = "infinite-mnist"
 BLOCK = 2000
@@ -64,9 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def write_digits(
-    path: str, digits: Images, queries: NDArray[np.float64], count: int, seed: int
-) -> NDArray[np.intp]:
+def write_digits(path: str, digits: Images, queries: Array, count: int, seed: int) -> Indices:
     """Write deformed digits and then the queries as bytes; return which digits were deformed.
 
     The file is filled block by block, and nothing of it stays open.

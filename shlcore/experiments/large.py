@@ -30,11 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from shlcore.kernels import Kernel
 
     Row = dict[str, Any]
+    from shlcore.array_types import AnyArray
 
 NAME = "large"
 JUDGED = 10_000  # rows on which the kernels' scale is judged
@@ -45,10 +44,10 @@ DEPTH = 10
 class LargeSplit:
     """Training rows, which may be a memory map, and queries."""
 
-    X: NDArray[Any]
-    y: NDArray[Any]
-    queries: NDArray[Any]
-    wanted: NDArray[Any]
+    X: AnyArray
+    y: AnyArray
+    queries: AnyArray
+    wanted: AnyArray
 
 
 def add_parser(commands: Any) -> None:  # noqa: ANN401 (argparse keeps that class to itself)
@@ -154,7 +153,7 @@ def large_split(path: Path) -> LargeSplit:
     return LargeSplit(X[:count], y[:count], X[count:], y[count:])
 
 
-def large_kernels(X: NDArray[Any]) -> list[Kernel]:
+def large_kernels(X: AnyArray) -> list[Kernel]:
     """Choose few kernels at the data's scale: the features are shared out among them."""
     sample = np.asarray(X[:: -(-len(X) // JUDGED)], dtype=np.float64)
     gaussians = [kernel for kernel in kernels_for(sample) if isinstance(kernel, Gaussian)]

@@ -11,10 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     Line = tuple[Sequence[float], Sequence[float], Sequence[float] | None]
+    from shlcore.array_types import Array
 
 MARKERS = "osv^D<>ph"
 
@@ -74,7 +72,7 @@ def draw_lines(
 
 def draw_image(
     axes: Any,  # noqa: ANN401 (matplotlib's)
-    pixels: NDArray[np.float64],
+    pixels: Array,
     *,
     wrong: bool = False,
 ) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Row = dict[str, Any]
+    from shlcore.array_types import Array
 
 NAME = "retrieval"
 DEPTHS = tuple(range(10, 51, 5))  # k in the paper
@@ -84,7 +85,7 @@ def measure(path: Path, settings: Mapping[str, Any], cell: Mapping[str, Any]) ->
     }
 
 
-def hashed(hasher: Hasher, rows: NDArray[np.float64]) -> NDArray[np.uint8]:
+def hashed(hasher: Hasher, rows: Array) -> NDArray[np.uint8]:
     """Hash rows, so many at once."""
     starts = range(0, len(rows), HASHED_AT_ONCE)
     return np.concatenate([hasher.hash(rows[start : start + HASHED_AT_ONCE]) for start in starts])

@@ -14,7 +14,7 @@ from shlcore.codewords import spread_codewords
 from shlcore.descent import begin, begin_and_descend, bit_groups
 from shlcore.kernel_solver import KernelMachine
 from shlcore.kernels import KernelBank
-from shlcore.problem import Problem
+from shlcore.problem import Problem, Start
 from shlcore.steps import until_converged
 from tests.shlcore.learning_problems import samples
 
@@ -80,7 +80,7 @@ def solve(X, labels, n_bits=4, lambda2=2000.0, n_codewords=1):
     )
     codewords = fixed_codewords(n_classes, n_codewords, n_bits)
     members = np.where(labels == -1, -1, labels * n_codewords)
-    steps = begin_and_descend(problem, codewords, members, KernelMachine(grams_of(X), 1e-2))
+    steps = begin_and_descend(problem, Start(codewords, members), KernelMachine(grams_of(X), 1e-2))
     return problem, list(until_converged(steps, tol=1e-2, max_iter=50))
 
 
@@ -165,7 +165,7 @@ def test_rows_that_waited_do_not_raise_the_start_above_the_empty_model():
     members = np.where(labels == -1, -1, labels)
     far = X.copy()
     far[labels == -1] += 50.0
-    *_, last = begin(problem, codewords, members, KernelMachine(grams_of(far), 1e-2))
+    *_, last = begin(problem, Start(codewords, members), KernelMachine(grams_of(far), 1e-2))
     assert last.objective <= 1000.0 * len(X) * 4
 
 

@@ -457,7 +457,7 @@ def test_function_norms_are_those_of_the_kernels(iris):
     X, y = iris
     kernels = [Gaussian(0.5)]
     model = SHL(kernels=kernels, scale=None, random_state=0).fit(X, y)
-    centred = model.project(X) - model._hash.intercepts
+    centred = model.project(X) - model._fitted.hash.intercepts
     gram = Gaussian(0.5).of(X, X)
     # w lies in the span of the samples: its norm is that of the least-norm interpolant.
     alpha = np.linalg.lstsq(gram, centred, rcond=1e-12)[0]

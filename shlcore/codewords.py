@@ -13,8 +13,9 @@ from shlcore.objective import spread_within_classes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Codewords = NDArray[np.int8]
     from shlcore.array_types import Array, Floats, Indices
+
+    Codewords = NDArray[np.int8]
 
 _RESTARTS = 10
 _PROXIMAL_STEPS = 50

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.cluster import KMeans
 
+from shlcore.baselines.base import HashTransformer
 from shlcore.distances import squared_distances
 
 if TYPE_CHECKING:
@@ -37,3 +38,20 @@ def mean_square_distance(X: Array, anchors: Array) -> float:
 def gaussian(X: Array, anchors: Array, width: float) -> Array:
     """``exp(-|x - a|^2 / (2 width))`` for all rows x and anchors a."""
     return np.asarray(np.exp(squared_distances(X, anchors) / (-2.0 * width)))
+
+
+class AnchorHash(HashTransformer):
+    """A method whose bits combine Gaussian kernels between a row and anchor rows.
+
+    A method calls ``_draw_anchors`` first. A constructor belongs to each method: scikit-learn reads the parameters from its signature.
+    """
+
+    def _draw_anchors(self, X: Array, rng: np.random.RandomState) -> Array:
+        """Draw the anchors from the training rows, and return all kernels with them."""
+        self.anchors_ = sampled_rows(X, self.n_anchors, rng)
+        self.width_ = mean_square_distance(X, self.anchors_)
+        return self._kernels(X)
+
+    def _kernels(self, X: Array) -> Array:
+        """Return the kernels between rows and anchors, ``n x n_anchors``."""
+        return gaussian(X, self.anchors_, self.width_)

@@ -63,6 +63,7 @@ class BRE(HashTransformer):
         tol: float = 1e-3,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
+        # One line each: scikit-learn's get_params reads this very signature.
         self.n_bits = n_bits
         self.n_anchors = n_anchors
         self.n_train = n_train

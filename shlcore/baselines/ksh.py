@@ -9,8 +9,7 @@ from scipy.linalg import eigh
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from shlcore.baselines.anchors import gaussian, mean_square_distance, sampled_rows
-from shlcore.baselines.base import HashTransformer
+from shlcore.baselines.anchors import AnchorHash
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from shlcore.array_types import Array
 
 
-class KSH(HashTransformer):
+class KSH(AnchorHash):
     """Bits learnt one after another so that code products approach the pairs' labels.
 
     With S = +1 for pairs of one class and -1 otherwise, the codes H minimise
@@ -66,6 +65,7 @@ class KSH(HashTransformer):
         max_iter: int = 100,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
+        # One line each: scikit-learn's get_params reads this very signature.
         self.n_bits = n_bits
         self.n_anchors = n_anchors
         self.n_labelled = n_labelled
@@ -73,9 +73,7 @@ class KSH(HashTransformer):
         self.random_state = random_state
 
     def _learn(self, X: Array, rng: np.random.RandomState, classes: NDArray[np.int64]) -> None:
-        self.anchors_ = sampled_rows(X, self.n_anchors, rng)
-        self.width_ = mean_square_distance(X, self.anchors_)
-        kernels = gaussian(X, self.anchors_, self.width_)
+        kernels = self._draw_anchors(X, rng)
         self.centre_ = kernels.mean(axis=0)
         labelled = rng.choice(len(X), min(self.n_labelled, len(X)), replace=False)
         K = kernels[labelled] - self.centre_
@@ -98,8 +96,7 @@ class KSH(HashTransformer):
         self.coefficients_, self.losses_ = np.column_stack(coefficients), np.array(losses)
 
     def _project(self, X: Array) -> Array:
-        kernels = gaussian(X, self.anchors_, self.width_) - self.centre_
-        return np.asarray(kernels @ self.coefficients_)
+        return np.asarray((self._kernels(X) - self.centre_) @ self.coefficients_)
 
 
 def _spectral(K: Array, residue: Array, products: Array) -> Array:

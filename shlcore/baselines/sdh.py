@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from shlcore.baselines.anchors import gaussian, mean_square_distance, sampled_rows
-from shlcore.baselines.base import HashTransformer
+from shlcore.baselines.anchors import AnchorHash
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from shlcore.array_types import Array
 
 
-class SDH(HashTransformer):
+class SDH(AnchorHash):
     """Codes from which a linear classifier reads the classes, found without relaxation.
 
     Minimises ``|Y - B W|^2 + classifier_penalty |W|^2 + fitting |B - F(X)|^2`` over the
@@ -65,6 +64,7 @@ class SDH(HashTransformer):
         max_iter: int = 5,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
+        # One line each: scikit-learn's get_params reads this very signature.
         self.n_bits = n_bits
         self.n_anchors = n_anchors
         self.classifier_penalty = classifier_penalty
@@ -73,9 +73,7 @@ class SDH(HashTransformer):
         self.random_state = random_state
 
     def _learn(self, X: Array, rng: np.random.RandomState, classes: NDArray[np.int64]) -> None:
-        self.anchors_ = sampled_rows(X, self.n_anchors, rng)
-        self.width_ = mean_square_distance(X, self.anchors_)
-        kernels = gaussian(X, self.anchors_, self.width_)
+        kernels = self._draw_anchors(X, rng)
         gram = kernels.T @ kernels
         # Anchors may be alike: keep the least-squares system definite.
         gram[np.diag_indices_from(gram)] += 1e-9 * np.trace(gram)
@@ -106,7 +104,7 @@ class SDH(HashTransformer):
         return float(classified + self.fitting * ((B - F) ** 2).sum())
 
     def _project(self, X: Array) -> Array:
-        return np.asarray(gaussian(X, self.anchors_, self.width_) @ self.coefficients_)
+        return np.asarray(self._kernels(X) @ self.coefficients_)
 
 
 def _cyclic_descent(B: Array, W: Array, Q: Array, sweeps: int = 10) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
@@ -17,8 +17,9 @@ from shlcore.experiments.datasets import DatasetError, load_dataset
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Images = NDArray[np.float32]
     from shlcore.array_types import Array, Indices
+
+    Images = NDArray[np.float32]
 
 NAME = "infinite-mnist"
 BLOCK = 2000
@@ -29,7 +30,7 @@ LARGEST_SHIFT = 1.5 / 28
 LARGEST_TURN = 12.0  # degrees
 
 
-def add_parser(commands: Any) -> None:  # noqa: ANN401 (argparse keeps that class to itself)
+def add_parser(commands: options.Commands) -> None:
     """Add the command's arguments."""
     parser: argparse.ArgumentParser = commands.add_parser(
         NAME,

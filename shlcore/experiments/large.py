@@ -8,7 +8,7 @@ import time
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -17,7 +17,6 @@ from shlcore import admm_solver
 from shlcore.cluster import connected, current_client
 from shlcore.estimator import SHL
 from shlcore.experiments import options
-from shlcore.experiments.cells import found_cells
 from shlcore.experiments.datasets import DatasetError, load_dataset
 from shlcore.experiments.journal import write_rows
 from shlcore.experiments.methods import kernels_for
@@ -27,13 +26,12 @@ from shlcore.retrieval import rank
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from shlcore.kernels import Kernel
-
-    Row = dict[str, Any]
     from shlcore.array_types import AnyArray
+    from shlcore.experiments.journal import Cell, Row
+    from shlcore.kernels import Kernel
 
 NAME = "large"
 JUDGED = 10_000  # rows on which the kernels' scale is judged
@@ -50,7 +48,7 @@ class LargeSplit:
     wanted: AnyArray
 
 
-def add_parser(commands: Any) -> None:  # noqa: ANN401 (argparse keeps that class to itself)
+def add_parser(commands: options.Commands) -> None:
     """Add the command's arguments."""
     parser = options.add_parser(
         commands,
@@ -73,12 +71,11 @@ def add_parser(commands: Any) -> None:  # noqa: ANN401 (argparse keeps that clas
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure each number of bits, write results.json and print the table."""
+    """Measure each number of bits here, one after another: each may use a whole cluster."""
     try:
         bytes_of(arguments.memory)
     except ValueError as error:
         raise DatasetError(f"--{error}") from error
-    folder = options.output_folder(arguments, NAME)
     settings = {
         "dataset": arguments.dataset.name.split(".")[0],
         "components": arguments.components,
@@ -89,14 +86,16 @@ def run(arguments: argparse.Namespace) -> int:
     }
     cells = [{"bits": bits} for bits in sorted(arguments.bits)]
     with _telling_sweeps(), connected(arguments.scheduler):
-        rows, failed = found_cells(arguments.dataset, settings, folder, cells, measure)
-    if rows:
-        write_rows(folder, "results", rows)
-        print(markdown_table(rows))
-    return 1 if failed else 0
+        return options.run_experiment(arguments, NAME, settings, cells, measure, report)
 
 
-def measure(path: Path, settings: Mapping[str, Any], cell: Mapping[str, Any]) -> Row:
+def report(rows: Sequence[Row], folder: Path) -> None:
+    """Write results.json and print the table."""
+    write_rows(folder, "results", rows)
+    print(markdown_table(rows))
+
+
+def measure(path: Path, settings: Cell, cell: Cell) -> Row:
     """Train on all training rows, hash them, and search with every query."""
     split = large_split(path)
     client = current_client()

@@ -36,8 +36,12 @@ LOG = logging.getLogger(__name__)
 """Tells the residuals after every sweep (level INFO)."""
 
 SWEEPS = 60
+_FIRST_PENALTY = 0.3
+_LEAST_SLACK = 0.05
 _BALANCE_EVERY = 8
 _BALANCE_UNTIL = 25
+_UNLIKE = 2.5
+_LARGEST_CHANGE = 5.0
 _TINY = np.float32(1e-12)
 
 
@@ -166,7 +170,7 @@ class FeatureMachine:
         intercepts = np.array([t.present.function.intercept for t in tasks])
         columns = np.repeat(theta, self._widths, axis=1).T
         delta = theta @ self._lacks
-        rho = 0.3 / np.maximum(delta, 0.05)
+        rho = _FIRST_PENALTY / np.maximum(delta, _LEAST_SLACK)
         ridge = Ridge(gram, columns, rho)
         steady = np.ones(len(tasks))
         query = _query(weights, intercepts, delta, rho, steady)
@@ -217,7 +221,8 @@ def _query(weights: Array, intercepts: Array, delta: Array, rho: Array, factors:
 def _balance(primal: Array, dual: Array) -> Array:
     """By how much the penalty should grow so that both residuals fall alike."""
     ratio = np.sqrt(primal / np.maximum(dual, _TINY))
-    return np.where((ratio > 0.4) & (ratio < 2.5), 1.0, np.clip(ratio, 0.2, 5.0))
+    alike = (ratio > 1 / _UNLIKE) & (ratio < _UNLIKE)
+    return np.where(alike, 1.0, np.clip(ratio, 1 / _LARGEST_CHANGE, _LARGEST_CHANGE))
 
 
 def _has_both(targets: NDArray[np.int8]) -> bool:

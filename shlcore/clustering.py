@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 _ROUNDS = 20
+_LARGEST_SHARE = 1.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +56,7 @@ def assign_balanced(distances: Array, weights: Array) -> Indices:
         return np.zeros(n, dtype=np.intp)
     preferences = np.argsort(distances, axis=1, kind="stable")
     ranked = np.take_along_axis(distances, preferences, axis=1)
-    room = np.full(k, 1.5 * weights.sum() / k)
+    room = np.full(k, _LARGEST_SHARE * weights.sum() / k)
     clusters = np.empty(n, dtype=np.intp)
     for row in np.argsort(ranked[:, 0] - ranked[:, 1], kind="stable"):
         choice = next((c for c in preferences[row] if room[c] > 0), preferences[row, 0])

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _JUDGED = 1000
 _LEAST_SHARE = 32
 _SOUND = 1e-6
+_LEAST_LIKENESS = 0.25
 
 
 def draw_map(
@@ -104,7 +105,10 @@ def _shares(bank: KernelBank, rows: Array, n_components: int) -> list[float | No
         few = isinstance(kernel, Polynomial) and n_monomials(width, kernel.degree) <= n_components
         if few or isinstance(kernel, Linear):
             shares.append(0.0)
-        elif isinstance(kernel, Gaussian) and float((values**2).mean()) * n_components < 0.25:
+        elif (
+            isinstance(kernel, Gaussian)
+            and float((values**2).mean()) * n_components < _LEAST_LIKENESS
+        ):
             shares.append(None)
         else:
             shares.append(max(1.0 - float(values.mean()), 1e-6))

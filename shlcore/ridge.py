@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from shlcore.array_types import Array, Floats
 
 _CG_STEPS = 8
+_CG_TOLERANCE = 1e-8
+_LEAST_WEIGHT = 1e-9
 _SINGLE_PRECISION_FROM = 3000
 _TINY = np.float32(1e-12)
 
@@ -36,7 +38,7 @@ class Ridge:
         self._gram = gram
         double = len(gram.mean) < _SINGLE_PRECISION_FROM
         self._dtype = np.dtype(np.float64 if double else np.float32)
-        self._theta = np.maximum(columns, 1e-9 * columns.max())
+        self._theta = np.maximum(columns, _LEAST_WEIGHT * columns.max())
         ridge = 1.0 / (rho * self._theta)
         self._ridge = ridge.astype(self._dtype)
         self._matrix = gram.matrix.astype(self._dtype)
@@ -55,7 +57,7 @@ class Ridge:
         length = (residual * ahead).sum(axis=0)
         scale = np.abs((right * w).sum(axis=0))
         for _ in range(_CG_STEPS):
-            if (length <= 1e-8 * scale).all():
+            if (length <= _CG_TOLERANCE * scale).all():
                 break
             image = self._apply(direction)
             step = length / np.maximum((direction * image).sum(axis=0), _TINY)

@@ -43,7 +43,8 @@ def gaussian(X: Array, anchors: Array, width: float) -> Array:
 class AnchorHash(HashTransformer):
     """A method whose bits combine Gaussian kernels between a row and anchor rows.
 
-    A method calls ``_draw_anchors`` first. A constructor belongs to each method: scikit-learn reads the parameters from its signature.
+    A method calls ``_draw_anchors`` first. A constructor belongs to each method:
+    scikit-learn reads the parameters from its signature.
     """
 
     def _draw_anchors(self, X: Array, rng: np.random.RandomState) -> Array:

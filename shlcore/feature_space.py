@@ -30,9 +30,17 @@ if TYPE_CHECKING:
 
 
 _LEAST_ROWS = 64
+"""Rows of a block, however wide: fewer would leave matrix products to calls that cost more."""
+
 _SAMPLE = 1000
+"""Rows that stand for all where kernel matrices among rows are needed (clusters, and the
+judgement of kernels in `shlcore.random_features`): such a matrix takes 8 MB, and means over
+its million pairs are known to about three digits."""
+
 _RESIDUAL_SHARE = 0.1
-"""Of the tolerance for eq. (6): ADMM's residuals must be smaller."""
+"""Of the tolerance for eq. (6): ADMM's residuals must be smaller. On 1500 rows of usps and of
+pendigits a share of 1 leaves eq. (6) up to 0.3 % higher and changes one prediction in 1500;
+0.03 costs a quarter more sweeps and changes nothing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

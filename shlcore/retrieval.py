@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from shlcore.array_types import Array, Indices
 
-BLOCK = 1 << 20  # pairs of distinct codes compared at once
+BLOCK = 1 << 20  # pairs of distinct codes compared at once: some 10 MB of temporaries
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -82,5 +82,6 @@ def learn_scaling(scale: str | None, summary: ColumnSummary) -> Scaling:
         offsets, widths = summary.low, summary.high - summary.low
     else:
         offsets, widths = summary.mean, np.sqrt(summary.scatter / summary.weight)
+    # A width that rounding errors alone can make is none.
     usable = widths > 10 * np.finfo(float).eps * np.maximum(1.0, np.abs(offsets))
     return Scaling(offsets, 1.0 / np.where(usable, widths, 1.0))

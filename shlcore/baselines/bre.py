@@ -165,6 +165,7 @@ def _best_step(values: Array, slope: Array, gains: Features) -> float:
     row i does, the sum changes by ``-4 s_i sum_j gains_ij s_j``, where the rows j that
     changed before count with their new sign.
     """
+    # Rows are of unit length: what is as small as this is a rounding error of 0.
     moving = np.abs(slope) > 1e-12
     if not moving.any():
         return 0.0
@@ -184,6 +185,7 @@ def _best_step(values: Array, slope: Array, gains: Features) -> float:
     sums[highs - lows <= 1e-9 * (1 + np.abs(lows))] = -np.inf  # no room between the two
     best = int(np.argmax(sums))
     here = int(np.searchsorted(ends, 0.0))
+    # The sums are of single precision, so a gain in the seventh digit is none.
     if sums[best] <= sums[here] + 1e-6 * abs(sums[here]) + 1e-9:
         return 0.0
     return float((lows[best] + highs[best]) / 2)

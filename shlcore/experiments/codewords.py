@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from shlcore.experiments.journal import Cell, Row
 
 NAME = "codewords"
-DEPTH = 10  # nearest codes that count
+DEPTH = 10  # nearest codes that count, the smallest k of the paper
 
 
 def add_parser(commands: options.Commands) -> None:

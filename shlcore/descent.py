@@ -108,7 +108,7 @@ def begin(problem: Problem, start: Start, machine: Machine[Function]) -> Iterato
         model = _halved(model, machine)
     model = _weigh(problem, model, range(problem.n_bits))
     now = evaluate(problem, model)
-    yield Step(0, problem.n_bits - 1, "start", now.value, model, now.members, sweep_ended=True)
+    yield Step(0, problem.n_bits - 1, "start", now.value, model, now.members, pass_ended=True)
 
 
 def descend(

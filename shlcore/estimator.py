@@ -240,7 +240,7 @@ class SHL(HashClassifier):
                 moment.iteration,
                 moment.bit,
                 moment.block,
-                moment.sweep_ended,
+                moment.pass_ended,
                 cast("Array", moment.projections),
                 partial(_holding, learner, moment.fitted),
             )

@@ -33,7 +33,7 @@ class Step(Generic[Function]):
         Eq. (6) after the block. During the start it is that of the empty model.
     members
         Gamma as flat codeword indices.
-    sweep_ended
+    pass_ended
         Whether the outer pass is over, so that convergence may be judged.
     """
 
@@ -43,7 +43,7 @@ class Step(Generic[Function]):
     objective: float
     model: Model[Function]
     members: Indices
-    sweep_ended: bool = False
+    pass_ended: bool = False
 
 
 def until_converged(
@@ -56,7 +56,7 @@ def until_converged(
     last: Step[Function] | None = None
     for step in steps:
         yield step
-        if not step.sweep_ended:
+        if not step.pass_ended:
             continue
         if last is not None:
             gained = last.objective - step.objective

@@ -65,7 +65,7 @@ class Moment:
     iteration: int
     bit: int
     block: str
-    sweep_ended: bool
+    pass_ended: bool
     projections: Floats
     fitted: Callable[[], Fitted]
 
@@ -144,7 +144,7 @@ class TrainingData(Generic[Function]):
         steps = begin_and_descend(self.problem, start, self.space.machine(parameters.tol))
         objective: list[float] = []
         for step in until_converged(steps, tol=parameters.tol, max_iter=parameters.max_iter):
-            if step.block != "start" or step.sweep_ended:
+            if step.block != "start" or step.pass_ended:
                 objective.append(step.objective)
             projections = step.model.projections[self.rows.row_of_sample]
             projections[self.rows.row_of_sample == LEFT_OUT] = np.nan
@@ -153,7 +153,7 @@ class TrainingData(Generic[Function]):
                 step.iteration,
                 step.bit,
                 step.block,
-                step.sweep_ended,
+                step.pass_ended,
                 projections,
                 partial(self._fitted, step, tuple(objective)),
             )

@@ -131,7 +131,7 @@ class AnchorGraphHashing(HashTransformer):
         spread_ahead, spread_size = Z.T @ ahead, Z.T @ size
         along = (ahead * size).sum(axis=0) - (spread_ahead * spread_size).T @ inverse
         across = ahead.sum(axis=0) - (spread_ahead**2).T @ inverse
-        # Where no edge joins the two halves, the cut says nothing: across is a rounding error of 0.
+        # Where no edge joins the halves, the cut says nothing: across is a rounding error of 0.
         total = np.where(across > 1e-12, along / np.where(across > 1e-12, across, 1), 0.0)
         self.lower_ = total * ahead.mean(axis=0) - size.mean(axis=0)
         self.upper_ = total - self.lower_

@@ -68,7 +68,8 @@ def until_converged(
                 f"SHL stopped after max_iter={max_iter} passes without converging to "
                 f"tol={tol:g}; raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
+                # The caller of `SHL.fit`, past this function, `moments`, `_iterate` and `fit`.
+                stacklevel=5,
             )
             return
         last = step

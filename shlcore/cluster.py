@@ -84,7 +84,7 @@ def connected(address: str | None) -> Iterator[Client | None]:
 
 def as_they_come(
     client: Client, function: Callable[[Item], object], items: Sequence[Item]
-) -> Generator[tuple[Item, Any], None, None]:
+) -> Generator[tuple[Item, Any], None, None]:  # an answer, or a ClusterError in its place
     """Yield each item and ``function(item)``, as the workers finish them.
 
     A `ClusterError` takes the place of an answer whose workers died one after the other.

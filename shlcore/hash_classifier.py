@@ -68,7 +68,7 @@ class HashClassifier(
         """Return the hash codes packed into bytes (`shlcore.hamming`)."""
         return hamming.pack(self.transform(X))
 
-    def predict(self, X: Samples) -> NDArray[Any]:
+    def predict(self, X: Samples) -> NDArray[Any]:  # labels of the kind that y had
         """Return the class of the nearest codeword by Hamming distance.
 
         Ties, common with few bits, go to the smaller hinge distance.

@@ -14,8 +14,8 @@ import warnings
 import distributed
 import numpy as np
 
-from shlcore import SHL, feature_space
-from shlcore.row_blocks import ClusterBlocks
+from shlcore import SHL, slabs
+from shlcore.cluster_blocks import ClusterBlocks
 
 ROWS, COLUMNS, CLASSES = 4000, 20, 6
 
@@ -57,13 +57,13 @@ def measure(n_workers, n_components, n_bits):
             model.fit(X.astype(np.float32), y)
         finally:
             ClusterBlocks.advance = advance
-    width = model._hash.map.n_features
+    width = model._fitted.hash.map.n_features
     return width, np.median(np.diff(before)), np.median(queries), np.median(sweeps)
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    feature_space._BLOCK_BYTES = 800_000  # some twenty blocks
+    slabs.BLOCK_BYTES = 800_000  # some twenty blocks
     print("| workers | features | bits | query sent | workers sent per sweep | sweep |")
     print("|---|---|---|---|---|---|")
     for n_workers, n_components, n_bits in (

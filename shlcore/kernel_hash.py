@@ -1,48 +1,24 @@
-"""Learnt hash functions, ready for samples that were not there in training."""
+"""Hash functions of the exact solver: sums of kernels with support rows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shlcore.row_blocks import row_blocks, slabs
+from shlcore.slabs import rows_per_block
 from shlcore.svm import Grams, check_stack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike
 
-    from shlcore.admm_solver import FeatureFunction
+    from shlcore.array_types import Array, FileArrays, Indices
     from shlcore.kernel_solver import KernelFunction
     from shlcore.kernels import KernelBank
-    from shlcore.random_features import FeatureMap
     from shlcore.scaling import Scaling
-
-    Array = NDArray[np.float64]
-
-_BLOCK_BYTES = 64 * 2**20
-
-
-class Hash(Protocol):
-    """All B hash functions of a fitted estimator."""
-
-    @property
-    def n_kernels(self) -> int:
-        """How many kernels there are."""
-
-    @property
-    def intercepts(self) -> Array:
-        """``(B,)``."""
-
-    def project(self, X: Any) -> Array:  # noqa: ANN401 - rows, or kernel matrices
-        """Return f, ``n x B``, of checked samples."""
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what a file must hold."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +37,7 @@ class KernelHash:
         ``(B,)``.
     """
 
-    support: NDArray[np.intp]
+    support: Indices
     coefficients: Array
     scales: Array
     intercepts: Array
@@ -87,7 +63,7 @@ class KernelHash:
             total += kernel @ (self.coefficients * scales[:, None]).T
         return total
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> FileArrays:
         """Return the fields under names."""
         return {f"hash_{field.name}": getattr(self, field.name) for field in fields(self)}
 
@@ -109,7 +85,7 @@ class StackHash:
         """``(B,)``."""
         return self.functions.intercepts
 
-    def project(self, X: Any) -> Array:  # noqa: ANN401 - a stack of matrices, or Grams
+    def project(self, X: ArrayLike | Grams) -> Array:
         """Return f, given kernel matrices ``M x m x n``."""
         matrices = list(X if isinstance(X, Grams) else check_stack(X))
         shape = (len(matrices), *matrices[0].shape)
@@ -122,7 +98,7 @@ class StackHash:
         columns = (matrix[:, self.functions.support] for matrix in matrices)
         return self.functions.combine(columns, shape[1])
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> FileArrays:
         """Return what a file must hold."""
         return self.functions.arrays()
 
@@ -148,7 +124,7 @@ class RowHash:
 
     def project(self, X: Array) -> Array:
         """Return f of rows, a block at a time so that memory stays bounded."""
-        size = max(1, _BLOCK_BYTES // (8 * max(1, len(self.support_rows))))
+        size = rows_per_block(8 * max(1, len(self.support_rows)))
         blocks = [
             self.functions.combine(self.bank.each(block, self.support_rows), len(block))
             for first in range(0, len(X), size)
@@ -156,82 +132,10 @@ class RowHash:
         ]
         return np.concatenate(blocks)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> FileArrays:
         """Return what a file must hold."""
         return {
             **self.functions.arrays(),
             "support_rows": self.support_rows,
-            "offsets": self.scaling.offsets,
-            "factors": self.scaling.factors,
+            **self.scaling.arrays(),
         }
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FeatureHash:
-    """Hash functions on explicit features.
-
-    Parameters
-    ----------
-    weights
-        ``D x B``.
-    intercepts
-        ``(B,)``.
-    """
-
-    map: FeatureMap
-    scaling: Scaling
-    weights: NDArray[np.float32]
-    intercepts: Array
-
-    @classmethod
-    def of(
-        cls, map_: FeatureMap, scaling: Scaling, functions: Sequence[FeatureFunction]
-    ) -> FeatureHash:
-        """Gather functions that were learnt on the map's features of scaled rows."""
-        weights = np.stack([function.weights for function in functions], axis=1)
-        return cls(map_, scaling, weights, np.array([f.intercept for f in functions]))
-
-    @property
-    def n_kernels(self) -> int:
-        """How many kernels there are."""
-        return len(self.map.bank)
-
-    def project(self, X: Any) -> NDArray[Any]:  # noqa: ANN401 - an array, a memory map or Dask's
-        """Return f of rows in single precision; only blocks of X are ever in memory."""
-        size = max(1, _BLOCK_BYTES // (4 * max(1, self.map.n_features)))
-        cut = slabs(X, np.arange(X.shape[0]), size)
-        found = row_blocks(cut).gather(_project, [None] * len(cut), self)
-        return np.concatenate(found)
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what a file must hold."""
-        return {
-            **self.map.arrays(),
-            "hash_weights": self.weights,
-            "hash_intercepts": self.intercepts,
-            "offsets": self.scaling.offsets,
-            "factors": self.scaling.factors,
-        }
-
-
-def featurise(map_: FeatureMap, scaling: Scaling, rows: NDArray[Any]) -> NDArray[np.float32]:
-    """Return the features of rows as they come."""
-    return map_.of(scaling.apply(checked(rows)))
-
-
-def checked(rows: NDArray[Any]) -> NDArray[Any]:
-    """Return rows as floating-point numbers, or refuse what is none."""
-    numbers = rows if rows.dtype.kind == "f" else rows.astype(np.float64)
-    if not np.isfinite(numbers).all():
-        raise ValueError("X: wanted finite numbers, got NaN or infinity")
-    return numbers
-
-
-def feature_maker(map_: FeatureMap, scaling: Scaling) -> partial[NDArray[np.float32]]:
-    """Return what turns rows into features, also in another process."""
-    return partial(featurise, map_, scaling)
-
-
-def _project(rows: NDArray[Any], _: None, hash_: FeatureHash) -> NDArray[np.float32]:
-    features = featurise(hash_.map, hash_.scaling, rows)
-    return features @ hash_.weights + hash_.intercepts.astype(np.float32)

@@ -9,12 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from sklearn.exceptions import ConvergenceWarning
 
 from shlcore import SHL, Grams, paper_kernels
-from shlcore import path as path_module
+from shlcore import descent as descent_module
 from shlcore.codewords import spread_codewords
+from shlcore.descent import begin, begin_and_descend, bit_groups
 from shlcore.kernel_solver import KernelMachine
 from shlcore.kernels import KernelBank
-from shlcore.path import begin, bit_groups, follow
-from shlcore.problem import Problem
+from shlcore.problem import Problem, Start
 from shlcore.steps import until_converged
 from tests.shlcore.learning_problems import samples
 
@@ -80,7 +80,7 @@ def solve(X, labels, n_bits=4, lambda2=2000.0, n_codewords=1):
     )
     codewords = fixed_codewords(n_classes, n_codewords, n_bits)
     members = np.where(labels == -1, -1, labels * n_codewords)
-    steps = follow(problem, codewords, members, KernelMachine(grams_of(X), 1e-2))
+    steps = begin_and_descend(problem, Start(codewords, members), KernelMachine(grams_of(X), 1e-2))
     return problem, list(until_converged(steps, tol=1e-2, max_iter=50))
 
 
@@ -106,14 +106,14 @@ def test_shared_bits_equal_bits_solved_one_by_one(monkeypatch):
     monkeypatch.setattr(
         KernelMachine, "_solve", lambda self, task: solved.append(task) or original(self, task)
     )
-    fit = path_module._fit_bits
+    fit = descent_module._fit_bits
 
     def one_by_one_fit(model, groups, *rest):
         for bit in itertools.chain(*groups):
             model = fit(model, [[bit]], *rest)
         return model
 
-    monkeypatch.setattr(path_module, "_fit_bits", one_by_one_fit)
+    monkeypatch.setattr(descent_module, "_fit_bits", one_by_one_fit)
     _, single = solve(X, labels, n_bits=5)
     assert len(solved) >= 5
     a, b = shared[-1].model, single[-1].model
@@ -165,7 +165,7 @@ def test_rows_that_waited_do_not_raise_the_start_above_the_empty_model():
     members = np.where(labels == -1, -1, labels)
     far = X.copy()
     far[labels == -1] += 50.0
-    *_, last = begin(problem, codewords, members, KernelMachine(grams_of(far), 1e-2))
+    *_, last = begin(problem, Start(codewords, members), KernelMachine(grams_of(far), 1e-2))
     assert last.objective <= 1000.0 * len(X) * 4
 
 

@@ -1,6 +1,6 @@
-"""Algorithm 2: the path of models from the start to the optimum, block by block.
+"""Algorithm 2: the descent from the start to the optimum, block by block.
 
-The path knows nothing of how a bit's SVM is solved. A `Machine` does that: with kernel
+The descent knows nothing of how a bit's SVM is solved. A `Machine` does that: with kernel
 matrices and LIBSVM (`shlcore.kernel_solver`), or with random features and ADMM.
 """
 
@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import TYPE_CHECKING, Any, Generic, Protocol
+from typing import TYPE_CHECKING, Generic, Protocol
 
 import numpy as np
 
 from shlcore.codewords import MemberLoss, move_codewords
+from shlcore.hinge import hinge_loss
 from shlcore.mkl import uniform_weights, weigh_kernels
 from shlcore.objective import Evaluation, evaluate, regularisers
-from shlcore.problem import UNLABELLED, Function, Model, Problem
+from shlcore.problem import UNLABELLED, Function, Model, Problem, Start
 from shlcore.steps import Step
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from shlcore.array_types import Array, Floats, Indices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +32,7 @@ class BitSolution(Generic[Function]):
     """A hash function, f at the training rows, and ``||w_m||^2`` of each kernel."""
 
     function: Function
-    projections: NDArray[np.floating[Any]]
+    projections: Floats
     squared_norms: Array
 
 
@@ -51,7 +52,7 @@ class Machine(Protocol[Function]):
     n_kernels: int
     at_once: int
     """How many SVMs are best handed over together."""
-    precision: type[np.floating[Any]]
+    precision: type[np.floating]
     """What f at the training rows is held in."""
 
     def solve(self, tasks: Sequence[BitTask[Function]]) -> list[BitSolution[Function]]:
@@ -64,16 +65,12 @@ class Machine(Protocol[Function]):
         """Return ``factor * f``."""
 
 
-def follow(
-    problem: Problem,
-    codewords: NDArray[np.int8],
-    members: NDArray[np.intp],
-    machine: Machine[Function],
-    kernel_weights: Array | None = None,
+def begin_and_descend(
+    problem: Problem, start: Start, machine: Machine[Function]
 ) -> Iterator[Step[Function]]:
-    """Begin, then descend for ever; parameters as in `begin`."""
+    """Begin, then descend for ever."""
     step: Step[Function] | None = None
-    for step in begin(problem, codewords, members, machine, kernel_weights):
+    for step in begin(problem, start, machine):
         yield step
     if step is not None:
         unsupervised = bool((problem.labels == UNLABELLED).all())
@@ -81,38 +78,24 @@ def follow(
         yield from descend(problem, step.model, machine, keep_alive=alive)
 
 
-def begin(
-    problem: Problem,
-    codewords: NDArray[np.int8],
-    members: NDArray[np.intp],
-    machine: Machine[Function],
-    kernel_weights: Array | None = None,
-) -> Iterator[Step[Function]]:
-    """Fit every bit once to given memberships; the last step holds the start of the path.
-
-    Parameters
-    ----------
-    members
-        ``(n,)``, the flat codeword index of each row, or `UNLABELLED` for rows that wait
-        until the others are fitted.
-    kernel_weights
-        ``(B, M)`` to begin with; equal ones by default.
-    """
+def begin(problem: Problem, start: Start, machine: Machine[Function]) -> Iterator[Step[Function]]:
+    """Fit every bit once to the start's memberships; the last step is where the descent starts."""
+    kernel_weights = start.kernel_weights
     if kernel_weights is None:
         kernel_weights = np.tile(
             uniform_weights(machine.n_kernels, problem.p), (problem.n_bits, 1)
         )
     shape = (problem.n_bits, machine.n_kernels)
     empty = Model(
-        codewords=codewords,
+        codewords=start.codewords,
         projections=np.zeros((len(problem.labels), problem.n_bits), dtype=machine.precision),
         kernel_weights=kernel_weights,
         squared_norms=np.zeros(shape),
         functions=tuple(machine.empty() for _ in range(problem.n_bits)),
     )
     ceiling = evaluate(problem, empty).value
-    taking_part = members != UNLABELLED
-    chosen = np.where(taking_part, members, 0)
+    taking_part = start.members != UNLABELLED
+    chosen = np.where(taking_part, start.members, 0)
     costs = np.where(taking_part, problem.lambda1 * problem.weights, 0.0)
     model = empty
     for groups in _batches(bit_groups(model), machine.at_once):
@@ -120,12 +103,12 @@ def begin(
         gamma = evaluate(problem, model).members
         yield Step(0, groups[-1][-1], "start", ceiling, model, gamma)
     # Rows that waited may be so badly placed that no model at all would be better: shorten
-    # w until it is not, so that the path starts below the empty model.
+    # w until it is not, so that the descent starts below the empty model.
     while evaluate(problem, model).value > ceiling:
         model = _halved(model, machine)
     model = _weigh(problem, model, range(problem.n_bits))
     now = evaluate(problem, model)
-    yield Step(0, problem.n_bits - 1, "start", now.value, model, now.members, sweep_ended=True)
+    yield Step(0, problem.n_bits - 1, "start", now.value, model, now.members, pass_ended=True)
 
 
 def descend(
@@ -133,7 +116,7 @@ def descend(
     model: Model[Function],
     machine: Machine[Function],
     *,
-    keep_alive: NDArray[np.intp] | None = None,
+    keep_alive: Indices | None = None,
 ) -> Iterator[Step[Function]]:
     """Yield after every block, for ever; eq. (6) never rises.
 
@@ -185,7 +168,7 @@ def _batches(groups: list[list[int]], size: int) -> Iterator[list[list[int]]]:
         yield groups[first : first + size]
 
 
-def _with_survivors(now: Evaluation, protected: NDArray[np.intp] | None) -> NDArray[np.intp]:
+def _with_survivors(now: Evaluation, protected: Indices | None) -> Indices:
     """Return gamma, but leave each protected codeword its nearest row if it would lose all."""
     if protected is None:
         return now.members
@@ -200,7 +183,7 @@ def _with_survivors(now: Evaluation, protected: NDArray[np.intp] | None) -> NDAr
 def _fit_bits(
     model: Model[Function],
     groups: list[list[int]],
-    members: NDArray[np.intp],
+    members: Indices,
     costs: Array,
     machine: Machine[Function],
 ) -> Model[Function]:
@@ -239,7 +222,7 @@ def _lowers(task: BitTask[Function], solution: BitSolution[Function]) -> bool:
     """Whether a solution, exact to a tolerance only, is no worse than what was there."""
 
     def value(bit: BitSolution[Function]) -> float:
-        loss = task.costs @ np.maximum(1.0 - task.targets * bit.projections, 0.0)
+        loss = hinge_loss(task.costs, task.targets, bit.projections)
         return float(loss + regularisers(bit.squared_norms, task.kernel_weights))
 
     return value(solution) <= value(task.present)
@@ -255,7 +238,7 @@ def _weigh(problem: Problem, model: Model[Function], bits: Sequence[int]) -> Mod
     return replace(model, kernel_weights=kernel_weights)
 
 
-def _move(problem: Problem, model: Model[Function], members: NDArray[np.intp]) -> Model[Function]:
+def _move(problem: Problem, model: Model[Function], members: Indices) -> Model[Function]:
     """Block 3."""
     n_codewords = problem.n_classes * problem.n_codewords
     costs = problem.lambda1 * problem.weights

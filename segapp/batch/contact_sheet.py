@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont, ImageOps
 
-from segapp.files.atomic_file import replacing
 from segapp.values.rasterize import rasterize
+from shlcore.atomic_file import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

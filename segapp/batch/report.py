@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from segapp.batch.robot_user import strokes_to
-from segapp.files.atomic_file import write_text
+from shlcore.atomic_file import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,12 +14,12 @@ import numpy as np
 from segapp.batch.cases import Case, load_truth
 from segapp.batch.robot_user import robot_steps
 from segapp.batch.scores import IGNORED
-from segapp.files.atomic_file import write_text
 from segapp.files.export import write_binary_png, write_indexed_png, write_strokes_png
 from segapp.files.images import load_image, read_bytes
 from segapp.files.strokes_file import load_strokes
 from segapp.values.plain_settings import to_plain
 from segapp.values.updates import answer_of
+from shlcore.atomic_file import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from segapp.files.atomic_file import replacing
 from segapp.values.document import ClassInfo, Document, Mark, Patch, Stroke
 from segapp.values.plain_settings import from_plain, to_plain
+from shlcore.atomic_file import replacing
 
 if TYPE_CHECKING:
     from segapp.values.settings import Settings

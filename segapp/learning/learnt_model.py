@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.files.atomic_file import replacing
 from segapp.learning.colour_likelihood import ColourLikelihood
 from segapp.learning.fitting import estimator_of, first_passes
 from segapp.learning.laps import Laps
@@ -27,6 +26,7 @@ from segapp.values.rasterize import UNMARKED
 from segapp.values.settings import PICTURE_BOUND, Settings
 from segapp.values.updates import Answer, Report, answer_of
 from shlcore import SHL
+from shlcore.atomic_file import replacing
 from shlcore.model_file import ModelFileError
 
 if TYPE_CHECKING:

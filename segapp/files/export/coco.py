@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from segapp.files.atomic_file import write_text
 from segapp.files.export.polygons import polygons
 from segapp.files.export.run_length import compressed, run_lengths
+from shlcore.atomic_file import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,8 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from segapp.files.atomic_file import write_text
 from segapp.files.export.polygons import polygons
+from shlcore.atomic_file import write_text
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ import numpy as np
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from segapp.files.atomic_file import replacing
 from segapp.values.rasterize import rasterize
+from shlcore.atomic_file import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,49 +1,20 @@
 """The map of shlcore names what is there, and everything that is there."""
 
-import ast
 import re
 from pathlib import Path
 
-import pytest
+from tests.markdown_map import Map, names_in
 
 PACKAGE = Path(__file__).parents[2] / "shlcore"
-TEXT = (PACKAGE / "README.md").read_text(encoding="utf-8")
-LINKS = sorted(set(re.findall(r"\]\(([^)#]+)\)", TEXT)))
-HEADINGS = {
-    re.sub(r"[^\w\- ]", "", line.lstrip("# ").lower()).strip().replace(" ", "-")
-    for line in TEXT.splitlines()
-    if line.startswith("#")
-}
+MAP = Map(PACKAGE / "README.md")
 
 
-def names_in(path):
-    """All classes, functions, methods, fields and constants that a module defines."""
-    found = set()
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef | ast.FunctionDef):
-            found.add(node.name)
-            if isinstance(node, ast.ClassDef):
-                found |= {
-                    f"{node.name}.{inner.name}"
-                    for inner in node.body
-                    if isinstance(inner, ast.FunctionDef)
-                }
-            else:
-                found |= {a.arg for a in (*node.args.args, *node.args.kwonlyargs)}
-        elif isinstance(node, ast.Name | ast.Attribute):
-            found.add(node.id if isinstance(node, ast.Name) else node.attr)
-    return found
-
-
-@pytest.mark.parametrize("link", LINKS)
-def test_every_link_leads_somewhere(link):
-    assert (PACKAGE / link).exists()
+def test_every_link_leads_somewhere():
+    assert not MAP.missing_links()
 
 
 def test_every_heading_that_is_linked_exists():
-    linked = set(re.findall(r"\]\(#([^)]+)\)", TEXT))
-    assert linked <= HEADINGS
+    assert not MAP.missing_headings()
 
 
 def test_every_name_in_code_exists():
@@ -53,7 +24,7 @@ def test_every_name_in_code_exists():
         *("__main__.py", "baselines/__init__.py", "get_params", "clone"),
         *("n_iter_", "codewords_", "kernel_weights_", "transduction_"),
     }
-    told = set(re.findall(r"`([^`]+)`", TEXT))
+    told = set(re.findall(r"`([^`]+)`", MAP.text))
     formulas = {name for name in told if re.search(r"[ \[(]", name)} - known
     assert all("." not in name for name in formulas - {"k(x, x) = 1"})
     named = {name.removesuffix("()") for name in told - formulas - known}
@@ -63,13 +34,10 @@ def test_every_name_in_code_exists():
 
 
 def test_a_name_beside_a_file_is_in_that_file():
-    rows = re.findall(r"\[[^\]]+\]\(([\w/]+\.py)\) ((?:`[^`]+`(?:, )?)+)", TEXT)
-    assert len(rows) > 30
-    for file, names in rows:
-        wanted = set(re.findall(r"`([^`]+)`", names))
-        assert wanted <= names_in(PACKAGE / file), file
+    assert len(list(MAP.named())) > 30
+    assert not MAP.wrong_names()
 
 
 def test_every_module_is_on_the_map():
     modules = {path.name for path in PACKAGE.glob("*.py")} - {"__init__.py"}
-    assert modules <= {Path(link).name for link in LINKS}
+    assert modules <= {Path(link).name for link in MAP.links}

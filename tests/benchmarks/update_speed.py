@@ -39,14 +39,18 @@ def run_case(case, strokes):
     document = load_strokes(case.strokes, rgb.shape[:2]).document
     truth = load_truth(case.truth, rgb.shape[:2], len(document.classes))
     trainer = Trainer(rgb)
-    labelling = answer_of(trainer.updates(document, PRESETS["best"])).labelling
+
+    def segment(document):
+        return answer_of(trainer.updates(document, PRESETS["best"])).labelling
+
+    labelling = segment(document)
     pairs = []
     for _ in range(strokes):
         stroke = robot_stroke(labelling.labels, truth)
         if stroke is None:
             break
         document = document.with_stroke(stroke)
-        labelling, ours = timed(trainer.labelling, document, PRESETS["best"])
+        labelling, ours = timed(segment, document)
         _, theirs = timed(grabcut, rgb, rasterize(document, rgb.shape[:2]))
         pairs.append((ours, theirs))
     return pairs

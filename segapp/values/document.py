@@ -88,7 +88,14 @@ class Patch:
 
     @classmethod
     def of_mask(cls, mask: NDArray[np.bool_], label: int | None) -> Patch:
-        """Cut the bounding box of a whole-image mask, which must not be empty."""
+        """Cut the bounding box of a whole-image mask, which must not be empty.
+
+        >>> mask = np.zeros((4, 6), bool)
+        >>> mask[1:3, 2:5] = True
+        >>> patch = Patch.of_mask(mask, 0)
+        >>> patch.left, patch.top, patch.width, patch.height
+        (2, 1, 3, 2)
+        """
         rows = np.flatnonzero(mask.any(axis=1))
         columns = np.flatnonzero(mask.any(axis=0))
         if not rows.size:
@@ -137,7 +144,14 @@ class Document:
 
     @property
     def background(self) -> int:
-        """Index of the class that is what is left over: the one named so, else the last."""
+        """Index of the class that is what is left over: the one named so, else the last.
+
+        >>> Document().background
+        1
+        >>> names = ("Background", "cat", "dog")
+        >>> Document(tuple(ClassInfo(name, (0, 0, 0)) for name in names)).background
+        0
+        """
         named = (index for index, info in enumerate(self.classes) if info.is_background)
         return next(named, len(self.classes) - 1)
 
@@ -190,7 +204,13 @@ class History:
     future: tuple[tuple[str, Document], ...] = ()
 
     def edited(self, name: str, document: Document) -> History:
-        """Go on to ``document``; what had been undone is forgotten. No change is no edit."""
+        """Go on to ``document``; what had been undone is forgotten. No change is no edit.
+
+        >>> stroked = Document().with_stroke(Stroke(((3.5, 2.5),), radius=2.0, label=0))
+        >>> history = History().edited("a stroke", stroked)
+        >>> history.undo_name, history.undone().present == Document()
+        ('a stroke', True)
+        """
         if document == self.present:
             return self
         return History(document, (*self.past, (name, self.present)))

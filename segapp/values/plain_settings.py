@@ -33,6 +33,14 @@ def with_value(settings: Settings, assignment: str) -> Settings:
     """Change one setting as the user writes it: ``bits=8``, ``clean_up.smoothing=2``.
 
     Lists are written with commas, truth as ``true`` or ``false``, nothing as ``none``.
+
+    >>> with_value(Settings(), "bandwidths=0.1,0.5").bandwidths
+    (0.1, 0.5)
+    >>> with_value(Settings(), "clean_up.smoothing=2").clean_up.smoothing
+    2
+    >>> with_value(Settings(), "bits=many")
+    Traceback (most recent call last):
+    ValueError: bits: wanted a whole number, got 'many'.
     """
     name, equals, text = assignment.partition("=")
     if not equals:

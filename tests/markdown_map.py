@@ -75,13 +75,21 @@ class Map:
     def missing_links(self):
         return [link for link in self.links if not (self.path.parent / link).exists()]
 
-    def missing_headings(self):
-        headings = {
+    @property
+    def headings(self):
+        return {
             re.sub(r"[^\w\- ]", "", line.lstrip("# ").lower()).strip().replace(" ", "-")
             for line in self.text.splitlines()
             if line.startswith("#")
         }
-        return set(re.findall(r"\]\(#([^)]+)\)", self.text)) - headings
+
+    def missing_headings(self):
+        """Return the headings that are linked and do not exist, in this file or in another."""
+        return {
+            heading
+            for file, heading in re.findall(r"\]\(([^)#\s:]*)#([^)]+)\)", self.text)
+            if heading not in Map(self.path.parent / file if file else self.path).headings
+        }
 
     def named(self):
         """Yield ``(file, names)`` wherever names stand straight before or behind a link."""

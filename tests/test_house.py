@@ -1,4 +1,4 @@
-"""Rules of the house: small files, honest types, a tidy top of the repository, one set of checks."""
+"""Rules of the house: small files, honest types, a tidy top of the repository, same checks."""
 
 import re
 import subprocess

@@ -54,7 +54,7 @@ def cases(samples: Path, gulshan: Path | None) -> list[tuple[str, Path, Path]]:
 def rows(samples: Path, gulshan: Path | None, folder: Path) -> list[tuple[str, ...]]:
     table = []
     chosen = cases(samples, gulshan)
-    for name, image, strokes in chosen:
+    for place, (name, image, strokes) in enumerate(chosen):
         for preset in ("best", "paper"):
             out, model = folder / f"{name}-{preset}.npz", folder / f"{name}-{preset}.shlmodel"
             words = ("--strokes", strokes, "--out", out, "--preset", preset)
@@ -62,7 +62,7 @@ def rows(samples: Path, gulshan: Path | None, folder: Path) -> list[tuple[str, .
             table.append((name, preset, *digests(out)))
             print(*table[-1], file=sys.stderr)
         # The model of the best preset, for this picture and for the next one.
-        for target in (image, chosen[(chosen.index((name, image, strokes)) + 1) % len(chosen)][1]):
+        for target in dict.fromkeys((image, chosen[(place + 1) % len(chosen)][1])):
             out = folder / f"{name}-to"
             model = folder / f"{name}-best.shlmodel"
             segapp("apply", model, target, "--out", out, "--as", "numpy")

@@ -77,7 +77,7 @@ class Trainer:
         return _train(self._picture, marked, document, settings)
 
     def learnt_model(self, document: Document, settings: Settings) -> LearntModel:
-        """Learn what can be applied to other pictures: without position and nearness."""
+        """Learn what can be applied to other pictures: no feature that is bound to this one."""
         marked = _marked_pixels(document, self._picture.rgb.shape)
         marks = marks_of_levels(self._picture, marked)[-1]
         return LearntModel.of_strokes(self._picture.levels[-1], marks, document.classes, settings)

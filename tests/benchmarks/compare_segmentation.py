@@ -1,6 +1,6 @@
 """Ours and the classical methods with the same robot user, on the same images, in one run.
 
-    python tests/benchmarks/compare_segmentation.py ../shared/data/gulshan
+    python tests/benchmarks/compare_segmentation.py path/to/gulshan
     python tests/benchmarks/compare_segmentation.py FOLDER --every 1 --methods "*SHL best"
     python tests/benchmarks/compare_segmentation.py FOLDER --jobs 2 --json curves.json --resume
 

@@ -1,6 +1,6 @@
 """Seconds of an update after a stroke, against OpenCV's GrabCut with five iterations.
 
-    python tests/benchmarks/update_speed.py ../shared/data/gulshan
+    python tests/benchmarks/update_speed.py path/to/gulshan
 
 For each image: the picture is prepared by a first update, then the robot user adds strokes;
 after each, both methods answer for the same strokes, one after the other, in one process.

@@ -15,7 +15,7 @@ from tests.segapp.strategies import documents, strokes
     [
         (((), 3.0, 0), "points: a stroke needs at least one"),
         ((((0.0, math.nan),), 3.0, 0), "points: wanted finite"),
-        ((((0.0, 0.0),), 0.0, 0), "radius: wanted a positive number, got 0.0"),
+        ((((0.0, 0.0),), 0.0, 0), "radius: wanted a positive number up to 1000000, got 0.0"),
         ((((0.0, 0.0),), math.inf, 0), "radius"),
         ((((0.0, 0.0),), 1.0, 0, (1.0, 1.0)), "pressures: wanted 1, one for each point, got 2"),
         ((((0.0, 0.0),), 1.0, 0, (-1.0,)), "pressures: wanted finite numbers"),

@@ -8,7 +8,7 @@ import stat
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import Image, UnidentifiedImageError
@@ -23,6 +23,7 @@ from segapp.values.wording import reason, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from io import BufferedReader
 
     from numpy.typing import NDArray
 
@@ -123,7 +124,7 @@ def _in_one_sentence(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def _opened(path: Path) -> Iterator[BufferedReader]:
     """Open a file that should hold an image; what is in the way becomes one sentence."""
     try:
         kind = os.stat(path).st_mode
@@ -145,16 +146,16 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         yield file
 
 
-def _size_of(file: IO[bytes]) -> int:
+def _size_of(file: BufferedReader) -> int:
     return os.fstat(file.fileno()).st_size
 
 
-def _recognised(file: IO[bytes]) -> Image.Image:
+def _recognised(file: BufferedReader) -> Image.Image:
     file.seek(0)
     return Image.open(file, formats=_FORMATS)
 
 
-def _decode(path: Path, file: IO[bytes]) -> Decoded:
+def _decode(path: Path, file: BufferedReader) -> Decoded:
     file.seek(24)
     bits = file.read(1)
     with _recognised(file) as image:

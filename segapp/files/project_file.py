@@ -141,8 +141,8 @@ def _check_version(path: Path, name: object, version: object) -> None:
         raise ProjectError(f"{shown(path.name)} is not a project.")
     if whole(version, "version", 1) > VERSION:
         raise ProjectError(
-            f"{shown(path.name)} was made by a newer version (format {quoted(version)}, this program "
-            f"reads up to {VERSION}): update segapp to open it."
+            f"{shown(path.name)} was made by a newer version (format {quoted(version)}, this "
+            f"program reads up to {VERSION}): update segapp to open it."
         )
 
 

@@ -11,6 +11,8 @@ from segapp.values.checked import is_unicode
 from segapp.values.wording import quoted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 MOST_CLASSES = 255
@@ -148,7 +150,8 @@ class ClassInfo:
     def __post_init__(self) -> None:
         if not is_unicode(self.name):
             raise ValueError(f"name: wanted whole characters, got {quoted(self.name)}")
-        if len(self.colour) != 3 or not all(0 <= part <= 255 for part in self.colour):
+        parts: Sequence[int] = self.colour
+        if len(parts) != 3 or not all(0 <= part <= 255 for part in parts):
             raise ValueError(
                 f"colour: wanted three numbers from 0 to 255, got {quoted(self.colour)}"
             )

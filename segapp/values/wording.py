@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 # Control characters would break a line or steer a terminal; half surrogates are how Python
 # keeps the bytes of a name that is not UTF-8, and no stream can write them.
 _UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_LONGEST_REASON = 200
+_LONGEST_REASON = 500
 
 
 def shown(name: str | PurePath) -> str:

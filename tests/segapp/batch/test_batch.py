@@ -151,7 +151,7 @@ class Puzzled(NearestColour):
 
 def test_even_a_mistake_in_the_program_is_one_images_failure(folder, tmp_path):
     results = run(folder, tmp_path / "out", learner=Puzzled)
-    assert {outcome.error for outcome in results} == {"KeyError: 'odd'"}
+    assert {outcome.error for outcome in results} == {"KeyError: 'odd' is missing."}
 
 
 @pytest.mark.slow

@@ -132,8 +132,14 @@ def test_an_older_version_opens(folder, monkeypatch):
         (lambda c: c.update(version="one"), "is damaged"),
         (lambda c: c.update(classes=[]), "damaged: classes: wanted 2 to 255, got 0"),
         (lambda c: c["classes"][0].update(colour=[1, 2]), "is damaged"),
-        (lambda c: c["classes"][0].update(colour=[1, 2, 999]), "colour: wanted a whole number from 0 to 255, got 999"),
-        (lambda c: c["strokes"][0].update({"class": 9}), "label: wanted a class from 0 to 2, got 9"),
+        (
+            lambda c: c["classes"][0].update(colour=[1, 2, 999]),
+            "colour: wanted a whole number from 0 to 255, got 999",
+        ),
+        (
+            lambda c: c["strokes"][0].update({"class": 9}),
+            "label: wanted a class from 0 to 2, got 9",
+        ),
         (lambda c: c["strokes"][0].update(points=[]), "at least one point"),
         (lambda c: c["strokes"][0].update(points=7), "is damaged"),
         (lambda c: c["strokes"][0].update(patch=[0, 0, 2, 2], bits="!"), "a patch's bits"),

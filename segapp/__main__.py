@@ -155,7 +155,8 @@ def _open_window(words: list[str]) -> int:
             file=sys.stderr,
         )
         return FAILED
-    code: int = app.run(arguments.path)
+    # Qt is loaded in there; the window, once there is one, has its own way to end.
+    code: int = _loading(lambda: app.run(arguments.path))
     return code
 
 

@@ -182,6 +182,8 @@ def _turned(values: NDArray[np.uint8], turn: int) -> NDArray[np.uint8]:
 def _orientation(image: Image.Image) -> tuple[int, str]:
     """Return how the camera was held, and a note when the file does not tell it clearly."""
     try:
+        # Pillow may have met the damage before and kept quiet; another object tells it again.
+        Image.Exif().load(image.info.get("exif", b""))
         turn = image.getexif().get(_ORIENTATION, 1)
     except DAMAGE:  # no reason to refuse pixels that are whole
         turn = None

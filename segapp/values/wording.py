@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 # Control characters would break a line or steer a terminal; half surrogates are how Python
 # keeps the bytes of a name that is not UTF-8, and no stream can write them.
 _UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_LONGEST_REASON = 500
+_LONGEST_REASON, _LONGEST_VALUE = 500, 100
 
 
 def shown(name: str | PurePath) -> str:
@@ -25,9 +25,10 @@ def quoted(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 128:
         return f"a number of about {int(value.bit_length() * 0.30103) + 1} digits"
     try:
-        return shown(_short.repr(value))
+        words = shown(_short.repr(value))
     except (ValueError, RecursionError):  # a huge number somewhere inside
         return f"a {type(value).__name__}"
+    return words if len(words) <= _LONGEST_VALUE else words[:_LONGEST_VALUE] + " …"
 
 
 def reason(error: BaseException) -> str:

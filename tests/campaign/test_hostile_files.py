@@ -34,7 +34,7 @@ def hang(path):
 
 
 def burst(path):
-    return bytes(400 << 20).count(b"x")
+    return len(b"x" * (400 << 20))
 
 
 def burst_utterly(path):

@@ -172,7 +172,7 @@ def _decode(path: Path, file: BufferedReader) -> Decoded:
         else:
             rgb, alpha = colours_of(image)
     turned = None if alpha is None else _turned(alpha, turn)
-    return _turned(rgb, turn), turned, joined(note, pages, unsure)
+    return _turned(rgb, turn), turned, _joined(note, pages, unsure)
 
 
 def _turned(values: NDArray[np.uint8], turn: int) -> NDArray[np.uint8]:
@@ -206,6 +206,5 @@ def _first_of(count: int) -> str:
     return f"first of {count} pages" if count > 1 else ""
 
 
-def joined(*notes: str) -> str:
-    """Join those notes that say something."""
+def _joined(*notes: str) -> str:
     return ", ".join(note for note in notes if note)

@@ -62,11 +62,11 @@ class Stroke:
     def __post_init__(self) -> None:
         if not self.points:
             raise ValueError("points: a stroke needs at least one point, got none")
-        for point in self.points:
-            if not all(-FARTHEST <= part <= FARTHEST for part in point):
+        for x, y in self.points:
+            if not (-FARTHEST <= x <= FARTHEST and -FARTHEST <= y <= FARTHEST):
                 raise ValueError(
                     f"points: wanted finite numbers from {-FARTHEST:.0f} to {FARTHEST:.0f}, "
-                    f"got {quoted(point)}"
+                    f"got {quoted((x, y))}"
                 )
         if not 0 < self.radius <= LARGEST_RADIUS:
             raise ValueError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import tokenize
 import zipfile
 import zlib
 
@@ -17,8 +18,10 @@ DAMAGE = (
     RuntimeError,
     AttributeError,
     AssertionError,
+    ImportError,  # of a decoder that is not installed
     MemoryError,
     struct.error,
     zlib.error,
     zipfile.BadZipFile,
+    tokenize.TokenError,  # from the headers of NumPy's arrays
 )

@@ -15,7 +15,6 @@ LARGEST = 250_000_000  # pixels; three bytes each and some more to work with
 LARGEST_DECODED = 4 << 30  # bytes of all channels of a deep picture
 
 # How many bytes one byte of the file can become at the most, by format or TIFF's compression.
-# Others, like the JPEG of a flat colour, have no useful bound.
 _GAINS: dict[str | int, int] = {
     "PNG": 1100,
     "BMP": 260,
@@ -32,6 +31,9 @@ _GAINS: dict[str | int, int] = {
     32946: 1100,
 }
 _SLACK = 1 << 16
+# Others have no such bound, as WebP holds any flat colour in a hundred bytes; but larger
+# pictures than these have more to show.
+_OTHER_GAIN, _OTHER_SLACK = 5000, 32 << 20
 _CHANNELS_OF = {"1": 1 / 8, "L": 1, "P": 1 / 8, "LA": 2, "RGBA": 4, "CMYK": 4, "I;16": 2, "F": 4}
 
 
@@ -59,8 +61,10 @@ def check_promise(path: Path, image: Image.Image, file_size: int) -> None:
 
 def check_gain(path: Path, kind: str | int | None, wanted: int, stored: int) -> None:
     """Refuse ``wanted`` bytes of pixels where ``stored`` ones cannot become as many."""
-    gain = _GAINS.get(kind) if kind is not None else None
-    if gain is not None and wanted > gain * stored + _SLACK:
+    gain, slack = _OTHER_GAIN, _OTHER_SLACK
+    if kind is not None and kind in _GAINS:
+        gain, slack = _GAINS[kind], _SLACK
+    if wanted > gain * stored + slack:
         raise ImageError(
             f"{shown(path.name)} is damaged: its {stored} bytes cannot hold the "
             f"{wanted} that its size asks for."

@@ -74,10 +74,10 @@ def number(value: object, name: str, low: float = -math.inf, high: float = math.
     """Take a finite number, whole or not."""
     if type(value) is not float and type(value) is not int:
         _refuse(name, "a number", value)
-    if low <= value <= high and -_LARGEST_NUMBER <= value <= _LARGEST_NUMBER:
-        return float(value)
-    bounded = math.isfinite(low) or math.isfinite(high)
-    _refuse(name, f"a number from {low:g} to {high:g}" if bounded else "a number", value)
+    if not (low <= value <= high and -_LARGEST_NUMBER <= value <= _LARGEST_NUMBER):
+        bounded = math.isfinite(low) or math.isfinite(high)
+        _refuse(name, f"a number from {low:g} to {high:g}" if bounded else "a number", value)
+    return float(value)
 
 
 def whole(value: object, name: str, low: float = -math.inf, high: float = math.inf) -> int:

@@ -333,7 +333,7 @@ def of_jpeg(data: bytes, rng: Random) -> bytes:
         field = rng.choice((5, 7))
         struct.pack_into(">H", hurt, at + field, rng.choice((0, 1, 17, 3000, 65535)))
     elif rng.random() < 0.2:
-        struct.pack_into(">H", hurt, at + 2, rng.choice((0, 1, 2, length + 1, 65535)))
+        struct.pack_into(">H", hurt, at + 2, rng.choice((0, 1, 2, length ^ 1, 65535)))
     else:
         content = of_bytes(data[at + 4 : at + 2 + length], rng)[:65000]
         hurt[at + 2 : at + 2 + length] = struct.pack(">H", len(content) + 2) + content

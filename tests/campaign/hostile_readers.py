@@ -172,10 +172,10 @@ def _model_part(name: str) -> Mutation:
 _IMAGES = (ImageError,)
 SEGAPP: tuple[Reader, ...] = (
     Reader("png", "a.png", seeds.png_seeds, damage.of_png, _use_image, _IMAGES),
-    Reader("jpeg", "a.jpg", seeds.jpeg_seeds, damage.of_jpeg, _use_image, _IMAGES),
+    Reader("jpeg", "a.jpg", seeds.jpeg_seeds, damage.of_jpeg, _use_image, _IMAGES, 700),
     Reader("bmp", "a.bmp", seeds.bmp_seeds, damage.of_bytes, _use_image, _IMAGES),
-    Reader("tiff", "a.tif", seeds.tiff_seeds, damage.of_tiff, _use_image, _IMAGES),
-    Reader("webp", "a.webp", seeds.webp_seeds, damage.of_bytes, _use_image, _IMAGES),
+    Reader("tiff", "a.tif", seeds.tiff_seeds, damage.of_tiff, _use_image, _IMAGES, 700),
+    Reader("webp", "a.webp", seeds.webp_seeds, damage.of_bytes, _use_image, _IMAGES, 700),
     Reader("gif", "a.gif", seeds.gif_seeds, damage.of_bytes, _use_image, _IMAGES),
     Reader("indices", "a.png", seeds.stroke_seeds, damage.of_png, load_indices, _IMAGES),
     Reader(

@@ -65,6 +65,24 @@ def with_learner_header(change):
     return with_array("header", changed)
 
 
+def with_raw_member(name, change):
+    """Change the bytes of an array of the learner's own file."""
+
+    def changed(content):
+        buffer = io.BytesIO(content["learner"])
+        with zipfile.ZipFile(buffer) as archive:
+            members = {key: archive.read(key) for key in archive.namelist()}
+        assert change(members[name]) != members[name]
+        members[name] = change(members[name])
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as archive:
+            for key, part in members.items():
+                archive.writestr(key, part)
+        return content | {"learner": buffer.getvalue()}
+
+    return changed
+
+
 def costs(value):
     return np.full(LEVELS**3 * 2, value, "<f4").tobytes()
 
@@ -86,6 +104,9 @@ DAMAGE = {
     "a learner with wrong bytes": lambda c: c | {
         "learner": c["learner"][:900] + bytes(50) + c["learner"][950:]
     },
+    "an array whose header ends early": with_raw_member(
+        "classes_.npy", lambda data: data.replace(b"(2,), }", b"(2,    ")
+    ),
     "a class of a huge number": with_header(lambda h: h.update(learnt_classes=[0, 10**30])),
     "a class below nothing": with_header(lambda h: h.update(learnt_classes=[-1, 0])),
     "a class too many": with_header(lambda h: h.update(learnt_classes=[0, 2])),

@@ -443,3 +443,32 @@ def test_complex_numbers_are_no_picture(tmp_path):
     tifffile.imwrite(tmp_path / "c.tif", np.ones((4, 5), np.complex64))
     with pytest.raises(ImageError, match=r"c\.tif: wanted whole or floating-point numbers, got"):
         load_image(tmp_path / "c.tif")
+
+
+def test_a_tiff_whose_decoder_is_not_installed_gives_a_sentence(tmp_path):
+    data = bytearray(tiff_that_claims(40, 50))
+    place = data.index(struct.pack("<HHII", 259, 3, 1, 8))
+    for compression in (50000, 34925, 34712, 50001):
+        struct.pack_into("<I", data, place + 8, compression)
+        (tmp_path / "a.tif").write_bytes(data)
+        with pytest.raises(ImageError, match=r"^a\.tif is .*\.$"):
+            load_image(tmp_path / "a.tif")
+
+
+def test_a_small_animation_on_a_vast_canvas_is_refused(tmp_path):
+    frames = [Image.fromarray(SMOOTH), Image.fromarray(SMOOTH[::-1].copy())]
+    frames[0].save(tmp_path / "a.webp", save_all=True, append_images=frames[1:])
+    data = bytearray((tmp_path / "a.webp").read_bytes())
+    assert data[12:16] == b"VP8X"
+    data[24:27] = (4_194_335).to_bytes(3, "little")
+    (tmp_path / "a.webp").write_bytes(data)
+    with pytest.raises(ImageError, match="cannot hold"):
+        load_image(tmp_path / "a.webp")
+
+
+def test_flat_pictures_of_any_format_open(tmp_path):
+    flat = Image.new("RGB", (5000, 3000), "white")
+    flat.save(tmp_path / "a.webp", lossless=True)
+    flat.save(tmp_path / "a.jpg", progressive=True, optimize=True, quality=1)
+    for name in ("a.webp", "a.jpg"):
+        assert load_image(tmp_path / name).size == (3000, 5000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import struct
 import tokenize
 import zipfile
@@ -22,6 +23,8 @@ DAMAGE = (
     MemoryError,
     struct.error,
     zlib.error,
+    lzma.LZMAError,
+    zipfile.LargeZipFile,
     zipfile.BadZipFile,
     tokenize.TokenError,  # from the headers of NumPy's arrays
 )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Mutation = Callable[[bytes, Random], bytes]
 
-_NUMBERS = (0, 1, 2, 7, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 1 << 20, 0x7FFFFFFF, 0xFFFFFFFF)
+NUMBERS = (0, 1, 2, 7, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 1 << 20, 0x7FFFFFFF, 0xFFFFFFFF)
 _HOSTILE_TEXTS = (
     "null", "true", "false", "0", "-1", "3.5", "1e308", "-1e308", "1e999", "-1e999", "NaN",
     "Infinity", "-Infinity", "9" * 400, "9" * 5000, "1e-320", "256", "4294967296",
@@ -68,7 +68,7 @@ def of_numbers(data: bytes, rng: Random) -> bytes:
         return data + bytes(size)
     end = len(data) - size
     at = rng.randint(0, end if rng.random() < 0.3 else min(end, 120))
-    number = rng.choice(_NUMBERS) & ((1 << (8 * size)) - 1)
+    number = rng.choice(NUMBERS) & ((1 << (8 * size)) - 1)
     return data[:at] + struct.pack(kind, number) + data[at + size :]
 
 
@@ -117,7 +117,7 @@ def _places(content: Any) -> Any:
 
 
 @functools.cache
-def _bomb(megabytes: int, piece: bytes) -> tuple[bytes, int, int]:
+def bomb(megabytes: int, piece: bytes) -> tuple[bytes, int, int]:
     """Return deflated bytes, their checksum and size; made once and packed many times."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     block = (piece * (1 << 20))[: 1 << 20]
@@ -185,7 +185,7 @@ def _repacked(members: list[_Member], at: int, rng: Random) -> list[_Member]:
         members.append(member)
     elif way == 3:
         piece = rng.choice((b"\0", b"{},", b"[", b"A"))
-        member.packed, member.checksum, member.size = _bomb(rng.choice((20, 150)), piece)
+        member.packed, member.checksum, member.size = bomb(rng.choice((20, 150)), piece)
     elif way == 4:
         member.checksum ^= 1 << rng.randrange(32)
     elif way == 5:
@@ -230,111 +230,3 @@ def of_npy(data: bytes, rng: Random) -> bytes:
     room = end - start
     header = header.strip()[:room]
     return data[:start] + header.ljust(room) + data[end:]
-
-
-# --- pictures ----------------------------------------------------------------------------
-
-
-def of_png(data: bytes, rng: Random) -> bytes:
-    """Change sizes, drop, double, damage or add chunks; checksums are mostly right."""
-    chunks, at = [], 8
-    while at + 12 <= len(data):
-        (length,) = struct.unpack_from(">I", data, at)
-        chunks.append((data[at + 4 : at + 8], data[at + 8 : at + 8 + length]))
-        at += 12 + length
-    if not chunks or rng.random() < 0.2:
-        return of_bytes(data, rng)
-    place = rng.randrange(len(chunks))
-    kind, content = chunks[place]
-    way = rng.randrange(7)
-    if way == 0 and chunks[0][0] == b"IHDR" and len(chunks[0][1]) == 13:
-        chunks[0] = (b"IHDR", _header_of_png(bytearray(chunks[0][1]), rng))
-    elif way == 1:
-        del chunks[place]
-    elif way == 2:
-        chunks.insert(rng.randrange(len(chunks)), chunks[place])
-    elif way == 3:
-        added = rng.choice(
-            (b"tEXt", b"iTXt", b"zTXt", b"iCCP", b"eXIf", b"PLTE", b"tRNS", b"acTL")
-        )
-        junk = rng.choice((b"Classes\0[[[[", b"Classes\0\0\0\0\0[1,2]", rng.randbytes(40), b""))
-        chunks.insert(rng.randint(1, len(chunks)), (added, junk))
-    elif kind == b"IDAT" and way == 4:
-        packed, _, _ = _bomb(20, b"\0")
-        chunks[place] = (kind, b"\x78\xda" + packed)
-    else:
-        chunks[place] = (kind, of_bytes(content, rng))
-    wrong = rng.randrange(len(chunks)) if chunks and rng.random() < 0.1 else -1
-    return data[:8] + b"".join(
-        _chunk(kind, content, wrong == number) for number, (kind, content) in enumerate(chunks)
-    )
-
-
-def _header_of_png(header: bytearray, rng: Random) -> bytes:
-    field = rng.randrange(5)
-    if field < 2:
-        struct.pack_into(
-            ">I", header, 4 * field, rng.choice((*_NUMBERS, 100, 20_000)) & 0xFFFFFFFF
-        )
-    else:
-        header[6 + field] = rng.choice((0, 1, 2, 3, 4, 6, 8, 16, 255))
-    return bytes(header)
-
-
-def _chunk(kind: bytes, content: bytes, wrong: bool) -> bytes:
-    checksum = zlib.crc32(kind + content) ^ wrong
-    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", checksum)
-
-
-def of_tiff(data: bytes, rng: Random) -> bytes:
-    """Change entries of a directory: tag, kind, count or value; or where the next one is."""
-    order = "<" if data[:2] == b"II" else ">"
-    if len(data) < 16 or rng.random() < 0.25:
-        return of_bytes(data, rng)
-    (start,) = struct.unpack_from(order + "I", data, 4)
-    if start + 2 > len(data):
-        return of_bytes(data, rng)
-    (count,) = struct.unpack_from(order + "H", data, start)
-    entry = start + 2 + 12 * rng.randrange(max(count, 1))
-    if entry + 12 > len(data):
-        return of_bytes(data, rng)
-    hurt = bytearray(data)
-    way = rng.randrange(5)
-    if way == 0:
-        struct.pack_into(order + "H", hurt, entry, rng.choice((256, 257, 259, 273, 274, 277, 322)))
-    elif way == 1:
-        struct.pack_into(order + "H", hurt, entry + 2, rng.choice((0, 1, 2, 3, 4, 5, 12, 16, 99)))
-    elif way == 2:
-        struct.pack_into(order + "I", hurt, entry + 4, rng.choice(_NUMBERS))
-    elif way == 3:
-        kind = struct.unpack_from(order + "H", hurt, entry + 2)[0]
-        number = rng.choice((*_NUMBERS, 3, 5, 8, 16, 32, 64, 32773, 32946, 50000))
-        form, number = ("H", number & 0xFFFF) if kind == 3 else ("I", number)
-        struct.pack_into(order + form, hurt, entry + 8, number)
-    else:
-        after = start + 2 + 12 * count
-        if after + 4 <= len(hurt):
-            struct.pack_into(order + "I", hurt, after, rng.choice((start, 8, len(hurt), 1)))
-    return bytes(hurt)
-
-
-def of_jpeg(data: bytes, rng: Random) -> bytes:
-    """Change a segment before the pixels: its length, its content, or the picture's size."""
-    segments, at = [], 2
-    while at + 4 <= len(data) and data[at] == 0xFF and data[at + 1] != 0xDA:
-        segments.append(at)
-        at += 2 + struct.unpack_from(">H", data, at + 2)[0]
-    if not segments or rng.random() < 0.3:
-        return of_bytes(data, rng)
-    at = rng.choice(segments)
-    length = struct.unpack_from(">H", data, at + 2)[0]
-    hurt = bytearray(data)
-    if 0xC0 <= data[at + 1] <= 0xC2 and rng.random() < 0.7:
-        field = rng.choice((5, 7))
-        struct.pack_into(">H", hurt, at + field, rng.choice((0, 1, 17, 3000, 65535)))
-    elif rng.random() < 0.2:
-        struct.pack_into(">H", hurt, at + 2, rng.choice((0, 1, 2, length ^ 1, 65535)))
-    else:
-        content = of_bytes(data[at + 4 : at + 2 + length], rng)[:65000]
-        hurt[at + 2 : at + 2 + length] = struct.pack(">H", len(content) + 2) + content
-    return bytes(hurt)

@@ -27,6 +27,7 @@ from shlcore.experiments.datasets import load_dataset
 from shlcore.experiments.journal import JOURNAL, Journal, JournalError
 from shlcore.model_file import ModelFileError
 from tests.campaign import hostile_mutations as damage
+from tests.campaign import hostile_pictures as pictures
 from tests.campaign import hostile_seeds as seeds
 
 if TYPE_CHECKING:
@@ -171,18 +172,19 @@ def _model_part(name: str) -> Mutation:
 
 _IMAGES = (ImageError,)
 SEGAPP: tuple[Reader, ...] = (
-    Reader("png", "a.png", seeds.png_seeds, damage.of_png, _use_image, _IMAGES),
-    Reader("jpeg", "a.jpg", seeds.jpeg_seeds, damage.of_jpeg, _use_image, _IMAGES, 700),
+    Reader("png", "a.png", seeds.png_seeds, pictures.of_png, _use_image, _IMAGES),
+    Reader("jpeg", "a.jpg", seeds.jpeg_seeds, pictures.of_jpeg, _use_image, _IMAGES, 700),
     Reader("bmp", "a.bmp", seeds.bmp_seeds, damage.of_bytes, _use_image, _IMAGES),
-    Reader("tiff", "a.tif", seeds.tiff_seeds, damage.of_tiff, _use_image, _IMAGES, 700),
+    Reader("tiff", "a.tif", seeds.tiff_seeds, pictures.of_tiff, _use_image, _IMAGES, 700),
     Reader("webp", "a.webp", seeds.webp_seeds, damage.of_bytes, _use_image, _IMAGES, 700),
     Reader("gif", "a.gif", seeds.gif_seeds, damage.of_bytes, _use_image, _IMAGES),
-    Reader("indices", "a.png", seeds.stroke_seeds, damage.of_png, load_indices, _IMAGES),
+    Reader("indices", "a.png", seeds.stroke_seeds, pictures.of_png, load_indices, _IMAGES),
     Reader(
-        "strokes", "a.png", seeds.stroke_seeds, damage.of_png, _use_strokes, (ValueError,)
+        "strokes", "a.png", seeds.stroke_seeds, pictures.of_png, _use_strokes, (ValueError,)
     ),
     Reader(
-        "truth", "a.png", seeds.truth_seeds, damage.of_png, _use_truth, (ImageError, DatasetError)
+        "truth", "a.png", seeds.truth_seeds, pictures.of_png, _use_truth,
+        (ImageError, DatasetError),
     ),
     Reader(
         "project", "a.segapp", seeds.project_seeds, _PROJECT, _use_project, (ProjectError,), 700

@@ -123,14 +123,14 @@ def _run_command(words: list[str]) -> int:
 
 def _report(error: Exception, *, as_json: bool) -> int:
     from segapp.commands.speech import say, say_json
-    from segapp.values.wording import reason
+    from segapp.values.wording import sentence
 
-    sentence = f"{reason(error)}."
+    told = sentence(error)
     if isinstance(error, OSError) and error.filename:
-        sentence = f"{error.filename}: {error.strerror}."
-    say(f"segapp: {sentence}", sys.stderr)
+        told = f"{error.filename}: {error.strerror}."
+    say(f"segapp: {told}", sys.stderr)
     if as_json:
-        say_json({"error": sentence})
+        say_json({"error": told})
     return INTERRUPTED if isinstance(error.__cause__, KeyboardInterrupt) else FAILED
 
 

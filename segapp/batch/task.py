@@ -20,7 +20,7 @@ from segapp.files.images import digest_of, load_image
 from segapp.files.strokes_file import load_strokes
 from segapp.values.plain_settings import to_plain
 from segapp.values.updates import answer_of
-from segapp.values.wording import reason
+from segapp.values.wording import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,10 +108,10 @@ def run_case(
     except Stopped:
         raise
     except (ValueError, OSError, MemoryError) as error:
-        return Outcome(task.case.name, error=f"{reason(error)}.")
+        return Outcome(task.case.name, error=sentence(error))
     except Exception as error:  # the edge of a process: one image, not the run
         logging.getLogger(__name__).debug("case %s", task.case.name, exc_info=True)
-        return Outcome(task.case.name, error=f"{type(error).__name__}: {reason(error)}.")
+        return Outcome(task.case.name, error=f"{type(error).__name__}: {sentence(error)}")
 
 
 def _run(

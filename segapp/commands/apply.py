@@ -23,7 +23,7 @@ from segapp.files.export import FORMATS
 from segapp.files.images import load_image
 from segapp.learning.learnt_model import load_model
 from segapp.values.document import Document
-from segapp.values.wording import reason
+from segapp.values.wording import sentence
 
 if TYPE_CHECKING:
     import argparse
@@ -61,9 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             results.append(_apply(model, image, target, entry))
         except (ValueError, OSError, MemoryError) as error:
-            sentence = f"{reason(error)}."
-            tqdm.write(printable(f"{image}: {sentence}", sys.stderr), file=sys.stderr)
-            results.append({"image": str(image), "error": sentence})
+            told = sentence(error)
+            tqdm.write(printable(f"{image}: {told}", sys.stderr), file=sys.stderr)
+            results.append({"image": str(image), "error": told})
     failed = sum("error" in result for result in results)
     files = [name for result in results for name in result.get("files", [])]
     tell(arguments, {"images": len(results), "failed": failed, "results": results}, files)

@@ -45,6 +45,13 @@ def reason(error: BaseException) -> str:
     return words.rstrip(".") or type(error).__name__
 
 
+def sentence(error: BaseException) -> str:
+    """Return all there is to say about a failure."""
+    if isinstance(error, MemoryError):
+        return "It does not fit into the memory."
+    return f"{reason(error)}."
+
+
 class _Short(reprlib.Repr):
     def __init__(self) -> None:
         super().__init__()

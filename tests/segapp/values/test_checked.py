@@ -1,7 +1,7 @@
 import pytest
 
 from segapp.values import checked
-from segapp.values.wording import quoted, reason, shown
+from segapp.values.wording import quoted, reason, sentence, shown
 
 
 @pytest.mark.parametrize(
@@ -65,5 +65,7 @@ def test_reasons_are_the_end_of_a_sentence():
     assert reason(KeyError("image")) == "'image' is missing"
     assert reason(ValueError("one\n  two.")) == "one two"
     assert reason(ValueError()) == "ValueError"
+    assert sentence(MemoryError()) == "It does not fit into the memory."
+    assert sentence(ValueError("bits: wanted 1, got 2")) == "bits: wanted 1, got 2."
     assert reason(MemoryError()) == "it does not fit into the memory"
     assert len(reason(ValueError("x" * 10**6))) < 600

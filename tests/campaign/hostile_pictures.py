@@ -104,7 +104,7 @@ def of_jpeg(data: bytes, rng: Random) -> bytes:
     at = rng.choice(segments)
     length = struct.unpack_from(">H", data, at + 2)[0]
     hurt = bytearray(data)
-    if 0xC0 <= data[at + 1] <= 0xC2 and rng.random() < 0.7:
+    if 0xC0 <= data[at + 1] <= 0xC2 and at + 9 <= len(data) and rng.random() < 0.7:
         field = rng.choice((5, 7))
         struct.pack_into(">H", hurt, at + field, rng.choice((0, 1, 17, 3000, 65535)))
     elif rng.random() < 0.2:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
-import importlib
-import json
-import logging
+import os
+import signal
 import sys
-import warnings
-from importlib import metadata
-from pathlib import Path
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # `typing` is among what takes time to load
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import argparse
+    from collections.abc import Callable, Sequence
+    from types import FrameType, ModuleType
+    from typing import TypeVar
+
+    Loaded = TypeVar("Loaded")
 
 COMMANDS = ("segment", "batch", "apply", "export")
 FAILED, INTERRUPTED = 1, 130
+_STOPPED = "segapp: stopped"
 
 _EXAMPLES = """\
 examples:
@@ -30,19 +31,51 @@ examples:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``segapp`` with the arguments of the command line; return the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
-    if not sys.warnoptions:  # remarks of libraries are for developers, who ask by -W
-        warnings.simplefilter("ignore")
-    logging.getLogger("tifffile").setLevel(logging.CRITICAL)
     try:
-        if words[:1] and words[0] in COMMANDS:
-            return _run_command(words)
-        return _open_window(words)
+        is_command = bool(words[:1]) and words[0] in COMMANDS
+        return _run_command(words) if is_command else _open_window(words)
     except KeyboardInterrupt:
-        print("segapp: stopped", file=sys.stderr)
+        print(_STOPPED, file=sys.stderr)
         return INTERRUPTED
 
 
+def _loading(load: Callable[[], Loaded]) -> Loaded:
+    """Load libraries, which takes a second; Ctrl-C ends the program without further ado.
+
+    An exception would have to come through libraries that are half loaded, some of which turn
+    it into another one or lose it.
+    """
+    try:
+        before = signal.getsignal(signal.SIGINT)
+        if before is not signal.default_int_handler:  # somebody has other wishes
+            return load()
+        signal.signal(signal.SIGINT, _end)
+    except ValueError:  # not the main thread: it gets no signals
+        return load()
+    try:
+        return load()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    del number, frame
+    os.write(2, _STOPPED.encode() + b"\n")
+    os._exit(INTERRUPTED)
+
+
+def _quiet_libraries() -> None:
+    import logging
+    import warnings
+
+    if not sys.warnoptions:  # remarks of libraries are for developers, who ask by -W
+        warnings.simplefilter("ignore")
+    logging.getLogger("tifffile").setLevel(logging.CRITICAL)
+
+
 def _parser() -> argparse.ArgumentParser:
+    import argparse
+
     parser = argparse.ArgumentParser(
         prog="segapp",
         description="Cut objects out of pictures with a few strokes.",
@@ -54,6 +87,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _version() -> str:
+    from importlib import metadata
+
     try:
         return metadata.version("segapp")
     except metadata.PackageNotFoundError:
@@ -61,12 +96,21 @@ def _version() -> str:
 
 
 def _run_command(words: list[str]) -> int:
+    def load() -> tuple[ModuleType, argparse.ArgumentParser]:
+        import importlib
+
+        import threadpoolctl  # noqa: F401 - so that it is there below
+
+        _quiet_libraries()
+        command = importlib.import_module(f"segapp.commands.{words[0]}")
+        parser = _parser()
+        command.add(parser.add_subparsers(required=True))
+        return command, parser
+
+    command, parser = _loading(load)
+    arguments = parser.parse_args(words)
     from threadpoolctl import threadpool_limits
 
-    command = importlib.import_module(f"segapp.commands.{words[0]}")
-    parser = _parser()
-    command.add(parser.add_subparsers(required=True))
-    arguments = parser.parse_args(words)
     try:
         # One thread: in another order, sums would differ in their last bits, and with them,
         # once in a while, a pixel. All ways to the same mask give the same mask.
@@ -78,17 +122,22 @@ def _run_command(words: list[str]) -> int:
 
 
 def _report(error: Exception, *, as_json: bool) -> int:
-    sentence = str(error)
+    from segapp.commands.speech import say, say_json
+    from segapp.values.wording import sentence
+
+    told = sentence(error)
     if isinstance(error, OSError) and error.filename:
-        sentence = f"{error.filename}: {error.strerror}."
-    sentence = sentence or f"{type(error).__name__}."
-    print(f"segapp: {sentence}", file=sys.stderr)
+        told = f"{error.filename}: {error.strerror}."
+    say(f"segapp: {told}", sys.stderr)
     if as_json:
-        print(json.dumps({"error": sentence}, ensure_ascii=False))
+        say_json({"error": told})
     return INTERRUPTED if isinstance(error.__cause__, KeyboardInterrupt) else FAILED
 
 
 def _open_window(words: list[str]) -> int:
+    from pathlib import Path
+
+    _quiet_libraries()
     parser = _parser()
     names = ",".join(COMMANDS)
     parser.usage = f"segapp [IMAGE | PROJECT | FOLDER]\n       segapp {{{names}}} …"
@@ -97,7 +146,7 @@ def _open_window(words: list[str]) -> int:
     )
     arguments = parser.parse_args(words)
     try:
-        app = importlib.import_module("segapp.qt.app")
+        app = _loading(_load_window)
     except ImportError as error:
         print(
             f"segapp: the window cannot be opened, because Qt lacks something: {error}. On Debian "
@@ -106,8 +155,15 @@ def _open_window(words: list[str]) -> int:
             file=sys.stderr,
         )
         return FAILED
-    code: int = app.run(arguments.path)
+    # Qt is loaded in there; the window, once there is one, has its own way to end.
+    code: int = _loading(lambda: app.run(arguments.path))
     return code
+
+
+def _load_window() -> ModuleType:
+    import importlib
+
+    return importlib.import_module("segapp.qt.app")
 
 
 if __name__ == "__main__":

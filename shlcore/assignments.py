@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shlcore.hinge import hinge
 from shlcore.problem import UNLABELLED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from shlcore.array_types import Array, Floats, Indices
 
 
-def hinge_distances(projections: NDArray[np.floating[Any]], codewords: NDArray[np.int8]) -> Array:
+def hinge_distances(projections: Floats, codewords: NDArray[np.int8]) -> Array:
     """Return ``sum_b [1 - mu^b f_b]_+`` from each row to each codeword.
 
     ``codewords`` is ``(C, S, B)``; the answer is ``(n, C, S)``. Two products instead of an
@@ -22,14 +23,33 @@ def hinge_distances(projections: NDArray[np.floating[Any]], codewords: NDArray[n
     """
     flat = codewords.reshape(-1, codewords.shape[-1])
     ups = (flat > 0).astype(projections.dtype)
-    distances = np.maximum(1.0 - projections, 0.0) @ ups.T
-    distances += np.maximum(1.0 + projections, 0.0) @ (1.0 - ups).T
+    distances = hinge(projections) @ ups.T
+    distances += hinge(-projections) @ (1.0 - ups).T
     return np.asarray(distances.reshape(len(projections), *codewords.shape[:2]))
 
 
-def nearest_codewords(
-    distances: Array, labels: NDArray[np.intp]
-) -> tuple[NDArray[np.intp], Array]:
+def class_scores(projections: Floats, codewords: NDArray[np.int8]) -> Array:
+    """Return a score of each class, ``n x C``, whose best is the class of the nearest codeword.
+
+    Minus the Hamming distance of the code; ties, common with few bits, go to the smaller hinge
+    distance, which is squeezed into [0, 1) so that it decides nothing else.
+    """
+    signs = np.where(projections >= 0, 1.0, -1.0)
+    words = codewords.reshape(-1, codewords.shape[-1]).astype(float)
+    apart = 0.5 * (words.shape[1] - signs @ words.T)
+    hinges = hinge_distances(projections, codewords).reshape(apart.shape)
+    scores = -(apart + hinges / (1.0 + hinges))
+    return np.asarray(scores.reshape(len(scores), *codewords.shape[:2]).max(axis=2))
+
+
+def class_margins(projections: Floats, codewords: NDArray[np.int8]) -> Array:
+    """Return the second-best minus the best class in hinge distance, at least 0."""
+    distances = hinge_distances(projections, codewords).min(axis=2)
+    best = np.partition(distances, 1, axis=1)
+    return np.asarray(best[:, 1] - best[:, 0])
+
+
+def nearest_codewords(distances: Array, labels: Indices) -> tuple[Indices, Array]:
     """Return gamma: the codeword (flat index ``c S + s``) of each row, and its distance.
 
     A labelled row chooses among its own class's codewords, an unlabelled one among all.

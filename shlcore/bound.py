@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from shlcore.estimator import SHL
 
 
@@ -38,8 +40,8 @@ class Bound:
 
 def theorem_1(
     model: SHL,
-    X: Any,  # noqa: ANN401 - anything array-like
-    y: Any,  # noqa: ANN401 - anything array-like
+    X: ArrayLike,
+    y: ArrayLike,
     *,
     rho: float = 1.0,
     delta: float = 0.05,

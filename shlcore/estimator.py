@@ -1,44 +1,41 @@
-"""SHL: *Supervised Hash Learning as a scikit-learn estimator."""
+"""SHL: *Supervised Hash Learning as a scikit-learn estimator.
+
+With its base class (`shlcore.hash_classifier`) the only module of the learner that knows
+scikit-learn's estimators: it checks X as they do, hands a frozen `Parameters` down, and gets
+a frozen `Fitted` record back.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self, cast
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    clone,
-)
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
 
-from shlcore import hamming
-from shlcore.assignments import hinge_distances, nearest_codewords
-from shlcore.estimator_file import dump_estimator, restore_estimator
-from shlcore.fitted import filled
-from shlcore.hash_functions import RowHash, StackHash
-from shlcore.model_file import read_model, write_model
-from shlcore.objective import regularisers
-from shlcore.parameters import check_parameters
-from shlcore.path import follow
-from shlcore.samples import LEFT_OUT
-from shlcore.steps import Step, until_converged
-from shlcore.training_data import TrainingData, gather, lazy_rows, start
+from shlcore.estimator_file import restore
+from shlcore.gathering import chosen_solver, gather
+from shlcore.hash_classifier import HashClassifier
+from shlcore.model_file import read_model
+from shlcore.parameters import Parameters
+from shlcore.svm import Grams
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from shlcore.array_types import Array, Table
+    from shlcore.fitted import Fitted
+    from shlcore.gathering import Solver
+    from shlcore.hash_classifier import Samples
     from shlcore.kernels import Kernel
-
-    Array = NDArray[np.float64]
+    from shlcore.training_data import Moment
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +70,7 @@ class FitStep:
     snapshot: Callable[[], SHL]
 
 
-class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator):
+class SHL(HashClassifier):
     """Kernel hash functions and codewords, learnt together from labelled and other samples.
 
     A classifier, a transformer (hash codes) and a transductive learner in one.
@@ -188,13 +185,8 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
         self.features = features
         self.memory = memory
 
-    # --- learning ------------------------------------------------------------------------
-
     def fit(
-        self,
-        X: Any,  # noqa: ANN401 - anything array-like
-        y: Any = None,  # noqa: ANN401 - anything array-like
-        sample_weight: ArrayLike | None = None,
+        self, X: Samples, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Learn from samples; ``y == -1`` marks those without a label.
 
@@ -213,156 +205,81 @@ class SHL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Ba
         return self
 
     def iter_fit(
-        self,
-        X: Any,  # noqa: ANN401 - anything array-like
-        y: Any = None,  # noqa: ANN401 - anything array-like
-        sample_weight: ArrayLike | None = None,
+        self, X: Samples, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Iterator[FitStep]:
         """Learn step by step: yields after every block. Parameters as in `fit`.
 
         Whoever stops iterating stops the fit; the estimator is then as it was before.
         """
         learner = clone(self)
-        check_parameters(learner.get_params(deep=False))
-        data = gather(learner, X, y, sample_weight)
-        codewords, members = start(data, self.random_state)
-        kernel_weights = None
-        if self.warm_start and self._continues(learner, data):
-            codewords, kernel_weights = self.codewords_, self.kernel_weights_
-            members = self._memberships(X, data)
-        machine = data.space.machine(self.tol)
-        steps = follow(data.problem, codewords, members, machine, kernel_weights)
-        return self._iterate(learner, X, data, steps)
-
-    def _iterate(
-        self,
-        learner: SHL,
-        X: Any,  # noqa: ANN401 - anything array-like
-        data: TrainingData,
-        steps: Iterator[Step[Any]],
-    ) -> Iterator[FitStep]:
-        path: list[float] = []
-        step: Step[Any] | None = None
-        for step in until_converged(steps, tol=self.tol, max_iter=self.max_iter):
-            if step.block != "start" or step.sweep_ended:
-                path.append(step.objective)
-            fill = partial(filled, learner, X, data, step, tuple(path))
-            projections: Any = step.model.projections[data.rows.row_of_sample]
-            projections[data.rows.row_of_sample == LEFT_OUT] = np.nan
-            yield FitStep(
-                step.objective,
-                step.iteration,
-                step.bit,
-                step.block,
-                step.sweep_ended,
-                projections,
-                fill,
-            )
-        if step is not None:
-            fitted = filled(learner, X, data, step, tuple(path))
-            params = self.__dict__.keys() & self.get_params(deep=False).keys()
-            self.__dict__.update({k: v for k, v in vars(fitted).items() if k not in params})
-            if not hasattr(fitted, "feature_names_in_") and hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
-
-    def _continues(self, learner: SHL, data: TrainingData) -> bool:
-        """Whether the last fit had the same classes, features, codes and kernels."""
-        shape = (data.problem.n_classes, data.problem.n_codewords, data.problem.n_bits)
-        return (
-            hasattr(self, "codewords_")
-            and self.n_features_in_ == learner.n_features_in_
-            and np.array_equal(self.classes_, data.classes)
-            and self.codewords_.shape == shape
-            and self.kernel_weights_.shape[1] == data.space.n_kernels
+        names = (field.name for field in fields(Parameters))
+        parameters = Parameters(**{name: getattr(learner, name) for name in names})
+        samples, solver = learner._checked(X, parameters)
+        # Both generators begin alike: neither what features were drawn nor whether any were
+        # changes the codewords.
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        data = gather(
+            samples,
+            learner._columns(),
+            (y, sample_weight),
+            parameters,
+            solver,
+            np.random.default_rng(seed),
         )
-
-    def _memberships(self, X: Any, data: TrainingData) -> NDArray[np.intp]:  # noqa: ANN401
-        """Return the codeword of each row by the last fit's hash functions."""
-        projections = self.project(X)[data.rows.first]
-        distances = hinge_distances(projections, self.codewords_)
-        return nearest_codewords(distances, data.problem.labels)[0]
-
-    # --- answers -------------------------------------------------------------------------
-
-    def project(self, X: Any) -> Array:  # noqa: ANN401 - anything array-like
-        """Return f(x), ``n x B``; the sign of each column is a bit."""
-        check_is_fitted(self)
-        if isinstance(self._hash, RowHash):
-            rows = validate_data(self, X, dtype=np.float64, reset=False)
+        if self.warm_start and hasattr(self, "_fitted") and data.continues(self._fitted):
+            start = data.warm_start(self._fitted, self.project(X))
         else:
-            rows = X if isinstance(self._hash, StackHash) else lazy_rows(self, X)
-        return np.asarray(self._hash.project(rows))
+            start = data.cold_start(np.random.default_rng(seed))
+        return self._iterate(learner, data.moments(start, parameters))
 
-    def transform(self, X: Any) -> NDArray[np.uint8]:  # noqa: ANN401 - anything array-like
-        """Return the hash codes, ``n x B`` of 0 and 1."""
-        return (self.project(X) >= 0).astype(np.uint8)
+    def _iterate(self, learner: SHL, moments: Iterator[Moment]) -> Iterator[FitStep]:
+        moment: Moment | None = None
+        for moment in moments:
+            yield FitStep(
+                moment.objective,
+                moment.iteration,
+                moment.bit,
+                moment.block,
+                moment.pass_ended,
+                cast("Array", moment.projections),
+                partial(_holding, learner, moment.fitted),
+            )
+        if moment is not None:
+            self._take(moment.fitted())
 
-    def hash(self, X: Any) -> NDArray[np.uint8]:  # noqa: ANN401 - anything array-like
-        """Return the hash codes packed into bytes (`shlcore.hamming`)."""
-        return hamming.pack(self.transform(X))
-
-    def predict(self, X: Any) -> NDArray[Any]:  # noqa: ANN401 - anything array-like
-        """Return the class of the nearest codeword by Hamming distance.
-
-        Ties, common with few bits, go to the smaller hinge distance.
-        """
-        best = self._class_scores(self.project(X)).argmax(axis=1)
-        return np.asarray(self.classes_[best])
-
-    def decision_function(self, X: Any) -> Array:  # noqa: ANN401 - anything array-like
-        """Return a score of each class that ranks them exactly as `predict` does.
-
-        Minus the Hamming distance, minus the hinge distance squeezed into [0, 1). With two
-        classes: the second's score minus the first's.
-        """
-        scores = self._class_scores(self.project(X))
-        return scores if scores.shape[1] > 2 else np.asarray(scores[:, 1] - scores[:, 0])
-
-    def margin(self, X: Any) -> Array:  # noqa: ANN401 - anything array-like
-        """Return the confidence: second-best minus best class in hinge distance, >= 0."""
-        projections = self.project(X)
-        distances = hinge_distances(projections, self.codewords_).min(axis=2)
-        best = np.partition(distances, 1, axis=1)
-        return np.asarray(best[:, 1] - best[:, 0])
-
-    def function_norms(self) -> Array:
-        """Return ``sqrt(sum_m ||w_bm||^2 / theta_bm)`` of each bit: the R of Theorem 1."""
-        check_is_fitted(self)
-        return np.sqrt(2.0 * regularisers(self._squared_norms, self.kernel_weights_))
-
-    def _class_scores(self, projections: Array) -> Array:
-        signs = np.where(projections >= 0, 1.0, -1.0)
-        words = self.codewords_.reshape(-1, self.codewords_.shape[-1]).astype(float)
-        apart = 0.5 * (words.shape[1] - signs @ words.T)
-        hinge = hinge_distances(projections, self.codewords_).reshape(apart.shape)
-        scores = -(apart + hinge / (1.0 + hinge))
-        return np.asarray(scores.reshape(len(scores), *self.codewords_.shape[:2]).max(axis=2))
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.codewords_.shape[-1])
-
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's Tags carry no types
-        tags = super().__sklearn_tags__()
-        # Codes are bytes of 0 and 1, whatever the type of X.
-        tags.transformer_tags.preserves_dtype = []
-        return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "codewords_")
-
-    # --- files ---------------------------------------------------------------------------
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator into one file: arrays and JSON, no pickle."""
-        check_is_fitted(self)
-        header, arrays = dump_estimator(self)
-        write_model(path, header, arrays)
+    def _checked(self, X: Samples, parameters: Parameters) -> tuple[Grams | Table, Solver]:
+        """Check X, remember its columns, and settle the solver; only the exact one copies X."""
+        if parameters.precomputed:
+            if parameters.solver == "random_features":
+                raise ValueError(
+                    "solver: wanted 'exact' or 'auto' with precomputed kernels, "
+                    "got 'random_features'"
+                )
+            given = X if isinstance(X, Grams) else Grams(cast("ArrayLike", X))
+            self.n_features_in_ = given.n_rows
+            return given, "exact"
+        shape: tuple[int, ...] = getattr(X, "shape", ())
+        dask = hasattr(X, "dask")
+        if parameters.solver != "exact" and len(shape) == 2 and 0 not in shape:
+            validate_data(self, X, skip_check_array=True)
+            solver = chosen_solver(parameters, self._columns(), shape[0], dask=dask)
+            if solver == "random_features":
+                return self._table(X), solver
+        samples = np.asarray(validate_data(self, X, dtype=np.float64))
+        return samples, chosen_solver(parameters, self._columns(), len(samples), dask=False)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what `save` wrote; raises ModelFileError with one sentence otherwise."""
-        header, arrays = read_model(path)
-        estimator = cls()
-        restore_estimator(estimator, header, arrays, Path(path).name)
+        known = cls().get_params(deep=False)
+        parameters, fitted = restore(*read_model(path), Path(path).name, known)
+        estimator = cls(**known | parameters)
+        estimator._take(fitted)
         return estimator
+
+
+def _holding(learner: SHL, fitted: Callable[[], Fitted]) -> SHL:
+    """Return a new estimator with a learner's parameters and what has been learnt."""
+    estimator = clone(learner)
+    estimator._take(fitted())
+    return cast("SHL", estimator)

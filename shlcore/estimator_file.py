@@ -1,23 +1,31 @@
-"""SHL as a header and arrays, for `shlcore.model_file`."""
+"""The record of a fit as a header and arrays, for `shlcore.model_file`."""
 
 from __future__ import annotations
 
 import dataclasses
 import numbers
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
-import numpy as np
-
-from shlcore.hash_functions import FeatureHash, Hash, KernelHash, RowHash, StackHash
-from shlcore.kernels import Gaussian, Linear, Polynomial, kernel_bank
+from shlcore.feature_hash import FeatureHash
+from shlcore.feature_map import FeatureMap
+from shlcore.fitted import Fitted, check_shape
+from shlcore.kernel_hash import KernelHash, RowHash, StackHash
+from shlcore.kernels import Gaussian, Kernel, Linear, Polynomial, kernel_bank
 from shlcore.model_file import ModelFileError
-from shlcore.random_features import FeatureMap
+from shlcore.samples import SeenColumns
 from shlcore.scaling import Scaling
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from shlcore.array_types import FileArrays
+    from shlcore.fitted import Hash
+    from shlcore.kernels import KernelBank
+
+    Json = dict[str, object]
 
 _KERNELS = {"gaussian": Gaussian, "linear": Linear, "polynomial": Polynomial}
+# Names in the file. They were those of the estimator's attributes when version 1 was settled.
 _FITTED = (
     "codewords_",
     "n_codewords_",
@@ -28,38 +36,25 @@ _FITTED = (
 )
 
 
-def dump_estimator(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:  # noqa: ANN401
-    """Return the header (JSON values) and the arrays of a fitted SHL."""
-    parameters = estimator.get_params(deep=False)
-    if not isinstance(parameters["kernels"], str):
-        parameters["kernels"] = [_dump_kernel(kernel) for kernel in parameters["kernels"]]
-    if parameters["column_groups"] is not None:
-        parameters["column_groups"] = {
-            name: [int(i) for i in columns]
-            for name, columns in parameters["column_groups"].items()
-        }
-    if not isinstance(parameters["random_state"], int | None):
-        parameters["random_state"] = None
-    header = {
-        "parameters": {name: _plain(value) for name, value in parameters.items()},
-        "solver": estimator.solver_,
-        "n_iter": int(estimator.n_iter_),
-        "n_features_in": int(estimator.n_features_in_),
+def dump(parameters: Mapping[str, object], fitted: Fitted) -> tuple[Json, FileArrays]:
+    """Return the header (JSON values) and the arrays of a fitted SHL and its parameters."""
+    header: Json = {
+        "parameters": {name: _dump_parameter(name, value) for name, value in parameters.items()},
+        "solver": fitted.solver,
+        "n_iter": int(fitted.n_iter),
+        "n_features_in": int(fitted.columns.count),
     }
-    if hasattr(estimator, "feature_names_in_"):
-        header["feature_names_in"] = [str(name) for name in estimator.feature_names_in_]
-    arrays = {name: getattr(estimator, name) for name in _FITTED}
-    arrays["squared_norms"] = estimator._squared_norms
-    return header, arrays | estimator._hash.arrays()
+    if fitted.columns.names is not None:
+        header["feature_names_in"] = [str(name) for name in fitted.columns.names]
+    arrays: FileArrays = {name: getattr(fitted, name.removesuffix("_")) for name in _FITTED}
+    arrays["squared_norms"] = fitted.squared_norms
+    return header, arrays | fitted.hash.arrays()
 
 
-def restore_estimator(
-    estimator: Any,  # noqa: ANN401 - SHL, which imports this module
-    header: dict[str, Any],
-    arrays: dict[str, Any],
-    name: str,
-) -> None:
-    """Fill a new SHL with what `dump_estimator` returned.
+def restore(
+    header: Json, arrays: FileArrays, name: str, known: Collection[str]
+) -> tuple[Json, Fitted]:
+    """Return the parameters, all of them known ones, and the record that `dump` was given.
 
     Raises
     ------
@@ -67,66 +62,86 @@ def restore_estimator(
         If something is missing or does not fit; ``name`` is the file's name in the message.
     """
     try:
-        parameters = dict(header["parameters"])
-        if not isinstance(parameters["kernels"], str):
-            parameters["kernels"] = [_restore_kernel(kernel) for kernel in parameters["kernels"]]
-        estimator.set_params(**parameters)
-        for attribute in _FITTED:
-            setattr(estimator, attribute, arrays[attribute])
-        estimator._squared_norms = arrays["squared_norms"]
-        estimator.n_iter_ = header["n_iter"]
-        estimator.n_features_in_ = header["n_features_in"]
-        if "feature_names_in" in header:
-            estimator.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
-        estimator.solver_ = header.get("solver", "exact")
-        estimator._hash = _restore_hash(estimator, arrays)
-        _check_shapes(estimator)
+        parameters = _restore_parameters(cast("Json", header["parameters"]), known)
+        names = cast("list[str] | None", header.get("feature_names_in"))
+        columns = SeenColumns(
+            cast("int", header["n_features_in"]),
+            None if names is None else tuple(names),
+        )
+        solver = str(header.get("solver", "exact"))
+        fitted = Fitted(
+            **{name.removesuffix("_"): arrays[name] for name in _FITTED},
+            squared_norms=arrays["squared_norms"],
+            n_iter=cast("int", header["n_iter"]),
+            solver=solver,
+            columns=columns,
+            hash=_restore_hash(parameters, columns, solver, arrays),
+        )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelFileError(
             f"{name}: the model is incomplete or its parts do not fit together"
         ) from error
+    return parameters, fitted
 
 
-def _restore_hash(estimator: Any, arrays: dict[str, Any]) -> Hash:  # noqa: ANN401
-    n_bits = estimator.codewords_.shape[-1]
-    if estimator.solver_ == "random_features":
-        map_ = FeatureMap.restored(kernel_bank(estimator), arrays)
-        weights = _shaped(arrays["hash_weights"], map_.n_features, n_bits)
-        return FeatureHash(map_, _scaling(arrays), weights, arrays["hash_intercepts"])
+def _restore_parameters(written: Json, known: Collection[str]) -> Json:
+    unknown = set(written) - set(known)
+    if unknown:
+        raise ValueError(f"parameters: wanted known ones, got {sorted(unknown)}")
+    parameters = dict(written)
+    if not isinstance(parameters["kernels"], str):
+        kernels = cast("Iterable[Json]", parameters["kernels"])
+        parameters["kernels"] = [_restore_kernel(kernel) for kernel in kernels]
+    return parameters
+
+
+def _restore_hash(parameters: Json, columns: SeenColumns, solver: str, arrays: FileArrays) -> Hash:
+    n_bits = arrays["codewords_"].shape[-1]
+    if solver == "random_features":
+        map_ = FeatureMap.restored(_bank(parameters, columns), arrays)
+        check_shape(arrays["hash_weights"], map_.n_features, n_bits)
+        return FeatureHash(
+            map_, _scaling(arrays), arrays["hash_weights"], arrays["hash_intercepts"]
+        )
     fields = [field.name for field in dataclasses.fields(KernelHash)]
     functions = KernelHash(*(arrays[f"hash_{field}"] for field in fields))
-    _shaped(functions.coefficients, n_bits, len(functions.support))
-    _shaped(functions.scales, *estimator.kernel_weights_.shape)
+    check_shape(functions.coefficients, n_bits, len(functions.support))
+    check_shape(functions.scales, *arrays["kernel_weights_"].shape)
     if "support_rows" not in arrays:
-        return StackHash(functions, estimator.n_features_in_)
-    bank = kernel_bank(estimator)
+        return StackHash(functions, columns.count)
+    bank = _bank(parameters, columns)
     return RowHash(functions, bank, _scaling(arrays), arrays["support_rows"])
 
 
-def _scaling(arrays: dict[str, Any]) -> Scaling:
+def _bank(parameters: Json, columns: SeenColumns) -> KernelBank:
+    kernels = cast("str | Sequence[Kernel]", parameters["kernels"])
+    groups = cast("Mapping[str, Sequence[int]] | None", parameters.get("column_groups"))
+    return kernel_bank(kernels, columns.count, groups, columns.names)
+
+
+def _scaling(arrays: FileArrays) -> Scaling:
     return Scaling(arrays["offsets"], arrays["factors"])
 
 
-def _shaped(array: NDArray[Any], *shape: int) -> NDArray[Any]:
-    if array.shape != shape:
-        raise ValueError("shapes do not agree")
-    return array
+def _dump_parameter(name: str, value: object) -> object:
+    if name == "kernels" and not isinstance(value, str):
+        return [_dump_kernel(kernel) for kernel in cast("Iterable[Kernel]", value)]
+    if name == "column_groups" and value is not None:
+        groups = cast("Mapping[str, Sequence[int]]", value)
+        return {group: [int(i) for i in columns] for group, columns in groups.items()}
+    if name == "random_state" and not isinstance(value, int | None):
+        return None
+    return _plain(value)
 
 
-def _check_shapes(estimator: Any) -> None:  # noqa: ANN401 - SHL, which imports this module
-    n_classes, _, n_bits = estimator.codewords_.shape
-    _shaped(estimator.classes_, n_classes)
-    _shaped(estimator.kernel_weights_, n_bits, estimator._hash.n_kernels)
-    _shaped(estimator._hash.intercepts, n_bits)
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON values in, JSON values out
+def _plain(value: object) -> object:
+    """Turn numpy's numbers into JSON's."""
     if isinstance(value, bool | str | list | dict | None):
         return value
-    return int(value) if isinstance(value, numbers.Integral) else float(value)
+    return int(value) if isinstance(value, numbers.Integral) else float(cast("float", value))
 
 
-def _dump_kernel(kernel: Gaussian | Linear | Polynomial) -> dict[str, Any]:
+def _dump_kernel(kernel: Kernel) -> Json:
     fields = dataclasses.asdict(kernel)
     columns = fields["columns"]
     if columns is not None and not isinstance(columns, str):
@@ -135,9 +150,8 @@ def _dump_kernel(kernel: Gaussian | Linear | Polynomial) -> dict[str, Any]:
     return {"kind": kind, **{key: _plain(value) for key, value in fields.items()}}
 
 
-def _restore_kernel(fields: dict[str, Any]) -> Gaussian | Linear | Polynomial:
+def _restore_kernel(fields: Json) -> Kernel:
     arguments = {key: value for key, value in fields.items() if key != "kind"}
     if isinstance(arguments["columns"], list):
         arguments["columns"] = tuple(arguments["columns"])
-    kernel: Gaussian | Linear | Polynomial = _KERNELS[fields["kind"]](**arguments)
-    return kernel
+    return cast("Kernel", _KERNELS[str(fields["kind"])](**arguments))

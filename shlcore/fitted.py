@@ -1,63 +1,90 @@
-"""A fitted estimator from a step of the path."""
+"""Everything that a fitted SHL knows, as one immutable record."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.base import clone
 
-from shlcore.codewords import count_distinct
-from shlcore.hash_functions import Hash, StackHash
-from shlcore.samples import LEFT_OUT
-from shlcore.svm import Grams
+from shlcore.feature_hash import FeatureHash
+from shlcore.kernel_hash import RowHash, StackHash
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shlcore.steps import Step
-    from shlcore.training_data import TrainingData
+    from shlcore.array_types import AnyArray, Array, Indices
+    from shlcore.samples import SeenColumns
+
+Hash = RowHash | StackHash | FeatureHash
+"""All B hash functions: over rows, over given kernel matrices, or over explicit features."""
 
 
-def filled(
-    learner: Any,  # noqa: ANN401 - SHL, which imports this module
-    X: Any,  # noqa: ANN401 - anything array-like
-    data: TrainingData,
-    step: Step[Any],
-    path: tuple[float, ...],
-) -> Any:  # noqa: ANN401 - SHL again
-    """Return a fitted estimator that holds a step's model."""
-    fitted = clone(learner)
-    fitted.n_features_in_ = learner.n_features_in_
-    if hasattr(learner, "feature_names_in_"):
-        fitted.feature_names_in_ = learner.feature_names_in_
-    model = step.model
-    fitted.classes_ = data.classes
-    fitted.codewords_ = model.codewords.copy()
-    fitted.n_codewords_ = count_distinct(model.codewords)
-    fitted.kernel_weights_ = model.kernel_weights
-    fitted._squared_norms = model.squared_norms
-    fitted.objective_ = np.array(path)
-    fitted.n_iter_ = step.iteration
-    fitted.solver_ = learner.solver_
-    fitted._hash = data.space.hash_of(model.functions)
-    row_classes = step.members // data.problem.n_codewords
-    indices = np.where(
-        data.rows.row_of_sample == LEFT_OUT, 0, row_classes[data.rows.row_of_sample]
-    )
-    fitted.transduction_ = data.classes[indices]
-    left_out = np.flatnonzero(data.rows.row_of_sample == LEFT_OUT)
-    if left_out.size:
-        fitted.transduction_[left_out] = fitted.predict(_samples_of(X, left_out, fitted._hash))
-    return fitted
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Fitted:
+    """What a fit has learnt: at its end, or at any of its steps.
+
+    Parameters
+    ----------
+    classes
+        ``(C,)``, values of the labels.
+    codewords
+        ``(C, S, B)``, -1 or +1.
+    n_codewords
+        ``(C,)``, distinct codewords of each class.
+    kernel_weights, squared_norms
+        ``(B, M)``, theta and ``||w_bm||^2``.
+    objective
+        Eq. (6) at the start and after every block.
+    transduction
+        ``(n,)``, label of each training sample.
+    n_iter
+        Passes made.
+    solver
+        "exact" or "random_features".
+    columns
+        What X looked like.
+    hash
+        The hash functions, ready for further samples.
+    """
+
+    classes: AnyArray
+    codewords: NDArray[np.int8]
+    n_codewords: Indices
+    kernel_weights: Array
+    squared_norms: Array
+    objective: Array
+    transduction: AnyArray
+    n_iter: int
+    solver: str
+    columns: SeenColumns
+    hash: Hash
+
+    def __post_init__(self) -> None:
+        n_classes, _, n_bits = self.codewords.shape
+        check_shape(self.classes, n_classes)
+        check_shape(self.kernel_weights, n_bits, self.hash.n_kernels)
+        check_shape(self.hash.intercepts, n_bits)
+
+    def attributes(self) -> dict[str, object]:
+        """Return the record under the names that scikit-learn gives to what was learnt."""
+        named: dict[str, object] = {
+            "classes_": self.classes,
+            "codewords_": self.codewords,
+            "n_codewords_": self.n_codewords,
+            "kernel_weights_": self.kernel_weights,
+            "objective_": self.objective,
+            "transduction_": self.transduction,
+            "n_iter_": self.n_iter,
+            "solver_": self.solver,
+            "n_features_in_": self.columns.count,
+        }
+        if self.columns.names is not None:
+            named["feature_names_in_"] = np.array(self.columns.names, dtype=object)
+        return named
 
 
-def _samples_of(X: Any, samples: NDArray[np.intp], hash_: Hash) -> Any:  # noqa: ANN401
-    """Pick samples; a frame stays a frame, so that its column names stay."""
-    if isinstance(X, Grams):
-        return X.matrices_of(samples)
-    if hasattr(X, "iloc"):
-        return X.iloc[samples]
-    if isinstance(hash_, StackHash):
-        return np.asarray(X)[:, samples]
-    return X[samples] if hasattr(X, "dask") else np.asarray(X)[samples]
+def check_shape(array: AnyArray, *shape: int) -> None:
+    """Raise a ValueError unless an array has a shape."""
+    if array.shape != shape:
+        raise ValueError(f"shape: wanted {shape}, got {array.shape}")

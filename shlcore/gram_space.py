@@ -7,21 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shlcore.clustering import kernel_clusters
-from shlcore.hash_functions import KernelHash, RowHash, StackHash
+from shlcore.clustering import WeightedRows, kernel_clusters
+from shlcore.kernel_hash import KernelHash, RowHash, StackHash
 from shlcore.kernel_solver import KernelFunction, KernelMachine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    from shlcore.hash_functions import Hash
+    from shlcore.array_types import Array, Indices
     from shlcore.kernels import KernelBank
     from shlcore.scaling import Scaling
     from shlcore.svm import Grams
-
-    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +42,7 @@ class GramSpace:
     """
 
     grams: Grams
-    origin: GivenRows | tuple[NDArray[np.intp], int]
+    origin: GivenRows | tuple[Indices, int]
 
     @property
     def n_kernels(self) -> int:
@@ -57,18 +53,12 @@ class GramSpace:
         """Return what solves block 1."""
         return KernelMachine(self.grams, tol)
 
-    def clusters(
-        self,
-        rows: NDArray[np.intp],
-        weights: Array,
-        count: int,
-        rng: np.random.Generator,
-    ) -> NDArray[np.intp]:
+    def clusters(self, some: WeightedRows, count: int, rng: np.random.Generator) -> Indices:
         """Split some rows into clusters, all kernels counting alike."""
         theta = np.ones(self.n_kernels)
-        return kernel_clusters(self.grams.weighted_sum(theta, rows), weights, count, rng)
+        return kernel_clusters(self.grams.weighted_sum(theta, some.rows), some.weights, count, rng)
 
-    def hash_of(self, functions: Sequence[KernelFunction]) -> Hash:
+    def hash_of(self, functions: Sequence[KernelFunction]) -> RowHash | StackHash:
         """Make learnt functions ready for further samples."""
         hash_ = KernelHash.of(functions)
         if isinstance(self.origin, GivenRows):

@@ -13,6 +13,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from shlcore.array_types import Indices
+
 
 def pack(bits: ArrayLike) -> NDArray[np.uint8]:
     """Pack an ``n x B`` array of 0/1 into ``n x ceil(B / 8)`` bytes."""
@@ -60,6 +62,6 @@ def distances(a: ArrayLike, b: ArrayLike) -> NDArray[np.uint16]:
     return total
 
 
-def nearest(codes: ArrayLike, codewords: ArrayLike) -> NDArray[np.intp]:
+def nearest(codes: ArrayLike, codewords: ArrayLike) -> Indices:
     """Index of the nearest codeword of each code, both packed; the first one on a tie."""
     return np.asarray(distances(codes, codewords).argmin(axis=1))

@@ -9,22 +9,22 @@ out over threads.
 from __future__ import annotations
 
 import os
-import tempfile
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from shlcore import hamming
+from shlcore.atomic_file import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import ArrayLike, NDArray
 
-    Distances = NDArray[np.unsignedinteger[Any]]
+    Distances = NDArray[np.unsignedinteger]
     Found = tuple[Distances, NDArray[np.int64]]
     Search = Callable[[NDArray[np.uint64]], list[Found]]
 
@@ -96,15 +96,8 @@ class HammingIndex:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to one file (a NumPy archive), whole or not at all."""
         self._check_fitted()
-        target = Path(path)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez(file, format=FORMAT, version=VERSION, codes=self.codes_)
-            Path(name).replace(target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        with replacing(path) as file:
+            np.savez(file, format=FORMAT, version=VERSION, codes=self.codes_)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, n_jobs: int | None = None) -> Self:
@@ -150,7 +143,7 @@ class HammingIndex:
             shares = pool.map(search, np.array_split(words, threads))
             return [answer for share in shares for answer in share]
 
-    def _distance_type(self) -> type[np.unsignedinteger[Any]]:
+    def _distance_type(self) -> type[np.unsignedinteger]:
         return np.uint8 if 64 * self._words.shape[1] <= np.iinfo(np.uint8).max else np.uint16
 
     def _nearest(self, queries: NDArray[np.uint64], k: int) -> list[Found]:
@@ -194,7 +187,7 @@ class _Scan:
     """One block of the database, with the buffers that all queries of a thread reuse."""
 
     def __init__(
-        self, words: NDArray[np.uint64], start: int, kind: type[np.unsignedinteger[Any]]
+        self, words: NDArray[np.uint64], start: int, kind: type[np.unsignedinteger]
     ) -> None:
         self.words, self.start = words, start
         self.differing = np.empty(len(words), dtype=np.uint64)
@@ -214,7 +207,7 @@ class _Scan:
         return self.distances[local], local + self.start
 
 
-def _empty(kind: type[np.unsignedinteger[Any]]) -> Found:
+def _empty(kind: type[np.unsignedinteger]) -> Found:
     return np.empty(0, dtype=kind), np.empty(0, dtype=np.int64)
 
 

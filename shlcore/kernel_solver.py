@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
-from shlcore.path import BitSolution, BitTask
+from shlcore.blas_threads import one_blas_thread
+from shlcore.descent import BitSolution, BitTask
+from shlcore.hinge import hinge_loss
 from shlcore.svm import Grams, solve_svm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from shlcore.array_types import Array, Indices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,22 +26,17 @@ class KernelFunction:
     weights afterwards, but not w, hence not f.
     """
 
-    support: NDArray[np.intp]
+    support: Indices
     coefficients: Array
     scales: Array
     intercept: float
-
-
-@cache
-def _threads() -> ThreadpoolController:
-    return ThreadpoolController()
 
 
 class KernelMachine:
     """Solves block 1 on kernel matrices, one SVM at a time."""
 
     at_once = 1
-    precision: type[np.floating[Any]] = np.float64
+    precision: type[np.floating] = np.float64
 
     def __init__(self, grams: Grams, tol: float) -> None:
         self._grams = grams
@@ -53,7 +46,7 @@ class KernelMachine:
     def solve(self, tasks: Sequence[BitTask[KernelFunction]]) -> list[BitSolution[KernelFunction]]:
         """Solve independent SVMs; what is optimal to ``tol`` already is handed back."""
         # The products are bound by memory, and more threads would only wait for each other.
-        with _threads().limit(limits=1, user_api="blas"):
+        with one_blas_thread():
             return [
                 task.present if self._is_optimal(task) else self._solve(task) for task in tasks
             ]
@@ -81,7 +74,7 @@ class KernelMachine:
         norms, theta = task.present.squared_norms[used], task.kernel_weights[used]
         if not theta.all():
             return False
-        loss = task.costs @ np.maximum(1.0 - task.targets * task.present.projections, 0.0)
+        loss = hinge_loss(task.costs, task.targets, task.present.projections)
         primal = loss + 0.5 * (norms / theta).sum()
         dual = alpha.sum() - 0.5 * (theta * norms / function.scales[used] ** 2).sum()
         return bool(primal - dual <= self._tol * primal)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from sklearn.metrics.pairwise import euclidean_distances
+
+from shlcore.distances import squared_distances
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from shlcore.array_types import Array, Floats, Reals
 
-    Array = NDArray[np.float64]
 
 Columns = str | Sequence[int] | Sequence[str] | None
 """All columns (None), a named group or column, or a list of indices or column names."""
@@ -27,13 +27,13 @@ class Linear:
 
     columns: Columns = None
 
-    def of(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    def of(self, x: Reals, y: Reals) -> Reals:
         """Return the kernel between the rows of ``x`` and those of ``y``."""
-        product: NDArray[Any] = x @ y.T
+        product: Floats = x @ y.T
         # A row of zeros has no direction: its kernel with everything is 0.
         product /= np.maximum(np.linalg.norm(x, axis=1), np.finfo(float).tiny)[:, None]
         product /= np.maximum(np.linalg.norm(y, axis=1), np.finfo(float).tiny)[None, :]
-        return product
+        return cast("Reals", product)
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,12 @@ class Polynomial:
     bias: float = 1.0
     columns: Columns = None
 
-    def of(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    def of(self, x: Reals, y: Reals) -> Reals:
         """Return the kernel between the rows of ``x`` and those of ``y``."""
-        product: NDArray[Any] = x @ y.T + self.bias
+        product: Floats = x @ y.T + self.bias
         product /= np.sqrt((x * x).sum(axis=1) + self.bias)[:, None]
         product /= np.sqrt((y * y).sum(axis=1) + self.bias)[None, :]
-        return product**self.degree
+        return cast("Reals", product**self.degree)
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,14 @@ class Gaussian:
     sigma: float
     columns: Columns = None
 
-    def of(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    def of(self, x: Reals, y: Reals) -> Reals:
         """Return the kernel between the rows of ``x`` and those of ``y``."""
         return self.of_squared_distances(squared_distances(x, y))
 
-    def of_squared_distances(self, squared: NDArray[Any]) -> NDArray[Any]:
+    def of_squared_distances(self, squared: Reals) -> Reals:
         """Return the kernel, given ``|x - y|^2``; Gaussians of one group share that."""
-        scaled: NDArray[Any] = squared * (-0.5 / self.sigma**2)
-        return np.asarray(np.exp(scaled, out=scaled))
+        scaled: Floats = squared * (-0.5 / self.sigma**2)
+        return cast("Reals", np.exp(scaled, out=scaled))
 
 
 Kernel = Linear | Polynomial | Gaussian
@@ -78,11 +78,6 @@ def paper_kernels(columns: Columns = None) -> tuple[Kernel, ...]:
     """Return the eleven kernels of the paper's sect. 6.1."""
     gaussians = tuple(Gaussian(sigma, columns) for sigma in PAPER_SIGMAS)
     return (Linear(columns), Polynomial(2, 1.0, columns), *gaussians)
-
-
-def squared_distances(x: Array, y: Array) -> Array:
-    """Squared Euclidean distances between rows; exactly 0 on the diagonal when x is y."""
-    return np.asarray(euclidean_distances(x, None if x is y else y, squared=True))
 
 
 class KernelBank:
@@ -122,10 +117,10 @@ class KernelBank:
     def __len__(self) -> int:
         return len(self.kernels)
 
-    def groups(self, x: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    def groups(self, x: Reals) -> Iterator[Reals]:
         """Yield the columns of x that each kernel in turn looks at."""
         for columns in self._columns:
-            yield x if columns is None else x[:, list(columns)]
+            yield x if columns is None else cast("Reals", x[:, list(columns)])
 
     def each(self, x: Array, y: Array) -> Iterator[Array]:
         """Yield the kernel matrix between x and y of each kernel in turn."""
@@ -141,15 +136,15 @@ class KernelBank:
                 yield kernel.of(left, right)
 
 
-def kernel_bank(estimator: Any) -> KernelBank:  # noqa: ANN401 - SHL, which needs this module
-    """Return the estimator's kernels for the columns it has seen."""
-    paper = isinstance(estimator.kernels, str)
-    return KernelBank(
-        paper_kernels() if paper else estimator.kernels,
-        estimator.n_features_in_,
-        estimator.column_groups,
-        getattr(estimator, "feature_names_in_", None),
-    )
+def kernel_bank(
+    kernels: str | Sequence[Kernel],
+    n_features: int,
+    groups: Mapping[str, Sequence[int]] | None,
+    names: Sequence[str] | None,
+) -> KernelBank:
+    """Return given kernels, or those that a name stands for: the paper's."""
+    chosen = paper_kernels() if isinstance(kernels, str) else kernels
+    return KernelBank(chosen, n_features, groups, names)
 
 
 def _check(kernel: Kernel) -> None:

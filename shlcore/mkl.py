@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from shlcore.array_types import Array
 
 
 def uniform_weights(n_kernels: int, p: float) -> Array:

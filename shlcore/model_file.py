@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import zipfile
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shlcore.atomic_file import replacing
+
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    import os
+
+    from shlcore.array_types import FileArrays
 
 VERSION = 1
 _FORMAT = "shlcore model"
@@ -37,27 +39,18 @@ class ModelFileError(ValueError):
 
 
 def write_model(
-    path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, NDArray[Any]]
+    path: str | os.PathLike[str], header: dict[str, object], arrays: FileArrays
 ) -> None:
     """Write a model; a file that is there is replaced only by a complete one."""
-    target = Path(path)
     text = json.dumps({"format": _FORMAT, "version": VERSION, **header})
     packed = {_HEADER: np.frombuffer(text.encode(), dtype=np.uint8), **arrays}
-    with tempfile.NamedTemporaryFile(
-        dir=target.parent, prefix=f".{target.name}.", delete=False
-    ) as stream:
-        try:
-            np.savez_compressed(stream, allow_pickle=False, **packed)
-            stream.close()
-            os.replace(stream.name, target)
-        except BaseException:
-            Path(stream.name).unlink(missing_ok=True)
-            raise
+    with replacing(path) as stream:
+        np.savez_compressed(stream, allow_pickle=False, **packed)
 
 
 def read_model(
     path: str | os.PathLike[str],
-) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+) -> tuple[dict[str, object], FileArrays]:
     """Read the header and the arrays of a model file.
 
     Raises

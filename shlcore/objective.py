@@ -10,18 +10,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shlcore.assignments import hinge_distances, nearest_codewords
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from shlcore.problem import Model, Problem
-
-    Array = NDArray[np.float64]
+    from shlcore.array_types import AnyArray, Array, Indices
+    from shlcore.problem import Function, Model, Problem
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,11 +36,11 @@ class Evaluation:
     """
 
     value: float
-    members: NDArray[np.intp]
+    members: Indices
     distances: Array
 
 
-def evaluate(problem: Problem, model: Model[Any]) -> Evaluation:
+def evaluate(problem: Problem, model: Model[Function]) -> Evaluation:
     """Return eq. (6) at a model."""
     distances = hinge_distances(model.projections, model.codewords)
     members, nearest = nearest_codewords(distances, problem.labels)
@@ -60,7 +57,7 @@ def regularisers(squared_norms: Array, kernel_weights: Array) -> Array:
     return np.asarray(0.5 * ratio.sum(axis=-1))
 
 
-def spread_within_classes(codewords: NDArray[Any]) -> float:
+def spread_within_classes(codewords: AnyArray) -> float:
     """Return the sum over classes and pairs of codewords of their Euclidean distance."""
     pairs = list(combinations(range(codewords.shape[1]), 2))
     if not pairs:

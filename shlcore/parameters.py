@@ -1,16 +1,23 @@
-"""Checks of SHL's parameters: each error names the parameter, the wish and what came."""
+"""What SHL is told, checked: each error names the parameter, the wish and what came."""
 
 from __future__ import annotations
 
 import math
 import numbers
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
+from shlcore.kernels import Kernel, KernelBank, kernel_bank
 from shlcore.scaling import SCALES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from shlcore.samples import SeenColumns
 
+KernelChoice = Literal["paper", "precomputed"] | Sequence[Kernel]
+ScaleChoice = Literal["minmax", "standard"] | None
+SolverChoice = Literal["auto", "exact", "random_features"]
+FeatureChoice = Literal["landmarks", "fourier"]
 
 FEATURES = ("landmarks", "fourier")
 SOLVERS = ("auto", "exact", "random_features")
@@ -21,29 +28,60 @@ _UNITS = {"": 1, "B": 1} | {
 }
 
 
-def check_parameters(parameters: Mapping[str, Any]) -> None:
-    """Raise a ValueError for the first parameter that is out of its range."""
-    for name, least in (("n_bits", 1), ("n_codewords", 1), ("max_iter", 1)):
-        _check_whole(name, parameters[name], least)
-    if parameters["n_classes"] is not None:
-        _check_whole("n_classes", parameters["n_classes"], 2)
-    _check_real("lambda1", parameters["lambda1"], 0.0, strict=True)
-    _check_real("lambda2", parameters["lambda2"], 0.0, strict=False)
-    _check_real("p", parameters["p"], 1.0, strict=True)
-    _check_real("tol", parameters["tol"], 0.0, strict=False)
-    _check_whole("n_components", parameters["n_components"], 1)
-    bytes_of(parameters["memory"])
-    if parameters["solver"] not in SOLVERS:
-        raise ValueError(f"solver: wanted one of {SOLVERS}, got {parameters['solver']!r}")
-    if parameters["features"] not in FEATURES:
-        raise ValueError(f"features: wanted one of {FEATURES}, got {parameters['features']!r}")
-    if parameters["scale"] not in SCALES:
-        raise ValueError(f"scale: wanted one of {SCALES}, got {parameters['scale']!r}")
-    kernels = parameters["kernels"]
-    if isinstance(kernels, str) and kernels not in ("paper", "precomputed"):
-        raise ValueError(
-            f"kernels: wanted 'paper', 'precomputed' or a list of kernels, got {kernels!r}"
-        )
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Parameters:
+    """The parameters of one fit; `shlcore.SHL` says what each means.
+
+    Whoever holds this object need not check again: one with a value out of range cannot be
+    made. ``random_state`` and ``warm_start`` are not among the fields, because only the estimator
+    deals with them: the one becomes a random generator, the other a start.
+    """
+
+    n_bits: int
+    n_codewords: int
+    kernels: KernelChoice
+    column_groups: Mapping[str, Sequence[int]] | None
+    lambda1: float
+    lambda2: float
+    p: float
+    transductive: bool
+    scale: ScaleChoice
+    n_classes: int | None
+    max_iter: int
+    tol: float
+    solver: SolverChoice
+    n_components: int
+    features: FeatureChoice
+    memory: str | float
+
+    def __post_init__(self) -> None:
+        for name, least in (("n_bits", 1), ("n_codewords", 1), ("max_iter", 1)):
+            _check_whole(name, getattr(self, name), least)
+        if self.n_classes is not None:
+            _check_whole("n_classes", self.n_classes, 2)
+        _check_real("lambda1", self.lambda1, 0.0, strict=True)
+        _check_real("lambda2", self.lambda2, 0.0, strict=False)
+        _check_real("p", self.p, 1.0, strict=True)
+        _check_real("tol", self.tol, 0.0, strict=False)
+        _check_whole("n_components", self.n_components, 1)
+        bytes_of(self.memory)
+        for name, wanted in (("solver", SOLVERS), ("features", FEATURES), ("scale", SCALES)):
+            if getattr(self, name) not in wanted:
+                raise ValueError(f"{name}: wanted one of {wanted}, got {getattr(self, name)!r}")
+        if isinstance(self.kernels, str) and self.kernels not in ("paper", "precomputed"):
+            raise ValueError(
+                "kernels: wanted 'paper', 'precomputed' or a list of kernels, "
+                f"got {self.kernels!r}"
+            )
+
+    @property
+    def precomputed(self) -> bool:
+        """Whether X holds kernel matrices."""
+        return isinstance(self.kernels, str) and self.kernels == "precomputed"
+
+    def bank(self, columns: SeenColumns) -> KernelBank:
+        """Return the kernels for the columns that X has."""
+        return kernel_bank(self.kernels, columns.count, self.column_groups, columns.names)
 
 
 def _check_whole(name: str, value: object, least: int) -> None:
@@ -64,7 +102,11 @@ def _check_real(name: str, value: object, bound: float, *, strict: bool) -> None
 
 
 def bytes_of(memory: object) -> float:
-    """Read an amount of memory: a number of bytes, or text as "4GB", "512 MiB"."""
+    """Read an amount of memory: a number of bytes, or text as "4GB", "512 MiB".
+
+    >>> bytes_of("4GB"), bytes_of("512 MiB"), bytes_of(1000)
+    (4000000000.0, 536870912.0, 1000.0)
+    """
     text = str(memory).strip()
     number = text.rstrip("BKMGTi ")
     unit = text[len(number) :].strip()

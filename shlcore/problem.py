@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from shlcore.array_types import Array, Floats, Indices
+
 
 UNLABELLED = -1
 
@@ -29,7 +30,7 @@ class Problem:
         ``(n,)``, how many samples each row stands for; positive.
     """
 
-    labels: NDArray[np.intp]
+    labels: Indices
     weights: Array
     n_classes: int
     n_codewords: int
@@ -37,6 +38,26 @@ class Problem:
     lambda1: float
     lambda2: float
     p: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Start:
+    """Where a descent begins.
+
+    Parameters
+    ----------
+    codewords
+        ``(C, S, B)``, -1 or +1.
+    members
+        ``(n,)``, the flat codeword index of each row, or `UNLABELLED` for rows that wait
+        until the others are fitted.
+    kernel_weights
+        ``(B, M)``; None stands for equal ones.
+    """
+
+    codewords: NDArray[np.int8]
+    members: Indices
+    kernel_weights: Array | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +79,7 @@ class Model(Generic[Function]):
     """
 
     codewords: NDArray[np.int8]
-    projections: NDArray[np.floating[Any]]
+    projections: Floats
     kernel_weights: Array
     squared_norms: Array
     functions: tuple[Function, ...]

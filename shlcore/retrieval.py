@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-BLOCK = 1 << 20  # pairs of distinct codes compared at once
+    from shlcore.array_types import Array, Indices
+
+BLOCK = 1 << 20  # pairs of distinct codes compared at once: some 10 MB of temporaries
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,21 +38,21 @@ class Ranking:
     found: NDArray[np.int64]
     relevant: NDArray[np.int64]
 
-    def precision_at(self, ks: Sequence[int]) -> NDArray[np.float64]:
+    def precision_at(self, ks: Sequence[int]) -> Array:
         """Mean precision of the k nearest rows, for each k: the expectation over ties."""
         size = int(self.found[0].sum())
         if not len(ks) or min(ks) < 1 or max(ks) > size:
             raise ValueError(f"ks: wanted values from 1 to {size} (the database), got {list(ks)}")
         return np.array([self._expected_hits(k).mean() / k for k in ks])
 
-    def _expected_hits(self, k: int) -> NDArray[np.float64]:
+    def _expected_hits(self, k: int) -> Array:
         """Relevant rows among the k nearest: whole ties, and a share of the one that k cuts."""
         ends = self.found.cumsum(axis=1)
         taken = np.clip(k - (ends - self.found), 0, self.found)
         share = taken / np.maximum(self.found, 1)
         return np.asarray((share * self.relevant).sum(axis=1))
 
-    def precision_recall(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def precision_recall(self) -> tuple[Array, Array]:
         """Precision and recall of lookup within each radius 0..n_bits, pooled over queries.
 
         Precision is 1 by convention at a radius within which nothing at all is found.
@@ -140,9 +142,9 @@ def _codes(codes: ArrayLike, n_bits: int, name: str) -> NDArray[np.uint8]:
 
 def _histograms(
     codes: NDArray[np.uint8],
-    kinds: NDArray[np.intp],
+    kinds: Indices,
     distinct: NDArray[np.uint8],
-    counts: NDArray[np.float64],
+    counts: Array,
     n_bits: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rows and relevant rows at each distance, for queries of the given kinds (classes)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.utils import column_or_1d
@@ -12,9 +12,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from shlcore.problem import UNLABELLED
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
+    from shlcore.array_types import AnyArray, Array, Indices
+
 
 LEFT_OUT = -1
 """Row index of a sample that takes no part in training."""
@@ -34,16 +35,21 @@ class Rows:
         The row of each sample, or `LEFT_OUT`.
     """
 
-    first: NDArray[np.intp]
-    labels: NDArray[np.intp]
+    first: Indices
+    labels: Indices
     weights: Array
-    row_of_sample: NDArray[np.intp]
+    row_of_sample: Indices
 
 
-def encode_labels(
-    y: Any,  # noqa: ANN401 - anything that scikit-learn takes for labels
-    n_samples: int,
-) -> tuple[NDArray[Any], NDArray[np.intp]]:
+@dataclass(frozen=True, slots=True, eq=False)
+class SeenColumns:
+    """What is known of the columns of X: how many there are, and their names if they have any."""
+
+    count: int
+    names: tuple[str, ...] | None = None
+
+
+def encode_labels(y: ArrayLike, n_samples: int) -> tuple[AnyArray, Indices]:
     """Return the classes, and the class index of each sample, `UNLABELLED` where y is -1."""
     array = np.asarray(column_or_1d(y, warn=True))
     if array.dtype.kind == "f" and not np.isfinite(array).all():
@@ -78,7 +84,7 @@ def encode_labels(
     return classes, labels
 
 
-def gather_rows(X: Array | None, labels: NDArray[np.intp], weights: Array) -> Rows:
+def gather_rows(X: Array | None, labels: Indices, weights: Array) -> Rows:
     """Merge equal samples of positive weight into rows; without X, each is its own row."""
     taking_part = np.flatnonzero(weights > 0)
     if not taking_part.size:

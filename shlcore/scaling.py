@@ -10,9 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from shlcore.array_types import Array, FileArrays, Floats
 
-    Array = NDArray[np.float64]
 
 SCALES = ("minmax", "standard", None)
 
@@ -24,9 +23,13 @@ class Scaling:
     offsets: Array
     factors: Array
 
-    def apply(self, X: Array) -> Array:
+    def apply(self, X: Floats) -> Array:
         """Scale rows."""
         return (X - self.offsets) * self.factors
+
+    def arrays(self) -> FileArrays:
+        """Return what a file must hold."""
+        return {"offsets": self.offsets, "factors": self.factors}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,5 +82,6 @@ def learn_scaling(scale: str | None, summary: ColumnSummary) -> Scaling:
         offsets, widths = summary.low, summary.high - summary.low
     else:
         offsets, widths = summary.mean, np.sqrt(summary.scatter / summary.weight)
+    # A width that rounding errors alone can make is none.
     usable = widths > 10 * np.finfo(float).eps * np.maximum(1.0, np.abs(offsets))
     return Scaling(offsets, 1.0 / np.where(usable, widths, 1.0))

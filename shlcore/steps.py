@@ -14,7 +14,7 @@ from shlcore.problem import Function, Model
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from shlcore.array_types import Indices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +33,7 @@ class Step(Generic[Function]):
         Eq. (6) after the block. During the start it is that of the empty model.
     members
         Gamma as flat codeword indices.
-    sweep_ended
+    pass_ended
         Whether the outer pass is over, so that convergence may be judged.
     """
 
@@ -42,8 +42,8 @@ class Step(Generic[Function]):
     block: str
     objective: float
     model: Model[Function]
-    members: NDArray[np.intp]
-    sweep_ended: bool = False
+    members: Indices
+    pass_ended: bool = False
 
 
 def until_converged(
@@ -51,12 +51,12 @@ def until_converged(
 ) -> Iterator[Step[Function]]:
     """Pass steps on until a pass lowers eq. (6) by less than ``tol`` and moves nobody.
 
-    Warns when ``max_iter`` passes end the path instead.
+    Warns when ``max_iter`` passes end the descent instead.
     """
     last: Step[Function] | None = None
     for step in steps:
         yield step
-        if not step.sweep_ended:
+        if not step.pass_ended:
             continue
         if last is not None:
             gained = last.objective - step.objective
@@ -68,7 +68,8 @@ def until_converged(
                 f"SHL stopped after max_iter={max_iter} passes without converging to "
                 f"tol={tol:g}; raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
+                # The caller of `SHL.fit`, past this function, `moments`, `_iterate` and `fit`.
+                stacklevel=5,
             )
             return
         last = step

@@ -8,24 +8,30 @@ that the new f fails join them. When none does, the answer is that of all rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.svm import SVC
+
+from shlcore.hinge import hinge_loss
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from numpy.typing import ArrayLike, NDArray
 
-    Array = NDArray[np.float64]
+    from shlcore.array_types import Array, Floats, Indices
+
 
 TOLERANCE = 1e-6
 """LIBSVM's usual 1e-3 would leave each margin short by that much: times lambda1 and the
 number of rows, the primal value could be twice the optimum. This costs few steps more."""
 
-
 _ROOM = 1e-3
+_FEWEST_ROWS = 100
+"""Rows of a guess count as support up to this far behind the margin, and LIBSVM begins with so
+many more than twice their number. Any choice gives the same answer: rows that it leaves out
+and that the new f fails join in (`_violators`)."""
 
 
 class Grams:
@@ -73,17 +79,17 @@ class Grams:
         """How many rows the matrices have."""
         return int(self._stacks[0].shape[1])
 
-    def among(self, rows: NDArray[np.intp]) -> Grams:
+    def among(self, rows: Indices) -> Grams:
         """Return the matrices among some of the rows."""
         if np.array_equal(rows, np.arange(self.n_rows)):
             return self
         return Grams(*(stack[:, rows[:, None], rows] for stack in self._stacks))
 
-    def matrices_of(self, rows: NDArray[np.intp]) -> Array:
+    def matrices_of(self, rows: Indices) -> Array:
         """Return the kernels between some rows and all, ``M x len(rows) x n``."""
         return np.concatenate([stack[:, rows] for stack in self._stacks])
 
-    def weighted_sum(self, kernel_weights: Array, rows: NDArray[np.intp]) -> Array:
+    def weighted_sum(self, kernel_weights: Array, rows: Indices) -> Array:
         """Return ``sum_m theta_m K_m`` among some rows."""
         if len(rows) == self.n_rows:
             # A product for each stack reads it once.
@@ -99,8 +105,10 @@ class Grams:
             total += block
         return total
 
-    def products(self, support: NDArray[np.intp], a: Array) -> Array:
+    def products(self, support: Indices, a: Array) -> Array:
         """Return ``K_m a`` of each kernel, ``M x n``, where a is 0 outside the support."""
+        # A product with whole matrices reads all rows, but in one go: measured with 11 kernels, it
+        # is the faster way from a quarter (500 rows) or 40 % (1500 rows) on.
         if 3 * len(support) > self.n_rows:
             full = np.zeros(self.n_rows)
             full[support] = a
@@ -115,7 +123,7 @@ class Grams:
             first += len(stack)
         return total
 
-    def _blocks(self, rows: NDArray[np.intp]) -> Iterator[Array]:
+    def _blocks(self, rows: Indices) -> Iterator[Array]:
         """Yield each matrix among some rows, in one buffer that the next one overwrites."""
         places = rows[:, None] * self.n_rows + rows
         block = np.empty(places.shape)
@@ -157,7 +165,7 @@ class Svm:
         ``(M,)``, ``||w_m||^2``.
     """
 
-    support: NDArray[np.intp]
+    support: Indices
     coefficients: Array
     intercept: float
     projections: Array
@@ -169,7 +177,7 @@ def solve_svm(
     kernel_weights: Array,
     targets: NDArray[np.int8],
     costs: Array,
-    guess: NDArray[np.floating[Any]] | None = None,
+    guess: Floats | None = None,
 ) -> Svm:
     """Minimise ``sum_n costs_n [1 - y_n f(x_n)]_+ + 1/2 sum_m ||w_m||^2 / theta_m``.
 
@@ -207,20 +215,16 @@ def solve_svm(
     return Svm(support, coefficients, intercept, projections, kernel_weights**2 * forms)
 
 
-def _near_the_margin(
-    rows: NDArray[np.intp], margins: NDArray[np.floating[Any]], targets: NDArray[np.int8]
-) -> NDArray[np.intp]:
+def _near_the_margin(rows: Indices, margins: Floats, targets: NDArray[np.int8]) -> Indices:
     """Choose the rows to begin with: twice as many as support the guess, the nearest ones."""
     order = rows[np.argsort(margins[rows], kind="stable")]
-    count = 100 + 2 * int(np.count_nonzero(margins[rows] <= 1.0 + _ROOM))
+    count = _FEWEST_ROWS + 2 * int(np.count_nonzero(margins[rows] <= 1.0 + _ROOM))
     chosen = order[:count]
     both = bool((targets[chosen] != targets[chosen[0]]).any())
     return np.sort(chosen) if both and 2 * count < len(rows) else rows
 
 
-def _violators(
-    rows: NDArray[np.intp], working: NDArray[np.intp], margins: Array
-) -> NDArray[np.intp]:
+def _violators(rows: Indices, working: Indices, margins: Array) -> Indices:
     """Return rows that must join; all the rest, once the working set is no longer small."""
     if len(working) == len(rows):
         return rows[:0]
@@ -235,6 +239,6 @@ def duality_gap(
     """Return the primal value of eq. (6) for one bit, and the dual value of eq. (7)."""
     used = kernel_weights > 0
     norm = float((svm.squared_norms[used] / kernel_weights[used]).sum())
-    primal = costs @ np.maximum(1.0 - targets * svm.projections, 0.0) + 0.5 * norm
+    primal = hinge_loss(costs, targets, svm.projections) + 0.5 * norm
     dual = np.abs(svm.coefficients).sum() - 0.5 * norm
     return float(primal), float(dual)

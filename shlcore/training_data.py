@@ -1,33 +1,35 @@
-"""A training set, checked and brought into the solver's form."""
+"""A training set in the solver's form, and the fit of it step by step.
+
+`TrainingData` knows how its solver writes down a hash function, and what it hands out, a
+`Moment` for each step, no longer does. So the estimator treats all solvers alike.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Generic, Protocol
 
 import numpy as np
-from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import validate_data
 
-from shlcore.codewords import spread_codewords
-from shlcore.feature_space import feature_space
-from shlcore.gram_space import GivenRows, GramSpace
-from shlcore.kernels import kernel_bank
-from shlcore.parameters import bytes_of
-from shlcore.problem import UNLABELLED, Function, Problem
-from shlcore.samples import Rows, encode_labels, gather_rows
-from shlcore.scaling import learn_scaling, summarise
-from shlcore.svm import Grams
+from shlcore.assignments import class_scores, hinge_distances, nearest_codewords
+from shlcore.clustering import WeightedRows
+from shlcore.codewords import count_distinct, spread_codewords
+from shlcore.descent import begin_and_descend
+from shlcore.fitted import Fitted
+from shlcore.problem import UNLABELLED, Function, Problem, Start
+from shlcore.samples import LEFT_OUT
+from shlcore.steps import until_converged
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
-
-    from shlcore.hash_functions import Hash
-    from shlcore.path import Machine
-
-    Array = NDArray[np.float64]
+    from shlcore.array_types import AnyArray, Array, Floats, Indices
+    from shlcore.descent import Machine
+    from shlcore.fitted import Hash
+    from shlcore.parameters import Parameters
+    from shlcore.samples import Rows, SeenColumns
+    from shlcore.steps import Step
 
 
 class Space(Protocol[Function]):
@@ -40,21 +42,36 @@ class Space(Protocol[Function]):
     def machine(self, tol: float) -> Machine[Function]:
         """Return what solves block 1."""
 
-    def clusters(
-        self,
-        rows: NDArray[np.intp],
-        weights: Array,
-        count: int,
-        rng: np.random.Generator,
-    ) -> NDArray[np.intp]:
-        """Split some rows, of these weights, into clusters."""
+    def clusters(self, some: WeightedRows, count: int, rng: np.random.Generator) -> Indices:
+        """Split some rows into clusters."""
 
     def hash_of(self, functions: Sequence[Function]) -> Hash:
         """Make learnt functions ready for further samples."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TrainingData:
+class Moment:
+    """A step of a fit, whichever solver made it.
+
+    Parameters
+    ----------
+    projections
+        ``n x B``, f at the training samples; NaN for those that were left out.
+    fitted
+        Call it for the record of what has been learnt so far.
+    """
+
+    objective: float
+    iteration: int
+    bit: int
+    block: str
+    pass_ended: bool
+    projections: Floats
+    fitted: Callable[[], Fitted]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainingData(Generic[Function]):
     """What a fit works on.
 
     Parameters
@@ -67,190 +84,104 @@ class TrainingData:
         Labels, weights and constants of the rows.
     space
         Where the solver finds the rows' kernels.
+    solver
+        "exact" or "random_features".
+    columns
+        What X looks like.
+    project_samples
+        Returns f at some of the samples, given hash functions: for samples that were left out.
     """
 
-    classes: NDArray[Any]
+    classes: AnyArray
     rows: Rows
     problem: Problem
-    space: Space[Any]
+    space: Space[Function]
+    solver: str
+    columns: SeenColumns
+    project_samples: Callable[[Hash, Indices], Floats]
 
+    def cold_start(self, rng: np.random.Generator) -> Start:
+        """Return spread codewords, and the codeword of each row (UNLABELLED: not yet known).
 
-def gather(
-    estimator: Any,  # noqa: ANN401 - SHL, which imports this module
-    X: Any,  # noqa: ANN401 - anything array-like
-    y: Any,  # noqa: ANN401 - anything array-like
-    sample_weight: ArrayLike | None,
-) -> TrainingData:
-    """Check a training set and bring it into the form that the chosen solver wants.
+        With labels, unlabelled rows wait. Where labels say too little (no labels at all, or
+        several codewords a class), clusters in the kernels' space decide.
+        """
+        problem = self.problem
+        codewords = spread_codewords(problem.n_classes, problem.n_codewords, problem.n_bits, rng)
+        labels, s = problem.labels, problem.n_codewords
+        labelled = labels != UNLABELLED
+        if not labelled.any():
+            members = self._clusters(np.arange(len(labels)), problem.n_classes * s, rng)
+            return Start(codewords, members)
+        members = np.where(labelled, labels * s, UNLABELLED)
+        if s > 1:
+            for c in range(problem.n_classes):
+                own = np.flatnonzero(labels == c)
+                members[own] += self._clusters(own, s, rng)
+        return Start(codewords, members)
 
-    Sets ``estimator.solver_``. The exact solver gathers equal samples into weighted rows.
-    """
-    precomputed = isinstance(estimator.kernels, str) and estimator.kernels == "precomputed"
-    samples = _grams(estimator, X) if precomputed else _samples(estimator, X)
-    n_samples = samples.n_rows if isinstance(samples, Grams) else samples.shape[0]
-    classes, labels = _labels(estimator, y, n_samples)
-    weights = _weights(sample_weight, n_samples)
-    if not estimator.transductive:
-        weights = np.where(labels == UNLABELLED, 0.0, weights)
-    large = estimator.solver_ == "random_features"
-    alike = None if precomputed or large else np.asarray(samples)
-    rows = gather_rows(alike, labels, weights)
-    _check_every_class_has_rows(classes, rows, unsupervised=y is None)
-    if large:
-        rng = _rng(estimator.random_state)
-        space: Space[Any] = feature_space(samples, rows, kernel_bank(estimator), estimator, rng)
-    else:
-        space = _gram_space(estimator, samples, rows)
-    problem = Problem(
-        labels=rows.labels,
-        weights=rows.weights,
-        n_classes=len(classes),
-        n_codewords=int(estimator.n_codewords),
-        n_bits=int(estimator.n_bits),
-        lambda1=float(estimator.lambda1),
-        lambda2=float(estimator.lambda2),
-        p=float(estimator.p),
-    )
-    return TrainingData(classes, rows, problem, space)
-
-
-def _grams(estimator: Any, X: Any) -> Grams:  # noqa: ANN401
-    if estimator.solver == "random_features":
-        raise ValueError(
-            "solver: wanted 'exact' or 'auto' with precomputed kernels, got 'random_features'"
+    def continues(self, earlier: Fitted) -> bool:
+        """Whether an earlier fit had the same classes, features, codes and kernels."""
+        shape = (self.problem.n_classes, self.problem.n_codewords, self.problem.n_bits)
+        return (
+            earlier.columns.count == self.columns.count
+            and np.array_equal(earlier.classes, self.classes)
+            and earlier.codewords.shape == shape
+            and earlier.kernel_weights.shape[1] == self.space.n_kernels
         )
-    given = X if isinstance(X, Grams) else Grams(X)
-    estimator.n_features_in_ = given.n_rows
-    estimator.solver_ = "exact"
-    return given
 
+    def warm_start(self, earlier: Fitted, projections: Floats) -> Start:
+        """Return the codewords of an earlier fit, and whom its hash functions assign to them.
 
-def _samples(estimator: Any, X: Any) -> Any:  # noqa: ANN401 - anything array-like
-    """Check X, which is copied for the exact solver alone."""
-    if estimator.solver != "exact" and getattr(X, "ndim", 0) == 2 and 0 not in X.shape:
-        validate_data(estimator, X, skip_check_array=True)
-        if _is_large(estimator, X):
-            estimator.solver_ = "random_features"
-            return lazy_rows(estimator, X)
-    samples = np.asarray(validate_data(estimator, X, dtype=np.float64))
-    large = _is_large(estimator, samples)
-    estimator.solver_ = "random_features" if large else "exact"
-    return samples
+        ``projections`` are the earlier f at all samples, ``n x B``.
+        """
+        distances = hinge_distances(projections[self.rows.first], earlier.codewords)
+        members, _ = nearest_codewords(distances, self.problem.labels)
+        return Start(earlier.codewords, members, earlier.kernel_weights)
 
-
-def _is_large(estimator: Any, samples: Any) -> bool:  # noqa: ANN401
-    """Whether to use random features: as asked, or if kernel matrices need too much memory."""
-    if estimator.solver != "auto":
-        return bool(estimator.solver == "random_features")
-    needed = 8.0 * len(kernel_bank(estimator)) * samples.shape[0] ** 2
-    return needed > bytes_of(estimator.memory) or hasattr(samples, "dask")
-
-
-def lazy_rows(estimator: Any, X: Any) -> Any:  # noqa: ANN401 - anything array-like
-    """Check the columns of X; an array, memory map or Dask array is neither read nor copied."""
-    if isinstance(X, np.ndarray) or hasattr(X, "dask"):
-        validate_data(estimator, X, skip_check_array=True, reset=False)
-        return X
-    return validate_data(estimator, X, dtype=np.float64, reset=False)
-
-
-def _gram_space(estimator: Any, samples: Any, rows: Rows) -> GramSpace:  # noqa: ANN401
-    if isinstance(samples, Grams):
-        return GramSpace(samples.among(rows.first), (rows.first, samples.n_rows))
-    chosen = samples[rows.first]
-    scaling = learn_scaling(estimator.scale, summarise(chosen, rows.weights))
-    scaled = scaling.apply(chosen)
-    bank = kernel_bank(estimator)
-    grams = Grams.of(bank.each(scaled, scaled), len(bank), len(scaled))
-    return GramSpace(grams, GivenRows(bank, scaling, scaled))
-
-
-def _rng(random_state: Any) -> np.random.Generator:  # noqa: ANN401 - what scikit-learn takes
-    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-
-
-def start(
-    data: TrainingData,
-    random_state: Any,  # noqa: ANN401 - what scikit-learn takes as a seed
-) -> tuple[NDArray[np.int8], NDArray[np.intp]]:
-    """Return spread codewords, and the codeword of each row (UNLABELLED: not yet known).
-
-    With labels, unlabelled rows wait. Where labels say too little (no labels at all, or
-    several codewords a class), clusters in the kernels' space decide.
-    """
-    problem = data.problem
-    rng = _rng(random_state)
-    codewords = spread_codewords(problem.n_classes, problem.n_codewords, problem.n_bits, rng)
-    labels, s = problem.labels, problem.n_codewords
-    labelled = labels != UNLABELLED
-    if not labelled.any():
-        members = _clusters(data, np.arange(len(labels)), problem.n_classes * s, rng)
-        return codewords, members
-    members = np.where(labelled, labels * s, UNLABELLED)
-    if s > 1:
-        for c in range(problem.n_classes):
-            own = np.flatnonzero(labels == c)
-            members[own] += _clusters(data, own, s, rng)
-    return codewords, members
-
-
-def _labels(
-    estimator: Any,  # noqa: ANN401 - SHL, which imports this module
-    y: Any,  # noqa: ANN401 - anything array-like
-    n_samples: int,
-) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    wanted = estimator.n_classes
-    if y is None:
-        if wanted is None:
-            raise ValueError(
-                "y: SHL requires y to be passed, but the target y is None; "
-                "to learn without labels, set n_classes"
+    def moments(self, start: Start, parameters: Parameters) -> Iterator[Moment]:
+        """Descend from a start until nothing changes any more."""
+        steps = begin_and_descend(self.problem, start, self.space.machine(parameters.tol))
+        objective: list[float] = []
+        for step in until_converged(steps, tol=parameters.tol, max_iter=parameters.max_iter):
+            if step.block != "start" or step.pass_ended:
+                objective.append(step.objective)
+            projections = step.model.projections[self.rows.row_of_sample]
+            projections[self.rows.row_of_sample == LEFT_OUT] = np.nan
+            yield Moment(
+                step.objective,
+                step.iteration,
+                step.bit,
+                step.block,
+                step.pass_ended,
+                projections,
+                partial(self._fitted, step, tuple(objective)),
             )
-        return np.arange(wanted), np.full(n_samples, UNLABELLED, dtype=np.intp)
-    classes, labels = encode_labels(y, n_samples)
-    if wanted is not None and wanted != len(classes):
-        raise ValueError(
-            f"n_classes: wanted labelled samples of {wanted} classes, got {len(classes)}: "
-            f"{list(classes)}"
-        )
-    return classes, labels
 
-
-def _weights(sample_weight: ArrayLike | None, n_samples: int) -> Array:
-    if sample_weight is None:
-        return np.ones(n_samples)
-    weights: Array = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
-    )
-    if weights.ndim == 0:
-        weights = np.full(n_samples, float(weights))
-    if weights.shape != (n_samples,):
-        raise ValueError(
-            f"sample_weight: wanted {n_samples} numbers, one for each sample, "
-            f"got shape {weights.shape}"
-        )
-    if weights.min() < 0:
-        raise ValueError(f"sample_weight: wanted no negative weight, got {weights.min()!r}")
-    return weights
-
-
-def _check_every_class_has_rows(classes: NDArray[Any], rows: Rows, *, unsupervised: bool) -> None:
-    if unsupervised:
-        if len(rows.labels) < len(classes):
-            raise ValueError(
-                f"n_classes: wanted at least {len(classes)} different samples, "
-                f"got {len(rows.labels)}"
-            )
-        return
-    missing = np.setdiff1d(np.arange(len(classes)), rows.labels)
-    if missing.size:
-        raise ValueError(
-            f"sample_weight: wanted a labelled sample of positive weight of every class, "
-            f"got none of class {classes[missing[0]]}"
+    def _fitted(self, step: Step[Function], objective: tuple[float, ...]) -> Fitted:
+        """Return the record of a step."""
+        model = step.model
+        hash_ = self.space.hash_of(model.functions)
+        rows = self.rows.row_of_sample
+        found = np.where(rows == LEFT_OUT, 0, (step.members // self.problem.n_codewords)[rows])
+        left_out = np.flatnonzero(rows == LEFT_OUT)
+        if left_out.size:
+            projections = self.project_samples(hash_, left_out)
+            found[left_out] = class_scores(projections, model.codewords).argmax(axis=1)
+        return Fitted(
+            classes=self.classes,
+            codewords=model.codewords.copy(),
+            n_codewords=count_distinct(model.codewords),
+            kernel_weights=model.kernel_weights,
+            squared_norms=model.squared_norms,
+            objective=np.array(objective),
+            transduction=self.classes[found],
+            n_iter=step.iteration,
+            solver=self.solver,
+            columns=self.columns,
+            hash=hash_,
         )
 
-
-def _clusters(
-    data: TrainingData, rows: NDArray[np.intp], count: int, rng: np.random.Generator
-) -> NDArray[np.intp]:
-    return data.space.clusters(rows, data.problem.weights[rows], count, rng)
+    def _clusters(self, rows: Indices, count: int, rng: np.random.Generator) -> Indices:
+        weights: Array = self.problem.weights[rows]
+        return self.space.clusters(WeightedRows(rows, weights), count, rng)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from segapp.batch.scores import IGNORED
-from segapp.files.images import IMAGE_SUFFIXES, load_indices
+from segapp.files.image_folder import images_in
+from segapp.files.images import load_indices
 from segapp.files.project_file import PROJECT_SUFFIX
 from segapp.files.resources import SAMPLES
+from segapp.values.wording import shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,23 +46,25 @@ def find_cases(folder: str | Path) -> tuple[Case, ...]:
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise DatasetError(f"There is no folder {folder}.")
+        raise DatasetError(f"There is no folder {shown(folder)}.")
     if (folder / "images").is_dir() and (folder / "images-labels").is_dir():
         cases = [
             _case(image, folder / "images-labels", "-anno.png", folder / "images-gt", ".png")
-            for image in _images(folder / "images")
+            for image in images_in(folder / "images")
         ]
     else:
         cases = [
-            _case(image, folder, "-strokes.png", folder, "-truth.png") for image in _images(folder)
+            _case(image, folder, "-strokes.png", folder, "-truth.png")
+            for image in images_in(folder)
         ]
     found = [case for case in cases if case is not None]
     if not found:
         raise DatasetError(
-            f"There is no image with strokes in {folder}: wanted X.jpg with X-strokes.png or "
-            f"X{PROJECT_SUFFIX}, or the folders images and images-labels of the Gulshan set."
+            f"There is no image with strokes in {shown(folder)}: wanted X.jpg with X-strokes.png "
+            f"or X{PROJECT_SUFFIX}, or the folders images and images-labels of the Gulshan set."
         )
-    return tuple(_with_different_names(sorted(found, key=lambda case: case.name)))
+    named = _with_different_names(sorted(found, key=lambda case: case.image.name))
+    return tuple(sorted(named, key=lambda case: case.name))
 
 
 def bundled_cases() -> tuple[Case, ...]:
@@ -77,7 +82,7 @@ def load_truth(path: Path, size: tuple[int, int], n_classes: int) -> NDArray[np.
     values = indices.values
     if values.shape != size:
         raise DatasetError(
-            f"{path.name} has {values.shape[1]} x {values.shape[0]} pixels: "
+            f"{shown(path.name)} has {values.shape[1]} x {values.shape[0]} pixels: "
             f"wanted the image's {size[1]} x {size[0]}."
         )
     if indices.palette is not None:
@@ -95,19 +100,8 @@ def load_truth(path: Path, size: tuple[int, int], n_classes: int) -> NDArray[np.
             if indices.palette is not None
             else ("grey values of 0, 128 and 255")
         )
-        raise DatasetError(f"{path.name}: wanted {wanted}, got {worst}.")
+        raise DatasetError(f"{shown(path.name)}: wanted {wanted}, got {worst}.")
     return truth
-
-
-def _images(folder: Path) -> list[Path]:
-    return [
-        path
-        for path in folder.iterdir()
-        if path.suffix.lower() in IMAGE_SUFFIXES
-        and not path.stem.endswith(("-strokes", "-truth"))
-        and not path.name.startswith(".")
-        and path.is_file()
-    ]
 
 
 def _case(
@@ -125,11 +119,33 @@ def _case(
 
 
 def _with_different_names(cases: list[Case]) -> list[Case]:
-    """Give images that differ only in their suffix (or in case) names with the suffix."""
-    count = Counter(case.name.casefold() for case in cases)
-    return [
-        Case(case.image.name, case.image, case.strokes, case.truth)
-        if count[case.name.casefold()] > 1
-        else case
-        for case in cases
-    ]
+    """Name each case so that no two share a result, also where systems ignore case.
+
+    The name is that of the image without its suffix; with it, where others would have the same
+    name; and with a number where even that is not enough.
+    """
+    names = [case.name for case in cases]
+    while True:
+        count = Counter(_folded(name) for name in names)
+        fuller = [
+            case.image.name if count[_folded(name)] > 1 else name
+            for case, name in zip(cases, names, strict=True)
+        ]
+        if fuller == names:
+            break
+        names = fuller
+    taken = {_folded(name) for name in names}
+    seen: set[str] = set()
+    for place, name in enumerate(names):
+        numbered, number = name, 1
+        while _folded(numbered) in seen or (number > 1 and _folded(numbered) in taken):
+            number += 1
+            numbered = f"{name} {number}"
+        names[place] = numbered
+        seen.add(_folded(numbered))
+    return [replace(case, name=name) for case, name in zip(cases, names, strict=True)]
+
+
+def _folded(name: str) -> str:
+    """Make names equal that some system takes for one file."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())

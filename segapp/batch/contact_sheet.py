@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont, ImageOps
 
-from segapp.files.atomic_file import replacing
 from segapp.values.rasterize import rasterize
+from segapp.values.wording import shown
+from shlcore.atomic_file import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -63,7 +64,7 @@ def write_sheet(
     for index, (caption, pictures) in enumerate(cases):
         left = _MARGIN + index % columns * (across + 3 * _MARGIN)
         top = _MARGIN + index // columns * (down + _MARGIN)
-        pen.text((left, top), caption, fill=_INK, font=font)
+        pen.text((left, top), shown(caption), fill=_INK, font=font)
         for place, image in enumerate(pictures()):
             small = ImageOps.contain(image, _CELL, Image.Resampling.LANCZOS)
             x = left + place * (width + _GAP) + (width - small.width) // 2

@@ -91,5 +91,8 @@ def strokes_to(ious: Sequence[float], level: float) -> int:
     """Count the strokes until an IoU of ``level``; one more than all where it is not reached.
 
     ``ious`` begins with the value before the first stroke.
+
+    >>> strokes_to((0.5, 0.8, 0.92), 0.9), strokes_to((0.5, 0.8, 0.92), 0.95)
+    (2, 3)
     """
     return next((count for count, value in enumerate(ious) if value >= level), len(ious))

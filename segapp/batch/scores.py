@@ -14,7 +14,11 @@ IGNORED = -1
 
 
 def iou(labels: NDArray[np.integer], truth: NDArray[np.integer], label: int = 0) -> float:
-    """Intersection over union of one class, outside the ignored band; 1 if it is nowhere."""
+    """Intersection over union of one class, outside the ignored band; 1 if it is nowhere.
+
+    >>> iou(np.array([0, 0, 1, 0]), np.array([0, 1, 1, IGNORED]))
+    0.5
+    """
     judged = truth != IGNORED
     found, wanted = (labels == label) & judged, (truth == label) & judged
     union = np.count_nonzero(found | wanted)

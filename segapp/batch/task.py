@@ -5,21 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from segapp.batch.case_record import read_record, write_record
 from segapp.batch.cases import Case, load_truth
 from segapp.batch.robot_user import robot_steps
 from segapp.batch.scores import IGNORED
-from segapp.files.atomic_file import write_text
 from segapp.files.export import write_binary_png, write_indexed_png, write_strokes_png
-from segapp.files.images import load_image, read_bytes
+from segapp.files.images import digest_of, load_image
 from segapp.files.strokes_file import load_strokes
 from segapp.values.plain_settings import to_plain
 from segapp.values.updates import answer_of
+from segapp.values.wording import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,10 +108,10 @@ def run_case(
     except Stopped:
         raise
     except (ValueError, OSError, MemoryError) as error:
-        return Outcome(task.case.name, error=str(error) or type(error).__name__)
+        return Outcome(task.case.name, error=sentence(error))
     except Exception as error:  # the edge of a process: one image, not the run
         logging.getLogger(__name__).debug("case %s", task.case.name, exc_info=True)
-        return Outcome(task.case.name, error=f"{type(error).__name__}: {error}")
+        return Outcome(task.case.name, error=f"{type(error).__name__}: {sentence(error)}")
 
 
 def _run(
@@ -149,7 +150,7 @@ def _run(
         _padded(ious, task.robot) if task.case.truth else (),
         tuple(seconds),
     )
-    write_text(task.record_path, json.dumps({"key": _key(task), **asdict(outcome)}))
+    write_record(task, _key(task), outcome)
     return outcome
 
 
@@ -174,19 +175,11 @@ def _key(task: Task) -> str:
     asked = [choice.preset, choice.changes, to_plain(choice.settings(None)), task.robot]
     digest = hashlib.sha256(json.dumps(asked).encode())
     for path in (task.case.image, task.case.strokes, task.case.truth):
-        digest.update(hashlib.sha256(read_bytes(path)).digest() if path else b"none")
+        digest.update(digest_of(path) if path else b"none")
     return digest.hexdigest()
 
 
 def _reused(task: Task) -> Outcome | None:
-    if not (task.resume and task.record_path.is_file() and task.mask_path.is_file()):
+    if not (task.resume and task.record_path.is_file()):
         return None
-    try:
-        record = json.loads(task.record_path.read_text(encoding="utf-8"))
-        if record.pop("key") != _key(task):
-            return None
-        for name in ("ious", "seconds"):
-            record[name] = tuple(record[name])
-        return Outcome(**(record | {"reused": True}))
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return None  # an unreadable record is none
+    return read_record(task, _key(task), Outcome(task.case.name))

@@ -18,10 +18,12 @@ from segapp.commands.options import (
     tell,
 )
 from segapp.commands.segment import described
+from segapp.commands.speech import printable
 from segapp.files.export import FORMATS
-from segapp.files.images import ImageError, load_image
+from segapp.files.images import load_image
 from segapp.learning.learnt_model import load_model
 from segapp.values.document import Document
+from segapp.values.wording import sentence
 
 if TYPE_CHECKING:
     import argparse
@@ -58,9 +60,10 @@ def run(arguments: argparse.Namespace) -> int:
         target = out / (_new_name(image, names) + entry.suffix)
         try:
             results.append(_apply(model, image, target, entry))
-        except (ImageError, MemoryError) as error:
-            tqdm.write(f"{image}: {error}", file=sys.stderr)
-            results.append({"image": str(image), "error": str(error)})
+        except (ValueError, OSError, MemoryError) as error:
+            told = sentence(error)
+            tqdm.write(printable(f"{image}: {told}", sys.stderr), file=sys.stderr)
+            results.append({"image": str(image), "error": told})
     failed = sum("error" in result for result in results)
     files = [name for result in results for name in result.get("files", [])]
     tell(arguments, {"images": len(results), "failed": failed, "results": results}, files)

@@ -22,6 +22,7 @@ from segapp.commands.options import (
     new_parser,
     tell,
 )
+from segapp.commands.speech import printable
 from segapp.files.images import load_image, load_indices
 from segapp.files.strokes_file import load_strokes
 from segapp.learning.training import Trainer
@@ -104,10 +105,11 @@ def _run_tasks(tasks: Sequence[Task], running: Generator[Outcome, None, None]) -
         with tqdm(total=len(tasks), unit="image", disable=None) as bar:
             for outcome in running:
                 done.append(outcome)
-                bar.set_postfix_str(outcome.name)
+                bar.set_postfix_str(printable(outcome.name, sys.stderr))
                 bar.update()
                 if outcome.error:
-                    tqdm.write(f"{outcome.name}: {outcome.error}", file=sys.stderr)
+                    line = printable(f"{outcome.name}: {outcome.error}", sys.stderr)
+                    tqdm.write(line, file=sys.stderr)
     except ClusterError as error:
         raise CommandError(str(error)) from error
     except KeyboardInterrupt as error:

@@ -17,6 +17,7 @@ from segapp.commands.options import (
     tell,
 )
 from segapp.commands.segment import described, labelled
+from segapp.commands.speech import say
 from segapp.files.export import FORMATS
 from segapp.files.images import load_image
 from segapp.files.project_file import Project, load_project
@@ -96,5 +97,5 @@ def _picture(project: Project, image: Path | None) -> Picture:
         raise CommandError(f"The project's image {path} is not there: say where it is by --image.")
     picture = load_image(path)
     if project.image_sha256 and picture.sha256 != project.image_sha256:
-        print(f"{path.name} is not the image that the project was made with.", file=sys.stderr)
+        say(f"{path.name} is not the image that the project was made with.", sys.stderr)
     return picture

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING, Any
 
+from segapp.commands.speech import say, say_json
 from segapp.files.export import FORMATS, ExportFormat
 from segapp.values.plain_settings import setting_names
 from segapp.values.settings import DEFAULT_PRESET, PRESETS
@@ -107,7 +107,7 @@ def made_folder(path: Path) -> Path:
 def tell(arguments: argparse.Namespace, result: dict[str, Any], lines: Sequence[str]) -> None:
     """Print the result: for a program, or as lines for people."""
     if arguments.json:
-        print(json.dumps(result, ensure_ascii=False))
+        say_json(result)
     else:
         for line in lines:
-            print(line)
+            say(line)

@@ -6,28 +6,34 @@ as ``model``. Paths are stored relative to the project, so that a folder can be 
 
 from __future__ import annotations
 
-import base64
-import binascii
+import errno
 import json
 import os
 import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from segapp.files.atomic_file import replacing
-from segapp.values.document import ClassInfo, Document, Mark, Patch, Stroke
+from segapp.files.archive_parts import read_part
+from segapp.files.damage import DAMAGE
+from segapp.files.file_names import name_in, with_name
+from segapp.files.plain_document import classes_to_plain, document_from_plain, marks_to_plain
+from segapp.values.checked import field, fields, from_json, text, whole
 from segapp.values.plain_settings import from_plain, to_plain
+from segapp.values.wording import quoted, reason, shown
+from shlcore.atomic_file import replacing
 
 if TYPE_CHECKING:
+    from segapp.values.document import Document
     from segapp.values.settings import Settings
 
 PROJECT_SUFFIX = ".segapp"
 VERSION = 1
 
 _CONTENT, _MODEL = "project.json", "model"
-_LARGEST = 1 << 30  # bytes of an unpacked part; more is no project
+_FORMAT = "segapp project"
+# Bytes of the parts unpacked. A mask of 100 megapixels that came as a picture has 17 million.
+_LARGEST_CONTENT, _LARGEST_MODEL = 128 << 20, 128 << 20
 _DATE = (1980, 1, 1, 0, 0, 0)  # equal projects give equal files
 
 
@@ -53,23 +59,27 @@ class Project:
 def save_project(path: str | Path, project: Project) -> None:
     """Write a project; the file is only ever replaced by a complete one."""
     path = Path(path)
+    image: dict[str, Any] = {"sha256": project.image_sha256}
+    with_name(image, "relative", _relative(project.image_path, path.parent))
+    with_name(image, "absolute", str(project.image_path.absolute()))
     content = {
-        "format": "segapp project",
+        "format": _FORMAT,
         "version": VERSION,
-        "image": {
-            "relative": _relative(project.image_path, path.parent),
-            "absolute": str(project.image_path.absolute()),
-            "sha256": project.image_sha256,
-        },
-        "classes": [
-            {"name": info.name, "colour": list(info.colour)} for info in project.document.classes
-        ],
-        "strokes": [_mark_to_plain(mark) for mark in project.document.strokes],
+        "image": image,
+        "classes": classes_to_plain(project.document.classes),
+        "strokes": marks_to_plain(project.document.strokes),
         "settings": to_plain(project.settings),
     }
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    packed = json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    if len(packed) > _LARGEST_CONTENT or len(project.model or b"") > _LARGEST_MODEL:
+        raise OSError(
+            errno.EFBIG,
+            f"the strokes have {len(packed) >> 20} MB, and a project of more than "
+            f"{_LARGEST_CONTENT >> 20} MB could not be opened again",
+            str(path),
+        )
     with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(zipfile.ZipInfo(_CONTENT, _DATE), text, zipfile.ZIP_DEFLATED)
+        archive.writestr(zipfile.ZipInfo(_CONTENT, _DATE), packed, zipfile.ZIP_DEFLATED)
         if project.model is not None:
             archive.writestr(zipfile.ZipInfo(_MODEL, _DATE), project.model, zipfile.ZIP_STORED)
 
@@ -83,63 +93,57 @@ def load_project(path: str | Path) -> Project:
         When the file is missing, no project, damaged, or of a newer version.
     """
     path = Path(path)
-    text, model = _unpack(path)
     try:
-        content = json.loads(text)
-        _check_version(path, content["format"], content["version"])
+        with zipfile.ZipFile(path) as archive:
+            return _read(archive, path)
+    except ProjectError:
+        raise
+    except FileNotFoundError as error:
+        raise ProjectError(f"There is no file {shown(path)}.") from error
+    except IsADirectoryError as error:
+        raise ProjectError(f"{shown(path)} is a folder: wanted a project file.") from error
+    except OSError as error:
+        told = shown(error.strerror) if error.strerror else reason(error)
+        raise ProjectError(f"{shown(path)} cannot be read: {told}.") from error
+    except MemoryError as error:
+        raise ProjectError(f"{shown(path.name)} does not fit into the memory.") from error
+    except DAMAGE as error:  # of the archive itself
+        raise ProjectError(
+            f"{shown(path.name)} is no project or is damaged: {reason(error)}."
+        ) from error
+
+
+def _read(archive: zipfile.ZipFile, path: Path) -> Project:
+    names = archive.namelist()
+    if _CONTENT not in names:
+        raise ProjectError(f"{shown(path.name)} is not a project.")
+    packed = read_part(archive, _CONTENT, _LARGEST_CONTENT)
+    model = read_part(archive, _MODEL, _LARGEST_MODEL) if _MODEL in names else None
+    try:
+        content = fields(from_json(packed, _CONTENT), _CONTENT)
+        _check_version(path, field(content, "format"), field(content, "version"))
+        image = fields(field(content, "image"), "image")
         return Project(
-            document=_document(content),
+            document=document_from_plain(field(content, "classes"), field(content, "strokes")),
             settings=from_plain(content.get("settings", {})),
-            image_path=_found(content["image"], path.parent),
-            image_sha256=str(content["image"].get("sha256", "")),
+            image_path=_found(image, path.parent),
+            image_sha256=text(image.get("sha256", ""), "sha256"),
             model=model,
         )
     except ProjectError:
         raise
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-        raise ProjectError(f"{path.name} is damaged: {_reason(error)}.") from error
+    except ValueError as error:
+        raise ProjectError(f"{shown(path.name)} is damaged: {reason(error)}.") from error
 
 
-def _check_version(path: Path, name: str, version: int) -> None:
-    if name != "segapp project":
-        raise ProjectError(f"{path.name} is not a project.")
-    if version > VERSION:
+def _check_version(path: Path, name: object, version: object) -> None:
+    if name != _FORMAT:
+        raise ProjectError(f"{shown(path.name)} is not a project.")
+    if whole(version, "version", 1) > VERSION:
         raise ProjectError(
-            f"{path.name} was made by a newer version (format {version}, this program reads "
-            f"up to {VERSION}): update segapp to open it."
+            f"{shown(path.name)} was made by a newer version (format {quoted(version)}, this "
+            f"program reads up to {VERSION}): update segapp to open it."
         )
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, KeyError):
-        return f"{error} is missing"
-    return str(error).rstrip(".")
-
-
-def _unpack(path: Path) -> tuple[bytes, bytes | None]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            has_model = _MODEL in archive.namelist()
-            return _part(archive, _CONTENT), _part(archive, _MODEL) if has_model else None
-    except KeyError as error:
-        raise ProjectError(f"{path.name} is not a project.") from error
-    except ProjectError:
-        raise
-    except FileNotFoundError as error:
-        raise ProjectError(f"There is no file {path}.") from error
-    except IsADirectoryError as error:
-        raise ProjectError(f"{path} is a folder: wanted a project file.") from error
-    # zipfile raises the last two for compressions it does not know and for encrypted parts.
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise ProjectError(f"{path.name} is no project or is damaged: {error}.") from error
-    except OSError as error:
-        raise ProjectError(f"{path} cannot be read: {error.strerror or error}.") from error
-
-
-def _part(archive: zipfile.ZipFile, name: str) -> bytes:
-    if archive.getinfo(name).file_size > _LARGEST:
-        raise ProjectError(f"{Path(archive.filename or '').name} is no project: it is too large.")
-    return archive.read(name)
 
 
 def _relative(image: Path, folder: Path) -> str | None:
@@ -152,64 +156,12 @@ def _relative(image: Path, folder: Path) -> str | None:
 
 def _found(image: dict[str, Any], folder: Path) -> Path:
     """Choose the first of the stored places that holds a file; none: the one by the project."""
-    places = [folder / PurePosixPath(image["relative"])] if image.get("relative") else []
-    if image.get("absolute"):
-        places.append(Path(image["absolute"]))
+    relative, absolute = name_in(image, "relative"), name_in(image, "absolute")
+    places = [folder / PurePosixPath(relative)] if relative else []
+    if absolute:
+        places.append(Path(absolute))
     if not places:
-        raise ProjectError("The project names no image.")
+        raise ValueError("it names no image")
     places.append(folder / places[0].name)
-    chosen = next((place for place in places if place.is_file()), places[0])
+    chosen = next((place for place in places if os.path.isfile(place)), places[0])
     return Path(os.path.normpath(chosen))
-
-
-def _mark_to_plain(mark: Mark) -> dict[str, Any]:
-    if isinstance(mark, Patch):
-        plain_patch: dict[str, Any] = {
-            "patch": [mark.left, mark.top, mark.width, mark.height],
-            "bits": base64.b64encode(mark.bits).decode("ascii"),
-            "class": mark.label,
-        }
-        return plain_patch | ({"joined": True} if mark.joined else {})
-    plain: dict[str, Any] = {
-        "points": [list(point) for point in mark.points],
-        "radius": mark.radius,
-        "class": mark.label,
-    }
-    if mark.pressures:
-        plain["pressures"] = list(mark.pressures)
-    return plain | ({"joined": True} if mark.joined else {})
-
-
-def _mark(plain: dict[str, Any]) -> Mark:
-    label = None if plain["class"] is None else int(plain["class"])
-    joined = plain.get("joined") is True
-    if "patch" in plain:
-        left, top, width, height = (int(part) for part in plain["patch"])
-        try:
-            bits = base64.b64decode(plain["bits"], validate=True)
-        except binascii.Error as error:
-            raise ValueError(f"a patch's bits: {error}") from error
-        return Patch(left, top, width, height, bits, label, joined)
-    return Stroke(
-        tuple((float(x), float(y)) for x, y in plain["points"]),
-        float(plain["radius"]),
-        label,
-        tuple(float(pressure) for pressure in plain.get("pressures", ())),
-        joined,
-    )
-
-
-def _document(content: dict[str, Any]) -> Document:
-    classes = []
-    for info in content["classes"]:
-        red, green, blue = (int(part) for part in info["colour"])
-        if not all(0 <= part <= 255 for part in (red, green, blue)):
-            raise ValueError(f"colour: wanted numbers from 0 to 255, got {info['colour']}")
-        classes.append(ClassInfo(str(info["name"]), (red, green, blue)))
-    if len(classes) < 2:
-        raise ValueError(f"classes: wanted at least two, got {len(classes)}")
-    document = Document(tuple(classes), tuple(_mark(plain) for plain in content["strokes"]))
-    for mark in document.strokes:
-        if mark.label is not None and not 0 <= mark.label < len(classes):
-            raise ValueError(f"class: wanted 0 to {len(classes) - 1}, got {mark.label}")
-    return document

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from segapp.files.images import Indices, load_indices
 from segapp.files.project_file import PROJECT_SUFFIX, load_project
-from segapp.values.document import PALETTE, TWO_CLASSES, ClassInfo, Document, Patch
+from segapp.values.checked import from_json, listed, text
+from segapp.values.document import (
+    MOST_CLASSES,
+    PALETTE,
+    TWO_CLASSES,
+    ClassInfo,
+    Document,
+    Patch,
+)
+from segapp.values.wording import shown
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from segapp.values.settings import Settings
@@ -39,23 +48,28 @@ def load_strokes(path: str | Path, size: tuple[int, int]) -> Strokes:
         return Strokes(project.document, project.settings)
     indices = load_indices(path)
     if indices.values.shape != size:
+        height, width = indices.values.shape
         raise ValueError(
-            f"{path.name} has {indices.values.shape[1]} x {indices.values.shape[0]} pixels: "
+            f"{shown(path.name)} has {width} x {height} pixels: "
             f"wanted the image's {size[1]} x {size[0]}."
         )
     highest = int(indices.values.max())
     if highest > max(len(PALETTE), len(_names(indices))):
         raise ValueError(
-            f"{path.name}: wanted 0 for unmarked pixels and classes from 1, got {highest}."
+            f"{shown(path.name)}: wanted 0 for unmarked pixels and classes from 1, got {highest}."
         )
-    document = Document(_classes(indices, highest))
-    for index in range(1, highest + 1):
-        document = _with_patch(document, indices.values == index, index - 1)
-    return Strokes(document.as_one_state())
+    marks = [
+        Patch.of_mask(indices.values == value, value - 1) for value in _present(indices.values)
+    ]
+    return Strokes(Document(_classes(indices, highest), tuple(marks)).as_one_state())
 
 
-def _with_patch(document: Document, mask: NDArray[np.bool_], label: int) -> Document:
-    return document.with_stroke(Patch.of_mask(mask, label)) if mask.any() else document
+def _present(values: NDArray[np.uint8]) -> list[int]:
+    """List the classes that have a pixel, row by row: all at once would take much memory."""
+    seen = np.zeros(256, bool)
+    for row in values:
+        seen[row] = True
+    return [int(value) for value in np.flatnonzero(seen) if value]
 
 
 def _classes(indices: Indices, highest: int) -> tuple[ClassInfo, ...]:
@@ -73,8 +87,10 @@ def _classes(indices: Indices, highest: int) -> tuple[ClassInfo, ...]:
 
 
 def _names(indices: Indices) -> list[str]:
+    """Return the classes' names that come along; names that are damaged are none."""
     try:
-        names = json.loads(indices.text.get("Classes", "[]"))
+        coded = indices.text.get("Classes", "[]").encode("utf-8")
+        names = listed(from_json(coded, "Classes"), "Classes", 0, MOST_CLASSES)
+        return [text(name, "Classes") for name in names]
     except ValueError:
         return []
-    return [str(name) for name in names] if isinstance(names, list) else []

@@ -50,4 +50,4 @@ class Geodesics:
         if not len(regions):
             return np.full(self.steps.shape[0], _FARTHEST)
         found = dijkstra(self.steps, directed=False, indices=regions, min_only=True)
-        return np.minimum(found, _FARTHEST)
+        return np.asarray(np.minimum(found, _FARTHEST))

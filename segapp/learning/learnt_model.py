@@ -7,12 +7,14 @@ import tempfile
 import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from segapp.files.atomic_file import replacing
-from segapp.learning.colour_likelihood import ColourLikelihood
+from segapp.files.archive_parts import check_parts, read_part
+from segapp.files.damage import DAMAGE
+from segapp.files.plain_document import classes_from_plain, classes_to_plain
+from segapp.learning.colour_likelihood import LARGEST_COST, ColourLikelihood, StrokeColours
 from segapp.learning.fitting import estimator_of, first_passes
 from segapp.learning.laps import Laps
 from segapp.learning.supervision import Supervision
@@ -21,13 +23,16 @@ from segapp.learning.verdict import Verdict
 from segapp.picture.colour_bins import LEVELS, colour_bins
 from segapp.picture.kernels import kernels_of_all
 from segapp.picture.prepared import PreparedPicture, feature_table
+from segapp.values.checked import field, fields, from_json, listed, whole
 from segapp.values.document import ClassInfo, Document
 from segapp.values.plain_settings import from_plain, to_plain
 from segapp.values.rasterize import UNMARKED
 from segapp.values.settings import PICTURE_BOUND, Settings
 from segapp.values.updates import Answer, Report, answer_of
+from segapp.values.wording import quoted, reason, shown
 from shlcore import SHL
-from shlcore.model_file import ModelFileError
+from shlcore.atomic_file import replacing
+from shlcore.model_file import read_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +45,10 @@ if TYPE_CHECKING:
 MODEL_SUFFIX = ".shlmodel"
 _FORMAT = "segapp learnt model"
 _VERSION = 1
+_HEADER, _COLOURS, _LEARNER = "model.json", "colours.f4", "learner"
+# Bytes of the parts unpacked: 255 classes have 34 MB of colours, 5000 regions 2 MB of features.
+_LARGEST_HEADER, _LARGEST_COLOURS, _LARGEST_LEARNER = 1 << 20, 64 << 20, 64 << 20
+_LARGEST_VALUE = 1e15  # costs and weights are far below, and sums of it are still numbers
 
 
 class LearntModelError(ValueError):
@@ -70,12 +79,36 @@ class LearntModel:
     classes: tuple[ClassInfo, ...]
     settings: Settings
 
+    def __post_init__(self) -> None:
+        Document(self.classes)  # which says how many there may be
+        learnt, costs = self.learnt_classes.tolist(), self.likelihood.costs
+        if (
+            len(learnt) < 2
+            or learnt != sorted(set(learnt))
+            or not (learnt[0] >= 0 and learnt[-1] < len(self.classes))
+        ):
+            raise ValueError(
+                f"learnt_classes: wanted at least two of {len(self.classes)} classes in their "
+                f"order, got {quoted(learnt)}"
+            )
+        if costs.shape != (LEVELS**3, len(learnt)):
+            raise ValueError(
+                f"colours: wanted {LEVELS**3} costs of {len(learnt)} classes, got {costs.shape}"
+            )
+        if not ((costs >= 0) & (costs <= np.float32(LARGEST_COST))).all():
+            raise ValueError(f"colours: wanted costs from 0 to {LARGEST_COST:g}, got others")
+        if bound := PICTURE_BOUND.intersection(self.settings.features):
+            raise ValueError(
+                "features: wanted groups that mean the same in other pictures, "
+                f"got {', '.join(sorted(bound))}"
+            )
+
     @classmethod
     def of_strokes(
         cls,
         rgb: NDArray[np.uint8],
         marked: NDArray[np.int16],
-        classes: tuple[ClassInfo, ...],
+        document: Document,
         settings: Settings,
     ) -> LearntModel:
         """Learn from a picture and the marked pixels of at least two classes."""
@@ -93,8 +126,9 @@ class LearntModel:
             table.features[supervision.rows], supervision.labels, supervision.weights
         )
         *_, last = first_passes(steps, settings)
-        likelihood = ColourLikelihood.of_strokes(colour_bins(rgb), marked, supervision.classes)
-        return cls(last.snapshot(), likelihood, supervision.classes, classes, settings)
+        learnt = supervision.classes
+        colours = StrokeColours.of(colour_bins(rgb), marked, learnt, document.background)
+        return cls(last.snapshot(), colours.likelihood(), learnt, document.classes, settings)
 
     def updates(self, rgb: NDArray[np.uint8]) -> Iterator[Update]:
         """Label another picture, with the outline and clean-up of the settings.
@@ -116,9 +150,11 @@ class LearntModel:
             Document(self.classes),
             self.learnt_classes,
             self.likelihood,
+            None,
             settings,
         )
-        yield Answer((yield from task.steps(verdict, Laps())))
+        coarse = yield from task.coarse_answer(verdict)
+        yield Answer((yield from task.full_size(coarse, verdict, Laps())))
 
     def apply(self, rgb: NDArray[np.uint8]) -> Labelling:
         """Return the labelling of another picture."""
@@ -130,49 +166,103 @@ class LearntModel:
             "format": _FORMAT,
             "version": _VERSION,
             "settings": to_plain(self.settings),
-            "classes": [{"name": c.name, "colour": list(c.colour)} for c in self.classes],
+            "classes": classes_to_plain(self.classes),
             "learnt_classes": self.learnt_classes.tolist(),
         }
         with tempfile.TemporaryDirectory() as folder:
-            inner = Path(folder) / "learner"
+            inner = Path(folder) / _LEARNER
             self.shl.save(inner)
             with replacing(path) as file, zipfile.ZipFile(file, "w") as archive:
-                archive.writestr("model.json", json.dumps(header), zipfile.ZIP_DEFLATED)
+                archive.writestr(_HEADER, json.dumps(header), zipfile.ZIP_DEFLATED)
                 archive.writestr(
-                    "colours.f4",
+                    _COLOURS,
                     self.likelihood.costs.astype("<f4").tobytes(),
                     zipfile.ZIP_DEFLATED,
                 )
-                archive.writestr("learner", inner.read_bytes())
+                archive.writestr(_LEARNER, inner.read_bytes())
 
 
 def load_model(path: str | Path) -> LearntModel:
     """Read what `LearntModel.save` wrote; `LearntModelError` says why it cannot be read."""
-    name = Path(path).name
+    path = Path(path)
+    name = shown(path.name)
     try:
-        with zipfile.ZipFile(path) as archive, tempfile.TemporaryDirectory() as folder:
-            header = json.loads(archive.read("model.json"))
-            _check_header(header, name)
-            colours = np.frombuffer(archive.read("colours.f4"), dtype="<f4")
-            inner = Path(folder) / "learner"
-            inner.write_bytes(archive.read("learner"))
-            shl = SHL.load(inner)
-        learnt = np.array(header["learnt_classes"], dtype=np.intp)
-        costs = colours.reshape(LEVELS**3, len(learnt)).astype(np.float32)
-        classes = tuple(ClassInfo(c["name"], tuple(c["colour"])) for c in header["classes"])
-        settings = from_plain(header["settings"])
-    except (OSError, LearntModelError):
+        with zipfile.ZipFile(path) as archive:
+            model = _read(archive, name)
+        with np.errstate(all="ignore"):
+            _try(model)
+    except LearntModelError:
         raise
-    except (zipfile.BadZipFile, KeyError, TypeError, ValueError, ModelFileError) as error:
-        raise LearntModelError(f"{name} is damaged or not a learnt model.") from error
-    return LearntModel(shl, ColourLikelihood(costs), learnt, classes, settings)
+    except FileNotFoundError as error:
+        raise LearntModelError(f"There is no file {shown(path)}.") from error
+    except IsADirectoryError as error:
+        raise LearntModelError(f"{shown(path)} is a folder: wanted a learnt model.") from error
+    except PermissionError as error:
+        raise LearntModelError(f"{shown(path)} cannot be read: {reason(error)}.") from error
+    except DAMAGE as error:  # whatever the readers of its parts raise
+        raise LearntModelError(
+            f"{name} is damaged or not a learnt model: {reason(error)}."
+        ) from error
+    return model
 
 
-def _check_header(header: object, name: str) -> None:
+def _read(archive: zipfile.ZipFile, name: str) -> LearntModel:
+    header = from_json(read_part(archive, _HEADER, _LARGEST_HEADER), _HEADER)
+    header = _checked_header(header, name)
+    classes = classes_from_plain(field(header, "classes"))
+    listing = listed(field(header, "learnt_classes"), "learnt_classes", 2, len(classes))
+    learnt = [whole(label, "learnt_classes", 0, len(classes) - 1) for label in listing]
+    settings = from_plain(field(header, "settings"))
+    colours = np.frombuffer(read_part(archive, _COLOURS, _LARGEST_COLOURS), dtype="<f4")
+    if colours.size != LEVELS**3 * len(learnt):
+        raise ValueError(
+            f"{_COLOURS}: wanted {LEVELS**3} costs of {len(learnt)} classes, got {colours.size}"
+        )
+    costs = colours.reshape(LEVELS**3, len(learnt)).astype(np.float32)
+    with tempfile.TemporaryDirectory() as folder:
+        inner = Path(folder) / _LEARNER
+        inner.write_bytes(read_part(archive, _LEARNER, _LARGEST_LEARNER))
+        shl = _read_learner(inner)
+    learnt_classes = np.array(learnt, dtype=np.intp)
+    return LearntModel(shl, ColourLikelihood(costs), learnt_classes, classes, settings)
+
+
+def _checked_header(header: object, name: str) -> dict[str, Any]:
     if not isinstance(header, dict) or header.get("format") != _FORMAT:
         raise LearntModelError(f"{name} is not a learnt model.")
-    if not isinstance(header.get("version"), int) or header["version"] > _VERSION:
+    if whole(field(header, "version"), "version", 1) > _VERSION:
         raise LearntModelError(
             f"{name} was written by a newer version: wanted version {_VERSION}, "
-            f"got {header.get('version')!r}."
+            f"got {quoted(header['version'])}."
         )
+    return fields(header, _HEADER)
+
+
+def _read_learner(path: Path) -> SHL:
+    """Read the learner's own file, all of whose arrays must be numbers of a sensible size."""
+    with zipfile.ZipFile(path) as archive:
+        check_parts(archive, _LARGEST_LEARNER)
+    _, arrays = read_model(path)
+    for name, array in arrays.items():
+        if array.dtype.kind not in "biuf" or array.size * array.itemsize > _LARGEST_LEARNER:
+            raise ValueError(f"{shown(name)}: wanted numbers, got {array.size} of {array.dtype}")
+        if not (np.abs(array.astype(np.float64)) <= _LARGEST_VALUE).all():
+            raise ValueError(f"{shown(name)}: wanted finite numbers, got others")
+    return SHL.load(path)
+
+
+def _try(model: LearntModel) -> None:
+    """Judge a small picture, which shows whether the parts fit together."""
+    steps = np.linspace(0, 255, 16).astype(np.uint8)
+    rgb = np.stack(np.broadcast_arrays(steps[:, None], steps[None, :], np.uint8(90)), axis=2)
+    features = feature_table(rgb, model.settings, model.settings.features).features
+    shl, n_classes = model.shl, len(model.learnt_classes)
+    if shl.classes_.tolist() != list(range(n_classes)):
+        raise ValueError(f"{_LEARNER}: wanted {n_classes} classes, got {quoted(shl.classes_)}")
+    if shl.codewords_.shape[-1] != model.settings.bits:
+        raise ValueError(
+            f"{_LEARNER}: wanted {model.settings.bits} bits, got {shl.codewords_.shape[-1]}"
+        )
+    verdict = Verdict.judged(shl, shl.project(features), shl.predict(features))
+    if verdict.costs.shape[1] != n_classes or not np.isfinite(verdict.costs).all():
+        raise ValueError(f"{_LEARNER}: wanted finite costs of {n_classes} classes, got others")

@@ -30,9 +30,7 @@ class RegionShares:
     shares: NDArray[np.uint8]
 
     @classmethod
-    def of(
-        cls, prototypes: Prototypes, labels: NDArray[np.uint8], n_classes: int
-    ) -> RegionShares:
+    def of(cls, prototypes: Prototypes, labels: NDArray[np.uint8], n_classes: int) -> RegionShares:
         """Count the labels of the level at which is learnt."""
         keys = prototypes.index_map.ravel().astype(np.intp) * n_classes + labels.ravel()
         counts = np.bincount(keys, minlength=len(prototypes) * n_classes)

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from segapp.learning.geodesics import Geodesics
 
 
-def nearness(
-    geodesics: Geodesics, sources: Sequence[NDArray[np.intp]]
-) -> NDArray[np.float64]:
+def nearness(geodesics: Geodesics, sources: Sequence[NDArray[np.intp]]) -> NDArray[np.float64]:
     """Share of each class in the nearness of a region to all strokes, regions x classes.
 
     The nearness to a class is one over the distance to the nearest region that is labelled so;

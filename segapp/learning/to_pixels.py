@@ -5,13 +5,13 @@ Training and learnt models go it alike: outline, clean-up, margins, codes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from segapp.outline.clean_up import clean_up, pinned
-from segapp.outline.drawing import OutlineProblem, draw_outline, enlarge_outline
+from segapp.outline.drawing import OutlineProblem, cut_patches, enlarge_outline, follow_edges
 from segapp.picture.pyramid import halved_marks, repeated
 from segapp.values.labelling import Labelling
 from segapp.values.updates import Preview, Report
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from segapp.learning.colour_likelihood import ColourLikelihood
+    from segapp.learning.colour_likelihood import ColourLikelihood, StrokeColours
     from segapp.learning.laps import Laps
     from segapp.learning.verdict import Verdict
     from segapp.picture.prepared import PreparedPicture
@@ -42,6 +42,22 @@ def marks_of_levels(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class CoarseAnswer:
+    """The labels of the level at which is learnt, and what a larger outline is drawn with.
+
+    Parameters
+    ----------
+    labels
+        The document's class of each pixel, outline drawn, not yet tidied.
+    problem
+        ``None`` where no outline is drawn.
+    """
+
+    labels: NDArray[np.uint8]
+    problem: OutlineProblem | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class PixelTask:
     """All that a labelling is made from, besides the verdict on the prototypes.
 
@@ -53,6 +69,10 @@ class PixelTask:
         Whose classes are meant; its strokes are in ``marks``.
     classes
         The document's classes that were learnt, in the order of the verdict's columns.
+    likelihood
+        What the classes' colours cost.
+    colours
+        Where that comes from; ``None`` when the strokes were on another picture.
     """
 
     picture: PreparedPicture
@@ -60,6 +80,7 @@ class PixelTask:
     document: Document
     classes: NDArray[np.intp]
     likelihood: ColourLikelihood
+    colours: StrokeColours | None
     settings: Settings
 
     def preview(self, verdict: Verdict) -> Preview:
@@ -67,37 +88,46 @@ class PixelTask:
         labels = self._enlarged(self._painted(verdict))
         return Preview(self._labelling(pinned(labels, self.marks[0]), verdict))
 
-    def coarse_labels(self, verdict: Verdict) -> Generator[Report, None, NDArray[np.uint8]]:
-        """Return the labels of the level at which is learnt, outline drawn, not yet tidied."""
-        if not self.settings.refine:
-            return pinned(self._painted(verdict), self.marks[-1])
-        drawing = draw_outline(self._problem(), verdict.costs)
-        while True:
-            try:
-                yield Report("Drawing the outline", 0.6 + 0.2 * next(drawing))
-            except StopIteration as end:
-                return np.asarray(self.classes.astype(np.uint8)[end.value])
+    def coarse_answer(self, verdict: Verdict) -> Generator[Report, None, CoarseAnswer]:
+        """Draw the outline at the level at which is learnt.
 
-    def tidied_coarse(self, coarse: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        The colours of the first outline join those of the strokes, and it is drawn again: an
+        object mostly has more colours than anybody marks.
+        """
+        if not self.settings.refine:
+            return CoarseAnswer(pinned(self._painted(verdict), self.marks[-1]), None)
+        problem = self._problem(self.likelihood)
+        yield Report("Drawing the outline", 0.6)
+        positions = cut_patches(problem, verdict.costs)
+        if self.colours is not None:
+            yield Report("Drawing the outline", 0.65)
+            bins = self.picture.graph(self.settings).bins
+            richer = self.colours.and_of_answer(bins, self._class_of(positions)).likelihood()
+            problem = replace(problem, colour_costs=self._colour_costs(richer))
+            positions = cut_patches(problem, verdict.costs)
+        for _ in follow_edges(problem, verdict.costs, positions):
+            yield Report("Drawing the outline", 0.75)
+        return CoarseAnswer(self._class_of(positions), problem)
+
+    def tidied(self, coarse: CoarseAnswer) -> NDArray[np.uint8]:
         """Tidy the coarse labels: what the next stroke is told of this answer."""
-        return self._tidied(coarse, self.marks[-1])
+        return self._tidied(coarse.labels, self.marks[-1])
 
     def full_size(
-        self, coarse: NDArray[np.uint8], verdict: Verdict, laps: Laps
+        self, coarse: CoarseAnswer, verdict: Verdict, laps: Laps
     ) -> Generator[Report, None, Labelling]:
-        """Carry the coarse labels up to the picture's size, tidy them, and add the rest."""
-        labels = coarse
-        if len(self.picture.levels) > 1 and self.settings.refine:
-            positions = self._positions()[coarse].astype(np.uint8)
-            drawing = enlarge_outline(self._problem(), verdict.costs, positions)
+        """Carry the coarse answer up to the picture's size, tidy it, and add the rest."""
+        if coarse.problem is None or len(self.picture.levels) == 1:
+            labels = pinned(self._enlarged(coarse.labels), self.marks[0])
+        else:
+            small = self._positions()[coarse.labels].astype(np.uint8)
+            drawing = enlarge_outline(coarse.problem, verdict.costs, small)
             while True:
                 try:
                     yield Report("Drawing the outline", 0.8 + 0.1 * next(drawing))
                 except StopIteration as end:
-                    labels = self.classes.astype(np.uint8)[end.value]
+                    labels = self._class_of(end.value)
                     break
-        else:
-            labels = pinned(self._enlarged(labels), self.marks[0])
         laps.end("outline")
         yield Report("Tidying", 0.9)
         labels = self._tidied(labels, self.marks[0])
@@ -106,10 +136,11 @@ class PixelTask:
         laps.end("painting")
         return labelling
 
-    def _tidied(
-        self, labels: NDArray[np.uint8], marks: NDArray[np.int16]
-    ) -> NDArray[np.uint8]:
+    def _tidied(self, labels: NDArray[np.uint8], marks: NDArray[np.int16]) -> NDArray[np.uint8]:
         return clean_up(labels, marks, self.settings.clean_up, self.document.background)
+
+    def _class_of(self, positions: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        return np.asarray(self.classes.astype(np.uint8)[positions])
 
     def _positions(self) -> NDArray[np.int16]:
         """Return the place of each of the document's classes in ``classes``; -1 at the end."""
@@ -117,21 +148,24 @@ class PixelTask:
         positions[self.classes] = np.arange(len(self.classes))
         return positions
 
-    def _problem(self) -> OutlineProblem:
+    def _colour_costs(self, likelihood: ColourLikelihood) -> NDArray[np.float32]:
+        return np.float32(self.settings.colour_likelihood) * likelihood.costs
+
+    def _problem(self, likelihood: ColourLikelihood) -> OutlineProblem:
         settings, positions = self.settings, self._positions()
         return OutlineProblem(
             levels=self.picture.levels,
             marks=[positions[marks] for marks in self.marks],
             prototypes=self.picture.table(settings).prototypes,
             graph=self.picture.graph(settings),
-            colour_costs=settings.colour_likelihood * self.likelihood.costs,
+            colour_costs=self._colour_costs(likelihood),
             smoothness=settings.smoothness,
         )
 
     def _painted(self, verdict: Verdict) -> NDArray[np.uint8]:
         """Give each pixel of the coarse level its prototype's class."""
         index_map = self.picture.table(self.settings).prototypes.index_map
-        return np.asarray(self.classes.astype(np.uint8)[verdict.labels][index_map])
+        return self._class_of(verdict.labels.astype(np.uint8))[index_map]
 
     def _enlarged(self, values: NDArray[Value]) -> NDArray[Value]:
         """Carry values of the coarse level's pixels up to the full size."""

@@ -65,8 +65,11 @@ class OutlineProblem:
     smoothness: float
 
 
-def _cut_patches(problem: OutlineProblem, costs: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """Draw the outline along the patches of the last level."""
+def cut_patches(problem: OutlineProblem, costs: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """Draw the outline along the patches of the last level: class positions of its pixels.
+
+    ``costs`` is prototypes x classes.
+    """
     graph, marks = problem.graph, problem.marks[-1]
     patches, index_map = graph.patches, problem.prototypes.index_map
     positions = range(costs.shape[1])
@@ -81,19 +84,6 @@ def _cut_patches(problem: OutlineProblem, costs: NDArray[np.float64]) -> NDArray
     return np.asarray(regions.astype(np.uint8)[patches.index_map])
 
 
-def draw_outline(
-    problem: OutlineProblem, costs: NDArray[np.float64]
-) -> Generator[float, None, NDArray[np.uint8]]:
-    """Yield the share that is done, return the class position of each pixel of the last level.
-
-    ``costs`` is prototypes x classes.
-    """
-    labels = _cut_patches(problem, costs)
-    yield 0.5
-    yield from _follow_edges(problem, costs, labels, 0)
-    return labels
-
-
 def enlarge_outline(
     problem: OutlineProblem, costs: NDArray[np.float64], labels: NDArray[np.uint8]
 ) -> Generator[float, None, NDArray[np.uint8]]:
@@ -102,18 +92,18 @@ def enlarge_outline(
     for steps_up in range(1, above + 1):
         rgb = problem.levels[-1 - steps_up]
         labels = repeated(labels, (rgb.shape[0], rgb.shape[1]))
-        for _ in _follow_edges(problem, costs, labels, steps_up):
+        for _ in follow_edges(problem, costs, labels, steps_up):
             yield (steps_up - 0.5) / above
     return labels
 
 
-def _follow_edges(
+def follow_edges(
     problem: OutlineProblem,
     costs: NDArray[np.float64],
     labels: NDArray[np.uint8],
-    steps_up: int,
-) -> Iterator[float]:
-    """Let the outline follow the edges of one level, in place."""
+    steps_up: int = 0,
+) -> Iterator[None]:
+    """Let the outline follow the edges of the level so many steps above the last, in place."""
     rgb, marks = problem.levels[-1 - steps_up], problem.marks[-1 - steps_up]
     np.copyto(labels, marks.astype(np.uint8), where=marks >= 0)
     level = Level(
@@ -122,8 +112,7 @@ def _follow_edges(
         bonds_of=partial(_bonds_of, problem, steps_up),
         smoothness=problem.smoothness * scale_of(rgb),
     )
-    for _ in cut_band(level, labels, _HALF_WIDTH_ABOVE if steps_up else _HALF_WIDTH):
-        yield 0.75
+    yield from cut_band(level, labels, _HALF_WIDTH_ABOVE if steps_up else _HALF_WIDTH)
 
 
 def _costs_of(

@@ -22,7 +22,12 @@ PAIRS: tuple[tuple[Box, Box], ...] = (ACROSS, DOWN, _FALLING, _RISING)
 """Each pixel and its neighbour to the right, below, below to the right and below to the left."""
 
 _STRAIGHT = 1 / (1 + math.sqrt(2))
-LENGTHS: tuple[float, ...] = (_STRAIGHT, _STRAIGHT, _STRAIGHT / math.sqrt(2), _STRAIGHT / math.sqrt(2))
+LENGTHS: tuple[float, ...] = (
+    _STRAIGHT,
+    _STRAIGHT,
+    _STRAIGHT / math.sqrt(2),
+    _STRAIGHT / math.sqrt(2),
+)
 """What it counts to part a pair of each kind, so that a boundary is as long as it looks whatever
 its direction (Cauchy and Crofton: angle between the kinds over the distance of the pair). One
 along the rows or columns has its length in pixels, and so has a diagonal one."""

@@ -20,10 +20,11 @@ def run(path: str | Path | None) -> int:
     from PySide6.QtWidgets import QApplication
     from threadpoolctl import threadpool_limits
 
+    from segapp.qt.actions.icons import application_icon
     from segapp.qt.files.preferences import Preferences
     from segapp.qt.session.session import Session
-    from segapp.qt.window.icons import application_icon
-    from segapp.qt.window.main_window import MainWindow
+    from segapp.qt.window.build import build_window
+    from segapp.qt.window.start import begin
 
     # The learner's Python steps hand the interpreter over sooner, so the window stays quick.
     sys.setswitchinterval(0.001)
@@ -35,11 +36,12 @@ def run(path: str | Path | None) -> int:
     application.setDesktopFileName("segapp")
     application.setStyle("Fusion")
     application.setWindowIcon(application_icon())
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl+C in the terminal; strokes are kept
-    window = MainWindow(Session(), Preferences())
+    # Ctrl+C in the terminal ends the program; the autosave keeps the strokes.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    window = build_window(Session(), Preferences())
     sys.excepthook = window.report
     window.show()
-    window.begin(Path(path) if path is not None else None)
+    begin(window, Path(path) if path is not None else None)
     # One thread for sums, as in the commands: the same strokes give the same mask everywhere.
     with threadpool_limits(1):
         code = application.exec()

@@ -64,7 +64,7 @@ def _missing_on_x11() -> str | None:
             ctypes.CDLL(str(plugin))
         except OSError as error:
             return _library_sentence(str(error))
-    if not _display_answers():
+    if not _display_responds():
         name = os.environ.get("DISPLAY", "")
         return (
             f"The display {name} does not answer: check DISPLAY, or start segapp under "
@@ -73,7 +73,7 @@ def _missing_on_x11() -> str | None:
     return None
 
 
-def _display_answers() -> bool:
+def _display_responds() -> bool:
     try:
         xcb = ctypes.CDLL("libxcb.so.1")
     except OSError:

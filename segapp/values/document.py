@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from segapp.values.checked import is_unicode
+from segapp.values.wording import quoted
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
+
+MOST_CLASSES = 255
+"""Labels are bytes, and pictures of strokes and truths need one value for "none"."""
+
+FARTHEST = 1e10
+"""Pixels from the picture's corner within which marks lie; sums of squares stay exact enough."""
+
+LARGEST_RADIUS = 1e6
+LARGEST_PRESSURE = 100.0
 
 # Okabe and Ito's colours, which stay apart for colour-blind people.
 PALETTE: tuple[tuple[int, int, int], ...] = (
@@ -52,17 +65,28 @@ class Stroke:
     def __post_init__(self) -> None:
         if not self.points:
             raise ValueError("points: a stroke needs at least one point, got none")
-        if not all(math.isfinite(x) and math.isfinite(y) for x, y in self.points):
-            raise ValueError("points: wanted finite numbers")
-        if not (self.radius > 0 and math.isfinite(self.radius)):
-            raise ValueError(f"radius: wanted a positive number, got {self.radius!r}")
+        for x, y in self.points:
+            if not (-FARTHEST <= x <= FARTHEST and -FARTHEST <= y <= FARTHEST):
+                raise ValueError(
+                    f"points: wanted finite numbers from {-FARTHEST:.0f} to {FARTHEST:.0f}, "
+                    f"got {quoted((x, y))}"
+                )
+        if not 0 < self.radius <= LARGEST_RADIUS:
+            raise ValueError(
+                f"radius: wanted a positive number up to {LARGEST_RADIUS:.0f}, "
+                f"got {quoted(self.radius)}"
+            )
         if self.pressures and len(self.pressures) != len(self.points):
             raise ValueError(
                 f"pressures: wanted {len(self.points)}, one for each point, "
                 f"got {len(self.pressures)}"
             )
-        if not all(0 <= pressure < math.inf for pressure in self.pressures):
-            raise ValueError("pressures: wanted finite numbers of at least 0")
+        for pressure in self.pressures:
+            if not 0 <= pressure <= LARGEST_PRESSURE:
+                raise ValueError(
+                    f"pressures: wanted finite numbers from 0 to {LARGEST_PRESSURE:.0f}, "
+                    f"got {quoted(pressure)}"
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +107,15 @@ class Patch:
     joined: bool = False
 
     def __post_init__(self) -> None:
-        if self.width < 1 or self.height < 1:
-            raise ValueError(f"patch: wanted a size, got {self.width} x {self.height}")
+        if not (1 <= self.width <= FARTHEST and 1 <= self.height <= FARTHEST):
+            raise ValueError(
+                f"patch: wanted a size, got {quoted(self.width)} x {quoted(self.height)}"
+            )
+        if not (-FARTHEST <= self.left <= FARTHEST and -FARTHEST <= self.top <= FARTHEST):
+            raise ValueError(
+                f"patch: wanted a place within {FARTHEST:.0f} pixels of the corner, "
+                f"got {quoted(self.left)}, {quoted(self.top)}"
+            )
         if len(self.bits) != (self.width * self.height + 7) // 8:
             raise ValueError(
                 f"bits: wanted one for each of {self.width} x {self.height} pixels, "
@@ -93,7 +124,14 @@ class Patch:
 
     @classmethod
     def of_mask(cls, mask: NDArray[np.bool_], label: int | None) -> Patch:
-        """Cut the bounding box of a whole-image mask, which must not be empty."""
+        """Cut the bounding box of a whole-image mask, which must not be empty.
+
+        >>> mask = np.zeros((4, 6), bool)
+        >>> mask[1:3, 2:5] = True
+        >>> patch = Patch.of_mask(mask, 0)
+        >>> patch.left, patch.top, patch.width, patch.height
+        (2, 1, 3, 2)
+        """
         rows = np.flatnonzero(mask.any(axis=1))
         columns = np.flatnonzero(mask.any(axis=0))
         if not rows.size:
@@ -121,6 +159,15 @@ class ClassInfo:
     name: str
     colour: tuple[int, int, int]
 
+    def __post_init__(self) -> None:
+        if not is_unicode(self.name):
+            raise ValueError(f"name: wanted whole characters, got {quoted(self.name)}")
+        parts: Sequence[int] = self.colour
+        if len(parts) != 3 or not all(0 <= part <= 255 for part in parts):
+            raise ValueError(
+                f"colour: wanted three numbers from 0 to 255, got {quoted(self.colour)}"
+            )
+
     @property
     def is_background(self) -> bool:
         """Whether the class is named so; such a class is no object for other programs."""
@@ -140,18 +187,31 @@ class Document:
     classes: tuple[ClassInfo, ...] = TWO_CLASSES
     strokes: tuple[Mark, ...] = ()
 
+    def __post_init__(self) -> None:
+        count = len(self.classes)
+        if not 2 <= count <= MOST_CLASSES:
+            raise ValueError(f"classes: wanted 2 to {MOST_CLASSES}, got {count}")
+        for mark in self.strokes:
+            if mark.label is not None and not 0 <= mark.label < count:
+                raise ValueError(
+                    f"label: wanted a class from 0 to {count - 1}, got {quoted(mark.label)}"
+                )
+
     @property
     def background(self) -> int:
-        """Index of the class that is what is left over: the one named so, else the last."""
+        """Index of the class that is what is left over: the one named so, else the last.
+
+        >>> Document().background
+        1
+        >>> names = ("Background", "cat", "dog")
+        >>> Document(tuple(ClassInfo(name, (0, 0, 0)) for name in names)).background
+        0
+        """
         named = (index for index, info in enumerate(self.classes) if info.is_background)
         return next(named, len(self.classes) - 1)
 
     def with_stroke(self, stroke: Mark) -> Document:
         """Add a stroke."""
-        if stroke.label is not None and not 0 <= stroke.label < len(self.classes):
-            raise ValueError(
-                f"label: wanted a class from 0 to {len(self.classes) - 1}, got {stroke.label}"
-            )
         return replace(self, strokes=(*self.strokes, stroke))
 
     @property
@@ -178,7 +238,7 @@ class Document:
         return replace(self, strokes=())
 
     def with_class(self, info: ClassInfo) -> Document:
-        """Add a class at the end."""
+        """Add a class at the end; `MOST_CLASSES` is all there can be."""
         return replace(self, classes=(*self.classes, info))
 
     def with_class_changed(self, index: int, info: ClassInfo) -> Document:
@@ -214,7 +274,13 @@ class History:
     future: tuple[tuple[str, Document], ...] = ()
 
     def edited(self, name: str, document: Document) -> History:
-        """Go on to ``document``; what had been undone is forgotten. No change is no edit."""
+        """Go on to ``document``; what had been undone is forgotten. No change is no edit.
+
+        >>> stroked = Document().with_stroke(Stroke(((3.5, 2.5),), radius=2.0, label=0))
+        >>> history = History().edited("a stroke", stroked)
+        >>> history.undo_name, history.undone().present == Document()
+        ('a stroke', True)
+        """
         if document == self.present:
             return self
         return History(document, (*self.past, (name, self.present)))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import ndimage
+from skimage.color import hsv2rgb
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +53,7 @@ def render(
         case ViewMode.MASK:
             return mask(labelling, classes)
         case ViewMode.CUTOUT:
-            return cutout(labelling, picture)
+            return premultiplied_cutout(labelling, picture)
         case ViewMode.CONFIDENCE:
             return confidence(labelling)
         case ViewMode.CODES:
@@ -99,8 +100,8 @@ def mask(labelling: Labelling, classes: Sequence[ClassInfo]) -> NDArray[np.uint8
     return _look_up(table, labelling.labels)
 
 
-def cutout(labelling: Labelling, picture: Picture) -> NDArray[np.uint8]:
-    """Show the picture where the first class is; the rest is clear."""
+def premultiplied_cutout(labelling: Labelling, picture: Picture) -> NDArray[np.uint8]:
+    """Show the picture where the first class is; the rest is clear. For the screen."""
     inside = labelling.labels == 0
     opacity = inside.astype(np.uint8) * np.uint8(255)
     rgba = np.empty((*inside.shape, 4), np.uint8)
@@ -140,12 +141,12 @@ def codes(labelling: Labelling) -> NDArray[np.uint8]:
 
 def code_colours(values: NDArray[np.uint32]) -> NDArray[np.uint8]:
     """Return an RGB row for each code: hue by the golden ratio, brightness in three steps."""
-    hue = (values.astype(np.float64) * _GOLDEN) % 1.0
-    bright = 0.62 + 0.19 * (values % 3)
-    offsets = np.array([0.0, 2 / 3, 1 / 3])
-    ramp = np.abs(((hue[:, np.newaxis] + offsets) % 1.0) * 6.0 - 3.0) - 1.0
-    saturated = 0.35 + 0.65 * np.clip(ramp, 0.0, 1.0)
-    colours: NDArray[np.uint8] = np.rint(255.0 * saturated * bright[:, None]).astype(np.uint8)
+    hsv = np.empty((len(values), 3))
+    hsv[:, 0] = (values * _GOLDEN) % 1.0
+    # No channel falls below a third of the brightness, so that no code looks black.
+    hsv[:, 1] = 0.65
+    hsv[:, 2] = 0.62 + 0.19 * (values % 3)
+    colours: NDArray[np.uint8] = np.rint(255.0 * hsv2rgb(hsv)).astype(np.uint8)
     return colours
 
 

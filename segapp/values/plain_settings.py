@@ -8,8 +8,12 @@ import typing
 from enum import Enum
 from typing import Any
 
+from segapp.values import checked
 from segapp.values.settings import Settings
+from segapp.values.wording import quoted
 
+_LARGEST = 2**53  # whole numbers beyond this are none for other programs
+_LONGEST_LIST = 32  # bandwidths, groups of features: each entry costs a kernel matrix
 Plain = dict[str, Any]
 
 
@@ -33,10 +37,18 @@ def with_value(settings: Settings, assignment: str) -> Settings:
     """Change one setting as the user writes it: ``bits=8``, ``clean_up.smoothing=2``.
 
     Lists are written with commas, truth as ``true`` or ``false``, nothing as ``none``.
+
+    >>> with_value(Settings(), "bandwidths=0.1,0.5").bandwidths
+    (0.1, 0.5)
+    >>> with_value(Settings(), "clean_up.smoothing=2").clean_up.smoothing
+    2
+    >>> with_value(Settings(), "bits=many")
+    Traceback (most recent call last):
+    ValueError: bits: wanted a whole number, got 'many'.
     """
     name, equals, text = assignment.partition("=")
     if not equals:
-        raise ValueError(f"--set: wanted name=value, got {assignment!r}.")
+        raise ValueError(f"--set: wanted name=value, got {quoted(assignment)}.")
     changed: Settings = _changed(settings, name.strip().split("."), text.strip(), name.strip())
     return changed
 
@@ -66,19 +78,28 @@ def _typed(kind: Any, value: Any, name: str) -> Any:  # noqa: ANN401 - types as 
         return None if value is None else _typed(others[0], value, name)
     if origin is tuple:
         if not isinstance(value, list | tuple):
-            raise ValueError(f"{name}: wanted a list, got {value!r}.")
-        return tuple(_typed(arguments[0], part, name) for part in value)
+            raise ValueError(f"{name}: wanted a list, got {quoted(value)}.")
+        if len(value) > _LONGEST_LIST:
+            raise ValueError(f"{name}: wanted at most {_LONGEST_LIST} values, got {len(value)}.")
+        return _differing(tuple(_typed(arguments[0], part, name) for part in value), name)
     if isinstance(kind, type) and issubclass(kind, Enum):
         try:
             return kind(value)
         except ValueError as error:
             known = ", ".join(str(member.value) for member in kind)
-            raise ValueError(f"{name}: wanted one of {known}, got {value!r}.") from error
+            raise ValueError(f"{name}: wanted one of {known}, got {quoted(value)}.") from error
     if kind is float and type(value) is int:
-        return float(value)
+        return checked.number(value, name)
     if type(value) is not kind:
-        raise ValueError(f"{name}: wanted {_KINDS.get(kind, kind)}, got {value!r}.")
-    return value
+        raise ValueError(f"{name}: wanted {_KINDS.get(kind, kind)}, got {quoted(value)}.")
+    return checked.whole(value, name, -_LARGEST, _LARGEST) if kind is int else value
+
+
+def _differing(values: tuple[Any, ...], name: str) -> tuple[Any, ...]:
+    """Refuse a group of features that is named twice; equal numbers do no harm."""
+    if values and isinstance(values[0], Enum) and len(set(values)) < len(values):
+        raise ValueError(f"{name}: wanted each once, got {', '.join(str(v) for v in values)}.")
+    return values
 
 
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
@@ -86,7 +107,7 @@ _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: 
 
 def _typed_dataclass(kind: Any, value: Any, name: str) -> Any:  # noqa: ANN401 - types as values
     if not isinstance(value, dict):
-        raise ValueError(f"{name}: wanted named values, got {value!r}.")  # noqa: TRY004 - one kind
+        raise ValueError(f"{name}: wanted named values, got {quoted(value)}.")  # noqa: TRY004 - one kind
     hints = typing.get_type_hints(kind)
     known = {f.name for f in dataclasses.fields(kind)}
     return kind(
@@ -98,7 +119,7 @@ def _changed(value: Any, path: list[str], text: str, name: str) -> Any:  # noqa:
     hints = typing.get_type_hints(type(value)) if dataclasses.is_dataclass(value) else {}
     if path[0] not in hints:
         raise ValueError(
-            f"There is no setting {name!r}: wanted one of {', '.join(setting_names())}."
+            f"There is no setting {quoted(name)}: wanted one of {', '.join(setting_names())}."
         )
     inner = getattr(value, path[0])
     if len(path) > 1:

@@ -26,7 +26,14 @@ class SettingsChoice:
         self.settings(None)
 
     def settings(self, own: Settings | None) -> Settings:
-        """Return the settings; ``own`` are those of the project that brings the strokes."""
+        """Return the settings; ``own`` are those of the project that brings the strokes.
+
+        >>> own = PRESETS["paper"]
+        >>> SettingsChoice(changes=("bits=8",)).settings(own).bits
+        8
+        >>> SettingsChoice("best").settings(own) == PRESETS["best"]
+        True
+        """
         if self.preset is None and own is not None:
             settings = own
         else:

@@ -87,7 +87,19 @@ def _look_away(report: Report) -> None:
 
 
 def answer_of(updates: Iterable[Update], watch: Callable[[Report], None] = _look_away) -> Answer:
-    """Run the updates to their end and return the answer; ``watch`` sees each report."""
+    """Run the updates to their end and return the answer; ``watch`` sees each report.
+
+    >>> from segapp.learning.training import Trainer
+    >>> from segapp.values.document import Document, Stroke
+    >>> from segapp.values.settings import DEFAULT_SETTINGS
+    >>> import numpy as np
+    >>> rgb = np.zeros((8, 8, 3), np.uint8)
+    >>> rgb[:, 4:] = 255  # black and white halves, a dot on each
+    >>> strokes = (Stroke(((1.5, 4.5),), 1.0, 0), Stroke(((6.5, 4.5),), 1.0, 1))
+    >>> updates = Trainer(rgb).updates(Document(strokes=strokes), DEFAULT_SETTINGS)
+    >>> answer_of(updates).labelling.labels[0]
+    array([0, 0, 0, 0, 1, 1, 1, 1], dtype=uint8)
+    """
     for update in updates:
         if isinstance(update, Answer):
             return update

@@ -10,9 +10,10 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from shlcore.baselines.anchors import cluster_centres
 from shlcore.baselines.base import HashTransformer
+from shlcore.distances import squared_distances
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from shlcore.array_types import Array
 
 
 class AnchorGraphHashing(HashTransformer):
@@ -69,7 +70,7 @@ class AnchorGraphHashing(HashTransformer):
         self.n_nearest = n_nearest
         self.random_state = random_state
 
-    def _learn(self, X: NDArray[np.float64], rng: np.random.RandomState) -> None:
+    def _learn(self, X: Array, rng: np.random.RandomState) -> None:
         if self.n_layers not in {1, 2}:
             raise ValueError(f"n_layers: wanted 1 or 2, got {self.n_layers}")
         self.anchors_ = cluster_centres(X, self.n_anchors, rng)
@@ -88,9 +89,9 @@ class AnchorGraphHashing(HashTransformer):
         if self.n_layers == 2:
             self._find_thresholds(Z)
 
-    def _affinities(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _affinities(self, X: Array) -> Array:
         """Z: Gaussian affinity to the nearest anchors, each row summing to 1."""
-        distances = euclidean_distances(X, self.anchors_, squared=True)
+        distances = squared_distances(X, self.anchors_)
         kept = min(self.n_nearest, len(self.anchors_))
         nearest = np.argpartition(distances, kept - 1, axis=1)[:, :kept]
         close = np.take_along_axis(distances, nearest, axis=1)
@@ -100,7 +101,7 @@ class AnchorGraphHashing(HashTransformer):
         np.put_along_axis(Z, nearest, affinity / affinity.sum(axis=1, keepdims=True), axis=1)
         return Z
 
-    def _find_vectors(self, Z: NDArray[np.float64], n_vectors: int) -> None:
+    def _find_vectors(self, Z: Array, n_vectors: int) -> None:
         mass = Z.sum(axis=0)
         # An anchor near to no row has no mass and takes no part.
         scale = np.where(mass > 0, 1 / np.sqrt(np.where(mass > 0, mass, 1)), 0)
@@ -116,7 +117,7 @@ class AnchorGraphHashing(HashTransformer):
         weights = scale[:, None] * vectors / np.sqrt(self.eigenvalues_)
         self.weights_ = np.sqrt(len(Z)) * weights
 
-    def _find_thresholds(self, Z: NDArray[np.float64]) -> None:
+    def _find_thresholds(self, Z: Array) -> None:
         """Minimise the cut of the second bit, ``u' (I - A) u``, with u balanced.
 
         u is ``y - upper`` where y > 0 and ``lower - y`` elsewhere, that is
@@ -130,12 +131,13 @@ class AnchorGraphHashing(HashTransformer):
         spread_ahead, spread_size = Z.T @ ahead, Z.T @ size
         along = (ahead * size).sum(axis=0) - (spread_ahead * spread_size).T @ inverse
         across = ahead.sum(axis=0) - (spread_ahead**2).T @ inverse
+        # Where no edge joins the halves, the cut says nothing: across is a rounding error of 0.
         total = np.where(across > 1e-12, along / np.where(across > 1e-12, across, 1), 0.0)
         self.lower_ = total * ahead.mean(axis=0) - size.mean(axis=0)
         self.upper_ = total - self.lower_
 
-    def _project(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        vectors: NDArray[np.float64] = self._affinities(X) @ self.weights_
+    def _project(self, X: Array) -> Array:
+        vectors: Array = self._affinities(X) @ self.weights_
         if self.n_layers == 1:
             return vectors
         second = np.where(vectors > 0, vectors - self.upper_, self.lower_ - vectors)

@@ -6,22 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.cluster import KMeans
-from sklearn.metrics.pairwise import euclidean_distances
+
+from shlcore.baselines.base import HashTransformer
+from shlcore.distances import squared_distances
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from shlcore.array_types import Array
 
 
-def sampled_rows(
-    X: NDArray[np.float64], count: int, rng: np.random.RandomState
-) -> NDArray[np.float64]:
+def sampled_rows(X: Array, count: int, rng: np.random.RandomState) -> Array:
     """At most `count` rows, drawn without replacement."""
     return X[rng.choice(len(X), min(count, len(X)), replace=False)]
 
 
-def cluster_centres(
-    X: NDArray[np.float64], count: int, rng: np.random.RandomState
-) -> NDArray[np.float64]:
+def cluster_centres(X: Array, count: int, rng: np.random.RandomState) -> Array:
     """At most `count` k-means centres: never more than there are distinct rows."""
     distinct = np.unique(X, axis=0)
     if len(distinct) <= count:
@@ -32,13 +30,29 @@ def cluster_centres(
     return np.asarray(means.cluster_centers_)
 
 
-def mean_square_distance(X: NDArray[np.float64], anchors: NDArray[np.float64]) -> float:
+def mean_square_distance(X: Array, anchors: Array) -> float:
     """Mean squared distance between rows and anchors, 1 where all are the same point."""
-    return float(euclidean_distances(X, anchors, squared=True).mean()) or 1.0
+    return float(squared_distances(X, anchors).mean()) or 1.0
 
 
-def gaussian(
-    X: NDArray[np.float64], anchors: NDArray[np.float64], width: float
-) -> NDArray[np.float64]:
+def gaussian(X: Array, anchors: Array, width: float) -> Array:
     """``exp(-|x - a|^2 / (2 width))`` for all rows x and anchors a."""
-    return np.asarray(np.exp(euclidean_distances(X, anchors, squared=True) / (-2.0 * width)))
+    return np.asarray(np.exp(squared_distances(X, anchors) / (-2.0 * width)))
+
+
+class AnchorHash(HashTransformer):
+    """A method whose bits combine Gaussian kernels between a row and anchor rows.
+
+    A method calls ``_draw_anchors`` first. A constructor belongs to each method:
+    scikit-learn reads the parameters from its signature.
+    """
+
+    def _draw_anchors(self, X: Array, rng: np.random.RandomState) -> Array:
+        """Draw the anchors from the training rows, and return all kernels with them."""
+        self.anchors_ = sampled_rows(X, self.n_anchors, rng)
+        self.width_ = mean_square_distance(X, self.anchors_)
+        return self._kernels(X)
+
+    def _kernels(self, X: Array) -> Array:
+        """Return the kernels between rows and anchors, ``n x n_anchors``."""
+        return gaussian(X, self.anchors_, self.width_)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from sklearn.utils import Tags
 
+    from shlcore.array_types import Array
+
 
 class HashTransformer(TransformerMixin, BaseEstimator):
     """A transformer from rows to bits.
@@ -23,6 +25,8 @@ class HashTransformer(TransformerMixin, BaseEstimator):
     A method brings ``_learn(X, rng)``, or ``_learn(X, rng, classes)`` where it looks at
     classes (numbered from 0; None when it can do without and gets none), and
     ``_project(X)``: real values, one column a bit. A bit is 1 where its value is positive.
+    Constructors are alike from method to method, and yet each has its own: scikit-learn reads a
+    method's parameters from the signature of its ``__init__``.
     """
 
     targets: ClassVar[Literal["ignored", "optional", "required"]] = "ignored"
@@ -53,7 +57,7 @@ class HashTransformer(TransformerMixin, BaseEstimator):
             raise ValueError(f"{name} requires y to be passed, but the target y is None")
         return self
 
-    def project(self, X: ArrayLike) -> NDArray[np.float64]:
+    def project(self, X: ArrayLike) -> Array:
         """Real values, one column a bit, whose signs are the bits."""
         check_is_fitted(self)
         return np.asarray(self._project(validate_data(self, X, dtype=np.float64, reset=False)))
@@ -68,6 +72,7 @@ class HashTransformer(TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
+        # Codes are bytes of 0 and 1, whatever the type of X.
         tags.transformer_tags.preserves_dtype = []
         tags.target_tags.required = self.targets == "required"
         return tags

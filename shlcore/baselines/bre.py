@@ -11,6 +11,8 @@ from shlcore.baselines.base import HashTransformer
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from shlcore.array_types import Array, Features
+
 
 class BRE(HashTransformer):
     """Codes whose Hamming distances reconstruct given distances.
@@ -61,6 +63,7 @@ class BRE(HashTransformer):
         tol: float = 1e-3,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
+        # One line each: scikit-learn's get_params reads this very signature.
         self.n_bits = n_bits
         self.n_anchors = n_anchors
         self.n_train = n_train
@@ -69,7 +72,7 @@ class BRE(HashTransformer):
         self.random_state = random_state
 
     def _learn(
-        self, X: NDArray[np.float64], rng: np.random.RandomState, classes: NDArray[np.int64] | None
+        self, X: Array, rng: np.random.RandomState, classes: NDArray[np.int64] | None
     ) -> None:
         self.mean_ = X.mean(axis=0)
         drawn = rng.choice(len(X), min(self.n_train, len(X)), replace=False)
@@ -98,12 +101,12 @@ class BRE(HashTransformer):
         self.losses_ = np.array(losses)
         self.n_iter_ = len(losses) - 1
 
-    def _scaled(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _scaled(self, X: Array) -> Array:
         centred = X - self.mean_
         length = np.linalg.norm(centred, axis=1, keepdims=True)
         return np.asarray(centred / np.where(length > 0, length, 1))
 
-    def _project(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _project(self, X: Array) -> Array:
         return np.asarray(self._scaled(X) @ self.directions_)
 
 
@@ -116,9 +119,9 @@ class _Descent:
 
     def __init__(
         self,
-        wanted: NDArray[np.float64],
-        kernels: list[NDArray[np.float64]],
-        weights: NDArray[np.float64],
+        wanted: Array,
+        kernels: list[Array],
+        weights: Array,
     ) -> None:
         self.wanted, self.kernels, self.weights = wanted, kernels, weights.copy()
         pairs = zip(kernels, weights, strict=True)
@@ -151,19 +154,18 @@ class _Descent:
             self.distances += change
 
 
-def _signs(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _signs(values: Array) -> Array:
     return np.where(values > 0, 1.0, -1.0)
 
 
-def _best_step(
-    values: NDArray[np.float64], slope: NDArray[np.float64], gains: NDArray[np.float32]
-) -> float:
+def _best_step(values: Array, slope: Array, gains: Features) -> float:
     """Find the step t for which the signs s of ``values + t slope`` make ``s' gains s`` largest.
 
     From t = -infinity upwards the rows change sign one by one, at ``-values / slope``. When a
     row i does, the sum changes by ``-4 s_i sum_j gains_ij s_j``, where the rows j that
     changed before count with their new sign.
     """
+    # Rows are of unit length: what is as small as this is a rounding error of 0.
     moving = np.abs(slope) > 1e-12
     if not moving.any():
         return 0.0
@@ -183,6 +185,7 @@ def _best_step(
     sums[highs - lows <= 1e-9 * (1 + np.abs(lows))] = -np.inf  # no room between the two
     best = int(np.argmax(sums))
     here = int(np.searchsorted(ends, 0.0))
+    # The sums are of single precision, so a gain in the seventh digit is none.
     if sums[best] <= sums[here] + 1e-6 * abs(sums[here]) + 1e-9:
         return 0.0
     return float((lows[best] + highs[best]) / 2)

@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA
 from shlcore.baselines.base import HashTransformer
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from shlcore.array_types import Array
 
 
 class ITQ(HashTransformer):
@@ -50,7 +50,7 @@ class ITQ(HashTransformer):
         self.n_iter = n_iter
         self.random_state = random_state
 
-    def _learn(self, X: NDArray[np.float64], rng: np.random.RandomState) -> None:
+    def _learn(self, X: Array, rng: np.random.RandomState) -> None:
         if self.n_iter < 0:
             raise ValueError(f"n_iter: wanted 0 or more, got {self.n_iter}")
         self.pca_ = PCA(min(self.n_bits, *X.shape), random_state=rng).fit(X)
@@ -67,5 +67,5 @@ class ITQ(HashTransformer):
             errors.append(((corners - scores @ rotation) ** 2).sum())
         self.rotation_, self.errors_ = rotation, np.array(errors)
 
-    def _project(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _project(self, X: Array) -> Array:
         return np.asarray(self.pca_.transform(X) @ self.rotation_)

@@ -9,14 +9,15 @@ from scipy.linalg import eigh
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from shlcore.baselines.anchors import gaussian, mean_square_distance, sampled_rows
-from shlcore.baselines.base import HashTransformer
+from shlcore.baselines.anchors import AnchorHash
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from shlcore.array_types import Array
 
-class KSH(HashTransformer):
+
+class KSH(AnchorHash):
     """Bits learnt one after another so that code products approach the pairs' labels.
 
     With S = +1 for pairs of one class and -1 otherwise, the codes H minimise
@@ -64,18 +65,15 @@ class KSH(HashTransformer):
         max_iter: int = 100,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
+        # One line each: scikit-learn's get_params reads this very signature.
         self.n_bits = n_bits
         self.n_anchors = n_anchors
         self.n_labelled = n_labelled
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _learn(
-        self, X: NDArray[np.float64], rng: np.random.RandomState, classes: NDArray[np.int64]
-    ) -> None:
-        self.anchors_ = sampled_rows(X, self.n_anchors, rng)
-        self.width_ = mean_square_distance(X, self.anchors_)
-        kernels = gaussian(X, self.anchors_, self.width_)
+    def _learn(self, X: Array, rng: np.random.RandomState, classes: NDArray[np.int64]) -> None:
+        kernels = self._draw_anchors(X, rng)
         self.centre_ = kernels.mean(axis=0)
         labelled = rng.choice(len(X), min(self.n_labelled, len(X)), replace=False)
         K = kernels[labelled] - self.centre_
@@ -97,26 +95,21 @@ class KSH(HashTransformer):
             self.n_iter_ = max(self.n_iter_, steps)
         self.coefficients_, self.losses_ = np.column_stack(coefficients), np.array(losses)
 
-    def _project(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        kernels = gaussian(X, self.anchors_, self.width_) - self.centre_
-        return np.asarray(kernels @ self.coefficients_)
+    def _project(self, X: Array) -> Array:
+        return np.asarray((self._kernels(X) - self.centre_) @ self.coefficients_)
 
 
-def _spectral(
-    K: NDArray[np.float64], residue: NDArray[np.float64], products: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _spectral(K: Array, residue: Array, products: Array) -> Array:
     """Maximise ``(K a)' residue (K a)`` with ``|K a|^2`` fixed at the number of rows."""
     last = len(products) - 1
     a = eigh(K.T @ (residue @ K), products, subset_by_index=[last, last], driver="gvx")[1][:, 0]
     return np.asarray(a * np.sqrt(len(K)))
 
 
-def _smooth(
-    K: NDArray[np.float64], residue: NDArray[np.float64], start: NDArray[np.float64], steps: int
-) -> tuple[NDArray[np.float64], int]:
+def _smooth(K: Array, residue: Array, start: Array, steps: int) -> tuple[Array, int]:
     """Maximise ``s' residue s``, ``s = 2 / (1 + exp(-K a)) - 1``; the answer and the steps."""
 
-    def loss(a: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def loss(a: Array) -> tuple[float, Array]:
         s = 2 * expit(K @ a) - 1
         pull = residue @ s
         return -float(s @ pull), -(K.T @ (pull * (1 - s**2)))
@@ -125,9 +118,7 @@ def _smooth(
     return np.asarray(found.x), int(found.nit)
 
 
-def _better(
-    K: NDArray[np.float64], residue: NDArray[np.float64], *candidates: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _better(K: Array, residue: Array, *candidates: Array) -> Array:
     """Pick the coefficients whose bits, not whose relaxation, fit the residue best."""
     signs = [np.where(K @ a > 0, 1.0, -1.0) for a in candidates]
     return candidates[int(np.argmax([bits @ residue @ bits for bits in signs]))]

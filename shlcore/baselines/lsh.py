@@ -9,7 +9,7 @@ import numpy as np
 from shlcore.baselines.base import HashTransformer
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from shlcore.array_types import Array
 
 
 class LSH(HashTransformer):
@@ -47,9 +47,9 @@ class LSH(HashTransformer):
         self.with_mean = with_mean
         self.random_state = random_state
 
-    def _learn(self, X: NDArray[np.float64], rng: np.random.RandomState) -> None:
+    def _learn(self, X: Array, rng: np.random.RandomState) -> None:
         self.mean_ = X.mean(axis=0) if self.with_mean else np.zeros(X.shape[1])
         self.hyperplanes_ = rng.standard_normal((X.shape[1], self.n_bits))
 
-    def _project(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _project(self, X: Array) -> Array:
         return (X - self.mean_) @ self.hyperplanes_

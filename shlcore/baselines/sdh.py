@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from shlcore.baselines.anchors import gaussian, mean_square_distance, sampled_rows
-from shlcore.baselines.base import HashTransformer
+from shlcore.baselines.anchors import AnchorHash
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from shlcore.array_types import Array
 
-class SDH(HashTransformer):
+
+class SDH(AnchorHash):
     """Codes from which a linear classifier reads the classes, found without relaxation.
 
     Minimises ``|Y - B W|^2 + classifier_penalty |W|^2 + fitting |B - F(X)|^2`` over the
@@ -63,6 +64,7 @@ class SDH(HashTransformer):
         max_iter: int = 5,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
+        # One line each: scikit-learn's get_params reads this very signature.
         self.n_bits = n_bits
         self.n_anchors = n_anchors
         self.classifier_penalty = classifier_penalty
@@ -70,12 +72,8 @@ class SDH(HashTransformer):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _learn(
-        self, X: NDArray[np.float64], rng: np.random.RandomState, classes: NDArray[np.int64]
-    ) -> None:
-        self.anchors_ = sampled_rows(X, self.n_anchors, rng)
-        self.width_ = mean_square_distance(X, self.anchors_)
-        kernels = gaussian(X, self.anchors_, self.width_)
+    def _learn(self, X: Array, rng: np.random.RandomState, classes: NDArray[np.int64]) -> None:
+        kernels = self._draw_anchors(X, rng)
         gram = kernels.T @ kernels
         # Anchors may be alike: keep the least-squares system definite.
         gram[np.diag_indices_from(gram)] += 1e-9 * np.trace(gram)
@@ -91,27 +89,25 @@ class SDH(HashTransformer):
         self.coefficients_, self.objectives_ = P, np.array(objectives)
         self.n_iter_ = len(objectives) - 1
 
-    def _classifier(self, B: NDArray[np.float64], Y: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _classifier(self, B: Array, Y: Array) -> Array:
         ridge = self.classifier_penalty * np.eye(self.n_bits)
         return np.asarray(np.linalg.solve(B.T @ B + ridge, B.T @ Y), dtype=np.float64)
 
     def _objective(
         self,
-        Y: NDArray[np.float64],
-        B: NDArray[np.float64],
-        W: NDArray[np.float64],
-        F: NDArray[np.float64],
+        Y: Array,
+        B: Array,
+        W: Array,
+        F: Array,
     ) -> float:
         classified = ((Y - B @ W) ** 2).sum() + self.classifier_penalty * (W**2).sum()
         return float(classified + self.fitting * ((B - F) ** 2).sum())
 
-    def _project(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(gaussian(X, self.anchors_, self.width_) @ self.coefficients_)
+    def _project(self, X: Array) -> Array:
+        return np.asarray(self._kernels(X) @ self.coefficients_)
 
 
-def _cyclic_descent(
-    B: NDArray[np.float64], W: NDArray[np.float64], Q: NDArray[np.float64], sweeps: int = 10
-) -> NDArray[np.float64]:
+def _cyclic_descent(B: Array, W: Array, Q: Array, sweeps: int = 10) -> Array:
     """Minimise ``|B W|^2 - 2 tr(B' Q)`` bit by bit, each exactly, the others held."""
     B = B.copy()
     products = W @ W.T

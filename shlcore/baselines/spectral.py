@@ -10,7 +10,7 @@ from sklearn.decomposition import PCA
 from shlcore.baselines.base import HashTransformer
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from shlcore.array_types import Array
 
 
 class SpectralHashing(HashTransformer):
@@ -44,7 +44,7 @@ class SpectralHashing(HashTransformer):
         self.n_bits = n_bits
         self.random_state = random_state
 
-    def _learn(self, X: NDArray[np.float64], rng: np.random.RandomState) -> None:
+    def _learn(self, X: Array, rng: np.random.RandomState) -> None:
         n_axes = min(self.n_bits, *X.shape)
         self.pca_ = PCA(n_axes, random_state=rng).fit(X)
         scores = self.pca_.transform(X)
@@ -58,6 +58,6 @@ class SpectralHashing(HashTransformer):
         self.axes_, columns = np.unravel_index(order, roughness.shape)
         self.frequencies_ = frequencies[columns]
 
-    def _project(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _project(self, X: Array) -> Array:
         position = ((self.pca_.transform(X) - self.low_) / self.range_)[:, self.axes_]
         return np.asarray(np.cos(np.pi * self.frequencies_ * position))  # sin(pi/2 + .)

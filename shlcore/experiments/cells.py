@@ -7,7 +7,7 @@ import os
 import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
@@ -16,11 +16,12 @@ from shlcore.cluster import as_they_come, connected
 from shlcore.experiments.journal import Journal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    Cell = Mapping[str, Any]
-    Measure = Callable[[Cell], Any]
+    from shlcore.experiments.journal import Cell, Row
+
+    Measure = Callable[[Cell], Row]
 
 
 def cell_name(cell: Cell) -> str:
@@ -30,13 +31,13 @@ def cell_name(cell: Cell) -> str:
 
 def found_cells(
     path: Path,
-    settings: Mapping[str, Any],
+    settings: Cell,
     folder: Path,
     cells: Sequence[Cell],
-    measure: Callable[[Path, Mapping[str, Any], Cell], Any],
+    measure: Callable[[Path, Cell, Cell], Row],
     jobs: int = 1,
     scheduler: str | None = None,
-) -> tuple[list[dict[str, Any]], int]:
+) -> tuple[list[Row], int]:
     """Measure the cells that the folder's journal lacks; return all rows, and how many failed.
 
     A row is the dataset's name, the cell, and what was found there.
@@ -81,7 +82,7 @@ def run_cells(
 
 def _results(
     cells: Sequence[Cell], measure: Measure, jobs: int, scheduler: str | None
-) -> Iterator[tuple[Cell, Any]]:
+) -> Iterator[tuple[Cell, Row | ValueError]]:
     if scheduler is not None:
         with connected(scheduler) as client:
             yield from as_they_come(client, partial(_guarded, measure), cells)
@@ -102,7 +103,7 @@ def _results(
             raise
 
 
-def _guarded(measure: Measure, cell: Cell) -> Any:  # noqa: ANN401 (what the measure returns)
+def _guarded(measure: Measure, cell: Cell) -> Row | ValueError:
     """Bring a clear refusal (ValueError) back as a value: the other cells still count."""
     try:
         return measure(cell)

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shlcore.estimator import SHL
 from shlcore.experiments import options, plots
-from shlcore.experiments.cells import found_cells
-from shlcore.experiments.journal import write_csv, write_rows
 from shlcore.experiments.methods import kernels_for
 from shlcore.experiments.retrieval import hashed
+from shlcore.experiments.summaries import grouped_means
 from shlcore.retrieval import rank
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-    Row = dict[str, Any]
+    from shlcore.experiments.journal import Cell, Row
 
 NAME = "codewords"
-DEPTH = 10  # nearest codes that count
+DEPTH = 10  # nearest codes that count, the smallest k of the paper
 
 
-def add_parser(commands: Any) -> None:  # noqa: ANN401 (argparse keeps that class to itself)
+def add_parser(commands: options.Commands) -> None:
     """Add the command's arguments."""
     parser = options.add_parser(
         commands,
@@ -59,26 +58,17 @@ def add_parser(commands: Any) -> None:  # noqa: ANN401 (argparse keeps that clas
 def run(arguments: argparse.Namespace) -> int:
     """Measure all cells, write tables and the figure; return the exit code."""
     settings = {**options.split_settings(arguments), "bits": arguments.bits}
-    folder = options.output_folder(arguments, NAME)
     cells = [
         {"run": run, "codewords": count, "lambda2": lambda2}
         for run in range(arguments.runs)
         for count in arguments.codewords
         for lambda2 in arguments.lambda2
     ]
-    found, failed = found_cells(
-        arguments.dataset, settings, folder, cells, measure, arguments.jobs, arguments.scheduler
-    )
-    if found:
-        write_rows(folder, "results", found)
-        summary = summarise(found)
-        write_csv(folder / "summary.csv", summary)
-        print(markdown_table(summary))
-        _draw(settings["dataset"], summary, folder)
-    return 1 if failed else 0
+    report = options.reporter(summarise, markdown_table, _draw)
+    return options.run_experiment(arguments, NAME, settings, cells, measure, report)
 
 
-def measure(path: Path, settings: Mapping[str, Any], cell: Mapping[str, Any]) -> Row:
+def measure(path: Path, settings: Cell, cell: Cell) -> Row:
     """Fit *SHL once; count the distinct codewords of a class, and search."""
     split = options.run_split(path, settings, cell["run"])
     started = time.perf_counter()
@@ -101,20 +91,9 @@ def measure(path: Path, settings: Mapping[str, Any], cell: Mapping[str, Any]) ->
 
 def summarise(found: Sequence[Row]) -> list[Row]:
     """Mean over the runs of each setting, and the deviation of the precision."""
-    groups: dict[tuple[int, float], list[Row]] = {}
-    for row in found:
-        groups.setdefault((row["codewords"], row["lambda2"]), []).append(row)
-    return [
-        {
-            "codewords": count,
-            "lambda2": lambda2,
-            "runs": len(rows),
-            "remaining": float(np.mean([row["remaining"] for row in rows])),
-            "precision": float(np.mean([row["precision"] for row in rows])),
-            "deviation": float(np.std([row["precision"] for row in rows], ddof=len(rows) > 1)),
-        }
-        for (count, lambda2), rows in groups.items()
-    ]
+    return grouped_means(
+        found, ["codewords", "lambda2"], means=["remaining", "precision"], spread="precision"
+    )
 
 
 def markdown_table(summary: Sequence[Row]) -> str:

@@ -9,7 +9,7 @@ import io
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.datasets import load_svmlight_file
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+
+    from shlcore.array_types import AnyArray, Array
+
+Parts = tuple[object, object, object]
+"""Rows, classes and the mark of test rows (or None) as a file holds them, not yet checked."""
 
 LABEL_NAMES = ("label", "labels", "class", "target", "y")  # columns of a CSV file
 SUFFIXES_OF_PACKED = (".gz", ".bz2")
@@ -51,8 +56,8 @@ class Dataset:
     """
 
     name: str
-    X: NDArray[np.float64]
-    y: NDArray[Any]
+    X: Array
+    y: AnyArray
     is_test: NDArray[np.bool_] | None = None
 
 
@@ -60,10 +65,10 @@ class Dataset:
 class Split:
     """Training rows (the database) and queries, none in both."""
 
-    X: NDArray[np.float64]
-    y: NDArray[Any]
-    queries: NDArray[np.float64]
-    wanted: NDArray[Any]
+    X: Array
+    y: AnyArray
+    queries: Array
+    wanted: AnyArray
 
 
 def load_dataset(path: str | Path) -> Dataset:
@@ -80,15 +85,15 @@ def load_dataset(path: str | Path) -> Dataset:
         raise DatasetError(f"{path}: wanted a dataset file, got none there")
     name, reader = path.name, _reader(path)
     try:
-        X, y, is_test = reader(path)
+        parts = reader(path)
     except DatasetError:
         raise
     except (ValueError, KeyError, OSError, EOFError, IndexError, zipfile.BadZipFile) as error:
         raise DatasetError(f"{path}: wanted a readable dataset, got: {error}") from error
-    return _checked(name.split(".")[0], X, y, is_test, path)
+    return _checked(name.split(".")[0], parts, path)
 
 
-def _reader(path: Path) -> Callable[[Path], tuple[Any, Any, Any]]:
+def _reader(path: Path) -> Callable[[Path], Parts]:
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix not in SUFFIXES_OF_PACKED]
     last = suffixes[-1] if suffixes else ""
     if last == ".npz":
@@ -102,8 +107,9 @@ def _reader(path: Path) -> Callable[[Path], tuple[Any, Any, Any]]:
     raise DatasetError(f"{path}: wanted .npz, IDX (idx3-ubyte), .libsvm or .csv, got {path.name}")
 
 
-def _checked(name: str, X: Any, y: Any, is_test: Any, path: Path) -> Dataset:  # noqa: ANN401
+def _checked(name: str, parts: Parts, path: Path) -> Dataset:
     """Bring what a file held to one form; the only place that has to trust nothing."""
+    X, y, is_test = parts
     rows = np.asarray(X, dtype=np.float64)
     rows = rows.reshape(len(rows), -1) if rows.ndim > 2 else rows
     classes = np.asarray(y)
@@ -119,7 +125,7 @@ def _checked(name: str, X: Any, y: Any, is_test: Any, path: Path) -> Dataset:  #
     return Dataset(name, rows, classes, marked)
 
 
-def _read_npz(path: Path) -> tuple[Any, Any, Any]:
+def _read_npz(path: Path) -> Parts:
     with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
         missing = {"X", "y"} - set(archive.files)
         if missing:
@@ -135,7 +141,7 @@ def _unpacked(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def _read_idx(path: Path) -> tuple[Any, Any, Any]:
+def _read_idx(path: Path) -> Parts:
     name = path.name.replace("images", "labels").replace("idx3", "idx1").replace("idx2", "idx1")
     beside = path.with_name(name)
     if name == path.name or not beside.is_file():
@@ -143,7 +149,7 @@ def _read_idx(path: Path) -> tuple[Any, Any, Any]:
     return idx_array(_unpacked(path)), idx_array(_unpacked(beside)), None
 
 
-def idx_array(content: bytes) -> NDArray[Any]:
+def idx_array(content: bytes) -> AnyArray:
     """Read the array in an IDX file: two zeros, a type, the rank, big-endian sizes, values."""
     if len(content) < 4 or content[:2] != b"\0\0" or content[2] not in IDX_TYPES:
         raise ValueError("no IDX header")
@@ -155,12 +161,12 @@ def idx_array(content: bytes) -> NDArray[Any]:
     return values.reshape(shape)
 
 
-def _read_libsvm(path: Path) -> tuple[Any, Any, Any]:
+def _read_libsvm(path: Path) -> Parts:
     X, y = load_svmlight_file(io.BytesIO(_unpacked(path)))
     return X.toarray(), y, None
 
 
-def _read_csv(path: Path) -> tuple[Any, Any, Any]:
+def _read_csv(path: Path) -> Parts:
     lines = [line for line in csv.reader(io.StringIO(_unpacked(path).decode())) if line]
     widths = {len(line) for line in lines}
     if len(widths) != 1 or widths == {1}:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from shlcore.atomic_file import write_text
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 JOURNAL = "journal.jsonl"
+
+Row = dict[str, Any]
+"""What was found, as JSON: every experiment has keys of its own."""
+
+Cell = Mapping[str, Any]
+"""What sets a cell apart from the others, or the settings that all share."""
 
 
 class JournalError(ValueError):
@@ -24,9 +34,9 @@ class Journal:
     A line cut off by an interruption is dropped.
     """
 
-    def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, settings: Cell) -> None:
         self.path = folder / JOURNAL
-        self.cells: dict[str, Any] = {}
+        self.cells: dict[str, Row] = {}
         folder.mkdir(parents=True, exist_ok=True)
         lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
         entries = [entry for line in lines if (entry := _parsed(line)) is not None]
@@ -42,18 +52,17 @@ class Journal:
         if len(entries) != len(lines):
             self._rewrite(entries)
 
-    def add(self, cell: str, found: Any) -> None:  # noqa: ANN401 (anything JSON can hold)
+    def add(self, cell: str, found: Row) -> None:
         """Keep a finished cell."""
         self.cells[cell] = found
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"cell": cell, "found": found}) + "\n")
 
-    def _rewrite(self, entries: list[dict[str, Any]]) -> None:
-        text = "".join(json.dumps(entry) + "\n" for entry in entries)
-        _write(self.path, text)
+    def _rewrite(self, entries: list[Row]) -> None:
+        write_text(self.path, "".join(json.dumps(entry) + "\n" for entry in entries))
 
 
-def _parsed(line: str) -> dict[str, Any] | None:
+def _parsed(line: str) -> Row | None:
     try:
         entry = json.loads(line)
     except json.JSONDecodeError:
@@ -61,24 +70,23 @@ def _parsed(line: str) -> dict[str, Any] | None:
     return entry if isinstance(entry, dict) else None
 
 
-def write_rows(folder: Path, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+def write_rows(folder: Path, name: str, rows: Sequence[Cell]) -> None:
     """Write rows as ``name.json`` (a list) and ``name.csv``."""
-    _write(folder / f"{name}.json", json.dumps(list(rows), indent=1) + "\n")
+    write_text(folder / f"{name}.json", json.dumps(list(rows), indent=1) + "\n")
     write_csv(folder / f"{name}.csv", rows)
 
 
-def write_csv(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+def write_results(folder: Path, rows: Sequence[Cell], summary: Sequence[Cell]) -> None:
+    """Write all rows as ``results`` and their summary as CSV."""
+    write_rows(folder, "results", rows)
+    write_csv(folder / "summary.csv", summary)
+
+
+def write_csv(path: Path, rows: Iterable[Cell]) -> None:
     """Write rows of the same keys as CSV."""
     rows = list(rows)
-    partial = path.with_name(path.name + ".part")
-    with partial.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]) if rows else [])
-        writer.writeheader()
-        writer.writerows(rows)
-    partial.replace(path)
-
-
-def _write(path: Path, text: str) -> None:
-    partial = path.with_name(path.name + ".part")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]) if rows else [])
+    writer.writeheader()
+    writer.writerows(rows)
+    write_text(path, text.getvalue())

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-import resource
 import sys
 import time
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -18,7 +17,6 @@ from shlcore import admm_solver
 from shlcore.cluster import connected, current_client
 from shlcore.estimator import SHL
 from shlcore.experiments import options
-from shlcore.experiments.cells import found_cells
 from shlcore.experiments.datasets import DatasetError, load_dataset
 from shlcore.experiments.journal import write_rows
 from shlcore.experiments.methods import kernels_for
@@ -28,31 +26,29 @@ from shlcore.retrieval import rank
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
+    from shlcore.array_types import AnyArray
+    from shlcore.experiments.journal import Cell, Row
     from shlcore.kernels import Kernel
 
-    Row = dict[str, Any]
-
 NAME = "large"
-JUDGED = 10_000  # rows on which the kernels' scale is judged
-DEPTH = 10
+JUDGED = 10_000  # rows on which the kernels' scale is judged: their distances take 80 MB
+DEPTH = 10  # nearest codes that count, as in the paper's table 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LargeSplit:
     """Training rows, which may be a memory map, and queries."""
 
-    X: NDArray[Any]
-    y: NDArray[Any]
-    queries: NDArray[Any]
-    wanted: NDArray[Any]
+    X: AnyArray
+    y: AnyArray
+    queries: AnyArray
+    wanted: AnyArray
 
 
-def add_parser(commands: Any) -> None:  # noqa: ANN401 (argparse keeps that class to itself)
+def add_parser(commands: options.Commands) -> None:
     """Add the command's arguments."""
     parser = options.add_parser(
         commands,
@@ -75,12 +71,11 @@ def add_parser(commands: Any) -> None:  # noqa: ANN401 (argparse keeps that clas
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure each number of bits, write results.json and print the table."""
+    """Measure each number of bits here, one after another: each may use a whole cluster."""
     try:
         bytes_of(arguments.memory)
     except ValueError as error:
         raise DatasetError(f"--{error}") from error
-    folder = options.output_folder(arguments, NAME)
     settings = {
         "dataset": arguments.dataset.name.split(".")[0],
         "components": arguments.components,
@@ -91,14 +86,16 @@ def run(arguments: argparse.Namespace) -> int:
     }
     cells = [{"bits": bits} for bits in sorted(arguments.bits)]
     with _telling_sweeps(), connected(arguments.scheduler):
-        rows, failed = found_cells(arguments.dataset, settings, folder, cells, measure)
-    if rows:
-        write_rows(folder, "results", rows)
-        print(markdown_table(rows))
-    return 1 if failed else 0
+        return options.run_experiment(arguments, NAME, settings, cells, measure, report)
 
 
-def measure(path: Path, settings: Mapping[str, Any], cell: Mapping[str, Any]) -> Row:
+def report(rows: Sequence[Row], folder: Path) -> None:
+    """Write results.json and print the table."""
+    write_rows(folder, "results", rows)
+    print(markdown_table(rows))
+
+
+def measure(path: Path, settings: Cell, cell: Cell) -> Row:
     """Train on all training rows, hash them, and search with every query."""
     split = large_split(path)
     client = current_client()
@@ -125,7 +122,7 @@ def measure(path: Path, settings: Mapping[str, Any], cell: Mapping[str, Any]) ->
         "precision_at_10": float(ranking.precision_at([DEPTH])[0]),
         "train_seconds": round(seconds, 1),
         "train_cpu_seconds": round(worked, 1),
-        "peak_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "peak_rss_mb": peak_memory_mb(),
         "workers": 0 if client is None else len(client.scheduler_info(n_workers=-1)["workers"]),
     }
 
@@ -155,7 +152,7 @@ def large_split(path: Path) -> LargeSplit:
     return LargeSplit(X[:count], y[:count], X[count:], y[count:])
 
 
-def large_kernels(X: NDArray[Any]) -> list[Kernel]:
+def large_kernels(X: AnyArray) -> list[Kernel]:
     """Choose few kernels at the data's scale: the features are shared out among them."""
     sample = np.asarray(X[:: -(-len(X) // JUDGED)], dtype=np.float64)
     gaussians = [kernel for kernel in kernels_for(sample) if isinstance(kernel, Gaussian)]
@@ -169,10 +166,25 @@ def markdown_table(rows: Sequence[Row]) -> str:
     lines += [
         f"| {row['dataset']} | {row['samples']} | {row['bits']} | {row['precision_at_10']:.3f} "
         f"| {row['train_seconds']:.0f} s | {row['train_cpu_seconds']:.0f} s "
-        f"| {row['peak_rss_mb']} MB | {row['workers'] or 'none'} |"
+        f"| {_megabytes(row['peak_rss_mb'])} | {row['workers'] or 'none'} |"
         for row in rows
     ]
     return "\n".join(lines)
+
+
+def peak_memory_mb() -> int | None:
+    """Return the most memory that this process has held so far; None where nobody tells."""
+    try:
+        import resource  # here, because Windows has no such module
+    except ImportError:
+        return None
+    # macOS counts in bytes, all others in kilobytes.
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit)
+
+
+def _megabytes(amount: int | None) -> str:
+    return "–" if amount is None else f"{amount} MB"
 
 
 def _numbers(text: str) -> list[int]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from sklearn.metrics.pairwise import euclidean_distances
 
 from shlcore import baselines
+from shlcore.distances import squared_distances
 from shlcore.estimator import SHL
 from shlcore.kernels import Gaussian, Kernel, Polynomial
 from shlcore.scaling import learn_scaling, summarise
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-SAMPLE = 1000  # rows on which distances are judged
+    from shlcore.array_types import AnyArray, Array
+
+SAMPLE = 1000  # rows on which distances are judged: a median of so many is known to a few percent
+# Chosen on held-out rows of usps and mnist; tests/benchmarks/RETRIEVAL.md has what was compared.
 DEGREES = (2, 3, 5)
 BANDWIDTHS = (-0.5, 0.0, 0.5, 1.0, 2.0)  # powers of 2, in nearest-neighbour distances
 
@@ -25,21 +28,21 @@ BANDWIDTHS = (-0.5, 0.0, 0.5, 1.0, 2.0)  # powers of 2, in nearest-neighbour dis
 class Hasher(Protocol):
     """What an experiment needs of a method."""
 
-    def fit(self, X: NDArray[np.float64], y: NDArray[Any]) -> Hasher:
+    def fit(self, X: Array, y: AnyArray) -> Hasher:
         """Learn."""
 
-    def hash(self, X: NDArray[np.float64]) -> NDArray[np.uint8]:
+    def hash(self, X: Array) -> NDArray[np.uint8]:
         """Packed codes."""
 
 
-def shl(n_bits: int, seed: int, X: NDArray[np.float64]) -> Hasher:
+def shl(n_bits: int, seed: int, X: Array) -> Hasher:
     """*SHL with the paper's settings, but kernels that fit the data's scale."""
     # Codes settle long before eq. (6) does: a smaller tol doubles the time for nothing.
     hasher: Hasher = SHL(n_bits=n_bits, kernels=kernels_for(X), tol=1e-2, random_state=seed)
     return hasher
 
 
-def kernels_for(X: NDArray[np.float64]) -> list[Kernel]:
+def kernels_for(X: Array) -> list[Kernel]:
     """Choose polynomial kernels, and Gaussians around the distance to a row's nearest other.
 
     The paper's bandwidths are fixed. On many columns most of them have the identity for a
@@ -48,7 +51,7 @@ def kernels_for(X: NDArray[np.float64]) -> list[Kernel]:
     """
     rows = learn_scaling("minmax", summarise(X, np.ones(len(X)))).apply(X)
     sample = rows[:: -(-len(rows) // SAMPLE)]
-    squared = euclidean_distances(sample, rows, squared=True)
+    squared = squared_distances(sample, rows)
     # The nearest is the row itself: 0. Rows equal to it say nothing about scale.
     others = np.where(squared > 1e-12, squared, np.inf).min(axis=1)
     others = others[np.isfinite(others)]
@@ -57,13 +60,13 @@ def kernels_for(X: NDArray[np.float64]) -> list[Kernel]:
     return [*(Polynomial(degree) for degree in DEGREES), *gaussians]
 
 
-def shl_paper(n_bits: int, seed: int, X: NDArray[np.float64]) -> Hasher:  # noqa: ARG001 (one signature)
+def shl_paper(n_bits: int, seed: int, X: Array) -> Hasher:  # noqa: ARG001 (one signature)
     """*SHL with the paper's settings, its eleven kernels among them."""
     hasher: Hasher = SHL(n_bits=n_bits, random_state=seed)
     return hasher
 
 
-METHODS: dict[str, Callable[[int, int, NDArray[np.float64]], Hasher]] = {
+METHODS: dict[str, Callable[[int, int, Array], Hasher]] = {
     "*SHL": shl,
     "KSH": lambda bits, seed, _: baselines.KSH(n_bits=bits, random_state=seed),
     "BRE": lambda bits, seed, _: baselines.BRE(n_bits=bits, random_state=seed),

@@ -5,13 +5,19 @@ from __future__ import annotations
 import argparse
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from shlcore.experiments.cells import found_cells
 from shlcore.experiments.datasets import Dataset, Split, load_dataset, split, training_rows
+from shlcore.experiments.journal import write_results
 from shlcore.experiments.methods import COMPARED, METHODS, method_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Sequence
+
+    from shlcore.experiments.journal import Cell, Row
+
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def positive(text: str) -> int:
@@ -34,10 +40,7 @@ def method(text: str) -> str:
 
 
 def add_parser(
-    commands: Any,  # noqa: ANN401 (argparse keeps the class of its subparsers to itself)
-    name: str,
-    summary: str,
-    example: str,
+    commands: Commands, name: str, summary: str, example: str
 ) -> argparse.ArgumentParser:
     """Add an experiment's command with the dataset and the folder for its results."""
     parser: argparse.ArgumentParser = commands.add_parser(
@@ -119,6 +122,49 @@ def output_folder(arguments: argparse.Namespace, experiment: str) -> Path:
     return folder or Path(f"{arguments.dataset.name.split('.')[0]}-{experiment}")
 
 
+def run_experiment(
+    arguments: argparse.Namespace,
+    name: str,
+    settings: Cell,
+    cells: Sequence[Cell],
+    measure: Callable[[Path, Cell, Cell], Row],
+    report: Callable[[list[Row], Path], None],
+) -> int:
+    """Measure the cells that are still missing, report what was found; return the exit code.
+
+    ``report`` gets all rows and the folder for results, unless nothing at all was found. The cells
+    are measured in ``--jobs`` processes or by ``--scheduler``, where a command has `add_workers`.
+    """
+    jobs = getattr(arguments, "jobs", None)
+    scheduler = None if jobs is None else arguments.scheduler
+    folder = output_folder(arguments, name)
+    found, failed = found_cells(
+        arguments.dataset, settings, folder, cells, measure, jobs or 1, scheduler
+    )
+    if found:
+        report(found, folder)
+    return 1 if failed else 0
+
+
+def reporter(
+    summarise: Callable[[Sequence[Row]], list[Row]],
+    table: Callable[[Sequence[Row]], str],
+    draw: Callable[[str, Sequence[Row], Path], None],
+) -> Callable[[Sequence[Row], Path], None]:
+    """Return a report for `run_experiment`: results and their summary as files, table and figure.
+
+    ``table`` and ``draw`` get the summary, ``draw`` also the dataset's name and the folder.
+    """
+
+    def report(found: Sequence[Row], folder: Path) -> None:
+        summary = summarise(found)
+        write_results(folder, found, summary)
+        print(table(summary))
+        draw(found[0]["dataset"], summary, folder)
+
+    return report
+
+
 @lru_cache(maxsize=1)
 def dataset_at(path: Path) -> Dataset:
     """Read a dataset, once a process."""
@@ -131,7 +177,7 @@ def split_of(path: Path, n_train: int, n_queries: int | None, given: bool, seed:
     return split(dataset_at(path), n_train=n_train, n_queries=n_queries, given=given, seed=seed)
 
 
-def split_settings(arguments: argparse.Namespace) -> dict[str, Any]:
+def split_settings(arguments: argparse.Namespace) -> Row:
     """Settle how rows are drawn: part of what a journal must agree with."""
     dataset = dataset_at(arguments.dataset)
     return {
@@ -144,7 +190,7 @@ def split_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def run_split(path: Path, settings: Mapping[str, Any], run: int) -> Split:
+def run_split(path: Path, settings: Cell, run: int) -> Split:
     """Draw the split of one run."""
     return split_of(
         path,

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from shlcore.atomic_file import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from shlcore.array_types import Array
+    from shlcore.experiments.journal import Cell
+
+    Panels = NDArray[np.object_]
     Line = tuple[Sequence[float], Sequence[float], Sequence[float] | None]
 
 MARKERS = "osv^D<>ph"
 
 
-def new_figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, Any] | None:
+def new_figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, Panels] | None:
     """Make a figure and its axes, rows x columns; None, told to the user, without matplotlib."""
     try:
         # Here, because only figures need it: everything else runs without the extra.
@@ -31,20 +39,21 @@ def new_figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any,
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
-def save_figure(figure: Any, folder: Path, name: str) -> None:  # noqa: ANN401 (matplotlib's)
+def save_figure(figure: Figure, folder: Path, name: str) -> None:
     """Write a figure as PNG and as PDF."""
-    figure.savefig(folder / f"{name}.png", dpi=100)
-    figure.savefig(folder / f"{name}.pdf")
+    for kind in ("png", "pdf"):
+        with replacing(folder / f"{name}.{kind}") as file:
+            figure.savefig(file, format=kind, dpi=100)
 
 
-def line(rows: Sequence[Mapping[str, Any]], x: str, y: str, deviation: str = "") -> Line:
+def line(rows: Sequence[Cell], x: str, y: str, deviation: str = "") -> Line:
     """Take a line's points, and their deviations where they have a name, from rows."""
     bars = [row[deviation] for row in rows] if deviation else None
     return [row[x] for row in rows], [row[y] for row in rows], bars
 
 
 def draw_lines(
-    axes: Any,  # noqa: ANN401 (matplotlib's)
+    axes: Axes,
     lines: Mapping[str, Line],
     *,
     x: str,
@@ -70,8 +79,8 @@ def draw_lines(
 
 
 def draw_image(
-    axes: Any,  # noqa: ANN401 (matplotlib's)
-    pixels: NDArray[np.float64],
+    axes: Axes,
+    pixels: Array,
     *,
     wrong: bool = False,
 ) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shlcore.experiments import options, plots
-from shlcore.experiments.cells import found_cells
 from shlcore.experiments.datasets import DatasetError
 from shlcore.experiments.journal import write_rows
 from shlcore.experiments.methods import METHODS
@@ -17,17 +16,16 @@ from shlcore.index import HammingIndex
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from shlcore.experiments.datasets import Split
-
-    Row = dict[str, Any]
+    from shlcore.experiments.journal import Cell, Row
 
 NAME = "qualitative"
 
 
-def add_parser(commands: Any) -> None:  # noqa: ANN401 (argparse keeps that class to itself)
+def add_parser(commands: options.Commands) -> None:
     """Add the command's arguments."""
     parser = options.add_parser(
         commands,
@@ -69,19 +67,17 @@ def run(arguments: argparse.Namespace) -> int:
         raise DatasetError(f"--query: wanted 0 to {len(split.queries) - 1}, got {outside[0]}")
     if arguments.count > len(split.X):
         raise DatasetError(f"--count: wanted at most {len(split.X)}, got {arguments.count}")
-    folder = options.output_folder(arguments, NAME)
     cells = [{"method": method} for method in arguments.methods]
-    found, failed = found_cells(
-        arguments.dataset, settings, folder, cells, measure, arguments.jobs, arguments.scheduler
-    )
-    rows = [{"method": cell["method"], **row} for cell in found for row in cell["answers"]]
-    if rows:
+
+    def report(found: Sequence[Row], folder: Path) -> None:
+        rows = [{"method": cell["method"], **row} for cell in found for row in cell["answers"]]
         write_rows(folder, "results", rows)
-    for cell in found:
-        print(f"{cell['method']}: {sum(row['right'] for row in cell['answers'])} right")
-    for query in arguments.query if found else []:
-        _draw(folder, split, [row for row in rows if row["query"] == query], shape)
-    return 1 if failed else 0
+        for cell in found:
+            print(f"{cell['method']}: {sum(row['right'] for row in cell['answers'])} right")
+        for query in arguments.query:
+            _draw(folder, split, [row for row in rows if row["query"] == query], shape)
+
+    return options.run_experiment(arguments, NAME, settings, cells, measure, report)
 
 
 def image_shape(n_features: int, shape: list[int] | None) -> tuple[int, int]:
@@ -94,7 +90,7 @@ def image_shape(n_features: int, shape: list[int] | None) -> tuple[int, int]:
     return height, width
 
 
-def measure(path: Path, settings: Mapping[str, Any], cell: Mapping[str, Any]) -> Row:
+def measure(path: Path, settings: Cell, cell: Cell) -> Row:
     """Search with one method: the answers to each query, nearest first."""
     split = options.run_split(path, settings, 0)
     hasher = METHODS[cell["method"]](settings["bits"], settings["seed"], split.X)

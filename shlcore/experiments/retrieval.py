@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shlcore.experiments import options, plots
-from shlcore.experiments.cells import found_cells
-from shlcore.experiments.journal import write_csv, write_rows
+from shlcore.experiments.journal import write_csv, write_results
 from shlcore.experiments.methods import METHODS, Hasher
+from shlcore.experiments.summaries import grouped_means
 from shlcore.retrieval import rank
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    Row = dict[str, Any]
+    from shlcore.array_types import Array
+    from shlcore.experiments.journal import Cell, Row
 
 NAME = "retrieval"
 DEPTHS = tuple(range(10, 51, 5))  # k in the paper
 HASHED_AT_ONCE = 2000  # rows, so that kernels to all training rows fit in memory
 
 
-def add_parser(commands: Any) -> None:  # noqa: ANN401 (argparse keeps that class to itself)
+def add_parser(commands: options.Commands) -> None:
     """Add the command's arguments."""
     parser = options.add_parser(
         commands,
@@ -47,22 +48,16 @@ def add_parser(commands: Any) -> None:  # noqa: ANN401 (argparse keeps that clas
 def run(arguments: argparse.Namespace) -> int:
     """Measure all cells, write tables and figures; return the exit code."""
     settings = options.split_settings(arguments)
-    folder = options.output_folder(arguments, NAME)
     cells = [
         {"run": run, "method": method, "bits": bits}
         for run in range(arguments.runs)
         for method in arguments.methods
         for bits in arguments.bits
     ]
-    found, failed = found_cells(
-        arguments.dataset, settings, folder, cells, measure, arguments.jobs, arguments.scheduler
-    )
-    if found:
-        report(found, folder)
-    return 1 if failed else 0
+    return options.run_experiment(arguments, NAME, settings, cells, measure, report)
 
 
-def measure(path: Path, settings: Mapping[str, Any], cell: Mapping[str, Any]) -> Row:
+def measure(path: Path, settings: Cell, cell: Cell) -> Row:
     """Fit one method on one split, and search with every query."""
     split = options.run_split(path, settings, cell["run"])
     started = time.perf_counter()
@@ -84,7 +79,7 @@ def measure(path: Path, settings: Mapping[str, Any], cell: Mapping[str, Any]) ->
     }
 
 
-def hashed(hasher: Hasher, rows: NDArray[np.float64]) -> NDArray[np.uint8]:
+def hashed(hasher: Hasher, rows: Array) -> NDArray[np.uint8]:
     """Hash rows, so many at once."""
     starts = range(0, len(rows), HASHED_AT_ONCE)
     return np.concatenate([hasher.hash(rows[start : start + HASHED_AT_ONCE]) for start in starts])
@@ -92,10 +87,10 @@ def hashed(hasher: Hasher, rows: NDArray[np.float64]) -> NDArray[np.uint8]:
 
 def report(found: Sequence[Row], folder: Path) -> None:
     """Write results.json, CSV tables and figures, and print top-10 precision."""
-    write_rows(folder, "results", precision_rows(found))
+    rows = precision_rows(found)
+    summary = summarise(rows)
+    write_results(folder, rows, summary)
     write_csv(folder / "curves.csv", curve_rows(found))
-    summary = summarise(precision_rows(found))
-    write_csv(folder / "summary.csv", summary)
     print(markdown_table([row for row in summary if row["k"] == min(DEPTHS)]))
     _draw(found, summary, folder)
 
@@ -128,25 +123,8 @@ def curve_rows(found: Sequence[Row]) -> list[Row]:
 
 def summarise(rows: Sequence[Row]) -> list[Row]:
     """Mean and deviation over the runs of each method, bits and k."""
-    groups: dict[tuple[str, str, int, int], list[Row]] = {}
-    for row in rows:
-        groups.setdefault((row["dataset"], row["method"], row["bits"], row["k"]), []).append(row)
-    summary = []
-    for (dataset, method, bits, k), members in groups.items():
-        values = [row["precision"] for row in members]
-        summary.append(
-            {
-                "dataset": dataset,
-                "method": method,
-                "bits": bits,
-                "k": k,
-                "runs": len(values),
-                "precision": float(np.mean(values)),
-                "deviation": float(np.std(values, ddof=1)) if len(values) > 1 else 0.0,
-                "seconds": float(np.mean([row["seconds"] for row in members])),
-            }
-        )
-    return summary
+    keys = ["dataset", "method", "bits", "k"]
+    return grouped_means(rows, keys, means=["precision", "seconds"], spread="precision")
 
 
 def markdown_table(summary: Sequence[Row]) -> str:

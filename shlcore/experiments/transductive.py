@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shlcore.estimator import SHL
 from shlcore.experiments import options, plots
-from shlcore.experiments.cells import found_cells
 from shlcore.experiments.datasets import split, training_rows
-from shlcore.experiments.journal import write_csv, write_rows
+from shlcore.experiments.summaries import grouped_means
+from shlcore.problem import UNLABELLED
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-    Row = dict[str, Any]
+    from shlcore.experiments.journal import Cell, Row
 
 NAME = "transductive"
 ROWS = {"vowel": (330, 220), "letter": (300, 200)}  # training and test rows, sect. 6.2
 MODES = ("inductive", "transductive")
-UNLABELLED = -1
 
 
-def add_parser(commands: Any) -> None:  # noqa: ANN401 (argparse keeps that class to itself)
+def add_parser(commands: options.Commands) -> None:
     """Add the command's arguments."""
     parser = options.add_parser(
         commands,
@@ -59,23 +58,14 @@ def run(arguments: argparse.Namespace) -> int:
         "test": arguments.test or test,
         "seed": arguments.seed,
     }
-    folder = options.output_folder(arguments, NAME)
     cells = [
         {"run": run, "bits": bits, "mode": mode}
         for run in range(arguments.runs)
         for bits in arguments.bits or code_lengths(len(np.unique(dataset.y)))
         for mode in MODES
     ]
-    found, failed = found_cells(
-        arguments.dataset, settings, folder, cells, measure, arguments.jobs, arguments.scheduler
-    )
-    if found:
-        write_rows(folder, "results", found)
-        summary = summarise(found)
-        write_csv(folder / "summary.csv", summary)
-        print(markdown_table(summary))
-        _draw(dataset.name, summary, folder)
-    return 1 if failed else 0
+    report = options.reporter(summarise, markdown_table, _draw)
+    return options.run_experiment(arguments, NAME, settings, cells, measure, report)
 
 
 def code_lengths(n_classes: int) -> range:
@@ -83,7 +73,7 @@ def code_lengths(n_classes: int) -> range:
     return range(max(4, (n_classes - 1).bit_length()), 16)
 
 
-def measure(path: Path, settings: Mapping[str, Any], cell: Mapping[str, Any]) -> Row:
+def measure(path: Path, settings: Cell, cell: Cell) -> Row:
     """Fit one mode on one split; the accuracy is that on the test rows."""
     seed = settings["seed"] + cell["run"]
     rows = split(
@@ -108,24 +98,9 @@ def measure(path: Path, settings: Mapping[str, Any], cell: Mapping[str, Any]) ->
 
 def summarise(found: Sequence[Row]) -> list[Row]:
     """Mean and deviation over the runs of each mode and code length."""
-    summary = []
-    for bits in dict.fromkeys(row["bits"] for row in found):
-        for mode in MODES:
-            values = [
-                row["accuracy"] for row in found if (row["bits"], row["mode"]) == (bits, mode)
-            ]
-            if values:
-                deviation = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-                summary.append(
-                    {
-                        "bits": bits,
-                        "mode": mode,
-                        "runs": len(values),
-                        "accuracy": float(np.mean(values)),
-                        "deviation": deviation,
-                    }
-                )
-    return summary
+    summary = grouped_means(found, ["bits", "mode"], means=["accuracy"], spread="accuracy")
+    lengths = list(dict.fromkeys(row["bits"] for row in found))
+    return sorted(summary, key=lambda row: (lengths.index(row["bits"]), MODES.index(row["mode"])))
 
 
 def markdown_table(summary: Sequence[Row]) -> str:

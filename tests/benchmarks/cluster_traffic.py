@@ -1,11 +1,12 @@
 """Bytes that ADMM sends per sweep on a real local cluster, by workers, features and bits.
 
-    python tests/benchmarks/cluster_traffic.py
+    python tests/benchmarks/cluster_traffic.py [--quick]
 
 Counted by the workers themselves (what they send each other and this process), plus the query
 that this process sends. See LARGE.md for the model that follows from it.
 """
 
+import argparse
 import pickle
 import sys
 import time
@@ -14,8 +15,8 @@ import warnings
 import distributed
 import numpy as np
 
-from shlcore import SHL, feature_space
-from shlcore.row_blocks import ClusterBlocks
+from shlcore import SHL, slabs
+from shlcore.cluster_blocks import ClusterBlocks
 
 ROWS, COLUMNS, CLASSES = 4000, 20, 6
 
@@ -57,24 +58,29 @@ def measure(n_workers, n_components, n_bits):
             model.fit(X.astype(np.float32), y)
         finally:
             ClusterBlocks.advance = advance
-    width = model._hash.map.n_features
+    width = model._fitted.hash.map.n_features
     return width, np.median(np.diff(before)), np.median(queries), np.median(sweeps)
 
 
-if __name__ == "__main__":
+RUNS = ((1, 500, 20), (2, 500, 20), (2, 1000, 20), (4, 500, 20))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="one small run, to see that it works")
+    runs = ((1, 20, 3),) if parser.parse_args().quick else RUNS
     warnings.simplefilter("ignore")
-    feature_space._BLOCK_BYTES = 800_000  # some twenty blocks
+    slabs.BLOCK_BYTES = 800_000  # some twenty blocks
     print("| workers | features | bits | query sent | workers sent per sweep | sweep |")
     print("|---|---|---|---|---|---|")
-    for n_workers, n_components, n_bits in (
-        (1, 500, 20),
-        (2, 500, 20),
-        (2, 1000, 20),
-        (4, 500, 20),
-    ):
+    for n_workers, n_components, n_bits in runs:
         width, traffic, query, seconds = measure(n_workers, n_components, n_bits)
         print(
             f"| {n_workers} | {width} | {n_bits} | {query / 1e3:.0f} kB | {traffic / 1e3:.0f} kB "
             f"| {1e3 * seconds:.0f} ms |"
         )
         sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

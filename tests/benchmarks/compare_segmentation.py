@@ -1,6 +1,6 @@
 """Ours and the classical methods with the same robot user, on the same images, in one run.
 
-    python tests/benchmarks/compare_segmentation.py ../shared/data/gulshan
+    python tests/benchmarks/compare_segmentation.py path/to/gulshan
     python tests/benchmarks/compare_segmentation.py FOLDER --every 1 --methods "*SHL best"
     python tests/benchmarks/compare_segmentation.py FOLDER --jobs 2 --json curves.json --resume
 
@@ -29,7 +29,6 @@ from segmentation_peers import PEERS
 
 from segapp.batch.cases import find_cases, load_truth
 from segapp.batch.robot_user import robot_steps, strokes_to
-from segapp.files.atomic_file import write_text
 from segapp.files.images import load_image
 from segapp.files.strokes_file import load_strokes
 from segapp.learning.training import Trainer
@@ -38,6 +37,7 @@ from segapp.values.labelling import Labelling
 from segapp.values.rasterize import rasterize
 from segapp.values.settings import PRESETS
 from segapp.values.updates import answer_of
+from shlcore.atomic_file import write_text
 
 BEST = PRESETS["best"]
 

@@ -1,10 +1,11 @@
-"""Make the bundled samples anew: ``python tests/benchmarks/make_samples.py [NAME …]``.
+"""Make the bundled samples anew: ``python tests/benchmarks/make_samples.py [NAME …] [--out DIR]``.
 
 Three are painted by formulas and have an exact truth. Two are photographs that scikit-image
 brings along, outlined by hand: the astronaut Eileen Collins (NASA, public domain) and a cup of
 coffee (Rachel Michetti, CC0).
 """
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -149,8 +150,8 @@ def with_band(inside):
     return truth
 
 
-def save(name, rgb, truth, classes=TWO_CLASSES):
-    path = OUT / f"{name}.jpg"
+def save(out, name, rgb, truth, classes=TWO_CLASSES):
+    path = out / f"{name}.jpg"
     Image.fromarray(rgb).save(path, quality=88, subsampling=0, optimize=True)
     picture = load_image(path)
     document = Document(tuple(classes))
@@ -161,12 +162,12 @@ def save(name, rgb, truth, classes=TWO_CLASSES):
     answer = Labelling(
         truth, nothing.astype(np.float32), nothing.astype(np.uint32), len(classes), 1
     )
-    write_strokes_png(OUT / f"{name}-strokes.png", answer, document, picture)
+    write_strokes_png(out / f"{name}-strokes.png", answer, document, picture)
     if len(classes) == 2:
         grey = np.array([255, 0] + [128] * 254, np.uint8)[truth]
-        Image.fromarray(grey).save(OUT / f"{name}-truth.png", optimize=True)
+        Image.fromarray(grey).save(out / f"{name}-truth.png", optimize=True)
     else:
-        write_indexed_png(OUT / f"{name}-truth.png", answer, document, picture)
+        write_indexed_png(out / f"{name}-truth.png", answer, document, picture)
 
 
 def astronaut(_):
@@ -179,7 +180,11 @@ def coffee(_):
 
 
 def main():
-    OUT.mkdir(parents=True, exist_ok=True)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", metavar="NAME", nargs="*", help="samples to make (default: all)")
+    parser.add_argument("--out", type=Path, default=OUT, help="where to write")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
     for name, paint, classes in (
         ("astronaut", astronaut, TWO_CLASSES),
         ("coffee", coffee, TWO_CLASSES),
@@ -187,8 +192,8 @@ def main():
         ("cells", paint_flat.cells, named(paint_flat.CELL_CLASSES)),
         ("fruit", render_fruit.render, named(render_fruit.CLASSES)),
     ):
-        if name in sys.argv[1:] or len(sys.argv) == 1:
-            save(name, *paint(np.random.default_rng(5)), classes)
+        if name in options.names or not options.names:
+            save(options.out, name, *paint(np.random.default_rng(5)), classes)
 
 
 def named(classes):

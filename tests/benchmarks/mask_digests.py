@@ -40,10 +40,10 @@ def digests(result: Path) -> tuple[str, ...]:
         )
 
 
-def cases(gulshan: Path | None) -> list[tuple[str, Path, Path]]:
+def cases(samples: Path, gulshan: Path | None) -> list[tuple[str, Path, Path]]:
     found = [
         (image.stem, image, image.with_name(f"{image.stem}-strokes.png"))
-        for image in sorted(SAMPLES.glob("*.jpg"))
+        for image in sorted(samples.glob("*.jpg"))
     ]
     if gulshan is not None:
         images = sorted((gulshan / "images").iterdir())[::EVERY]
@@ -51,10 +51,10 @@ def cases(gulshan: Path | None) -> list[tuple[str, Path, Path]]:
     return found
 
 
-def rows(gulshan: Path | None, folder: Path) -> list[tuple[str, ...]]:
+def rows(samples: Path, gulshan: Path | None, folder: Path) -> list[tuple[str, ...]]:
     table = []
-    chosen = cases(gulshan)
-    for name, image, strokes in chosen:
+    chosen = cases(samples, gulshan)
+    for place, (name, image, strokes) in enumerate(chosen):
         for preset in ("best", "paper"):
             out, model = folder / f"{name}-{preset}.npz", folder / f"{name}-{preset}.shlmodel"
             words = ("--strokes", strokes, "--out", out, "--preset", preset)
@@ -62,7 +62,7 @@ def rows(gulshan: Path | None, folder: Path) -> list[tuple[str, ...]]:
             table.append((name, preset, *digests(out)))
             print(*table[-1], file=sys.stderr)
         # The model of the best preset, for this picture and for the next one.
-        for target in (image, chosen[(chosen.index((name, image, strokes)) + 1) % len(chosen)][1]):
+        for target in dict.fromkeys((image, chosen[(place + 1) % len(chosen)][1])):
             out = folder / f"{name}-to"
             model = folder / f"{name}-best.shlmodel"
             segapp("apply", model, target, "--out", out, "--as", "numpy")
@@ -76,11 +76,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument(
+        "--samples", metavar="DIR", type=Path, default=SAMPLES, help="other samples (*.jpg)"
+    )
     parser.add_argument("--gulshan", metavar="DIR", type=Path, help="the Gulshan set's folder")
     parser.add_argument("--against", metavar="FILE", type=Path, help="an earlier table")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        table = rows(arguments.gulshan, Path(folder))
+        table = rows(arguments.samples, arguments.gulshan, Path(folder))
     lines = [f"| {' | '.join(row)} |" for row in table]
     print("| picture | answer | labels | margin | codes |\n|---|---|---|---|---|")
     print("\n".join(lines))

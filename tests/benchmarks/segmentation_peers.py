@@ -10,9 +10,10 @@ from skimage.graph import MCP_Geometric
 from skimage.segmentation import random_walker
 from sklearn.mixture import GaussianMixture
 
-from segapp.outline.cuts import Contrast
-from segapp.outline.graph_cut import Edges, smallest_energy
+from segapp.outline.graph_cut import smallest_energy
+from segapp.picture.contrast import Contrast
 from segapp.picture.neighbours import ACROSS, DOWN
+from segapp.picture.region_graph import Edges
 
 _COMPONENTS = 5
 _SMOOTHNESS = 50.0  # the weight that GrabCut uses

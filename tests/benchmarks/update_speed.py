@@ -1,6 +1,6 @@
 """Seconds of an update after a stroke, against OpenCV's GrabCut with five iterations.
 
-    python tests/benchmarks/update_speed.py ../shared/data/gulshan
+    python tests/benchmarks/update_speed.py path/to/gulshan
 
 For each image: the picture is prepared by a first update, then the robot user adds strokes;
 after each, both methods answer for the same strokes, one after the other, in one process.
@@ -39,14 +39,18 @@ def run_case(case, strokes):
     document = load_strokes(case.strokes, rgb.shape[:2]).document
     truth = load_truth(case.truth, rgb.shape[:2], len(document.classes))
     trainer = Trainer(rgb)
-    labelling = answer_of(trainer.updates(document, PRESETS["best"])).labelling
+
+    def segment(document):
+        return answer_of(trainer.updates(document, PRESETS["best"])).labelling
+
+    labelling = segment(document)
     pairs = []
     for _ in range(strokes):
         stroke = robot_stroke(labelling.labels, truth)
         if stroke is None:
             break
         document = document.with_stroke(stroke)
-        labelling, ours = timed(trainer.labelling, document, PRESETS["best"])
+        labelling, ours = timed(segment, document)
         _, theirs = timed(grabcut, rgb, rasterize(document, rgb.shape[:2]))
         pairs.append((ours, theirs))
     return pairs

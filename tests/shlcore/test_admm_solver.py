@@ -5,11 +5,12 @@ import pytest
 from sklearn.svm import SVC
 
 from shlcore.admm_solver import FeatureMachine
+from shlcore.descent import BitSolution, BitTask
 from shlcore.kernels import Gaussian, KernelBank, Linear, Polynomial
 from shlcore.objective import regularisers
-from shlcore.path import BitSolution, BitTask
 from shlcore.random_features import draw_map
-from shlcore.row_blocks import LocalBlocks, slabs
+from shlcore.row_blocks import LocalBlocks
+from shlcore.slabs import slabs
 
 THETA = np.array([0.5, 0.3, 0.6])
 

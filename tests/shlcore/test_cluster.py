@@ -11,7 +11,7 @@ import pytest
 
 from shlcore import SHL
 from shlcore.cluster import ClusterError, as_they_come, connected
-from shlcore.row_blocks import ClusterBlocks
+from shlcore.cluster_blocks import ClusterBlocks
 
 distributed = pytest.importorskip("distributed")
 
@@ -47,7 +47,7 @@ def model():
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("shlcore.feature_space._BLOCK_BYTES", 110_000)
+    monkeypatch.setattr("shlcore.slabs.BLOCK_BYTES", 110_000)
 
 
 def test_the_cluster_learns_the_same(cluster, data):

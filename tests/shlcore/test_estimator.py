@@ -250,8 +250,9 @@ def test_warm_start_goes_on_from_the_last_fit(iris):
 
 def test_max_iter_warns():
     X, y = make_moons(60, noise=0.3, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="max_iter=1 passes"):
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 passes") as told:
         SHL(max_iter=1, tol=0.0, random_state=0).fit(X, few_labels(y, 5))
+    assert told[0].filename == __file__
 
 
 def test_same_seed_same_answer(iris):
@@ -457,7 +458,7 @@ def test_function_norms_are_those_of_the_kernels(iris):
     X, y = iris
     kernels = [Gaussian(0.5)]
     model = SHL(kernels=kernels, scale=None, random_state=0).fit(X, y)
-    centred = model.project(X) - model._hash.intercepts
+    centred = model.project(X) - model._fitted.hash.intercepts
     gram = Gaussian(0.5).of(X, X)
     # w lies in the span of the samples: its norm is that of the least-norm interpolant.
     alpha = np.linalg.lstsq(gram, centred, rcond=1e-12)[0]

@@ -9,7 +9,7 @@ import tifffile
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from segapp.files.atomic_file import replacing
+from shlcore.atomic_file import replacing
 
 if TYPE_CHECKING:
     from pathlib import Path

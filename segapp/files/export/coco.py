@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from segapp.files.atomic_file import write_text
 from segapp.files.export.polygons import polygons
 from segapp.files.export.run_length import compressed, run_lengths
+from segapp.values.checked import is_unicode
+from segapp.values.wording import shown
+from shlcore.atomic_file import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,6 +49,7 @@ def _coco(
     segmentation: Callable[[NDArray[np.bool_]], Any],
 ) -> dict[str, Any]:
     height, width = picture.size
+    name = picture.path.name if is_unicode(picture.path.name) else shown(picture.path.name)
     annotations: list[dict[str, Any]] = []
     for index, info in enumerate(document.classes):
         mask = labelling.labels == index
@@ -67,8 +70,8 @@ def _coco(
             }
         )
     return {
-        "info": {"description": f"Segmentation of {picture.path.name}"},
-        "images": [{"id": 1, "file_name": picture.path.name, "width": width, "height": height}],
+        "info": {"description": f"Segmentation of {name}"},
+        "images": [{"id": 1, "file_name": name, "width": width, "height": height}],
         "categories": [
             {"id": index + 1, "name": info.name, "supercategory": ""}
             for index, info in enumerate(document.classes)

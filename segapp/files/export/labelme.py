@@ -6,8 +6,9 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from segapp.files.atomic_file import write_text
 from segapp.files.export.polygons import polygons
+from segapp.values.checked import is_unicode
+from shlcore.atomic_file import write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +48,9 @@ def write_labelme(
         "imageHeight": height,
         "imageWidth": width,
     }
-    write_text(path, json.dumps(content, ensure_ascii=False, indent=1))
+    # In ASCII, as soon as the picture's name is not UTF-8: LabelMe finds it by "\\udcff".
+    readable = is_unicode(content["imagePath"])
+    write_text(path, json.dumps(content, ensure_ascii=not readable, indent=1))
     return (path,)
 
 

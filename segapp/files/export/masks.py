@@ -10,8 +10,8 @@ import numpy as np
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from segapp.files.atomic_file import replacing
 from segapp.values.rasterize import rasterize
+from shlcore.atomic_file import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +68,7 @@ def write_cutout(
     picture: Picture,
 ) -> tuple[Path, ...]:
     """Write the picture with everything but the first class transparent."""
-    _save_png(path, Image.fromarray(cutout(labelling, picture)))
+    _save_png(path, Image.fromarray(straight_cutout(labelling, picture)))
     return (path,)
 
 
@@ -90,10 +90,11 @@ def write_strokes_png(
     return (path,)
 
 
-def cutout(labelling: Labelling, picture: Picture) -> NDArray[np.uint8]:
+def straight_cutout(labelling: Labelling, picture: Picture) -> NDArray[np.uint8]:
     """Return the first class's pixels as ``H x W x 4``; transparency of the picture stays.
 
-    The picture holds its transparent parts blended with white; that is undone here.
+    Files hold colours that are not multiplied by their alpha. The picture holds its
+    transparent parts blended with white; that is undone here.
     """
     rgba = np.zeros((*picture.size, 4), np.uint8)
     inside = labelling.labels == 0

@@ -23,6 +23,9 @@ def polygons(mask: NDArray[np.bool_]) -> list[Polygon]:
 
     A hole is part of its polygon by a bridge of no width, there and back; filled by the even-odd
     rule the polygons give exactly the mask.
+
+    >>> polygons(np.ones((2, 3), bool))
+    [[(0, 0), (3, 0), (3, 2), (0, 2)]]
     """
     x, y, direction = _edges(mask)
     follower = _followers(x, y, direction, mask.shape)

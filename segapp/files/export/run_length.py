@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
 
 def run_lengths(mask: NDArray[np.bool_]) -> list[int]:
-    """Count the runs of equal pixels in column order; the first count is of zeros, maybe 0."""
+    """Count the runs of equal pixels in column order; the first count is of zeros, maybe 0.
+
+    >>> run_lengths(np.array([[False, True], [True, True]]))
+    [1, 3]
+    >>> run_lengths(np.ones((2, 2), bool))
+    [0, 4]
+    """
     flat = mask.ravel(order="F")
     changes = np.flatnonzero(np.diff(flat)) + 1
     counts: list[int] = np.diff(np.concatenate(([0], changes, [flat.size]))).tolist()

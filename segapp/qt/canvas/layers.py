@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
     Box = tuple[int, int, int, int]
 
+# Pixels of the longer side: what fits a screen is drawn quickly and needs no smaller copy.
 _SMALLEST_LEVEL = 1024
 # Qt's raster engine counts source pixels with 16 bits; larger pictures are drawn in tiles.
 _TILE = 16384
+# Two bytes of a word with room above each, and what rounds their sum of four up at a half.
 _LANES, _HALVES = np.uint32(0x00FF00FF), np.uint32(0x00020002)
 _TWO, _EIGHT = np.uint32(2), np.uint32(8)
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from segapp.qt.canvas.layers import Layer
     from segapp.qt.canvas.view import View
 
-_CHEQUER = 8  # side of a square of the chequerboard, in screen pixels
+# Side of a square of the chequerboard in screen pixels: seen as a pattern, not as a picture.
+_CHEQUER = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,8 @@ class Scene:
     view: View
     ground: QColor
     image: Layer | None = None
-    answer: Layer | None = None
-    answer_replaces_image: bool = False
+    labelling: Layer | None = None
+    labelling_replaces_image: bool = False
     opacity: float = 1.0
     strokes: Layer | None = None
     spot: tuple[float, float, float] | None = None
@@ -80,17 +81,17 @@ def _draw(painter: QPainter, scene: Scene, layer: Layer) -> None:
 
 
 def paint_image(painter: QPainter, scene: Scene) -> None:
-    """Draw the picture, unless the answer stands in its place."""
-    replaced = scene.answer is not None and scene.answer_replaces_image
+    """Draw the picture, unless the labelling stands in its place."""
+    replaced = scene.labelling is not None and scene.labelling_replaces_image
     if scene.image is not None and not replaced:
         _draw(painter, scene, scene.image)
 
 
-def paint_answer(painter: QPainter, scene: Scene) -> None:
-    """Draw the answer in the chosen view mode."""
-    if scene.answer is not None:
-        painter.setOpacity(1.0 if scene.answer_replaces_image else scene.opacity)
-        _draw(painter, scene, scene.answer)
+def paint_labelling(painter: QPainter, scene: Scene) -> None:
+    """Draw the labelling in the chosen view mode."""
+    if scene.labelling is not None:
+        painter.setOpacity(1.0 if scene.labelling_replaces_image else scene.opacity)
+        _draw(painter, scene, scene.labelling)
         painter.setOpacity(1.0)
 
 
@@ -141,7 +142,7 @@ def paint_cursor(painter: QPainter, scene: Scene) -> None:
 PAINTERS: tuple[Callable[[QPainter, Scene], None], ...] = (
     paint_ground,
     paint_image,
-    paint_answer,
+    paint_labelling,
     paint_strokes,
     paint_spot,
     paint_cursor,

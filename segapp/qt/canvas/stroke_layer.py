@@ -11,7 +11,7 @@ import numpy as np
 
 from segapp.qt.canvas.layers import Layer
 from segapp.values.document import Document, Mark, Patch, Stroke
-from segapp.values.rasterize import THINNEST, UNMARKED, stamp
+from segapp.values.rasterize import NOWHERE, THINNEST, UNMARKED, stamp
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from segapp.values.document import ClassInfo
     from segapp.values.rasterize import Rectangle
 
-_NOWHERE: Rectangle = (0, 0, 0, 0)
-_STRENGTH = 0.85  # of a stroke's colour over the picture
+# Of a stroke's colour over the picture: plain to see, and what is below still shows.
+_STRENGTH = 0.85
 
 
 class StrokeLayer:
@@ -36,7 +36,7 @@ class StrokeLayer:
         self._bounds: list[Rectangle] = []  # of the document's strokes
         self._colours = _colour_table(self._document.classes)
         self._pieces: list[Stroke] = []  # of the stroke that is being drawn
-        self._live = _NOWHERE
+        self._live = NOWHERE
 
     def show(self, document: Document) -> Rectangle:
         """Show a document; a stroke in the making that is not in it disappears."""
@@ -52,10 +52,10 @@ class StrokeLayer:
         added = after[same:]
         only_added = same == len(before) and not recoloured
         drawn = bool(self._pieces) and self._was_drawn(added)
-        self._document, self._live, self._pieces = document, _NOWHERE, []
+        self._document, self._live, self._pieces = document, NOWHERE, []
         if only_added and drawn and len(added) == 1:
-            return _NOWHERE  # all of it is there already
-        if only_added and gone == _NOWHERE:
+            return NOWHERE  # all of it is there already
+        if only_added and gone == NOWHERE:
             for mark in added:
                 stamp(self.labels, mark)
         else:
@@ -184,6 +184,6 @@ def _join(boxes: list[Rectangle]) -> Rectangle:
     """Bound all boxes that are not empty."""
     filled = [box for box in boxes if not _is_empty(box)]
     if not filled:
-        return _NOWHERE
+        return NOWHERE
     lefts, tops, rights, bottoms = zip(*filled, strict=True)
     return min(lefts), min(tops), max(rights), max(bottoms)

@@ -6,9 +6,15 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRect, QRectF, QSize, QSizeF
 
+# The largest pictures fit into a window at 1/64; at 64 a single pixel is as large as an icon.
 SMALLEST_SCALE = 1 / 64
 LARGEST_SCALE = 64.0
-_MARGIN = 16  # of the window's pixels around a fitted picture
+# Small pictures are fitted at eightfold size at the most: more shows nothing but squares.
+_LARGEST_FIT = 8.0
+# Widget pixels around a fitted picture, on which a stroke along its edge can begin.
+_MARGIN = 16
+# Widget pixels of a picture that stay in sight, enough to take hold of it again.
+_REACH = 48.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +67,9 @@ class View:
 
     def within_reach(self, image: QSize, window: QSize) -> View:
         """Keep the picture from being pushed out of sight: a margin of it always shows."""
-        reach = 48.0
 
         def clamp(shift: float, length: float, room: float) -> float:
-            low, high = min(reach - length, 0.0), max(room - reach, 0.0)
+            low, high = min(_REACH - length, 0.0), max(room - _REACH, 0.0)
             return min(max(shift, low), high)
 
         return View(
@@ -77,7 +82,7 @@ class View:
     def fitted(image: QSize, window: QSize) -> View:
         """Show the whole picture, centred, and never larger than eightfold."""
         room = QSize(max(window.width() - 2 * _MARGIN, 1), max(window.height() - 2 * _MARGIN, 1))
-        scale = min(room.width() / image.width(), room.height() / image.height(), 8.0)
+        scale = min(room.width() / image.width(), room.height() / image.height(), _LARGEST_FIT)
         return View.centred(image, window, max(scale, SMALLEST_SCALE))
 
     @staticmethod

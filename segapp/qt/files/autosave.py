@@ -18,7 +18,7 @@ from segapp.files.project_file import (
     save_project,
 )
 from segapp.qt.session.jobs import Jobs
-from segapp.qt.session.picture_state import Content, Sheet
+from segapp.qt.session.picture_state import Content, PictureState
 from segapp.values.document import Document, History
 
 if TYPE_CHECKING:
@@ -27,16 +27,18 @@ if TYPE_CHECKING:
 
     from segapp.qt.session.session import Session
 
-_DELAY = 1500  # milliseconds from an edit to its copy on disk
+# Milliseconds from an edit to its copy on disk: strokes in quick succession make one copy.
+_DELAY = 1500
 _LOCK = "lock"
 
 
-def recovery_root() -> Path:
+def autosave_root() -> Path:
     """Return the folder in which each running program has a folder of its own."""
+    # The name on disk is older than the class's; copies of earlier versions must be found.
     return user_state_path("segapp", appauthor=False) / "recovery"
 
 
-class Recovery(QObject):
+class Autosave(QObject):
     """Copies unsaved strokes into a folder that only a clean end removes.
 
     Each program holds a lock in its folder; a folder whose lock nobody holds belongs to a
@@ -50,7 +52,7 @@ class Recovery(QObject):
     ) -> None:
         super().__init__(parent)
         self._session = session
-        self._root = root or recovery_root()
+        self._root = root or autosave_root()
         self._folder = self._root / uuid.uuid4().hex
         self._lock: QLockFile | None = None
         self._waiting: set[Path] = set()
@@ -59,16 +61,16 @@ class Recovery(QObject):
         self._timer.setSingleShot(True)
         self._timer.setInterval(_DELAY)
         self._timer.timeout.connect(self._write)
-        self._jobs = Jobs("recovery", self)
+        self._jobs = Jobs("autosave", self)
         self._jobs.arrived.connect(self._note)
         self._jobs.failed.connect(self._fail)
         session.document_changed.connect(self._watch)
         session.settings_changed.connect(self._watch)
 
     def _watch(self) -> None:
-        sheet = self._session.sheet
-        if sheet is not None:
-            self._waiting.add(sheet.path)
+        state = self._session.state
+        if state is not None:
+            self._waiting.add(state.path)
             self._timer.start()
 
     def _file(self, path: Path) -> Path:
@@ -79,16 +81,16 @@ class Recovery(QObject):
         if self._jobs.busy:  # never drop a copy that is being written
             self._timer.start()
             return
-        sheets = [self._session.sheet_of(path) for path in self._waiting]
-        work = [(sheet, self._file(sheet.path)) for sheet in sheets if sheet is not None]
+        states = [self._session.state_of(path) for path in self._waiting]
+        work = [(state, self._file(state.path)) for state in states if state is not None]
         if work and self._hold_folder():
             self._jobs.start(lambda: _copies(work))
 
     def write_now(self) -> None:
         """Copy everything that is unsaved, before going on."""
-        sheets = self._session.unsaved_sheets()
-        if sheets and self._hold_folder():
-            for _ in _copies([(sheet, self._file(sheet.path)) for sheet in sheets]):
+        states = self._session.unsaved_states()
+        if states and self._hold_folder():
+            for _ in _copies([(state, self._file(state.path)) for state in states]):
                 pass
 
     def _hold_folder(self) -> bool:
@@ -106,8 +108,8 @@ class Recovery(QObject):
     def _note(self, ticket: int, copied: tuple[Path, Content]) -> None:
         del ticket
         path, content = copied
-        sheet = self._session.sheet_of(path)
-        if sheet is None or sheet.content == content:
+        state = self._session.state_of(path)
+        if state is None or state.content == content:
             self._waiting.discard(path)
 
     def _fail(self, ticket: int, error: Exception) -> None:
@@ -132,7 +134,7 @@ class Recovery(QObject):
             if lock.tryLock(0):
                 lock.unlock()
                 orphan = Orphan(folder)
-                if orphan.sheets:
+                if orphan.states:
                     found.append(orphan)
                 else:
                     shutil.rmtree(folder, ignore_errors=True)
@@ -155,21 +157,21 @@ class Orphan:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.sheets: list[Sheet] = []
+        self.states: list[PictureState] = []
         for file in sorted(folder.glob(f"*{PROJECT_SUFFIX}"), key=lambda f: f.stat().st_mtime):
             try:
                 project = load_project(file)
             except ProjectError:
                 continue  # cut off in the middle of nothing that could be read
-            self.sheets.append(_sheet(project))
+            self.states.append(_state(project))
 
     def discard(self) -> None:
         """Remove it for good."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _sheet(project: Project) -> Sheet:
-    return Sheet(
+def _state(project: Project) -> PictureState:
+    return PictureState(
         project.image_path.absolute(),
         project.image_sha256,
         History(project.document),
@@ -178,12 +180,12 @@ def _sheet(project: Project) -> Sheet:
     )
 
 
-def _copies(work: list[tuple[Sheet, Path]]) -> Iterator[tuple[Path, Content]]:
-    for sheet, file in work:
-        content = sheet.content
-        if sheet.unsaved:
-            project = Project(content.document, content.settings, sheet.path, sheet.sha256)
+def _copies(work: list[tuple[PictureState, Path]]) -> Iterator[tuple[Path, Content]]:
+    for state, file in work:
+        content = state.content
+        if state.unsaved:
+            project = Project(content.document, content.settings, state.path, state.sha256)
             save_project(file, project)
         else:
             file.unlink(missing_ok=True)
-        yield sheet.path, content
+        yield state.path, content

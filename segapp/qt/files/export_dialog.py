@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from segapp.files.export import FORMATS, ExportFormat
-from segapp.qt.files.export_preview import Preview, PreviewBox, previews
+from segapp.qt.files.file_preview import FilePreview, FilePreviewBox, file_previews
 from segapp.qt.session.jobs import Jobs
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ class ExportDialog(QDialog):
         self._build()
         names = list(FORMATS)
         self._list.setCurrentRow(names.index(form) if form in names else 0)
-        session.answer_changed.connect(self._refresh)
-        session.progress_changed.connect(self._tell_state)
+        session.answers.answer_changed.connect(self._refresh)
+        session.answers.progress_changed.connect(self._tell_state)
         self._path.setFocus()
         self._path.selectAll()
 
@@ -87,7 +87,7 @@ class ExportDialog(QDialog):
         self.resize(760, 480)
 
     def _details(self) -> QVBoxLayout:
-        self._preview = PreviewBox()
+        self._preview = FilePreviewBox()
         self._values, self._files, self._state = QLabel(), QLabel(), QLabel()
         for label in (self._values, self._files, self._state):
             label.setWordWrap(True)
@@ -118,8 +118,8 @@ class ExportDialog(QDialog):
         return list(FORMATS.values())[max(self._list.currentRow(), 0)]
 
     def _stem(self) -> str:
-        sheet = self._session.sheet
-        return sheet.path.stem if sheet is not None else "answer"
+        state = self._session.state
+        return state.path.stem if state is not None else "answer"
 
     def _choose(self) -> None:
         self._values.setText(self.form.values)
@@ -138,15 +138,18 @@ class ExportDialog(QDialog):
     def _refresh(self) -> None:
         """Make the preview of the present answer in the chosen format."""
         self._tell_state()
-        labelling, picture = self._session.labelling, self._session.picture
-        if labelling is None or picture is None:
+        answer, picture = self._session.answers.answer, self._session.picture
+        if answer is None or picture is None:
             self._jobs.cancel()
-            self._preview.show_preview(None, self._session.progress.text)
+            self._preview.show_preview(
+                None, self.tr("Once there is an answer, you see here what is written.")
+            )
             return
+        labelling = answer.labelling
         form, stem, document = self.form, self._stem(), self._session.document
-        self._jobs.start(lambda: previews(form, stem, labelling, document, picture))
+        self._jobs.start(lambda: file_previews(form, stem, labelling, document, picture))
 
-    def _show_preview(self, ticket: int, preview: Preview) -> None:
+    def _show_preview(self, ticket: int, preview: FilePreview) -> None:
         del ticket
         self._preview.show_preview(preview.image, preview.text)
         size = preview.size
@@ -162,9 +165,9 @@ class ExportDialog(QDialog):
         self._preview.show_preview(None, str(error))
 
     def _tell_state(self) -> None:
-        ready, target = self._session.answer_is_current, self._target()
+        ready, target = self._session.answers.is_current, self._target()
         if not ready:
-            self._state.setText(self._session.progress.text)
+            self._state.setText(self._session.answers.progress.text)
         elif target is not None and target.is_file():
             self._state.setText(self.tr("This replaces a file that is there already."))
         else:
@@ -188,10 +191,11 @@ class ExportDialog(QDialog):
         return path if path.suffix else path.with_name(path.name + self.form.suffix)
 
     def _write(self) -> None:
-        labelling, picture = self._session.labelling, self._session.picture
+        answer, picture = self._session.answers.answer, self._session.picture
         form, target, document = self.form, self._target(), self._session.document
-        if labelling is None or picture is None or target is None:
+        if answer is None or picture is None or target is None:
             return
+        labelling = answer.labelling
 
         def work() -> Iterator[object]:
             yield form.write(target, labelling, document, picture)

@@ -13,7 +13,7 @@ from segapp.files.images import IMAGE_SUFFIXES
 from segapp.files.project_file import PROJECT_SUFFIX
 
 if TYPE_CHECKING:
-    from segapp.qt.session.picture_state import Sheet
+    from segapp.qt.session.picture_state import PictureState
 
 
 class Unsaved(Enum):
@@ -29,8 +29,8 @@ def tr(text: str) -> str:
     return QCoreApplication.translate("FileDialogs", text)
 
 
-def _path(answer: tuple[str, str]) -> Path | None:
-    return Path(answer[0]) if answer[0] else None
+def _path(chosen: tuple[str, str]) -> Path | None:
+    return Path(chosen[0]) if chosen[0] else None
 
 
 def ask_open(parent: QWidget, folder: Path) -> Path | None:
@@ -69,9 +69,9 @@ def ask_model(parent: QWidget, proposed: Path, suffix: str, *, save: bool) -> Pa
     return _path(QFileDialog.getOpenFileName(parent, tr("Apply model"), str(proposed), filters))
 
 
-def ask_unsaved(parent: QWidget, sheets: list[Sheet]) -> Unsaved:
+def ask_unsaved(parent: QWidget, states: list[PictureState]) -> Unsaved:
     """Ask what to do with unsaved strokes before the window closes."""
-    names = [sheet.path.name for sheet in sheets]
+    names = [state.path.name for state in states]
     box = QMessageBox(parent)
     box.setIcon(QMessageBox.Icon.Question)
     box.setWindowTitle(tr("Unsaved strokes"))
@@ -84,16 +84,16 @@ def ask_unsaved(parent: QWidget, sheets: list[Sheet]) -> Unsaved:
     buttons = QMessageBox.StandardButton
     box.setStandardButtons(buttons.Save | buttons.Discard | buttons.Cancel)
     box.setDefaultButton(buttons.Save)
-    answers = {buttons.Save: Unsaved.SAVE, buttons.Discard: Unsaved.DISCARD}
-    return answers.get(buttons(box.exec()), Unsaved.CANCEL)
+    choices = {buttons.Save: Unsaved.SAVE, buttons.Discard: Unsaved.DISCARD}
+    return choices.get(buttons(box.exec()), Unsaved.CANCEL)
 
 
-def ask_restore(parent: QWidget, sheets: list[Sheet]) -> Unsaved:
+def ask_restore(parent: QWidget, states: list[PictureState]) -> Unsaved:
     """Ask what to do with strokes that a crash left behind: keep them for later is CANCEL."""
     box = QMessageBox(parent)
     box.setIcon(QMessageBox.Icon.Information)
     box.setWindowTitle(tr("Recovered strokes"))
-    names = ", ".join(sheet.path.name for sheet in sheets[:5])
+    names = ", ".join(state.path.name for state in states[:5])
     box.setText(tr("segapp ended without saving. Restore the strokes on {}?").format(names))
     box.setInformativeText(tr("Until you save or discard them, they are kept."))
     restore = box.addButton(tr("Restore"), QMessageBox.ButtonRole.AcceptRole)

@@ -1,4 +1,4 @@
-"""Opening and saving: files and folders in, sheets of the session out, and back."""
+"""Opening and saving: files and folders in, states of the session out, and back."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from segapp.files.image_folder import images_in
 from segapp.files.project_file import Project, save_project
 from segapp.files.resources import SAMPLES
 from segapp.qt.files.opening import (
     ImageMissing,
     Opened,
-    images_in,
+    as_people_count,
     is_project,
     open_image,
     open_project,
@@ -24,7 +25,7 @@ from segapp.qt.session.jobs import Jobs
 if TYPE_CHECKING:
     from segapp.qt.files.preferences import Preferences
     from segapp.qt.session.jobs import Work
-    from segapp.qt.session.picture_state import Sheet
+    from segapp.qt.session.picture_state import PictureState
     from segapp.qt.session.session import Session
 
 
@@ -66,7 +67,7 @@ class Files(QObject):
     def open_folder(self, path: Path) -> None:
         """List a folder's images and open the first."""
         try:
-            images = images_in(path)
+            images = as_people_count(images_in(path))
         except OSError as error:
             self.failed.emit(self.tr("{} cannot be read: {}.").format(path, error.strerror))
             return
@@ -97,8 +98,8 @@ class Files(QObject):
 
     def place_in_folder(self) -> int | None:
         """Return which image of the folder is open."""
-        sheet = self._session.sheet
-        return self.folder.index(sheet.path) if sheet and sheet.path in self.folder else None
+        state = self._session.state
+        return self.folder.index(state.path) if state and state.path in self.folder else None
 
     def locate(self, missing: ImageMissing, image: Path) -> None:
         """Open a project with the image that the user has found."""
@@ -107,7 +108,7 @@ class Files(QObject):
     def _read(self, path: Path, *, remembered: Path | None = None) -> None:
         forgettable = path in self.folder or path.parent == SAMPLES
         self._remembered = remembered or (None if forgettable else path)
-        known, settings = self._session.sheet_of(path), self._session.settings
+        known, settings = self._session.state_of(path), self._session.settings
         if is_project(path):
             self._start(path.name, lambda: open_project(path))
         else:
@@ -122,7 +123,7 @@ class Files(QObject):
         if isinstance(result, ImageMissing):
             self.image_missing.emit(result)
             return
-        self._session.open(result.picture, result.layer, result.sheet)
+        self._session.open(result.picture, result.layer, result.state)
         if self._remembered is not None:
             self._preferences.add_recent(self._remembered)
             self.recent_changed.emit()
@@ -137,24 +138,24 @@ class Files(QObject):
 
     # Saving -----------------------------------------------------------------------------
 
-    def default_project(self, sheet: Sheet) -> Path:
+    def default_project(self, state: PictureState) -> Path:
         """Return where a picture's project goes unless the user says otherwise."""
-        beside = project_beside(sheet.path)
-        if sheet.project is None and not os.access(beside.parent, os.W_OK):
+        beside = project_beside(state.path)
+        if state.project is None and not os.access(beside.parent, os.W_OK):
             return Path.home() / beside.name
-        return sheet.project or beside
+        return state.project or beside
 
-    def save(self, sheet: Sheet, path: Path) -> bool:
+    def save(self, state: PictureState, path: Path) -> bool:
         """Write a project; say whether it is safe on disk."""
-        content = sheet.content
-        project = Project(content.document, content.settings, sheet.path, sheet.sha256)
+        content = state.content
+        project = Project(content.document, content.settings, state.path, state.sha256)
         try:
             save_project(path, project)
         except OSError as error:
             reason = error.strerror or str(error)
             self.failed.emit(self.tr("{} cannot be written: {}.").format(path, reason))
             return False
-        self._session.mark_saved(sheet.path, content, path)
+        self._session.mark_saved(state.path, content, path)
         return True
 
     def close(self, timeout: float | None = None) -> bool:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
+from functools import cmp_to_key
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCollator, QCoreApplication, QLocale, Qt
 
-from segapp.files.export import FORMATS
-from segapp.files.images import IMAGE_SUFFIXES, ImageError, load_image
+from segapp.files.images import ImageError, load_image
 from segapp.files.project_file import PROJECT_SUFFIX, Project, load_project
 from segapp.qt.canvas.layers import Layer, opaque
-from segapp.qt.session.picture_state import Content, Sheet
+from segapp.qt.session.picture_state import Content, PictureState
 from segapp.values.document import History
 from segapp.values.settings import DEFAULT_SETTINGS
 
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from segapp.values.picture import Picture
     from segapp.values.settings import Settings
 
-_COMPANIONS = ("strokes", "truth", "anno", *FORMATS)
-
 
 @dataclass(frozen=True, slots=True)
 class Opened:
@@ -32,7 +29,7 @@ class Opened:
 
     picture: Picture
     layer: Layer
-    sheet: Sheet
+    state: PictureState
     notice: str = ""
 
 
@@ -44,31 +41,16 @@ class ImageMissing:
     project: Project
 
 
-def images_in(folder: Path) -> list[Path]:
-    """List the images of a folder as people count: 2 before 10.
-
-    Strokes, truths and results that lie beside their image (``cat-mask.png`` by ``cat.jpg``)
-    are none to work on.
-    """
-    found = [
-        path
-        for path in folder.iterdir()
-        if path.suffix.lower() in IMAGE_SUFFIXES and path.is_file() and path.name[0] != "."
-    ]
-    stems = {path.stem for path in found}
-    images = [path for path in found if not _belongs_to(path.stem, stems)]
-    return sorted(images, key=lambda path: _natural(path.name))
-
-
-def _belongs_to(stem: str, others: set[str]) -> bool:
-    return any(
-        stem.endswith(f"-{word}") and stem[: -len(word) - 1] in others for word in _COMPANIONS
-    )
-
-
-def _natural(name: str) -> list[tuple[int, int, str]]:
-    parts = re.split(r"(\d+)", name.casefold())
-    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
+def as_people_count(paths: list[Path]) -> list[Path]:
+    """Sort files by their names as people do: 2 before 10, and small letters as large ones."""
+    locale = QLocale()
+    if locale.language() is QLocale.Language.C:  # which sorts by code and knows no numbers
+        locale = QLocale(QLocale.Language.English)
+    collator = QCollator(locale)
+    collator.setNumericMode(True)
+    collator.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+    by_name = cmp_to_key(collator.compare)
+    return sorted(paths, key=lambda path: by_name(path.name))
 
 
 def is_project(path: Path) -> bool:
@@ -93,7 +75,7 @@ def open_project(path: Path, image: Path | None = None) -> Iterator[Opened | Ima
 
 
 def open_image(
-    path: Path, known: Sheet | None, settings: Settings = DEFAULT_SETTINGS
+    path: Path, known: PictureState | None, settings: Settings = DEFAULT_SETTINGS
 ) -> Iterator[Opened]:
     """Load an image with the strokes it had: in this session, or in the project beside it."""
     picture = load_image(path)
@@ -107,13 +89,13 @@ def open_image(
         if project.image_path.absolute() == path.absolute():
             yield _with_project(picture, beside, project)
             return
-    sheet = Sheet(path, picture.sha256, settings=settings)
-    yield Opened(picture, _layer(picture), sheet, picture.note)
+    state = PictureState(path, picture.sha256, settings=settings)
+    yield Opened(picture, _layer(picture), state, picture.note)
 
 
 def _with_project(picture: Picture, path: Path, project: Project) -> Opened:
     content = Content(project.document, project.settings)
-    sheet = Sheet(
+    state = PictureState(
         picture.path.absolute(),
         picture.sha256,
         History(project.document),
@@ -121,7 +103,7 @@ def _with_project(picture: Picture, path: Path, project: Project) -> Opened:
         content,
         path,
     )
-    return Opened(picture, _layer(picture), sheet, _notice(picture, project.image_sha256))
+    return Opened(picture, _layer(picture), state, _notice(picture, project.image_sha256))
 
 
 def _notice(picture: Picture, sha256: str) -> str:

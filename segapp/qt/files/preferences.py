@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from PySide6.QtCore import QSettings
 
+# Recent files: as many as a menu holds without hiding its other entries.
 _MOST_RECENT = 12
 Value = TypeVar("Value", int, float, bool, str)
 

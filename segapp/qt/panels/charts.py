@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from segapp.values.document import ClassInfo
 
+# Heights in pixels of a bar with its text and of a codeword: as low as text can be read.
 _ROW = 17
 _CELL = 16
 

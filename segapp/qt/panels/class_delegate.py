@@ -14,8 +14,13 @@ if TYPE_CHECKING:
 
 COLOUR_ROLE = Qt.ItemDataRole.UserRole + 1
 BUTTON_ROLE = Qt.ItemDataRole.UserRole + 2  # "left", "right" or ""
+# So many classes are chosen by a digit; 0 would be the tenth and is too far from 1 to be found.
+KEYS = 9
+# In pixels: a row that is easy to hit, and a colour about as high as its text.
 _HEIGHT = 28
 _SWATCH = 14
+# What is kept free at the right for the key and the mouse.
+_SIGNS = 64
 
 
 class ClassDelegate(QStyledItemDelegate):
@@ -35,7 +40,7 @@ class ClassDelegate(QStyledItemDelegate):
     ) -> None:
         """Put the name's editor where the name is."""
         del index
-        editor.setGeometry(option.rect.adjusted(8 + _SWATCH + 6, 2, -64, -2))
+        editor.setGeometry(option.rect.adjusted(8 + _SWATCH + 6, 2, -_SIGNS, -2))
 
     def paint(
         self,
@@ -57,10 +62,10 @@ class ClassDelegate(QStyledItemDelegate):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         _draw_swatch(painter, frame, QColor(*index.data(COLOUR_ROLE)), text)
         painter.setPen(text)
-        room = frame.adjusted(8 + _SWATCH + 8, 0, -64, 0)
+        room = frame.adjusted(8 + _SWATCH + 8, 0, -_SIGNS, 0)
         shown = row.fontMetrics.elidedText(name, Qt.TextElideMode.ElideRight, int(room.width()))
         painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, shown)
-        if index.row() < 9:
+        if index.row() < KEYS:
             _draw_key(painter, frame, str(index.row() + 1), text)
         if index.data(BUTTON_ROLE):
             _draw_mouse(painter, frame, index.data(BUTTON_ROLE), text)

@@ -28,9 +28,10 @@ from segapp.values.document import PALETTE
 if TYPE_CHECKING:
     from PySide6.QtCore import QPoint
 
-    from segapp.qt.window.actions import Actions
+    from segapp.qt.actions.actions import Actions
     from segapp.values.document import Document
 
+# One step changes the radius by 3.5 %, which is about as fine as one can see.
 _SLIDER_STEPS = 200
 
 

@@ -72,15 +72,15 @@ class FileList(QWidget):
 
     def _choose(self, item: QListWidgetItem) -> None:
         path = self._paths[self._list.row(item)]
-        sheet = self._session.sheet
-        if sheet is None or sheet.path != path:
+        state = self._session.state
+        if state is None or state.path != path:
             self.chosen.emit(path)
 
     def _mark(self) -> None:
-        sheet = self._session.sheet
-        if sheet is None or sheet.path not in self._paths:
+        state = self._session.state
+        if state is None or state.path not in self._paths:
             return
-        row = self._paths.index(sheet.path)
+        row = self._paths.index(state.path)
         self._mark_row(row)
         with QSignalBlocker(self._list):
             self._list.setCurrentRow(row)
@@ -88,14 +88,14 @@ class FileList(QWidget):
     def _mark_row(self, row: int) -> None:
         """Tell by a sign whether an image has strokes, and whether they are saved."""
         path = self._paths[row]
-        sheet = self._session.sheet_of(path)
+        known = self._session.state_of(path)
         item = self._list.item(row)
-        if sheet is not None and sheet.unsaved:
-            colour, state = _UNSAVED, self.tr("strokes not saved")
-        elif (sheet is not None and sheet.project) or project_beside(path).is_file():
-            colour, state = _SAVED, self.tr("strokes saved")
+        if known is not None and known.unsaved:
+            colour, told = _UNSAVED, self.tr("strokes not saved")
+        elif (known is not None and known.project) or project_beside(path).is_file():
+            colour, told = _SAVED, self.tr("strokes saved")
         else:
-            colour, state = None, self.tr("no strokes")
+            colour, told = None, self.tr("no strokes")
         item.setIcon(_sign(colour, self.devicePixelRatioF()))
-        item.setToolTip(f"{path}\n{state}")
-        item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{path.name}, {state}")
+        item.setToolTip(f"{path}\n{told}")
+        item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{path.name}, {told}")

@@ -1,4 +1,4 @@
-"""A look inside: kernel weights, codewords, objective and timing of the present answer."""
+"""A look inside: kernel weights, codewords, objective and timing of the last answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each setting is called, what it does, and between which bounds it lies."""
+"""What each setting is called and what it does."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from segapp.values.settings import FeatureGroup
 
 @dataclass(frozen=True, slots=True)
 class SettingText:
-    """Label, explanation and bounds of one field of `Settings` or `CleanUp`."""
+    """Label and explanation of one field of `Settings` or `CleanUp`."""
 
     label: str
     tip: str
-    low: float = 0
-    high: float = 100
     advanced: bool = False
 
 
@@ -34,14 +32,10 @@ def setting_texts() -> dict[str, SettingText]:
         "bits": SettingText(
             tr("Bits"),
             tr("Length of the hash code of a pixel. More bits tell more apart and take longer."),
-            1,
-            32,
         ),
         "codewords": SettingText(
             tr("Codewords a class"),
             tr("How many codes may stand for one class: more for classes of many looks."),
-            1,
-            8,
         ),
         "transductive": SettingText(
             tr("Learn from unmarked pixels"),
@@ -54,14 +48,12 @@ def setting_texts() -> dict[str, SettingText]:
         "smallest_area": SettingText(
             tr("Smallest part"),
             tr("Parts with fewer pixels than this join what surrounds them. 0 keeps all."),
-            0,
-            1_000_000,
         ),
         "fill_holes": SettingText(
             tr("Fill holes"), tr("Close holes in an object that no stroke has marked.")
         ),
         "smoothing": SettingText(
-            tr("Smoothing"), tr("Radius in pixels over which edges are smoothed. 0 is off."), 0, 50
+            tr("Smoothing"), tr("Radius in pixels over which edges are smoothed. 0 is off.")
         ),
         "keep_touching": SettingText(
             tr("Keep only marked parts"),
@@ -70,20 +62,14 @@ def setting_texts() -> dict[str, SettingText]:
         "smoothness": SettingText(
             tr("Smoothness"),
             tr("How much a long outline costs: higher gives simpler outlines."),
-            0,
-            10_000,
         ),
         "colour_likelihood": SettingText(
             tr("Colour evidence"),
             tr("How much a pixel's own colour counts when the outline is drawn."),
-            0,
-            100,
         ),
         "unlabelled_weight": SettingText(
             tr("Weight of unmarked pixels"),
             tr("How much an unmarked pixel counts against a marked one, while strokes are few."),
-            0.001,
-            1000,
             advanced=True,
         ),
         "few_strokes": SettingText(
@@ -92,8 +78,6 @@ def setting_texts() -> dict[str, SettingText]:
                 "Up to so many strokes, unmarked pixels count fully; with more strokes they "
                 "count less and less. 0 leaves their weight alone."
             ),
-            0,
-            1000,
             advanced=True,
         ),
         "samples": SettingText(
@@ -104,8 +88,6 @@ def setting_texts() -> dict[str, SettingText]:
         "prototypes": SettingText(
             tr("Number of samples"),
             tr("How many regions or colours are learnt from. More is finer and slower."),
-            2,
-            5000,
             advanced=True,
         ),
         "bandwidths": SettingText(
@@ -126,36 +108,26 @@ def setting_texts() -> dict[str, SettingText]:
         "p": SettingText(
             tr("Norm of the weights (p)"),
             tr("Near 1 few kernels count, higher spreads the weight over more of them."),
-            1.001,
-            100,
             advanced=True,
         ),
         "passes": SettingText(
             tr("Passes"),
             tr("How often learning goes over all bits, at the most."),
-            1,
-            200,
             advanced=True,
         ),
         "lambda1": SettingText(
             tr("Cost of errors (λ₁)"),
             tr("How strictly the marked pixels are followed."),
-            0.001,
-            1e6,
             advanced=True,
         ),
         "lambda2": SettingText(
             tr("Pull between codewords (λ₂)"),
             tr("How strongly the codewords of one class are drawn together."),
-            0,
-            1e6,
             advanced=True,
         ),
         "seed": SettingText(
             tr("Seed"),
             tr("Start of the random numbers: the same seed gives the same answer."),
-            0,
-            2**31 - 1,
             advanced=True,
         ),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +27,21 @@ from PySide6.QtWidgets import (
 )
 
 from segapp.qt.panels.setting_texts import SettingText, feature_texts, preset_texts, setting_texts
-from segapp.values.settings import DEFAULT_SETTINGS, PRESETS, CleanUp, FeatureGroup, Settings
+from segapp.values.settings import (
+    DEFAULT_SETTINGS,
+    PRESETS,
+    CleanUp,
+    FeatureGroup,
+    Settings,
+    bounds_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+_BOUNDS = bounds_of(Settings) | bounds_of(CleanUp)
+# Digits behind the point, as many as a norm of 1.001 needs.
+_DECIMALS = 3
 
 
 class _NumberBox(QDoubleSpinBox):
@@ -131,7 +143,7 @@ class SettingsPanel(QScrollArea):
         return form
 
     def _text(self, name: str) -> SettingText:
-        unnamed = SettingText(name.replace("_", " ").capitalize(), "", high=1e6, advanced=True)
+        unnamed = SettingText(name.replace("_", " ").capitalize(), "", advanced=True)
         return self._texts.get(name, unnamed)
 
     def _add_field(self, form: QFormLayout, name: str, value: object) -> None:
@@ -144,7 +156,7 @@ class SettingsPanel(QScrollArea):
             editor: QWidget = self._check_box(name, text)
             form.addRow(editor)
         elif isinstance(value, int | float):
-            editor = self._spin_box(name, text, whole=isinstance(value, int))
+            editor = self._spin_box(name, whole=isinstance(value, int))
             label = QLabel(text.label)
             label.setToolTip(text.tip)
             label.setBuddy(editor)
@@ -167,14 +179,16 @@ class SettingsPanel(QScrollArea):
         self._editors.append(box)
         return box
 
-    def _spin_box(self, name: str, text: SettingText, *, whole: bool) -> QSpinBox | QDoubleSpinBox:
+    def _spin_box(self, name: str, *, whole: bool) -> QSpinBox | QDoubleSpinBox:
+        low, high = _BOUNDS[name]
         if whole:
             box: QSpinBox | QDoubleSpinBox = QSpinBox()
-            box.setRange(int(text.low), int(text.high))
+            box.setRange(int(low), int(high))
         else:
             box = _NumberBox()
-            box.setDecimals(3)
-            box.setRange(text.low, text.high)
+            # The bounds are rounded to what is shown; the least value must not become 0.
+            box.setDecimals(max(_DECIMALS, math.ceil(-math.log10(low)) if low > 0 else 0))
+            box.setRange(low, high)
             box.setStepType(QDoubleSpinBox.StepType.AdaptiveDecimalStepType)
         box.setKeyboardTracking(False)
         box.setMinimumWidth(80)  # large bounds must not widen the panel

@@ -28,12 +28,14 @@ _COLOURS = {
     Stage.WAITING: QColor(230, 159, 0),
     Stage.RUNNING: QColor(86, 180, 233),
     Stage.OUTDATED: QColor(230, 159, 0),
+    Stage.UNFINISHED: QColor(230, 159, 0),
     Stage.CURRENT: QColor(0, 158, 115),
     Stage.FAILED: QColor(213, 94, 0),
 }
 
 
-_QUICK = 0.25  # seconds; a bar for less than that would only flicker
+# Seconds: a bar that is shown for less than that would only flicker.
+_QUICK = 0.25
 
 
 class _Dot(QWidget):

@@ -11,20 +11,43 @@ from segapp.values.settings import DEFAULT_SETTINGS, Settings
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from segapp.values.document import Mark
+
 _BLANK = Document()
 _UNTOUCHED = History()
 
 
 @dataclass(frozen=True, slots=True)
+class Lesson:
+    """All that an answer depends on besides the picture: equal lessons have equal answers.
+
+    Names and colours of classes teach nothing, except that a name may make a class the
+    background, which the clean-up treats in its own way.
+    """
+
+    strokes: tuple[Mark, ...]
+    n_classes: int
+    background: int
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
 class Content:
-    """What the answer depends on, besides the picture, and what a project file holds."""
+    """What the user made of a picture, and what a project file holds."""
 
     document: Document = _BLANK
     settings: Settings = DEFAULT_SETTINGS
 
+    @property
+    def lesson(self) -> Lesson:
+        """What of it can change the answer."""
+        document = self.document
+        n_classes = len(document.classes)
+        return Lesson(document.strokes, n_classes, document.background, self.settings)
+
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class PictureState:
     """A picture's strokes with their history, its settings, and what of them is on disk."""
 
     path: Path
@@ -36,7 +59,7 @@ class Sheet:
 
     @property
     def content(self) -> Content:
-        """What the answer depends on now."""
+        """Strokes and settings as they are now."""
         return Content(self.history.present, self.settings)
 
     @property
@@ -46,10 +69,10 @@ class Sheet:
             return self.history.present != _BLANK
         return self.content != self.saved
 
-    def edited(self, name: str, document: Document) -> Sheet:
+    def edited(self, name: str, document: Document) -> PictureState:
         """Go on to another document."""
         return replace(self, history=self.history.edited(name, document))
 
-    def written(self, content: Content, project: Path) -> Sheet:
+    def written(self, content: Content, project: Path) -> PictureState:
         """Note that ``content`` is safe in ``project``."""
         return replace(self, saved=content, project=project)

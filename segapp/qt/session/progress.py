@@ -13,6 +13,7 @@ class Stage(Enum):
     WAITING = "no answer yet"
     RUNNING = "learning"
     OUTDATED = "older than the strokes"
+    UNFINISHED = "stopped with a preview"
     CURRENT = "up to date"
     FAILED = "failed"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QPointF, Signal
 from PySide6.QtGui import QGuiApplication
 
 from segapp.files.strokes_file import load_strokes
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
     from segapp.learning.suggestion import Spot
+    from segapp.qt.actions.actions import Actions
     from segapp.qt.canvas.canvas import Canvas
     from segapp.qt.session.session import Session
-    from segapp.qt.window.actions import Actions
-    from segapp.qt.window.answer_view import AnswerView, RenderedAnswer
+    from segapp.qt.window.labelling_view import LabellingView, RenderedLabelling
     from segapp.values.document import ClassInfo
     from segapp.values.labelling import Labelling
     from segapp.values.picture import Picture
@@ -48,7 +48,7 @@ class AnswerCommands(QObject):
     said = Signal(str)  # a sentence for the status bar
 
     def __init__(
-        self, session: Session, answers: AnswerView, canvas: Canvas, window: QWidget
+        self, session: Session, view: LabellingView, canvas: Canvas, window: QWidget
     ) -> None:
         super().__init__(window)
         self._session, self._canvas, self._window = session, canvas, window
@@ -57,7 +57,7 @@ class AnswerCommands(QObject):
         self._jobs = Jobs("models", self)
         self._jobs.arrived.connect(self._take_result)
         self._jobs.failed.connect(self._fail)
-        answers.rendered.connect(self._take_answer)
+        view.rendered.connect(self._take_spot)
 
     def connect_actions(self, actions: Actions) -> None:
         """Let the menu's commands arrive here."""
@@ -74,10 +74,10 @@ class AnswerCommands(QObject):
         file_dialogs.complain(self._window, str(error) or type(error).__name__)
 
     def _copy(self, mode: ViewMode) -> None:
-        labelling, picture = self._session.labelling, self._session.picture
-        if labelling is None or picture is None:
+        answer, picture = self._session.answers.answer, self._session.picture
+        if answer is None or picture is None:
             return
-        rgba = render(mode, labelling, self._session.document.classes, picture)
+        rgba = render(mode, answer.labelling, self._session.document.classes, picture)
         QGuiApplication.clipboard().setImage(qimage_over(rgba).copy())
         self.said.emit(
             self.tr("Copied the mask") if mode is ViewMode.MASK else self.tr("Copied the cut-out")
@@ -85,8 +85,8 @@ class AnswerCommands(QObject):
 
     # Where to scribble next ---------------------------------------------------------------
 
-    def _take_answer(self, answer: RenderedAnswer | None) -> None:
-        self._spot = answer.spot if answer is not None else None
+    def _take_spot(self, rendered: RenderedLabelling | None) -> None:
+        self._spot = rendered.spot if rendered is not None else None
         self._canvas.set_spot(self._spot if self._marking else None)
 
     def _set_marking(self, on: bool) -> None:  # noqa: FBT001 - a Qt slot
@@ -97,18 +97,18 @@ class AnswerCommands(QObject):
         if self._spot is None:
             self.said.emit(self.tr("The answer is certain everywhere"))
             return
-        self._canvas.centre_on(self._spot.x, self._spot.y)
+        self._canvas.viewport.centre_on(QPointF(self._spot.x, self._spot.y))
         self._canvas.set_spot(self._spot)
         self.said.emit(self.tr("Least certain here: a stroke helps most"))
 
     # Strokes from elsewhere ---------------------------------------------------------------
 
     def _import_strokes(self) -> None:
-        sheet, picture = self._session.sheet, self._session.picture
-        if sheet is None or picture is None:
+        state, picture = self._session.state, self._session.picture
+        if state is None or picture is None:
             return
         title = self.tr("Import strokes")
-        path = file_dialogs.ask_image(self._window, title, sheet.path.parent)
+        path = file_dialogs.ask_image(self._window, title, state.path.parent)
         if path is None:
             return
         try:
@@ -121,14 +121,14 @@ class AnswerCommands(QObject):
     # Models -------------------------------------------------------------------------------
 
     def _save_model(self) -> None:
-        sheet, picture = self._session.sheet, self._session.picture
-        if sheet is None or picture is None:
+        state, picture = self._session.state, self._session.picture
+        if state is None or picture is None:
             return
-        proposed = sheet.path.with_suffix(MODEL_SUFFIX)
+        proposed = state.path.with_suffix(MODEL_SUFFIX)
         path = file_dialogs.ask_model(self._window, proposed, MODEL_SUFFIX, save=True)
         if path is None:
             return
-        content, rgb = sheet.content, picture.rgb
+        content, rgb = state.content, picture.rgb
 
         def work() -> Iterator[object]:
             Trainer(rgb).learnt_model(content.document, content.settings).save(path)
@@ -138,10 +138,10 @@ class AnswerCommands(QObject):
         self.said.emit(self.tr("Learning the model …"))
 
     def _apply_model(self) -> None:
-        sheet, picture = self._session.sheet, self._session.picture
-        if sheet is None or picture is None:
+        state, picture = self._session.state, self._session.picture
+        if state is None or picture is None:
             return
-        path = file_dialogs.ask_model(self._window, sheet.path.parent, MODEL_SUFFIX, save=False)
+        path = file_dialogs.ask_model(self._window, state.path.parent, MODEL_SUFFIX, save=False)
         if path is None:
             return
 
@@ -172,7 +172,7 @@ class AnswerCommands(QObject):
                 ),
             )
             return
-        self._session.show_applied(applied.labelling, applied.name)
+        self._session.answers.show_applied(applied.labelling, applied.name)
         self.said.emit(self.tr("This is the answer of {}").format(applied.name))
 
     def close(self, timeout: float | None = None) -> bool:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from segapp.qt.canvas.brush import LARGEST_RADIUS, SMALLEST_RADIUS, stepped_radius
-from segapp.qt.canvas.canvas import Brush, Tool
+from segapp.qt.canvas.brush import LARGEST_RADIUS, SMALLEST_RADIUS, Brush, Tool, stepped_radius
 
 if TYPE_CHECKING:
     from segapp.values.document import Document
@@ -62,9 +61,9 @@ class BrushState(QObject):
         right = grounds[0] if grounds else 1
         left = 1 if right == 0 else 0
         self._set(replace(self.brush, left=left, right=right))
-        self.follow(document)
+        self.keep_to(document)
 
-    def follow(self, document: Document) -> None:
+    def keep_to(self, document: Document) -> None:
         """Keep to classes that exist, and to their colours."""
         last = len(document.classes) - 1
         left = min(self.brush.left, last)

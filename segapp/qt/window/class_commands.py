@@ -9,16 +9,15 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QActionGroup, QColor
 from PySide6.QtWidgets import QColorDialog, QMenu, QWidget
 
+from segapp.qt.panels.class_delegate import KEYS
 from segapp.qt.panels.class_panel import swatch, unused_colour, unused_name
 from segapp.values.document import ClassInfo
 
 if TYPE_CHECKING:
+    from segapp.qt.actions.actions import Actions
     from segapp.qt.panels.class_panel import ClassPanel
     from segapp.qt.session.session import Session
-    from segapp.qt.window.actions import Actions
     from segapp.qt.window.brush_state import BrushState
-
-_DIGITS = 9
 
 
 class ClassCommands(QObject):
@@ -42,8 +41,8 @@ class ClassCommands(QObject):
         panel.renamed.connect(self._rename)
         brush.changed.connect(self._show_brush)
         session.picture_changed.connect(lambda: brush.begin(session.document))
-        session.document_changed.connect(self._follow)
-        self._follow()
+        session.document_changed.connect(self._show_classes)
+        self._show_classes()
         self._show_brush()
 
     def connect_actions(self, actions: Actions) -> None:
@@ -54,9 +53,9 @@ class ClassCommands(QObject):
         actions["recolour_class"].triggered.connect(self._recolour)
         actions["delete_class"].triggered.connect(self._delete)
 
-    def _follow(self) -> None:
+    def _show_classes(self) -> None:
         document = self._session.document
-        self._brush.follow(document)
+        self._brush.keep_to(document)
         if document.classes != self._shown:
             self._shown = document.classes
             self._panel.show_document(document)
@@ -67,7 +66,7 @@ class ClassCommands(QObject):
             self._menu.removeAction(action)
             self._window.removeAction(action)
             action.deleteLater()
-        for index, info in enumerate(self._shown[:_DIGITS]):
+        for index, info in enumerate(self._shown[:KEYS]):
             action = QAction(swatch(info.colour), info.name.replace("&", "&&"), self._group)
             action.setCheckable(True)
             action.setShortcut(str(index + 1))
@@ -81,7 +80,7 @@ class ClassCommands(QObject):
         self._panel.show_radius(brush.radius)
         for index, action in enumerate(self._group.actions()):
             action.setChecked(index == brush.left)
-        self._brush.follow(self._session.document)
+        self._brush.keep_to(self._session.document)
 
     def _add(self) -> None:
         document = self._session.document

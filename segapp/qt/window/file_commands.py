@@ -16,13 +16,13 @@ from segapp.qt.files.file_dialogs import Unsaved
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QMenu, QWidget
 
-    from segapp.qt.files.autosave import Recovery
+    from segapp.qt.actions.actions import Actions
+    from segapp.qt.files.autosave import Autosave
     from segapp.qt.files.files import Files
     from segapp.qt.files.opening import ImageMissing
     from segapp.qt.files.preferences import Preferences
-    from segapp.qt.session.picture_state import Sheet
+    from segapp.qt.session.picture_state import PictureState
     from segapp.qt.session.session import Session
-    from segapp.qt.window.actions import Actions
 
 
 _FIRST_SAMPLE = "coffee"
@@ -43,12 +43,12 @@ class FileCommands(QObject):
         self,
         session: Session,
         files: Files,
-        recovery: Recovery,
+        autosave: Autosave,
         preferences: Preferences,
         window: QWidget,
     ) -> None:
         super().__init__(window)
-        self._session, self._files, self._recovery = session, files, recovery
+        self._session, self._files, self._autosave = session, files, autosave
         self._preferences, self._window = preferences, window
         files.failed.connect(self._complain)
         files.image_missing.connect(self._locate)
@@ -75,8 +75,8 @@ class FileCommands(QObject):
     # Opening ----------------------------------------------------------------------------
 
     def _folder(self) -> Path:
-        sheet = self._session.sheet
-        return sheet.path.parent if sheet is not None else Path.home()
+        state = self._session.state
+        return state.path.parent if state is not None else Path.home()
 
     def _open(self) -> None:
         path = file_dialogs.ask_open(self._window, self._folder())
@@ -115,23 +115,23 @@ class FileCommands(QObject):
 
     def save(self) -> bool:
         """Save to the project's file; ask for one when there is none yet."""
-        sheet = self._session.sheet
-        if sheet is None:
+        state = self._session.state
+        if state is None:
             return False
-        if sheet.project is None:
+        if state.project is None:
             return self.save_as()
-        return self._save(sheet, sheet.project)
+        return self._save(state, state.project)
 
     def save_as(self) -> bool:
         """Ask for a file and save to it."""
-        sheet = self._session.sheet
-        if sheet is None:
+        state = self._session.state
+        if state is None:
             return False
-        path = file_dialogs.ask_project(self._window, self._files.default_project(sheet))
-        return path is not None and self._save(sheet, path)
+        path = file_dialogs.ask_project(self._window, self._files.default_project(state))
+        return path is not None and self._save(state, path)
 
-    def _save(self, sheet: Sheet, path: Path) -> bool:
-        saved = self._files.save(sheet, path)
+    def _save(self, state: PictureState, path: Path) -> bool:
+        saved = self._files.save(state, path)
         if saved:
             self._preferences.add_recent(path)
             self._fill_recent()
@@ -140,7 +140,7 @@ class FileCommands(QObject):
 
     def export(self) -> None:
         """Let the user write the answer to a file."""
-        if self._session.sheet is None:
+        if self._session.state is None:
             return
         folder = Path(self._preferences.get("export/folder", str(self._folder())))
         folder = folder if folder.is_dir() else self._folder()
@@ -160,37 +160,37 @@ class FileCommands(QObject):
 
     def may_close(self) -> bool:
         """Ask about unsaved strokes; False keeps the window open."""
-        sheets = self._session.unsaved_sheets()
-        if not sheets:
+        states = self._session.unsaved_states()
+        if not states:
             return True
-        answer = file_dialogs.ask_unsaved(self._window, sheets)
-        if answer is Unsaved.SAVE:
-            return all(self._save_before_closing(sheet) for sheet in sheets)
-        return answer is Unsaved.DISCARD
+        choice = file_dialogs.ask_unsaved(self._window, states)
+        if choice is Unsaved.SAVE:
+            return all(self._save_before_closing(state) for state in states)
+        return choice is Unsaved.DISCARD
 
-    def _save_before_closing(self, sheet: Sheet) -> bool:
-        path = sheet.project
+    def _save_before_closing(self, state: PictureState) -> bool:
+        path = state.project
         if path is None:
-            path = file_dialogs.ask_project(self._window, self._files.default_project(sheet))
-        return path is not None and self._save(sheet, path)
+            path = file_dialogs.ask_project(self._window, self._files.default_project(state))
+        return path is not None and self._save(state, path)
 
-    # Recovery ---------------------------------------------------------------------------
+    # What a crash left ---------------------------------------------------------------------------
 
-    def offer_recovery(self) -> bool:
+    def offer_left_behind(self) -> bool:
         """Offer what a crash left behind; say whether something was restored."""
-        orphans = self._recovery.orphans()
-        sheets = [sheet for orphan in orphans for sheet in orphan.sheets]
-        if not sheets:
+        orphans = self._autosave.orphans()
+        states = [state for orphan in orphans for state in orphan.states]
+        if not states:
             return False
-        answer = file_dialogs.ask_restore(self._window, sheets)
-        if answer is Unsaved.CANCEL:
+        choice = file_dialogs.ask_restore(self._window, states)
+        if choice is Unsaved.CANCEL:
             return False
-        if answer is Unsaved.SAVE:
-            for sheet in sheets:
-                self._session.remember(sheet)
-            self._recovery.write_now()
+        if choice is Unsaved.SAVE:
+            for state in states:
+                self._session.remember(state)
+            self._autosave.write_now()
         for orphan in orphans:
             orphan.discard()
-        if answer is Unsaved.SAVE:
-            self._files.open(sheets[-1].path)
-        return answer is Unsaved.SAVE
+        if choice is Unsaved.SAVE:
+            self._files.open(states[-1].path)
+        return choice is Unsaved.SAVE

@@ -1,4 +1,4 @@
-"""The window: it puts the parts together and connects them; it decides nothing itself."""
+"""The window: it holds the parts and shows the session in them; it decides nothing itself."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, Qt
-from PySide6.QtWidgets import QMainWindow, QMessageBox, QSlider
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtWidgets import QMainWindow, QSlider
 
+from segapp.qt.actions.actions import Actions
 from segapp.qt.canvas.canvas import Canvas
-from segapp.qt.files.autosave import Recovery
+from segapp.qt.files.autosave import Autosave
 from segapp.qt.files.file_dialogs import complain
 from segapp.qt.files.files import Files
 from segapp.qt.panels.class_panel import ClassPanel
@@ -19,19 +20,15 @@ from segapp.qt.panels.hint import Hint
 from segapp.qt.panels.model_panel import ModelPanel
 from segapp.qt.panels.settings_panel import SettingsPanel
 from segapp.qt.panels.status import StatusBar
-from segapp.qt.session.progress import Stage
-from segapp.qt.window.actions import Actions
 from segapp.qt.window.answer_commands import AnswerCommands
-from segapp.qt.window.answer_view import AnswerView
 from segapp.qt.window.brush_state import BrushState
 from segapp.qt.window.class_commands import ClassCommands
 from segapp.qt.window.docks import Docks
+from segapp.qt.window.enabling import enable_commands
 from segapp.qt.window.file_commands import FileCommands
+from segapp.qt.window.labelling_view import LabellingView
 from segapp.qt.window.menus import Menus, add_tool_bars
-from segapp.qt.window.shortcut_sheet import ShortcutSheet
 from segapp.qt.window.theme import Theme
-from segapp.qt.window.window_state import restore_window, store_window
-from segapp.qt.window.wiring import connect_window
 from segapp.values.overlay import ViewMode
 
 if TYPE_CHECKING:
@@ -41,16 +38,22 @@ if TYPE_CHECKING:
 
     from segapp.qt.files.preferences import Preferences
     from segapp.qt.session.session import Session
-    from segapp.qt.window.answer_view import RenderedAnswer
+    from segapp.qt.window.labelling_view import RenderedLabelling
 
-_PATIENCE = 0.9  # seconds that closing waits for a thread
+# Seconds that closing waits for a thread that is busy: with the rest, a window closes within
+# a second.
+_PATIENCE = 0.9
+# Milliseconds that a sentence stays in the status bar: long enough to be read twice.
+_READING_TIME = 8000
 
 
 class MainWindow(QMainWindow):
-    """All parts around one session."""
+    """All parts around one session; `segapp.qt.window.build` connects them."""
+
+    closing = Signal()  # nothing is left to be asked, and everything is still there
 
     def __init__(
-        self, session: Session, preferences: Preferences, recovery_root: Path | None = None
+        self, session: Session, preferences: Preferences, autosave_root: Path | None = None
     ) -> None:
         super().__init__()
         self.setObjectName("window")
@@ -60,14 +63,10 @@ class MainWindow(QMainWindow):
         self.theme = Theme(self)
         self.brush = BrushState(self)
         self.files = Files(session, preferences, self)
-        self.recovery = Recovery(session, recovery_root, self)
-        self.answer_view = AnswerView(session, self)
+        self.autosave = Autosave(session, autosave_root, self)
+        self.labelling_view = LabellingView(session, self)
         self.threads_ended = True
         self._build()
-        connect_window(self)
-        restore_window(self)
-        self.show_brush()
-        self._follow()
 
     # Building ---------------------------------------------------------------------------
 
@@ -97,9 +96,9 @@ class MainWindow(QMainWindow):
             self.session, self.brush, self.class_panel, self.menus.classes, self
         )
         self.file_commands = FileCommands(
-            self.session, self.files, self.recovery, self.preferences, self
+            self.session, self.files, self.autosave, self.preferences, self
         )
-        self.answer_commands = AnswerCommands(self.session, self.answer_view, self.canvas, self)
+        self.answer_commands = AnswerCommands(self.session, self.labelling_view, self.canvas, self)
 
     # Showing ----------------------------------------------------------------------------
 
@@ -107,35 +106,37 @@ class MainWindow(QMainWindow):
         """Show the session's picture."""
         if self.session.layer is not None:
             self.canvas.set_picture(self.session.layer)
-            size = self.canvas.image_size
+            size = self.canvas.viewport.image_size
             self.status.show_place(None, size.width(), size.height())
-        self._follow()
+        self.show_state()
 
     def show_document(self) -> None:
         """Show the session's strokes."""
-        self.canvas.set_document(self.session.document)
-        self._follow()
+        document = self.session.document
+        self.canvas.set_document(document)
+        self.model_panel.show_insight(self.session.answers.insight, document.classes)
+        self.show_state()
 
     def show_insight(self) -> None:
         """Show what was learnt."""
-        self.model_panel.show_insight(self.session.insight, self.session.document.classes)
-        self._follow()
+        self.model_panel.show_insight(self.session.answers.insight, self.session.document.classes)
+        self.show_state()
 
-    def show_answer(self, answer: RenderedAnswer | None) -> None:
-        """Show a rendered answer; None withdraws the last one."""
-        if answer is None:
-            self.canvas.set_answer(None)
+    def show_labelling(self, rendered: RenderedLabelling | None) -> None:
+        """Show a rendered labelling; None withdraws the last one."""
+        if rendered is None:
+            self.canvas.set_labelling(None)
         else:
-            self.canvas.set_answer(
-                answer.layer,
-                replaces_image=answer.mode.replaces_image,
-                solid=answer.mode is ViewMode.OUTLINE,
+            self.canvas.set_labelling(
+                rendered.layer,
+                replaces_image=rendered.mode.replaces_image,
+                solid=rendered.mode is ViewMode.OUTLINE,
             )
 
     def show_progress(self) -> None:
         """Show where the learner is."""
-        self.status.show_progress(self.session.progress)
-        self._follow()
+        self.status.show_progress(self.session.answers.progress)
+        self.show_state()
 
     def show_brush(self) -> None:
         """Show the brush as it is set."""
@@ -157,92 +158,28 @@ class MainWindow(QMainWindow):
     def say(self, sentence: str) -> None:
         """Show a sentence for some seconds."""
         if sentence:
-            self.status.showMessage(sentence, 8000)
+            self.status.showMessage(sentence, _READING_TIME)
 
-    def _follow(self) -> None:
+    def show_state(self) -> None:
         """Bring title and enabled commands to the session's state."""
-        session, actions = self.session, self.commands
-        sheet = session.sheet
-        is_open = sheet is not None
-        history = sheet.history if sheet is not None else None
-        place = self.files.place_in_folder()
-        running = session.progress.stage is Stage.RUNNING
-        actions.enable(
-            "save", "save_as", "export", "import_strokes", "update", "add_class", when=is_open
-        )
-        actions.enable("zoom_in", "zoom_out", "fit", "actual_size", "apply_model", when=is_open)
-        actions.enable("stop", when=running)
-        actions.enable("copy_mask", "copy_cutout", "spot", when=session.labelling is not None)
-        actions.enable("save_model", when=session.answer_is_current)
-        actions.enable("clear", when=bool(session.document.strokes))
-        actions.enable("previous", when=place is not None and place > 0)
-        actions.enable("next", when=place is not None and place + 1 < len(self.files.folder))
-        for name, what in (
-            ("undo", history.undo_name if history else None),
-            ("redo", history.redo_name if history else None),
-        ):
-            verb = self.tr("&Undo") if name == "undo" else self.tr("&Redo")
-            actions[name].setText(f"{verb} {what}" if what else verb)
-            actions[name].setEnabled(what is not None)
-        self.setWindowTitle(f"{sheet.path.name}[*] – segapp" if sheet else "segapp")
-        self.setWindowModified(sheet is not None and sheet.unsaved)
-
-    def open_shortcuts(self) -> None:
-        """Open the shortcut sheet."""
-        sheet = ShortcutSheet(self.commands, self)
-        sheet.finished.connect(sheet.deleteLater)
-        sheet.open()
-
-    def open_about(self) -> None:
-        """Say what this program is."""
-        box = QMessageBox(self)
-        box.setWindowTitle(self.tr("About segapp"))
-        box.setText(
-            self.tr(
-                "<h3>segapp</h3><p>Scribble on an object and on its surroundings; the rest is "
-                "learnt from your strokes alone, by supervised hash learning through "
-                "codewords (*SHL).</p>"
-            )
-        )
-        box.finished.connect(box.deleteLater)
-        box.open()
+        enable_commands(self.commands, self.session, self.files)
+        state = self.session.state
+        self.setWindowTitle(f"{state.path.name}[*] – segapp" if state else "segapp")
+        self.setWindowModified(state is not None and state.unsaved)
 
     def set_full_screen(self, on: bool) -> None:  # noqa: FBT001 - a Qt slot
         """Use the whole screen, or a window again."""
         state = Qt.WindowState.WindowFullScreen
         self.setWindowState(self.windowState() | state if on else self.windowState() & ~state)
 
-    # Coming and going -------------------------------------------------------------------
-
-    def begin(self, path: Path | None) -> None:
-        """Open what was asked for, or go on where the last window ended.
-
-        What a crash left behind is offered first. Who starts for the first time gets a sample.
-        """
-        restored = self.file_commands.offer_recovery()
-        recent = [place for place in self.preferences.recent() if place.exists()]
-        if path is not None:
-            self.files.open(path)
-        elif restored:
-            return
-        elif recent:
-            self.files.open(recent[0])
-        else:
-            self.file_commands.open_sample()
-            self.hint.say(
-                self.tr(
-                    "Paint the object with the <b>left</b> button and its surroundings with the "
-                    "<b>right</b> one.<br>Or drop an image or a folder here. "
-                    "<b>F1</b> shows all keys."
-                )
-            )
+    # Going, and what may come -------------------------------------------------------------------
 
     def report(
         self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
         """Tell an error that nobody expected, and keep the strokes whatever comes."""
         traceback.print_exception(kind, error, trace)
-        self.recovery.write_now()
+        self.autosave.write_now()
         what = str(error) or kind.__name__
         complain(self, self.tr("Something went wrong: {}. Your strokes are kept.").format(what))
 
@@ -264,19 +201,19 @@ class MainWindow(QMainWindow):
         super().changeEvent(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Ask about unsaved strokes, then end the threads and remember the window's state."""
+        """Ask about unsaved strokes, then end the threads."""
         if not self.file_commands.may_close():
             event.ignore()
             return
         self.status.end()
-        store_window(self)
+        self.closing.emit()
         self.hide()  # what follows may take a moment, and nobody needs to watch it
         ended = [
             self.session.close(_PATIENCE),
-            self.answer_view.close(_PATIENCE),
+            self.labelling_view.close(_PATIENCE),
             self.files.close(_PATIENCE),
             self.answer_commands.close(_PATIENCE),
-            self.recovery.close(),
+            self.autosave.close(),
         ]
         self.threads_ended = all(ended)
         event.accept()

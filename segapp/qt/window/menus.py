@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QSlider, QToolBar
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QMenuBar
 
-    from segapp.qt.window.actions import Actions
+    from segapp.qt.actions.actions import Actions
 
 _FILE = """open open_folder @recent @samples - previous next - save save_as export
     - save_model apply_model - quit"""

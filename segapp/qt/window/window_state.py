@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 Kind = TypeVar("Kind", ThemeChoice, ViewMode)
 
-_VERSION = 1  # of the docks' and tool bars' arrangement
+# Of the docks' and tool bars' arrangement: Qt ignores what another version has stored.
+_VERSION = 1
 
 
 def store_window(window: MainWindow) -> None:
@@ -25,8 +26,8 @@ def store_window(window: MainWindow) -> None:
     preferences.set("theme", window.theme.choice.value)
     preferences.set("brush/radius", window.brush.brush.radius)
     preferences.set("view/opacity", window.opacity.value())
-    preferences.set("view/mode", window.answer_view.mode.value)
-    preferences.set("answer/live", window.session.live)
+    preferences.set("view/mode", window.labelling_view.mode.value)
+    preferences.set("answer/live", window.session.answers.live)
     preferences.set("answer/mark_spot", window.commands["mark_spot"].isChecked())
     preferences.flush()
 
@@ -44,7 +45,7 @@ def restore_window(window: MainWindow) -> None:
     window.theme.choose(choice)
     mode = _member(ViewMode, preferences.get("view/mode", ""), ViewMode.OVERLAY)
     actions[f"view_{mode.value}"].setChecked(True)
-    window.answer_view.set_mode(mode)
+    window.labelling_view.set_mode(mode)
     window.brush.set_radius(preferences.get("brush/radius", 8.0))
     window.opacity.setValue(preferences.get("view/opacity", 50))
     actions["brush"].setChecked(True)
@@ -52,7 +53,7 @@ def restore_window(window: MainWindow) -> None:
     actions["mark_spot"].setChecked(preferences.get("answer/mark_spot", True))
     live = preferences.get("answer/live", True)
     actions["live"].setChecked(live)
-    window.session.set_live(live)
+    window.session.answers.set_live(live)
 
 
 def _member(kind: type[Kind], value: str, default: Kind) -> Kind:

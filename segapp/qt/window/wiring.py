@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from segapp.qt.canvas.canvas import Tool
+from segapp.qt.canvas.brush import Tool
+from segapp.qt.canvas.viewport import ZOOM_STEP
 from segapp.qt.files.file_dialogs import complain
+from segapp.qt.window.help import open_about, open_shortcuts
 from segapp.qt.window.theme import ThemeChoice
 from segapp.values.overlay import ViewMode
 
@@ -25,11 +27,12 @@ def _connect_session(window: MainWindow) -> None:
     session.picture_changed.connect(window.show_picture)
     session.document_changed.connect(window.show_document)
     session.settings_changed.connect(lambda: window.settings_panel.show_settings(session.settings))
-    session.answer_changed.connect(window.show_insight)
-    session.progress_changed.connect(window.show_progress)
-    session.failed.connect(lambda sentence: complain(window, sentence))
-    window.recovery.failed.connect(lambda sentence: complain(window, sentence))
-    window.answer_view.rendered.connect(window.show_answer)
+    session.answers.answer_changed.connect(window.show_insight)
+    session.answers.progress_changed.connect(window.show_progress)
+    session.answers.failed.connect(lambda sentence: complain(window, sentence))
+    window.labelling_view.failed.connect(lambda sentence: complain(window, sentence))
+    window.autosave.failed.connect(lambda sentence: complain(window, sentence))
+    window.labelling_view.rendered.connect(window.show_labelling)
     window.files.opened.connect(window.say)
     window.files.folder_changed.connect(window.show_folder)
     window.files.busy_changed.connect(window.show_reading)
@@ -42,10 +45,10 @@ def _connect_session(window: MainWindow) -> None:
     canvas.stroke_finished.connect(session.add_stroke)
     canvas.stroke_finished.connect(window.hint.hide)
     canvas.radius_wanted.connect(window.brush.set_radius)
-    canvas.view_changed.connect(lambda: window.status.show_zoom(canvas.screen_scale))
+    canvas.viewport.changed.connect(lambda: window.status.show_zoom(canvas.viewport.screen_scale))
     canvas.pointer_moved.connect(
         lambda at: window.status.show_place(
-            at, canvas.image_size.width(), canvas.image_size.height()
+            at, canvas.viewport.image_size.width(), canvas.viewport.image_size.height()
         )
     )
     window.opacity.valueChanged.connect(lambda value: canvas.set_opacity(value / 100))
@@ -61,7 +64,7 @@ def _connect_actions(window: MainWindow) -> None:
         actions[tool.value].triggered.connect(lambda _=False, t=tool: window.brush.set_tool(t))
     for mode in ViewMode:
         actions[f"view_{mode.value}"].triggered.connect(
-            lambda _=False, m=mode: window.answer_view.set_mode(m)
+            lambda _=False, m=mode: window.labelling_view.set_mode(m)
         )
     for choice in ThemeChoice:
         actions[f"theme_{choice.value}"].triggered.connect(
@@ -75,18 +78,18 @@ def _connect_actions(window: MainWindow) -> None:
         "clear": session.clear,
         "larger": lambda: window.brush.step_radius(1),
         "smaller": lambda: window.brush.step_radius(-1),
-        "update": session.update_now,
-        "stop": session.stop,
-        "zoom_in": lambda: canvas.zoom(1.25),
-        "zoom_out": lambda: canvas.zoom(0.8),
-        "fit": canvas.fit,
-        "actual_size": canvas.show_actual_size,
-        "shortcuts": window.open_shortcuts,
-        "about": window.open_about,
+        "update": session.answers.update_now,
+        "stop": session.answers.stop,
+        "zoom_in": lambda: canvas.viewport.zoom(ZOOM_STEP),
+        "zoom_out": lambda: canvas.viewport.zoom(1 / ZOOM_STEP),
+        "fit": canvas.viewport.fit,
+        "actual_size": canvas.viewport.show_actual_size,
+        "shortcuts": lambda: open_shortcuts(window, actions),
+        "about": lambda: open_about(window),
     }.items():
         actions[name].triggered.connect(lambda _=False, c=call: c())
-    actions["live"].toggled.connect(session.set_live)
+    actions["live"].toggled.connect(session.answers.set_live)
     actions["keep_others"].toggled.connect(window.brush.set_keep_others)
     actions["show_strokes"].toggled.connect(canvas.set_strokes_shown)
-    actions["hide_answer"].toggled.connect(canvas.set_answer_hidden)
+    actions["hide_answer"].toggled.connect(canvas.set_labelling_hidden)
     actions["full_screen"].toggled.connect(window.set_full_screen)

@@ -3,6 +3,7 @@ import json
 import signal
 import sys
 import time
+import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -151,7 +152,7 @@ class Puzzled(NearestColour):
 
 def test_even_a_mistake_in_the_program_is_one_images_failure(folder, tmp_path):
     results = run(folder, tmp_path / "out", learner=Puzzled)
-    assert {outcome.error for outcome in results} == {"KeyError: 'odd'"}
+    assert {outcome.error for outcome in results} == {"KeyError: 'odd' is missing."}
 
 
 @pytest.mark.slow
@@ -290,3 +291,77 @@ def test_the_scores_are_a_row_an_image(tmp_path):
     assert rows[0]["strokes_to_85"] == "1"
     assert rows[1]["error"] == "It is, well, broken."
     assert rows[1]["iou"] == ""
+
+
+def test_a_junk_mask_is_made_again_when_resuming(folder, tmp_path):
+    """A record was trusted as long as some file was there."""
+    out = tmp_path / "out"
+    run(folder, out)
+    before = masks(out)
+    whole = (out / "masks" / "a.png").read_bytes()
+    for place in ("masks", "strokes"):
+        for junk in (b"junk", whole[:-20], (folder / "bb-strokes.png").read_bytes()):
+            (out / place / "a.png").write_bytes(junk)
+            results = run(folder, out, resume=True)
+            assert [outcome.reused for outcome in results] == [False, True, True]
+            assert masks(out) == before
+            assert not any(outcome.error for outcome in results)
+    (out / "strokes" / "a.png").unlink()
+    assert [outcome.reused for outcome in run(folder, out, resume=True)] == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"ious": ["x"]},
+        {"ious": [0.5] * 9},
+        {"ious": [1e999]},
+        {"seconds": []},
+        {"width": "wide"},
+        {"height": 7},
+        {"classes": 10**400},
+        {"digests": []},
+        {"digests": {"mask": 3}},
+        {"name": "other"},
+        {"key": None},
+    ],
+)
+def test_a_record_that_does_not_fit_is_none(folder, tmp_path, change):
+    out = tmp_path / "out"
+    first = run(folder, out)
+    path = out / "cases" / "a.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    results = run(folder, out, resume=True)
+    assert [outcome.reused for outcome in results] == [False, True, True]
+    assert [replace(o, reused=False, seconds=()) for o in results] == [
+        replace(o, seconds=()) for o in first
+    ]
+
+
+@pytest.mark.parametrize("name", ["=cmd|' /C calc'!A0", "+1+1", "-2", "@SUM(1)", "\t=1", "\r=1"])
+def test_scores_hold_no_formula(tmp_path, name):
+    write_reports(tmp_path, [Outcome(name, error=name)], "best", None)
+    with (tmp_path / "scores.csv").open(encoding="utf-8", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert row["image"].startswith("'")
+    assert row["error"].startswith("'")
+
+
+def test_scores_of_names_that_are_not_utf8(tmp_path):
+    """One such name cost the scores of the whole run."""
+    results = [Outcome("caf\udce9", error="There is no caf\udce9."), Outcome("good", error="x")]
+    write_reports(tmp_path, results, "best", None)
+    text = (tmp_path / "scores.csv").read_text(encoding="utf-8")
+    assert "caf\ufffd" in text
+    assert "good" in text
+
+
+def test_a_damaged_project_is_one_images_failure(folder, tmp_path):
+    (folder / "a-strokes.png").unlink()
+    for content in ("{", "[" * 100_000, '{"format": "segapp project", "version": 1e999}', "NaN"):
+        with zipfile.ZipFile(folder / "a.segapp", "w") as archive:
+            archive.writestr("project.json", content)
+        results = run(folder, tmp_path / "out")
+        assert [bool(outcome.error) for outcome in results] == [True, False, False]
+        assert results[0].error.startswith("a.segapp is damaged: ")
+        assert results[0].error.endswith(".")

@@ -1,4 +1,5 @@
 import os
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -133,3 +134,34 @@ def test_the_gulshan_set():
         # Foreground strokes lie on the object: the index, not the palette's colour, was read.
         assert (truth[labels == 0] != 1).mean() > 0.95
         assert (truth[labels == 1] != 0).mean() > 0.95
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("a.png", "a.jpg", "a.jpg.png"),
+        ("a.png", "A.png", "a.PNG"),
+        ("a.png", "A.jpg", "a.png 2.png", "A.png", "a.png.gif"),
+        ("e\u0301.png", "\u00e9.png"),
+        ("ß.png", "ss.png", "SS.jpg"),
+    ],
+)
+def test_case_names_are_unique_even_without_case(tmp_path, names):
+    """Two cases of one name shared a mask."""
+    for name in names:
+        save(tmp_path / name, np.zeros((4, 5)))
+        stem = name.rsplit(".", 1)[0]
+        save(tmp_path / f"{stem}-strokes.png", np.zeros((4, 5)))
+    cases = find_cases(tmp_path)
+    assert {case.image.name for case in cases} == set(names)
+    folded = {unicodedata.normalize("NFC", case.name.casefold()) for case in cases}
+    assert len(folded) == len(names)
+
+
+def test_names_say_which_image_is_meant(tmp_path):
+    for name in ("a.png", "a.jpg", "a.jpg.png", "b.png"):
+        save(tmp_path / name, np.zeros((4, 5)))
+    for name in ("a", "a.jpg", "b"):
+        save(tmp_path / f"{name}-strokes.png", np.zeros((4, 5)))
+    named = {case.name: case.image.name for case in find_cases(tmp_path)}
+    assert named == {"a.png": "a.png", "a.jpg": "a.jpg", "a.jpg.png": "a.jpg.png", "b": "b.png"}

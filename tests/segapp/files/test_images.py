@@ -1,7 +1,10 @@
 import contextlib
 import hashlib
 import io
+import os
 import struct
+import sys
+import tracemalloc
 import zlib
 
 import numpy as np
@@ -9,7 +12,7 @@ import pytest
 import tifffile
 from PIL import Image, ImageCms, ImageOps
 
-from segapp.files import images
+from segapp.files import image_limits
 from segapp.files.images import ImageError, load_image, load_indices
 
 RNG = np.random.default_rng(3)
@@ -272,7 +275,7 @@ def test_a_decompression_bomb_is_refused_before_it_goes_off(tmp_path):
 
 def test_a_deep_bomb_is_refused(tmp_path, monkeypatch):
     tifffile.imwrite(tmp_path / "deep.tif", np.zeros((40, 50), np.uint16))
-    monkeypatch.setattr(images, "LARGEST", 1999)
+    monkeypatch.setattr(image_limits, "LARGEST", 1999)
     with pytest.raises(ImageError, match="50 x 40 pixels"):
         load_image(tmp_path / "deep.tif")
 
@@ -356,3 +359,116 @@ def test_indices_of_a_colour_picture_are_refused(tmp_path):
     Image.fromarray(SMOOTH).save(tmp_path / "colour.png")
     with pytest.raises(ImageError, match=r"wanted one channel of 8 bits .*, got RGB"):
         load_indices(tmp_path / "colour.png")
+
+
+def tiff_that_claims(width, height):
+    """A TIFF of 16 bits with deflate whose one strip holds next to nothing."""
+    strip = zlib.compress(bytes(8000))
+    tags = [
+        (256, 4, width), (257, 4, height), (258, 3, 16), (259, 3, 8), (262, 3, 1),
+        (273, 4, 8), (277, 3, 1), (278, 4, height), (279, 4, len(strip)),
+    ]  # fmt: skip
+    body = b"".join(struct.pack("<HHII", tag, kind, 1, value) for tag, kind, value in tags)
+    start = 8 + len(strip)
+    header = b"II*\0" + struct.pack("<I", start)
+    return header + strip + struct.pack("<H", len(tags)) + body + bytes(4)
+
+
+def test_a_small_tiff_that_claims_many_pixels_is_refused(tmp_path):
+    path = tmp_path / "claims.tif"
+    path.write_bytes(tiff_that_claims(64, 1_048_640))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ImageError, match=r"claims.tif is damaged: its \d+ bytes cannot hold"):
+            load_image(path)
+        assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_small_png_that_claims_many_pixels_is_refused(tmp_path):
+    (tmp_path / "claims.png").write_bytes(huge_png(10_000, 10_000))
+    for load in (load_image, load_indices):
+        with pytest.raises(ImageError, match="cannot hold"):
+            load(tmp_path / "claims.png")
+
+
+def test_flat_pictures_are_small_files_and_open(tmp_path):
+    flat = np.zeros((3000, 3000), np.uint16)
+    tifffile.imwrite(tmp_path / "flat.tif", flat, compression="zlib", compressionargs={"level": 9})
+    Image.fromarray(flat.astype(np.uint8)).save(tmp_path / "flat.png", compress_level=9)
+    Image.fromarray(flat.astype(np.uint8)).convert("1").save(tmp_path / "flat.gif")
+    for name in ("flat.tif", "flat.png", "flat.gif"):
+        assert load_image(tmp_path / name).size == (3000, 3000)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning:PIL")
+@pytest.mark.parametrize("suffix", ["jpg", "png", "webp"])
+@pytest.mark.parametrize(
+    "exif",
+    [
+        b"Exif\0\0" + b"XX*\0\x08\0\0\0",
+        b"Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x02\0\x04\0\0\0abc\0\0\0\0\0",
+        b"Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x63\0\0\0\0\0\0\0",
+        b"Exif\0\0MM",
+    ],
+    ids=["no byte order", "a text", "no orientation", "cut off"],
+)
+def test_damaged_exif_shows_the_pixels_without_turning_and_says_so(tmp_path, suffix, exif):
+    path = tmp_path / f"a.{suffix}"
+    options = {"webp": {"lossless": True}, "jpg": {"quality": 95, "subsampling": 0}}
+    Image.fromarray(SMOOTH).save(path, exif=exif, **options.get(suffix, {}))
+    picture = load_image(path)
+    assert np.abs(picture.rgb.astype(int) - SMOOTH).max() <= 3
+    assert picture.note == "shown without turning, as its EXIF data are damaged"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such files")
+def test_devices_and_pipes_are_no_images(tmp_path):
+    os.mkfifo(tmp_path / "pipe.png")
+    for path in ("/dev/zero", tmp_path / "pipe.png"):
+        with pytest.raises(ImageError, match="is a device or a pipe: wanted an image file"):
+            load_image(path)
+
+
+@pytest.mark.parametrize("value", [-1.7e308, 1.7e308])
+def test_the_largest_numbers_are_shown(tmp_path, value):
+    values = np.array([[value, -value, 0.0, 1.0]] * 4)
+    tifffile.imwrite(tmp_path / "big.tif", values)
+    rgb = load_image(tmp_path / "big.tif").rgb
+    assert sorted(rgb[0, :, 0].tolist()) == [0, 128, 128, 255]
+
+
+def test_complex_numbers_are_no_picture(tmp_path):
+    tifffile.imwrite(tmp_path / "c.tif", np.ones((4, 5), np.complex64))
+    with pytest.raises(ImageError, match=r"c\.tif: wanted whole or floating-point numbers, got"):
+        load_image(tmp_path / "c.tif")
+
+
+def test_a_tiff_whose_decoder_is_not_installed_gives_a_sentence(tmp_path):
+    data = bytearray(tiff_that_claims(40, 50))
+    place = data.index(struct.pack("<HHII", 259, 3, 1, 8))
+    for compression in (50000, 34925, 34712, 50001):
+        struct.pack_into("<I", data, place + 8, compression)
+        (tmp_path / "a.tif").write_bytes(data)
+        with pytest.raises(ImageError, match=r"^a\.tif is .*\.$"):
+            load_image(tmp_path / "a.tif")
+
+
+def test_a_small_animation_on_a_vast_canvas_is_refused(tmp_path):
+    frames = [Image.fromarray(SMOOTH), Image.fromarray(SMOOTH[::-1].copy())]
+    frames[0].save(tmp_path / "a.webp", save_all=True, append_images=frames[1:])
+    data = bytearray((tmp_path / "a.webp").read_bytes())
+    assert data[12:16] == b"VP8X"
+    data[24:27] = (4_194_335).to_bytes(3, "little")
+    (tmp_path / "a.webp").write_bytes(data)
+    with pytest.raises(ImageError, match="cannot hold"):
+        load_image(tmp_path / "a.webp")
+
+
+def test_flat_pictures_of_any_format_open(tmp_path):
+    flat = Image.new("RGB", (5000, 3000), "white")
+    flat.save(tmp_path / "a.webp", lossless=True)
+    flat.save(tmp_path / "a.jpg", progressive=True, optimize=True, quality=1)
+    for name in ("a.webp", "a.jpg"):
+        assert load_image(tmp_path / name).size == (3000, 5000)

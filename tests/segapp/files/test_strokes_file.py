@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import numpy as np
@@ -97,3 +98,27 @@ def test_damaged_names_are_no_names(tmp_path):
         info.add_text("Classes", text)
         image.save(tmp_path / "s.png", pnginfo=info)
         assert load_strokes(tmp_path / "s.png", SIZE).document.classes == TWO_CLASSES
+
+
+def named(path, values, text):
+    image = Image.fromarray(np.asarray(values, np.uint8), mode="L")
+    image.putpalette([k for k in range(256) for _ in range(3)])
+    info = PngInfo()
+    info.add_itxt("Classes", text)
+    image.save(path, pnginfo=info)
+
+
+def test_class_names_nested_too_deeply_are_no_names(tmp_path):
+    values = np.full(SIZE, 2, np.uint8)
+    for text in ("[" * 90_000, '["a", ["b"]]', '["a", "\\ud800"]', json.dumps(["x"] * 300)):
+        named(tmp_path / "s.png", values, text)
+        assert load_strokes(tmp_path / "s.png", SIZE).document.classes == TWO_CLASSES
+
+
+def test_as_many_classes_as_there_may_be_come_back_from_a_picture(tmp_path):
+    values = np.arange(SIZE[0] * SIZE[1]).reshape(SIZE) % 256
+    names = [f"class {k}" for k in range(255)]
+    named(tmp_path / "s.png", values, json.dumps(names))
+    document = load_strokes(tmp_path / "s.png", SIZE).document
+    assert [info.name for info in document.classes] == names
+    assert (rasterize(document, SIZE) == values - 1).all()

@@ -21,14 +21,14 @@ from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Unsaved
 from segapp.qt.files.preferences import Preferences
 from segapp.qt.session.session import Session
-from segapp.qt.window.main_window import MainWindow
+from segapp.qt.window.build import build_window
 from segapp.values.document import Stroke
 from segapp.values.labelling import Labelling
 from segapp.values.rasterize import rasterize
 from segapp.values.updates import Answer, Insight, Preview, Report
 
 
-class QuickLearner:
+class QuickSegmenter:
     """Nearest mean colour: an answer in milliseconds, in two steps, with all that is shown."""
 
     def __init__(self, rgb):
@@ -74,7 +74,7 @@ class QuickLearner:
         )
 
 
-class GatedLearner(QuickLearner):
+class GatedSegmenter(QuickSegmenter):
     """Waits before every step until the test lets it go on."""
 
     gate: ClassVar[threading.Semaphore]
@@ -92,7 +92,7 @@ class GatedLearner(QuickLearner):
 def gated():
     """Return a learner class whose steps a test releases one by one."""
 
-    class Gated(GatedLearner):
+    class Gated(GatedSegmenter):
         gate = threading.Semaphore(0)
         asked: ClassVar = []
 
@@ -100,8 +100,8 @@ def gated():
 
 
 @pytest.fixture
-def quick_learner():
-    return QuickLearner
+def quick_segmenter():
+    return QuickSegmenter
 
 
 @pytest.fixture
@@ -160,8 +160,8 @@ def make_window(qtbot, tmp_path, monkeypatch):
     answers = {"unsaved": Unsaved.DISCARD}
     monkeypatch.setattr(file_dialogs, "ask_unsaved", lambda *_: answers["unsaved"])
 
-    def make(path=None, learner=QuickLearner, size=(1000, 700)):
-        window = MainWindow(Session(learner), Preferences(), tmp_path / "recovery")
+    def make(path=None, make_segmenter=QuickSegmenter, size=(1000, 700)):
+        window = build_window(Session(make_segmenter), Preferences(), tmp_path / "recovery")
         windows.append(window)
         qtbot.addWidget(window)
         if size is not None:
@@ -224,7 +224,7 @@ def answered(qtbot, two_strokes):
     def wait(window):
         for each in two_strokes:
             window.session.add_stroke(each)
-        qtbot.waitUntil(lambda: window.session.answer_is_current)
+        qtbot.waitUntil(lambda: window.session.answers.is_current)
         return window
 
     return wait

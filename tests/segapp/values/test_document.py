@@ -15,7 +15,7 @@ from tests.segapp.strategies import documents, strokes
     [
         (((), 3.0, 0), "points: a stroke needs at least one"),
         ((((0.0, math.nan),), 3.0, 0), "points: wanted finite"),
-        ((((0.0, 0.0),), 0.0, 0), "radius: wanted a positive number, got 0.0"),
+        ((((0.0, 0.0),), 0.0, 0), "radius: wanted a positive number up to 1000000, got 0.0"),
         ((((0.0, 0.0),), math.inf, 0), "radius"),
         ((((0.0, 0.0),), 1.0, 0, (1.0, 1.0)), "pressures: wanted 1, one for each point, got 2"),
         ((((0.0, 0.0),), 1.0, 0, (-1.0,)), "pressures: wanted finite numbers"),
@@ -119,3 +119,51 @@ class HistoryMachine(RuleBasedStateMachine):
 
 HistoryMachine.TestCase.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
 TestHistory = HistoryMachine.TestCase
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((((1e300, 0.0),), 3.0, 0), "points: wanted finite numbers from .*, got .1e.300, 0.0"),
+        ((((0.0, 0.0),), 1e308, 0), "radius: wanted a positive number up to 1000000, got 1e.308"),
+        ((((0.0, 0.0),), 1.0, 0, (1e300,)), "pressures: wanted finite numbers from 0 to 100"),
+        ((((0.0, 0.0),), 10**400, 0), "radius: .* got a number of about 401 digits"),
+    ],
+)
+def test_strokes_of_huge_numbers_are_refused(arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Stroke(*arguments)
+
+
+@pytest.mark.parametrize("place", [(10**12, 0), (0, -(10**400))])
+def test_a_patch_far_away_is_refused(place):
+    with pytest.raises(ValueError, match="patch: wanted a place within"):
+        Patch(*place, 1, 1, b"\x80", 0)
+
+
+@pytest.mark.parametrize("colour", [(0, 0), (0, 0, 256), (0, -1, 0)])
+def test_a_class_checks_its_colour(colour):
+    with pytest.raises(ValueError, match="colour: wanted three numbers from 0 to 255"):
+        ClassInfo("a", colour)
+
+
+def test_a_class_name_that_no_file_can_hold_is_refused():
+    with pytest.raises(ValueError, match="name: wanted whole characters"):
+        ClassInfo("a\udcff", (0, 0, 0))
+
+
+def test_more_classes_than_a_byte_holds_are_refused():
+    """Class 299 became class 43, silently."""
+    classes = tuple(ClassInfo(str(k), (0, 0, 0)) for k in range(256))
+    with pytest.raises(ValueError, match="classes: wanted 2 to 255, got 256"):
+        Document(classes)
+    full = Document(classes[:255])
+    with pytest.raises(ValueError, match="classes: wanted 2 to 255, got 256"):
+        full.with_class(classes[0])
+    with pytest.raises(ValueError, match="classes: wanted 2 to 255, got 1"):
+        Document(classes[:1])
+
+
+def test_a_document_cannot_be_built_with_a_stroke_of_no_class():
+    with pytest.raises(ValueError, match="label: wanted a class from 0 to 1, got 5"):
+        Document(strokes=(Stroke(((1.0, 1.0),), 2.0, 5),))

@@ -82,7 +82,7 @@ def test_the_mask_shows_what_is_exported(labels):
 
 def test_the_cutout_is_the_picture_where_the_first_class_is(labels):
     rgb = RNG.integers(0, 256, (*SIZE, 3), dtype=np.uint8)
-    rgba = overlay.cutout(answer(labels), Picture(rgb, None, Path("a.png"), "", ""))
+    rgba = overlay.premultiplied_cutout(answer(labels), Picture(rgb, None, Path("a.png"), "", ""))
     assert (rgba[labels == 0, :3] == rgb[labels == 0]).all()
     assert (rgba[:, :, 3] == np.where(labels == 0, 255, 0)).all()
     assert not rgba[labels != 0].any()

@@ -78,3 +78,22 @@ def test_all_names_are_listed():
     assert "bits" in names
     assert "clean_up.smallest_area" in names
     assert "clean_up" not in names
+
+
+@pytest.mark.parametrize(
+    ("plain", "sentence"),
+    [
+        ({"lambda1": 10**400}, "lambda1: wanted a number, got a number of about 401 digits"),
+        ({"bits": 10**400}, "bits: wanted a whole number from .*, got a number of about 401"),
+        ({"bandwidths": [1e300]}, "bandwidths: wanted 0.001 to 1000, got 1e.300"),
+        ({"bandwidths": [1e-300]}, "bandwidths: wanted 0.001 to 1000, got 1e-300"),
+        ({"bandwidths": [1.0] * 1000}, "bandwidths: wanted at most 32 values, got 1000"),
+        ({"features": ["rgb", "rgb"]}, "features: wanted each once, got rgb, rgb"),
+        ({"seed": "x" * 10**6}, "seed: wanted a whole number, got 'xxx"),
+        ({"lambda1": float("nan")}, "lambda1: wanted 0.001 to 1e.06, got nan"),
+    ],
+)
+def test_settings_of_huge_numbers_give_a_short_sentence(plain, sentence):
+    with pytest.raises(ValueError, match=sentence) as caught:
+        from_plain(plain)
+    assert len(str(caught.value)) < 300

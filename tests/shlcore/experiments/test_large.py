@@ -1,6 +1,7 @@
 """Table 1 and the deformed digits, from the command line on 300 digits."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -23,6 +24,15 @@ def test_large_writes_the_rows_of_table_1(digits_file, tmp_path, capsys):
     assert [row["bits"] for row in rows] == [5, 8]
     assert min(row["precision_at_10"] for row in rows) > 0.8
     assert "| digits | 200 | 5 | 0." in capsys.readouterr().out
+
+
+def test_where_nobody_tells_the_memory_the_table_has_a_dash(monkeypatch):
+    assert large.peak_memory_mb() > 10
+    monkeypatch.setitem(sys.modules, "resource", None)
+    assert large.peak_memory_mb() is None
+    row = {"dataset": "d", "samples": 9, "bits": 5, "precision_at_10": 0.5, "train_seconds": 1.0}
+    row |= {"train_cpu_seconds": 1.0, "peak_rss_mb": None, "workers": 0}
+    assert "| 1 s | – | none |" in large.markdown_table([row])
 
 
 @pytest.mark.slow

@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segapp.qt.canvas.brush import LARGEST_RADIUS, SMALLEST_RADIUS, stepped_radius
-from segapp.qt.canvas.canvas import Tool
+from segapp.qt.canvas.brush import LARGEST_RADIUS, SMALLEST_RADIUS, Tool, stepped_radius
 from segapp.qt.window.brush_state import BrushState
 from segapp.values.document import ClassInfo, Document
 
@@ -41,12 +40,12 @@ def test_choosing_a_class_takes_the_brush_in_hand(state):
 
 def test_a_deleted_class_is_let_go(state):
     three = Document().with_class(ClassInfo("third", (1, 2, 3)))
-    state.follow(three)
+    state.keep_to(three)
     state.choose_left(2)
     assert state.brush.left_colour != (1, 2, 3)  # until it follows the document
-    state.follow(three)
+    state.keep_to(three)
     assert state.brush.left_colour == (1, 2, 3)
-    state.follow(Document())
+    state.keep_to(Document())
     assert state.brush.left == 1
     assert state.brush.right == 0
 

@@ -12,7 +12,8 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication
 from scipy import ndimage
 
-from segapp.qt.canvas.canvas import Brush, Canvas, Tool
+from segapp.qt.canvas.brush import Brush, Tool
+from segapp.qt.canvas.canvas import Canvas
 from segapp.qt.canvas.layers import Layer, opaque
 from segapp.values.document import Document, Stroke
 from segapp.values.rasterize import rasterize
@@ -42,7 +43,7 @@ def canvas(qtbot):
 
 
 def at(canvas, x, y):
-    return canvas.view.to_widget(QPointF(x, y)).toPoint()
+    return canvas.viewport.view.to_widget(QPointF(x, y)).toPoint()
 
 
 def drag(qtbot, canvas, points, button=LEFT):
@@ -135,19 +136,19 @@ def test_a_stroke_beside_the_picture_is_none(canvas, qtbot):
 
 def test_the_wheel_zooms_at_the_pointer(canvas):
     position = QPoint(100, 250)
-    fixed, scale = canvas.view.to_image(QPointF(position)), canvas.view.scale
+    fixed, scale = canvas.viewport.view.to_image(QPointF(position)), canvas.viewport.view.scale
     wheel(canvas, position, 3)
-    now = canvas.view.to_image(QPointF(position))
-    assert canvas.view.scale == pytest.approx(scale * 1.25**3)
+    now = canvas.viewport.view.to_image(QPointF(position))
+    assert canvas.viewport.view.scale == pytest.approx(scale * 1.25**3)
     assert (now.x(), now.y()) == pytest.approx((fixed.x(), fixed.y()))
     wheel(canvas, position, -3)
-    assert canvas.view.scale == pytest.approx(scale)
+    assert canvas.viewport.view.scale == pytest.approx(scale)
 
 
 def test_pinching_zooms_at_the_pointer(canvas):
     place = QPointF(40, 30)
-    below = canvas.view.to_image(place)
-    before = canvas.view.scale
+    below = canvas.viewport.view.to_image(place)
+    before = canvas.viewport.view.scale
     QApplication.sendEvent(
         canvas,
         QNativeGestureEvent(
@@ -161,8 +162,8 @@ def test_pinching_zooms_at_the_pointer(canvas):
             QPointF(),
         ),
     )
-    assert canvas.view.scale == pytest.approx(1.5 * before)
-    assert canvas.view.to_image(place) == below
+    assert canvas.viewport.view.scale == pytest.approx(1.5 * before)
+    assert canvas.viewport.view.to_image(place) == below
 
 
 def test_ctrl_and_wheel_change_the_brush(canvas):
@@ -174,48 +175,48 @@ def test_ctrl_and_wheel_change_the_brush(canvas):
 
 
 def test_fit_and_actual_size(canvas):
-    canvas.zoom(3.0)
-    canvas.show_actual_size()
-    assert canvas.screen_scale == pytest.approx(1.0)
-    canvas.fit()
-    frame = canvas.view.to_widget(QPointF(WIDTH / 2, HEIGHT / 2))
+    canvas.viewport.zoom(3.0)
+    canvas.viewport.show_actual_size()
+    assert canvas.viewport.screen_scale == pytest.approx(1.0)
+    canvas.viewport.fit()
+    frame = canvas.viewport.view.to_widget(QPointF(WIDTH / 2, HEIGHT / 2))
     assert (frame.x(), frame.y()) == pytest.approx((canvas.width() / 2, canvas.height() / 2))
 
 
 def test_a_fitted_picture_stays_fitted_when_the_window_grows(canvas):
-    before = canvas.view.scale
+    before = canvas.viewport.view.scale
     canvas.resize(800, 700)
-    assert canvas.view.scale > before
-    canvas.zoom(2.0)
-    zoomed = canvas.view.scale
+    assert canvas.viewport.view.scale > before
+    canvas.viewport.zoom(2.0)
+    zoomed = canvas.viewport.view.scale
     canvas.resize(600, 500)
-    assert canvas.view.scale == zoomed
+    assert canvas.viewport.view.scale == zoomed
 
 
 def test_the_middle_button_drags_the_picture(canvas, qtbot):
-    before = canvas.view
+    before = canvas.viewport.view
     qtbot.mousePress(canvas, MIDDLE, pos=QPoint(100, 100))
     qtbot.mouseMove(canvas, QPoint(130, 90))
     qtbot.mouseRelease(canvas, MIDDLE, pos=QPoint(130, 90))
-    assert (canvas.view.x - before.x, canvas.view.y - before.y) == (30, -10)
+    assert (canvas.viewport.view.x - before.x, canvas.viewport.view.y - before.y) == (30, -10)
     assert canvas.strokes == []
 
 
 def test_space_drags_the_picture_instead_of_painting(canvas, qtbot):
-    before = canvas.view
+    before = canvas.viewport.view
     qtbot.keyPress(canvas, Qt.Key.Key_Space)
     drag_from = QPoint(100, 100)
     qtbot.mousePress(canvas, LEFT, pos=drag_from)
     qtbot.mouseMove(canvas, QPoint(120, 130))
     qtbot.mouseRelease(canvas, LEFT, pos=QPoint(120, 130))
     qtbot.keyRelease(canvas, Qt.Key.Key_Space)
-    assert (canvas.view.x - before.x, canvas.view.y - before.y) == (20, 30)
+    assert (canvas.viewport.view.x - before.x, canvas.viewport.view.y - before.y) == (20, 30)
     assert canvas.strokes == []
 
 
 @pytest.mark.parametrize("way", ["space", "middle"])
 def test_panning_in_the_middle_of_a_stroke_goes_on_with_it(canvas, qtbot, way):
-    before = canvas.view
+    before = canvas.viewport.view
     qtbot.mousePress(canvas, LEFT, pos=at(canvas, 10, 10))
     qtbot.mouseMove(canvas, at(canvas, 30, 30))
     start = at(canvas, 30, 30)
@@ -229,7 +230,7 @@ def test_panning_in_the_middle_of_a_stroke_goes_on_with_it(canvas, qtbot, way):
         qtbot.keyRelease(canvas, Qt.Key.Key_Space)
     else:
         qtbot.mouseRelease(canvas, MIDDLE, pos=start + QPoint(-40, -20))
-    assert (canvas.view.x - before.x, canvas.view.y - before.y) == (-40, -20)
+    assert (canvas.viewport.view.x - before.x, canvas.viewport.view.y - before.y) == (-40, -20)
     qtbot.mouseMove(canvas, at(canvas, 50, 20))
     qtbot.mouseRelease(canvas, LEFT, pos=at(canvas, 50, 20))
     (stroke,) = canvas.strokes
@@ -240,11 +241,11 @@ def test_panning_in_the_middle_of_a_stroke_goes_on_with_it(canvas, qtbot, way):
 
 def test_the_hand_drags_with_the_left_button(canvas, qtbot):
     canvas.set_brush(Brush(tool=Tool.HAND))
-    before = canvas.view
+    before = canvas.viewport.view
     qtbot.mousePress(canvas, LEFT, pos=QPoint(100, 100))
     qtbot.mouseMove(canvas, QPoint(110, 100))
     qtbot.mouseRelease(canvas, LEFT, pos=QPoint(110, 100))
-    assert canvas.view.x - before.x == 10
+    assert canvas.viewport.view.x - before.x == 10
     assert canvas.strokes == []
 
 
@@ -266,7 +267,7 @@ def test_holding_h_shows_the_bare_picture(canvas, qtbot):
     tint[...] = (255, 0, 255, 255)
     bare = canvas.grab().toImage()
     canvas.set_opacity(1.0)
-    canvas.set_answer(Layer(tint))
+    canvas.set_labelling(Layer(tint))
     place = at(canvas, 20, 20)
     assert canvas.grab().toImage().pixelColor(place).name() == "#ff00ff"
     qtbot.keyPress(canvas, Qt.Key.Key_H)
@@ -277,7 +278,7 @@ def test_holding_h_shows_the_bare_picture(canvas, qtbot):
 
 def test_opacity_blends_picture_and_answer(canvas):
     canvas.set_picture(Layer(opaque(np.zeros((HEIGHT, WIDTH, 3), np.uint8))))
-    canvas.set_answer(Layer(np.full((HEIGHT, WIDTH, 4), 255, np.uint8)))
+    canvas.set_labelling(Layer(np.full((HEIGHT, WIDTH, 4), 255, np.uint8)))
     for opacity in (0.0, 0.25, 1.0):
         canvas.set_opacity(opacity)
         value = canvas.grab().toImage().pixelColor(at(canvas, 20, 20)).red()
@@ -297,14 +298,14 @@ class PaintWatch(QObject):
 
 
 def test_a_brush_move_repaints_only_around_the_brush(canvas, qtbot):
-    canvas.zoom(4.0)
+    canvas.viewport.zoom(4.0)
     qtbot.mousePress(canvas, LEFT, pos=QPoint(100, 100))
     QApplication.processEvents()
     watch = PaintWatch(canvas)
     qtbot.mouseMove(canvas, QPoint(104, 100))
     qtbot.waitUntil(lambda: bool(watch.boxes))
     qtbot.mouseRelease(canvas, LEFT, pos=QPoint(104, 100))
-    reach = 2 * (4.0 * canvas.view.scale + 10)  # boxes are of whole image pixels
+    reach = 2 * (4.0 * canvas.viewport.view.scale + 10)  # boxes are of whole image pixels
     assert watch.boxes[0].width() <= reach + 4
     assert watch.boxes[0].height() <= reach
 

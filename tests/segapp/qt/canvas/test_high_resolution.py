@@ -14,7 +14,8 @@ SCRIPT = """
     from PySide6.QtGui import QMouseEvent
     from PySide6.QtWidgets import QApplication
     from segapp.values.document import Document
-    from segapp.qt.canvas.canvas import Brush, Canvas
+    from segapp.qt.canvas.brush import Brush
+    from segapp.qt.canvas.canvas import Canvas
     from segapp.qt.canvas.layers import Layer, opaque
 
     application = QApplication([])
@@ -27,17 +28,17 @@ SCRIPT = """
     canvas.show()
     ratio = canvas.devicePixelRatioF()
     assert ratio == {ratio}, ratio
-    canvas.show_actual_size()
-    assert abs(canvas.screen_scale - 1.0) < 1e-9
-    canvas.pan(QPointF(7.0, 3.0))
+    canvas.viewport.show_actual_size()
+    assert abs(canvas.viewport.screen_scale - 1.0) < 1e-9
+    canvas.viewport.pan(QPointF(7.0, 3.0))
     image = canvas.grab().toImage()
-    left, top = round(canvas.view.x * ratio), round(canvas.view.y * ratio)
+    left, top = round(canvas.viewport.view.x * ratio), round(canvas.viewport.view.y * ratio)
     for x, y in ((0, 0), (31, 17), (159, 99)):
         colour = image.pixelColor(left + x, top + y)
         assert (colour.red(), colour.green(), colour.blue()) == tuple(rgb[y, x]), (x, y)
     strokes = []
     canvas.stroke_finished.connect(strokes.append)
-    at = canvas.view.to_widget(QPointF(40.5, 30.5))
+    at = canvas.viewport.view.to_widget(QPointF(40.5, 30.5))
     for kind in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonRelease):
         held = Qt.MouseButton.LeftButton
         QApplication.sendEvent(

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segapp.qt.canvas.brush import StrokeInProgress
+from segapp.qt.canvas.pen import StrokeInProgress
 from segapp.qt.canvas.stroke_layer import StrokeLayer
 from segapp.values.document import ClassInfo, Document, Patch, Stroke
 from segapp.values.rasterize import rasterize
@@ -58,7 +58,7 @@ def test_whatever_is_done_the_pixels_are_those_of_the_document(steps):
 def draw(layer, stroke):
     live = StrokeInProgress(stroke.radius, stroke.label, with_pressure=False)
     for x, y in stroke.points:
-        piece = live.add(x, y)
+        piece = live.add((x, y))
         if piece is not None:
             layer.stamp(piece)
 

@@ -6,8 +6,9 @@ import pytest
 
 from segapp.files.project_file import load_project
 from segapp.qt.files import file_dialogs
-from segapp.qt.files.autosave import Recovery
+from segapp.qt.files.autosave import Autosave
 from segapp.qt.files.file_dialogs import Unsaved
+from segapp.qt.window.start import begin
 
 
 def copies(root):
@@ -42,15 +43,15 @@ def test_what_is_saved_needs_no_copy(
     window = make_window(picture_file())
     window.session.add_stroke(two_strokes[0])
     qtbot.waitUntil(lambda: len(copies(root)) == 1, timeout=4000)
-    window.files.save(window.session.sheet, tmp_path / "saved.segapp")
+    window.files.save(window.session.state, tmp_path / "saved.segapp")
     qtbot.waitUntil(lambda: copies(root) == [], timeout=4000)
 
 
 def test_a_running_program_is_not_robbed(make_window, picture_file, two_strokes, root):
     window = make_window(picture_file())
     window.session.add_stroke(two_strokes[0])
-    window.recovery.write_now()
-    other = Recovery(window.session, root)
+    window.autosave.write_now()
+    other = Autosave(window.session, root)
     assert other.orphans() == []
     other.close()
 
@@ -67,17 +68,18 @@ def crashed(picture_file, root, tmp_path):
         from segapp.values.document import Stroke
         from segapp.files.images import load_image
         from segapp.qt.canvas.layers import Layer, opaque
-        from segapp.qt.files.autosave import Recovery
+        from segapp.qt.files.autosave import Autosave
         from segapp.qt.session.session import Session
-        from segapp.qt.session.picture_state import Sheet
+        from segapp.qt.session.picture_state import PictureState
         application = QApplication([])
         session = Session()
-        session.live = False
-        recovery = Recovery(session, Path({str(root)!r}))
+        session.answers.live = False
+        autosave = Autosave(session, Path({str(root)!r}))
         picture = load_image({str(image)!r})
-        session.open(picture, Layer(opaque(picture.rgb)), Sheet(picture.path, picture.sha256))
+        state = PictureState(picture.path, picture.sha256)
+        session.open(picture, Layer(opaque(picture.rgb)), state)
         session.add_stroke(Stroke(((10.0, 30.0), (20.0, 40.0)), 4.0, 0))
-        recovery.write_now()
+        autosave.write_now()
         os._exit(9)
     """
     code = subprocess.run(
@@ -94,15 +96,15 @@ def test_after_a_crash_the_strokes_are_offered_and_restored(
 ):
     offered = []
 
-    def ask(_, sheets):
-        offered.extend(sheets)
+    def ask(_, states):
+        offered.extend(states)
         return Unsaved.SAVE
 
     monkeypatch.setattr(file_dialogs, "ask_restore", ask)
     window = make_window()
     with qtbot.waitSignal(window.files.opened):
-        window.begin(None)
-    assert [sheet.path for sheet in offered] == [crashed]
+        begin(window, None)
+    assert [state.path for state in offered] == [crashed]
     assert window.session.document.strokes == two_strokes[:1]
     assert window.isWindowModified()
     assert len(copies(root)) == 1  # now this program's own
@@ -116,7 +118,7 @@ def test_what_is_offered_may_be_discarded_or_kept_for_later(
     monkeypatch.setattr(file_dialogs, "ask_restore", lambda *_: answer)
     window = make_window()
     with qtbot.waitSignal(window.files.opened):
-        window.begin(crashed)
+        begin(window, crashed)
     assert window.session.document.strokes == ()
     assert len(copies(root)) == left
 
@@ -125,17 +127,17 @@ def test_a_spoilt_copy_is_no_reason_not_to_start(make_window, root):
     (root / "old").mkdir(parents=True)
     (root / "old" / "x.segapp").write_bytes(b"half a fi")
     window = make_window()
-    assert not window.file_commands.offer_recovery()
+    assert not window.file_commands.offer_left_behind()
 
 
-def test_a_recovery_folder_that_cannot_be_made_is_told_once(
+def test_an_autosave_folder_that_cannot_be_made_is_told_once(
     make_window, picture_file, two_strokes, tmp_path, qtbot
 ):
     (tmp_path / "recovery").write_text("a file in the way")
     window = make_window(picture_file())
     told = []
-    window.recovery.failed.connect(told.append)
+    window.autosave.failed.connect(told.append)
     for stroke in two_strokes:
         window.session.add_stroke(stroke)
-        window.recovery.write_now()
+        window.autosave.write_now()
     assert len(told) == 1

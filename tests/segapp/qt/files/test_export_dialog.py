@@ -36,7 +36,7 @@ def test_every_format_is_offered_previewed_explained_and_written(dialog, qtbot, 
     session = window.session
     expected = FORMATS[name].write(
         tmp_path / f"expected{FORMATS[name].suffix}",
-        session.labelling,
+        session.answers.shown,
         session.document,
         session.picture,
     )
@@ -64,7 +64,7 @@ def test_return_in_the_path_exports(dialog, qtbot, tmp_path):
     with qtbot.waitSignal(dialog.exported):
         qtbot.keyClick(dialog._path, Qt.Key.Key_Return)
     mask = np.array(Image.open(tmp_path / "typed.png"))
-    labels = dialog.window_.session.labelling.labels
+    labels = dialog.window_.session.answers.shown.labels
     np.testing.assert_array_equal(mask, np.where(labels == 0, 255, 0))
 
 
@@ -89,7 +89,7 @@ def test_export_waits_for_the_newest_answer(make_window, picture_file, gated, tw
     gated.gate.release(3)
     for stroke in two_strokes:
         window.session.add_stroke(stroke)
-    qtbot.waitUntil(lambda: window.session.answer_is_current)
+    qtbot.waitUntil(lambda: window.session.answers.is_current)
     window.session.add_stroke(Stroke(((60.0, 10.0),), 6.0, 0))
     window.commands["export"].trigger()
     dialog = QApplication.activeModalWidget()
@@ -141,3 +141,31 @@ def test_without_an_answer_the_dialog_says_why(make_window, picture_file, qtbot)
     assert not dialog._export.isEnabled()
     qtbot.waitUntil(lambda: "foreground" in dialog._state.text())
     dialog.reject()
+
+
+def test_after_a_preview_and_undo_the_last_answer_is_shown_and_exported(
+    make_window, picture_file, gated, two_strokes, qtbot, tmp_path
+):
+    window = make_window(picture_file(), gated)
+    for stroke in two_strokes:
+        window.session.add_stroke(stroke)
+    gated.gate.release(3)
+    answers = window.session.answers
+    qtbot.waitUntil(lambda: answers.is_current)
+    final = answers.shown.labels
+    window.session.add_stroke(Stroke(((60.0, 10.0),), 6.0, 0))
+    gated.gate.release(2)
+    qtbot.waitUntil(lambda: not np.array_equal(answers.shown.labels, final))
+    assert not window.commands["copy_mask"].isEnabled()
+    window.commands["undo"].trigger()
+    np.testing.assert_array_equal(answers.shown.labels, final)
+    assert window.status.state_text == "Up to date"
+    assert window.commands["copy_mask"].isEnabled()
+    window.commands["export"].trigger()
+    dialog = QApplication.activeModalWidget()
+    choose(dialog, "mask")
+    dialog._path.setText(str(tmp_path / "mask.png"))
+    with qtbot.waitSignal(dialog.exported):
+        qtbot.mouseClick(dialog._export, Qt.MouseButton.LeftButton)
+    mask = np.array(Image.open(tmp_path / "mask.png"))
+    np.testing.assert_array_equal(mask, np.where(final == 0, 255, 0))

@@ -4,11 +4,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from PySide6.QtCore import QLocale
 
 from segapp.files.images import load_image
 from segapp.files.project_file import Project, load_project, save_project
 from segapp.qt.files import file_dialogs
-from segapp.qt.files.opening import images_in
+from segapp.qt.files.opening import as_people_count
 from segapp.values.document import Document
 from segapp.values.settings import PRESETS
 
@@ -26,15 +27,23 @@ def opens(qtbot, window, path):
         window.files.open(path)
 
 
-def test_a_folder_is_listed_as_people_count(picture_file):
+@pytest.mark.parametrize("language", [QLocale.Language.C, QLocale.Language.German])
+def test_names_are_sorted_as_people_count(language):
+    names = ["1.png", "2.png", "10.png", "a 2.png", "a 10.png", "B.jpg"]
+    before = QLocale()
+    QLocale.setDefault(QLocale(language))
+    try:
+        found = as_people_count([Path(name) for name in sorted(names)])
+    finally:
+        QLocale.setDefault(before)
+    assert [path.name for path in found] == names
+
+
+def test_a_folder_is_listed_as_people_count(make_window, picture_file):
     for name in ("f/10.png", "f/2.png", "f/B.jpg", "f/a.png"):
         picture_file(name)
-    folder = picture_file("f/1.png").parent
-    (folder / "notes.txt").write_text("no image")
-    for companion in ("f/2-strokes.png", "f/a-truth.png", "f/10-mask.png"):
-        picture_file(companion)
-    (folder / "sub.png").mkdir()
-    assert [path.name for path in images_in(folder)] == [
+    window = make_window(picture_file("f/1.png").parent)
+    assert [path.name for path in window.files.folder] == [
         "1.png",
         "2.png",
         "10.png",
@@ -48,12 +57,12 @@ def test_previous_and_next_and_every_image_keeps_its_strokes(
 ):
     first, second = picture_file("folder/1.png"), picture_file("folder/2.png")
     window = make_window(first.parent)
-    assert window.session.sheet.path == first
+    assert window.session.state.path == first
     assert not window.commands["previous"].isEnabled()
     window.session.add_stroke(two_strokes[0])
     with qtbot.waitSignal(window.files.opened):
         window.commands["next"].trigger()
-    assert window.session.sheet.path == second
+    assert window.session.state.path == second
     assert window.session.document.strokes == ()
     assert not window.commands["next"].isEnabled()
     assert "not saved" in window.file_list._list.item(0).toolTip()
@@ -62,11 +71,11 @@ def test_previous_and_next_and_every_image_keeps_its_strokes(
     with qtbot.waitSignal(window.files.opened):
         window.commands["previous"].trigger()
     assert window.session.document.strokes == two_strokes[:1]
-    assert window.session.sheet.history.undo_name == "stroke of foreground"
+    assert window.session.state.history.undo_name == "stroke of foreground"
     with qtbot.waitSignal(window.files.opened):
         window.file_list._list.itemClicked.emit(window.file_list._list.item(1))
     assert window.session.document.strokes == two_strokes[1:]
-    assert len(window.session.unsaved_sheets()) == 2
+    assert len(window.session.unsaved_states()) == 2
 
 
 def test_a_project_brings_strokes_classes_and_settings_back(
@@ -75,17 +84,17 @@ def test_a_project_brings_strokes_classes_and_settings_back(
     window = answered(make_window(picture_file()))
     window.session.set_settings(PRESETS["paper"])
     target = tmp_path / "é 中.segapp"
-    assert window.files.save(window.session.sheet, target)
+    assert window.files.save(window.session.state, target)
     assert not window.isWindowModified()
     document = window.session.document
-    qtbot.waitUntil(lambda: window.session.answer_is_current)
-    labels = window.session.labelling.labels
+    qtbot.waitUntil(lambda: window.session.answers.is_current)
+    labels = window.session.answers.shown.labels
     other = make_window(target)
     assert other.session.document == document
     assert other.session.settings == PRESETS["paper"]
     assert not other.isWindowModified()
-    qtbot.waitUntil(lambda: other.session.answer_is_current)
-    assert (other.session.labelling.labels == labels).all()
+    qtbot.waitUntil(lambda: other.session.answers.is_current)
+    assert (other.session.answers.shown.labels == labels).all()
 
 
 def test_the_project_beside_an_image_opens_with_it(make_window, picture_file, two_strokes, qtbot):
@@ -93,7 +102,7 @@ def test_the_project_beside_an_image_opens_with_it(make_window, picture_file, tw
     window = make_window(path)
     window.session.add_stroke(two_strokes[0])
     assert window.files.save(
-        window.session.sheet, window.files.default_project(window.session.sheet)
+        window.session.state, window.files.default_project(window.session.state)
     )
     other = make_window(path)
     assert other.session.document.strokes == two_strokes[:1]
@@ -128,7 +137,7 @@ def test_saving_under_a_name_and_then_again(make_window, picture_file, two_strok
 def test_a_folder_without_permission_is_told(make_window, picture_file, told, tmp_path):
     window = make_window(picture_file())
     tmp_path.chmod(0o500)
-    assert not window.files.save(window.session.sheet, tmp_path / "x.segapp")
+    assert not window.files.save(window.session.state, tmp_path / "x.segapp")
     tmp_path.chmod(0o700)
     assert told
 
@@ -138,7 +147,7 @@ def test_a_failed_save_keeps_the_old_file_and_the_unsaved_mark(
 ):
     window = make_window(picture_file())
     window.session.add_stroke(two_strokes[0])
-    assert not window.files.save(window.session.sheet, tmp_path / "no folder" / "x.segapp")
+    assert not window.files.save(window.session.state, tmp_path / "no folder" / "x.segapp")
     assert "no folder" in told[0]
     assert window.isWindowModified()
 
@@ -149,7 +158,7 @@ def test_a_failed_load_leaves_everything_as_it_is(
 ):
     window = make_window(picture_file())
     window.session.add_stroke(two_strokes[0])
-    sheet, title = window.session.sheet, window.windowTitle()
+    state, title = window.session.state, window.windowTitle()
     bad = tmp_path / ("bad.segapp" if kind == "project" else "bad.png")
     if kind in ("text", "project"):
         bad.write_text("not at all")
@@ -158,7 +167,7 @@ def test_a_failed_load_leaves_everything_as_it_is(
     window.files.open(bad)
     qtbot.waitUntil(lambda: bool(told))
     assert "bad" in told[0]
-    assert window.session.sheet is sheet
+    assert window.session.state is state
     assert window.windowTitle() == title
 
 
@@ -168,7 +177,7 @@ def test_an_empty_folder_is_told(make_window, picture_file, told, tmp_path):
     empty.mkdir()
     window.files.open(empty)
     assert "no image" in told[0]
-    assert window.session.sheet is not None
+    assert window.session.state is not None
 
 
 def test_recent_files_open_again_and_lost_ones_are_dropped(make_window, picture_file, told, qtbot):
@@ -179,7 +188,7 @@ def test_recent_files_open_again_and_lost_ones_are_dropped(make_window, picture_
     assert entries == [str(second), str(first)]
     with qtbot.waitSignal(window.files.opened):
         window.menus.recent.actions()[1].trigger()
-    assert window.session.sheet.path == first
+    assert window.session.state.path == first
     second.unlink()
     window.menus.recent.actions()[1].trigger()
     qtbot.waitUntil(lambda: bool(told))
@@ -198,7 +207,7 @@ def test_a_moved_folder_opens(make_window, picture_file, tmp_path):
     moved_project(picture_file, tmp_path)
     (tmp_path / "old").rename(tmp_path / "new")
     window = make_window(tmp_path / "new" / "work.segapp")
-    assert window.session.sheet.path == tmp_path / "new" / "picture.png"
+    assert window.session.state.path == tmp_path / "new" / "picture.png"
 
 
 def test_a_lost_image_is_asked_for(make_window, picture_file, tmp_path, monkeypatch, qtbot):
@@ -215,11 +224,11 @@ def test_a_lost_image_is_asked_for(make_window, picture_file, tmp_path, monkeypa
     monkeypatch.setattr(file_dialogs, "ask_image", ask)
     window.files.open(path)
     qtbot.waitUntil(lambda: "missing" in window.status.currentMessage())
-    assert window.session.sheet.path.name == "other.png"
+    assert window.session.state.path.name == "other.png"
     opens(qtbot, window, path)
     assert "picture.png" in titles[0]
-    assert window.session.sheet.path == elsewhere
-    assert window.session.sheet.project == path
+    assert window.session.state.path == elsewhere
+    assert window.session.state.project == path
 
 
 def test_a_changed_image_is_told(make_window, picture_file, tmp_path, qtbot):
@@ -251,7 +260,7 @@ def test_opening_by_the_menu(make_window, picture_file, monkeypatch, qtbot):
     monkeypatch.setattr(file_dialogs, "ask_folder", lambda *_: other.parent)
     with qtbot.waitSignal(window.files.opened):
         window.commands["open"].trigger()
-    assert window.session.sheet.path == other
+    assert window.session.state.path == other
     assert window.files.folder == []
     with qtbot.waitSignal(window.files.opened):
         window.commands["open_folder"].trigger()
@@ -264,7 +273,7 @@ def test_a_bundled_sample_opens_from_the_menu(make_window, qtbot):
     assert len(entries) >= 3
     with qtbot.waitSignal(window.files.opened, timeout=10_000):
         entries[0].trigger()
-    assert isinstance(window.session.sheet.path, Path)
+    assert isinstance(window.session.state.path, Path)
 
 
 def test_what_was_done_to_show_a_deep_image_is_told(make_window, tmp_path):

@@ -84,4 +84,4 @@ def test_the_windows_panel_follows_the_answer(make_window, picture_file, answere
     window = answered(make_window(picture_file()))
     assert "colour" in window.model_panel._weights.accessibleDescription()
     window.session.clear()
-    window.session.update_now()
+    window.session.answers.update_now()

@@ -15,8 +15,14 @@ from PySide6.QtWidgets import (
 
 from segapp.qt.panels.setting_texts import feature_texts, preset_texts, setting_texts
 from segapp.qt.panels.settings_panel import SettingsPanel
-from segapp.qt.session.picture_state import DEFAULT_SETTINGS
-from segapp.values.settings import PRESETS, CleanUp, FeatureGroup, Settings
+from segapp.values.settings import (
+    DEFAULT_SETTINGS,
+    PRESETS,
+    CleanUp,
+    FeatureGroup,
+    Settings,
+    bounds_of,
+)
 
 
 @pytest.fixture
@@ -154,5 +160,18 @@ def test_a_change_reaches_the_learner(make_window, picture_file, answered, qtbot
     window = answered(make_window(picture_file()))
     window.settings_panel.findChild(QSpinBox, "bits").setValue(6)
     assert window.session.settings.bits == 6
-    qtbot.waitUntil(lambda: window.session.answer_is_current)
+    qtbot.waitUntil(lambda: window.session.answers.is_current)
     assert window.isWindowModified()
+
+
+@pytest.mark.parametrize("name", sorted(bounds_of(Settings) | bounds_of(CleanUp)))
+def test_the_editors_know_the_bounds_of_the_settings(panel, name):
+    low, high = (bounds_of(Settings) | bounds_of(CleanUp))[name]
+    editor = panel.findChild(QWidget, name)
+    if isinstance(editor, QLineEdit):
+        return
+    assert (editor.minimum(), editor.maximum()) == (low, high)
+    for value in (low, high):
+        editor.setValue(value)
+    shown = panel.changes[-1].clean_up if hasattr(CleanUp, name) else panel.changes[-1]
+    assert getattr(shown, name) == high

@@ -6,10 +6,11 @@ from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QGuiApplication, QImage, QPalette
 from PySide6.QtWidgets import QApplication, QColorDialog, QLineEdit, QMenu, QTabBar, QWidget
 
-from segapp.qt.canvas.canvas import Tool
+from segapp.qt.canvas.brush import Tool
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Unsaved
 from segapp.qt.session.progress import Stage
+from segapp.qt.window.start import begin
 from segapp.qt.window.theme import ThemeChoice
 from segapp.values.overlay import ViewMode
 
@@ -17,7 +18,7 @@ LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 
 
 def paint(qtbot, window, button, *points):
-    places = [window.canvas.view.to_widget(QPointF(*point)).toPoint() for point in points]
+    places = [window.canvas.viewport.view.to_widget(QPointF(*point)).toPoint() for point in points]
     qtbot.mousePress(window.canvas, button, pos=places[0])
     for place in places[1:]:
         qtbot.mouseMove(window.canvas, place)
@@ -46,11 +47,11 @@ def test_two_strokes_give_an_answer_on_the_screen(window, qtbot):
     bare = pixels(window.canvas.grab().toImage())
     paint(qtbot, window, LEFT, (10, 10), (25, 40))
     paint(qtbot, window, RIGHT, (55, 10), (70, 40))
-    qtbot.waitUntil(lambda: window.session.answer_is_current)
-    labels = window.session.labelling.labels
+    qtbot.waitUntil(lambda: window.session.answers.is_current)
+    labels = window.session.answers.shown.labels
     assert (labels[:, :40] == 0).all()
     assert (labels[:, 40:] == 1).all()
-    place = window.canvas.view.to_widget(QPointF(35, 55)).toPoint()
+    place = window.canvas.viewport.view.to_widget(QPointF(35, 55)).toPoint()
     qtbot.waitUntil(
         lambda: (
             pixels(window.canvas.grab().toImage())[place.y(), place.x()].tolist()
@@ -94,18 +95,20 @@ def test_every_view_mode_shows_something_else(window, answered, qtbot, mode):
     window.commands["show_strokes"].setChecked(False)
     window.commands["mark_spot"].setChecked(False)
     shown = []
-    window.answer_view.rendered.connect(shown.append)
+    window.labelling_view.rendered.connect(shown.append)
     number = list(ViewMode).index(mode)
     qtbot.keyClick(
         window.canvas, Qt.Key(Qt.Key.Key_1 + number), Qt.KeyboardModifier.ControlModifier
     )
-    assert window.answer_view.mode is mode
+    assert window.labelling_view.mode is mode
     assert window.commands[f"view_{mode.value}"].isChecked()
     if mode is not ViewMode.OVERLAY:
         qtbot.waitUntil(lambda: bool(shown) and shown[-1].mode is mode)
-    qtbot.waitUntil(lambda: window.canvas._answer is not None and not window.answer_view.busy)
-    inside = window.canvas.view.to_widget(QPointF(30, 55)).toPoint()
-    outside = window.canvas.view.to_widget(QPointF(50, 55)).toPoint()
+    qtbot.waitUntil(
+        lambda: window.canvas._labelling is not None and not window.labelling_view.busy
+    )
+    inside = window.canvas.viewport.view.to_widget(QPointF(30, 55)).toPoint()
+    outside = window.canvas.viewport.view.to_widget(QPointF(50, 55)).toPoint()
     image = window.canvas.grab().toImage()
     inner, outer = image.pixelColor(inside), image.pixelColor(outside)
     if mode is ViewMode.MASK:
@@ -125,8 +128,8 @@ def test_every_view_mode_shows_something_else(window, answered, qtbot, mode):
 
 def test_the_opacity_slider_fades_the_answer(window, answered, qtbot):
     answered(window)
-    qtbot.waitUntil(lambda: window.canvas._answer is not None)
-    place = window.canvas.view.to_widget(QPointF(35, 55)).toPoint()
+    qtbot.waitUntil(lambda: window.canvas._labelling is not None)
+    place = window.canvas.viewport.view.to_widget(QPointF(35, 55)).toPoint()
     window.opacity.setValue(0)
     assert window.canvas.grab().toImage().pixelColor(place).name() == "#c82828"
     window.opacity.setValue(100)
@@ -211,7 +214,7 @@ def test_progress_shows_step_time_and_bar_and_stop_stops(
     qtbot.waitUntil(lambda: window.status._bar.isVisible())
     assert window.commands["stop"].isEnabled()
     window.commands["stop"].trigger()
-    assert window.session.progress.stage is Stage.WAITING
+    assert window.session.answers.progress.stage is Stage.WAITING
     assert not window.commands["stop"].isEnabled()
 
 
@@ -222,12 +225,12 @@ def test_intermediate_answers_are_painted_as_they_come(
     for stroke in two_strokes:
         window.session.add_stroke(stroke)
     gated.gate.release(2)
-    qtbot.waitUntil(lambda: window.canvas._answer is not None)
-    halfway = window.canvas._answer
-    assert not window.session.answer_is_current
+    qtbot.waitUntil(lambda: window.canvas._labelling is not None)
+    halfway = window.canvas._labelling
+    assert not window.session.answers.is_current
     gated.gate.release(1)
-    qtbot.waitUntil(lambda: window.session.answer_is_current)
-    qtbot.waitUntil(lambda: window.canvas._answer is not halfway)
+    qtbot.waitUntil(lambda: window.session.answers.is_current)
+    qtbot.waitUntil(lambda: window.canvas._labelling is not halfway)
 
 
 def test_an_error_that_nobody_expected_is_told_and_strokes_are_kept(
@@ -248,12 +251,12 @@ def test_live_update_is_switched_and_update_now_answers_to_f5(window, two_stroke
         window.session.add_stroke(stroke)
     assert "Update now" in window.status.state_text
     qtbot.keyClick(window.canvas, Qt.Key.Key_F5)
-    qtbot.waitUntil(lambda: window.session.answer_is_current)
+    qtbot.waitUntil(lambda: window.session.answers.is_current)
 
 
 def test_the_least_certain_region_is_marked_and_brought_into_view(window, answered, qtbot):
     answered(window)
-    qtbot.waitUntil(lambda: window.canvas._answer is not None)
+    qtbot.waitUntil(lambda: window.canvas._labelling is not None)
     spot = (5.0, 6.0, 4.0)
     window.answer_commands._spot = None
     window.commands["spot"].trigger()
@@ -261,11 +264,11 @@ def test_the_least_certain_region_is_marked_and_brought_into_view(window, answer
     from segapp.learning.suggestion import Spot
 
     window.answer_commands._spot = Spot(*spot)
-    window.canvas.zoom(8.0)
+    window.canvas.viewport.zoom(8.0)
     qtbot.keyClick(window.canvas, Qt.Key.Key_N)
-    place = window.canvas.view.to_widget(QPointF(5, 6))
+    place = window.canvas.viewport.view.to_widget(QPointF(5, 6))
     assert window.canvas.rect().contains(place.toPoint())
-    ring = window.canvas.view.to_widget(QPointF(5 + 4, 6)).toPoint()
+    ring = window.canvas.viewport.view.to_widget(QPointF(5 + 4, 6)).toPoint()
     with_ring = window.canvas.grab().toImage().pixelColor(ring)
     window.commands["mark_spot"].setChecked(False)
     assert window.canvas.grab().toImage().pixelColor(ring) != with_ring
@@ -275,7 +278,7 @@ def test_mask_and_cut_out_go_to_the_clipboard(window, answered):
     answered(window)
     window.commands["copy_mask"].trigger()
     mask = pixels(QGuiApplication.clipboard().image())
-    labels = window.session.labelling.labels
+    labels = window.session.answers.shown.labels
     np.testing.assert_array_equal(mask[..., 0], np.where(labels == 0, 255, 0))
     window.commands["copy_cutout"].trigger()
     cutout = pixels(QGuiApplication.clipboard().image())
@@ -299,7 +302,7 @@ def test_files_and_folders_are_dropped_on_the_window(window, picture_file, qtbot
     other = picture_file("more/éá 中.png")
     with qtbot.waitSignal(window.files.opened):
         drop(window, other)
-    assert window.session.sheet.path == other
+    assert window.session.state.path == other
     picture_file("more/b.png")
     with qtbot.waitSignal(window.files.opened):
         drop(window, other.parent)
@@ -310,8 +313,8 @@ def test_files_and_folders_are_dropped_on_the_window(window, picture_file, qtbot
 def test_closing_asks_when_something_is_unsaved(window, qtbot, monkeypatch):
     asked = []
 
-    def ask(_, sheets):
-        asked.append(sheets)
+    def ask(_, states):
+        asked.append(states)
         return Unsaved.CANCEL
 
     monkeypatch.setattr(file_dialogs, "ask_unsaved", ask)
@@ -319,7 +322,7 @@ def test_closing_asks_when_something_is_unsaved(window, qtbot, monkeypatch):
     assert window.isWindowModified()
     assert not window.close()
     assert window.isVisible()
-    assert [sheet.path.name for sheet in asked[0]] == ["picture.png"]
+    assert [state.path.name for state in asked[0]] == ["picture.png"]
     monkeypatch.setattr(file_dialogs, "ask_unsaved", lambda *_: Unsaved.DISCARD)
     assert window.close()
 
@@ -358,9 +361,9 @@ def test_closing_while_learning_ends_within_a_second(
 
 
 def test_the_window_answers_within_50_ms_while_learning(
-    make_window, picture_file, quick_learner, two_strokes, heartbeat, qtbot
+    make_window, picture_file, quick_segmenter, two_strokes, heartbeat, qtbot
 ):
-    class Busy(quick_learner):
+    class Busy(quick_segmenter):
         """Keeps a core busy with Python and NumPy between its reports."""
 
         def updates(self, document, settings):
@@ -373,7 +376,7 @@ def test_the_window_answers_within_50_ms_while_learning(
 
     window = make_window(picture_file(), Busy)
     gaps = heartbeat(lambda: [window.session.add_stroke(stroke) for stroke in two_strokes])
-    qtbot.waitUntil(lambda: window.session.answer_is_current, timeout=10_000)
+    qtbot.waitUntil(lambda: window.session.answers.is_current, timeout=10_000)
     assert len(gaps) > 20
     assert max(gaps) < 0.05
 
@@ -404,8 +407,8 @@ def test_the_windows_state_comes_back(make_window, picture_file):
     second = make_window(size=None)
     assert second.size() == first.size()
     assert second.theme.choice is ThemeChoice.DARK
-    assert second.answer_view.mode is ViewMode.OUTLINE
-    assert not second.session.live
+    assert second.labelling_view.mode is ViewMode.OUTLINE
+    assert not second.session.answers.live
     assert second.docks.inside.isHidden()
     assert second.brush.brush.radius == 17.5
     assert second.opacity.value() == 33
@@ -445,8 +448,8 @@ def test_the_first_start_shows_a_sample_and_a_hint(make_window, picture_file, mo
     monkeypatch.setattr(file_commands, "sample_images", lambda: [sample])
     window = make_window()
     with qtbot.waitSignal(window.files.opened):
-        window.begin(None)
-    assert window.session.sheet.path == sample
+        begin(window, None)
+    assert window.session.state.path == sample
     assert window.hint.isVisible()
     assert "left" in window.hint.text
     paint(qtbot, window, LEFT, (10, 10), (20, 20))
@@ -458,8 +461,8 @@ def test_a_later_start_goes_on_with_the_last_file(make_window, picture_file, qtb
     make_window(path).close()
     window = make_window()
     with qtbot.waitSignal(window.files.opened):
-        window.begin(None)
-    assert window.session.sheet.path == path
+        begin(window, None)
+    assert window.session.state.path == path
     assert not window.hint.isVisible()
 
 
@@ -476,7 +479,7 @@ def test_texts_are_ready_for_translation(window):
     translator = Shouting()
     QApplication.installTranslator(translator)
     try:
-        from segapp.qt.window.actions import Actions
+        from segapp.qt.actions.actions import Actions
 
         shouted = Actions()
         for name in shouted:

@@ -23,7 +23,7 @@ def one_thread():
 
 
 def paint(qtbot, window, button, *points):
-    places = [window.canvas.view.to_widget(QPointF(*point)).toPoint() for point in points]
+    places = [window.canvas.viewport.view.to_widget(QPointF(*point)).toPoint() for point in points]
     qtbot.mousePress(window.canvas, button, pos=places[0])
     for place in places[1:]:
         qtbot.mouseMove(window.canvas, place)
@@ -31,7 +31,7 @@ def paint(qtbot, window, button, *points):
 
 
 def wait(qtbot, window):
-    qtbot.waitUntil(lambda: window.session.answer_is_current, timeout=30_000)
+    qtbot.waitUntil(lambda: window.session.answers.is_current, timeout=30_000)
 
 
 @pytest.mark.slow
@@ -49,12 +49,12 @@ def test_the_answer_is_what_the_command_gives_whatever_was_done_before(
     wait(qtbot, window)
     session = window.session
     alone = segment(session.picture.rgb, session.document, session.settings)
-    np.testing.assert_array_equal(session.labelling.labels, alone.labels)
-    np.testing.assert_array_equal(session.labelling.codes, alone.codes)
-    assert session.insight is not None
+    np.testing.assert_array_equal(session.answers.shown.labels, alone.labels)
+    np.testing.assert_array_equal(session.answers.shown.codes, alone.codes)
+    assert session.answers.insight is not None
     for mark in session.document.strokes:
         x, y = mark.points[0]
-        assert session.labelling.labels[int(y), int(x)] == mark.label
+        assert session.answers.shown.labels[int(y), int(x)] == mark.label
 
 
 @pytest.mark.slow
@@ -76,7 +76,7 @@ def test_closing_while_the_learner_works_ends_within_a_second(make_window, qtbot
     window = make_window(SAMPLES / "coffee.jpg", Trainer)
     window.session.add_stroke(Stroke(((250.0, 120.0), (330.0, 200.0)), 8.0, 0))
     window.session.add_stroke(Stroke(((30.0, 300.0), (60.0, 350.0)), 8.0, 1))
-    qtbot.waitUntil(lambda: window.session.progress.fraction > 0, timeout=10_000)
+    qtbot.waitUntil(lambda: window.session.answers.progress.fraction > 0, timeout=10_000)
     start = time.monotonic()
     window.close()
     assert time.monotonic() - start < 1
@@ -99,10 +99,10 @@ def test_a_learnt_model_is_saved_and_applied_to_another_picture(
     with qtbot.waitSignal(window.files.opened):
         window.files.open(picture_file("other.png", size=(64, 96)))
     window.commands["apply_model"].trigger()
-    qtbot.waitUntil(lambda: window.session.labelling is not None, timeout=20_000)
-    assert window.session.answer_is_current
+    qtbot.waitUntil(lambda: window.session.answers.shown is not None, timeout=20_000)
+    assert window.session.answers.is_current
     assert "red" in window.status.state_text
-    assert window.session.labelling.labels.shape == (64, 96)
+    assert window.session.answers.shown.labels.shape == (64, 96)
     assert window.commands["copy_mask"].isEnabled()
 
 
@@ -116,4 +116,4 @@ def test_a_file_that_is_no_model_is_told(make_window, picture_file, qtbot, tmp_p
     window.commands["apply_model"].trigger()
     qtbot.waitUntil(lambda: bool(told))
     assert "no.shlmodel" in told[0]
-    assert window.session.labelling is None
+    assert window.session.answers.shown is None

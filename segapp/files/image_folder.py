@@ -1,0 +1,38 @@
+"""Which files of a folder are images to work on: one rule for the window and the commands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from segapp.files.export import FORMATS
+from segapp.files.images import IMAGE_SUFFIXES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Strokes and truths of data sets ("anno" in the Gulshan set), and what our exports add to a name.
+_COMPANIONS = ("strokes", "truth", "anno", *FORMATS)
+
+
+def images_in(folder: Path) -> list[Path]:
+    """List the images of a folder, ordered by name.
+
+    Strokes, truths and results that lie beside their image (``cat-mask.png`` by ``cat.jpg``)
+    are none to work on, and neither are hidden files.
+    """
+    found = [
+        path
+        for path in folder.iterdir()
+        if path.suffix.lower() in IMAGE_SUFFIXES
+        and not path.name.startswith(".")
+        and path.is_file()
+    ]
+    stems = {path.stem for path in found}
+    return sorted(path for path in found if not _belongs_to(path.stem, stems))
+
+
+def _belongs_to(stem: str, others: set[str]) -> bool:
+    return any(
+        stem.endswith(f"-{word}") and stem.removesuffix(f"-{word}") in others
+        for word in _COMPANIONS
+    )

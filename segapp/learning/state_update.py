@@ -1,0 +1,150 @@
+"""One state of a document on its way to an answer, with the answer before it in mind."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from segapp.learning.colour_likelihood import StrokeColours, beliefs
+from segapp.learning.fitting import estimator_of, first_passes
+from segapp.learning.geodesics import Geodesics
+from segapp.learning.locality import RegionShares, prior_costs
+from segapp.learning.stroke_features import all_grams, stroke_features
+from segapp.learning.supervision import Supervision
+from segapp.learning.to_pixels import PixelTask, marks_of_levels
+from segapp.learning.verdict import Verdict
+from segapp.picture.kernels import kernel_names
+from segapp.values.updates import Insight, Report
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from numpy.typing import NDArray
+
+    from segapp.learning.laps import Laps
+    from segapp.learning.to_pixels import CoarseAnswer
+    from segapp.picture.prepared import PreparedPicture
+    from segapp.values.document import Document
+    from segapp.values.settings import Settings
+    from shlcore import SHL
+
+_SECONDS_BETWEEN_PREVIEWS = 0.15
+"""Drawing a preview costs some ten milliseconds; more than six a second would slow learning."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Before:
+    """The state before: its marked pixels at full size, and what its answer gave each region."""
+
+    marked: NDArray[np.int16]
+    shares: RegionShares
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Learnt:
+    """What a fit has come to.
+
+    Parameters
+    ----------
+    verdict
+        With the prior of the answer before in its costs.
+    objective
+        Eq. (6) after each block.
+    """
+
+    model: SHL
+    verdict: Verdict
+    objective: tuple[float, ...]
+
+
+class StateUpdate:
+    """Learns from the marked pixels of one state.
+
+    Parameters
+    ----------
+    marked
+        The class of each marked pixel at full size, -1 elsewhere; at least two classes.
+    before
+        The answered state before this one, or ``None`` for the first.
+    """
+
+    def __init__(
+        self,
+        picture: PreparedPicture,
+        document: Document,
+        marked: NDArray[np.int16],
+        settings: Settings,
+        before: Before | None,
+    ) -> None:
+        self._picture, self._settings, self._before = picture, settings, before
+        self._graph = picture.graph(settings)
+        self._prototypes = picture.table(settings).prototypes
+        marks = marks_of_levels(picture, marked)
+        self._supervision = Supervision.of(self._prototypes, marks[-1], settings)
+        classes = self._supervision.classes
+        colours = StrokeColours.of(self._graph.bins, marks[-1], classes, document.background)
+        self.task = PixelTask(
+            picture, marks, document, classes, colours.likelihood(), colours, settings
+        )
+
+    def learn(self, laps: Laps) -> Generator[Report, None, Learnt]:
+        """Report each block of the fit and return what was learnt."""
+        settings, supervision, graph = self._settings, self._supervision, self._graph
+        colour_costs = self.task.likelihood.mean_costs(graph.bins, self._prototypes)
+        geodesics = Geodesics.of(graph.edges, graph.lengths, beliefs(colour_costs))
+        features = stroke_features(colour_costs, geodesics, supervision)
+        laps.end("colours")
+        kept = self._picture.grams(settings)
+        grams = all_grams(kept, features, settings).among(supervision.rows)
+        steps = estimator_of(settings, "precomputed").iter_fit(
+            grams, supervision.labels, supervision.weights
+        )
+        objective: list[float] = []
+        shown = time.perf_counter()
+        for step in first_passes(steps, settings):
+            objective.append(step.objective)
+            preview = None
+            if step.pass_ended and time.perf_counter() - shown > _SECONDS_BETWEEN_PREVIEWS:
+                preview = self.task.preview(Verdict.of(step, grams, supervision))
+                shown = time.perf_counter()
+            done = min(step.iteration / settings.passes, 1)
+            yield Report("Learning", 0.15 + 0.45 * done, preview)
+        verdict = Verdict.of(step, grams, supervision)
+        if self._before is not None:
+            prior = settings.locality * self._prior(self._before, geodesics)
+            verdict = replace(verdict, costs=verdict.costs + prior)
+        laps.end("learning")
+        return Learnt(step.snapshot(), verdict, tuple(objective))
+
+    def _prior(self, before: Before, geodesics: Geodesics) -> NDArray[np.float64]:
+        changed = np.where(before.marked != self.task.marks[0], 0, -1).astype(np.int16)
+        newest = marks_of_levels(self._picture, changed)[-1] >= 0
+        old = marks_of_levels(self._picture, before.marked)[-1] >= 0
+        return prior_costs(
+            geodesics,
+            np.flatnonzero(self._prototypes.count(newest)),
+            np.flatnonzero(self._prototypes.count(old & ~newest)),
+            before.shares.of_classes(self.task.classes),
+        )
+
+    def shares(self, coarse: CoarseAnswer) -> RegionShares:
+        """Return what the next stroke is told of this answer."""
+        n_classes = len(self.task.document.classes)
+        return RegionShares.of(self._prototypes, self.task.tidied(coarse), n_classes)
+
+    def insight(self, learnt: Learnt, laps: Laps) -> Insight:
+        """Return what was learnt, for those who look inside."""
+        model = learnt.model
+        n_classes = len(self.task.document.classes)
+        codewords = np.zeros((n_classes, *model.codewords_.shape[1:]), dtype=np.int8)
+        codewords[self.task.classes] = model.codewords_
+        return Insight(
+            kernels=kernel_names(self._settings),
+            kernel_weights=model.kernel_weights_,
+            codewords=codewords,
+            objective=learnt.objective,
+            seconds=laps.seconds,
+        )

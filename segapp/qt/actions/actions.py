@@ -1,0 +1,66 @@
+"""The commands of the window as objects that menus, tool bars and keys share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence
+
+from segapp.qt.actions.command_table import all_commands
+from segapp.qt.actions.icons import icon
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from PySide6.QtGui import QPalette
+
+    from segapp.qt.actions.command import Command
+
+
+class Actions(QObject):
+    """The commands as `QAction` objects, found by name."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._commands: dict[str, Command] = {}
+        self._actions: dict[str, QAction] = {}
+        self._groups: dict[str, QActionGroup] = {}
+        for command in all_commands():
+            self._add(command)
+
+    def __getitem__(self, name: str) -> QAction:
+        return self._actions[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._actions)
+
+    def _add(self, command: Command) -> None:
+        action = QAction(command.text, self)
+        action.setObjectName(command.name)
+        action.setCheckable(command.checkable)
+        if command.keys is not None:
+            action.setShortcut(QKeySequence(command.keys))
+        keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+        action.setToolTip(f"{command.tip} ({keys})" if keys else command.tip)
+        action.setStatusTip(command.tip)
+        if command.group is not None:
+            group = self._groups.setdefault(command.group, QActionGroup(self))
+            group.addAction(action)
+        self._commands[command.name] = command
+        self._actions[command.name] = action
+
+    def name_of(self, name: str) -> str:
+        """Return what a command is called, without the marks of menus."""
+        return self._commands[name].text.replace("&", "").rstrip("…")
+
+    def colour_icons(self, palette: QPalette) -> None:
+        """Draw the icons in the palette's colours."""
+        for name, command in self._commands.items():
+            if command.icon is not None:
+                self._actions[name].setIcon(icon(command.icon, palette))
+
+    def enable(self, *names: str, when: bool) -> None:
+        """Enable several commands, or disable them."""
+        for name in names:
+            self._actions[name].setEnabled(when)

@@ -1,0 +1,178 @@
+"""What the hand does, by mouse, pen or keys: it paints, or drags the picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QPointF, Qt, Signal
+from PySide6.QtWidgets import QApplication
+
+from segapp.qt.canvas.brush import Brush, Tool
+from segapp.qt.canvas.pen import Pen
+
+if TYPE_CHECKING:
+    from segapp.qt.canvas.stroke_layer import StrokeLayer
+    from segapp.qt.canvas.viewport import Viewport
+
+# Widget pixels that an arrow key moves the brush: a few steps cross an object, and with Shift
+# an image pixel at a time is left for the rest.
+_KEY_STEP = 12.0
+
+
+class Hand(QObject):
+    """Turns presses and moves, in the widget's coordinates, into strokes and drags.
+
+    Dragging wins over painting while the space bar, the middle button or the hand tool asks
+    for it; a stroke that was begun goes on afterwards.
+    """
+
+    stroke_finished = Signal(object)  # Mark
+    drew = Signal(object)  # Rectangle of the picture that looks different now
+    pointer_moved = Signal(object)  # QPointF in image coordinates, or None outside
+    changed = Signal()  # of what the cursor tells: place, size, tool
+
+    def __init__(self, viewport: Viewport, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._viewport = viewport
+        self._pen: Pen | None = None
+        self._button = Qt.MouseButton.NoButton  # the one that holds the pen down
+        self._space = False
+        self._grip: QPointF | None = None  # widget position while the picture is dragged
+        self.brush = Brush()
+        self.pointer: QPointF | None = None  # in image coordinates
+
+    @property
+    def is_drawing(self) -> bool:
+        """Whether a stroke is being drawn."""
+        return self._pen is not None and self._pen.is_down
+
+    @property
+    def is_dragging(self) -> bool:
+        """Whether the picture is held."""
+        return self._grip is not None
+
+    @property
+    def would_drag(self) -> bool:
+        """Whether a press would hold the picture, and not paint."""
+        return self._space or self.is_dragging or self.brush.tool is Tool.HAND
+
+    def set_brush(self, brush: Brush) -> None:
+        """Use another size, class or tool from the next stroke on."""
+        self.brush = brush
+        self.changed.emit()
+
+    def take_picture(self, strokes: StrokeLayer) -> None:
+        """Draw on another picture; a stroke in the making belonged to the old one."""
+        self._pen = Pen(strokes)
+        self.changed.emit()
+
+    # Pointer --------------------------------------------------------------------------
+
+    def press(self, position: QPointF, button: Qt.MouseButton) -> None:
+        """Begin a stroke, or take hold of the picture."""
+        if button is Qt.MouseButton.MiddleButton or self.would_drag:
+            self._set_grip(position)
+        elif not self.is_drawing:
+            self._button = button
+            self._put_down(self._viewport.view.to_image(position), self.brush.label(button))
+
+    def press_pen(self, position: QPointF, pressure: float, *, erases: bool) -> None:
+        """Begin a stroke whose width is the pen's pressure."""
+        self._button = Qt.MouseButton.LeftButton
+        label = None if erases else self.brush.label(self._button)
+        self._put_down(self._viewport.view.to_image(position), label, pressure)
+
+    def move(self, position: QPointF, pressure: float | None = None) -> None:
+        """Go on with the stroke, or drag the picture."""
+        if self.is_drawing and self._space and self._grip is None:
+            self._set_grip(position)
+        if self._grip is not None:
+            delta = position - self._grip
+            self._grip = position
+            self._viewport.pan(delta)
+        else:
+            self._draw_to(self._viewport.view.to_image(position), pressure)
+        self.point_at(self._viewport.view.to_image(position))
+
+    def release(self, button: Qt.MouseButton) -> None:
+        """Finish the stroke, or let go of the picture."""
+        if self.is_drawing and button == self._button:
+            self.lift()
+        elif self.is_dragging:
+            self._set_grip(None)
+
+    def lift(self) -> None:
+        """Finish the stroke, and let go of the picture as well."""
+        self._set_grip(None)
+        if self._pen is None or not self._pen.is_down:
+            return
+        mark = self._pen.lift()
+        if mark is None:
+            self.drop_stroke()
+        else:
+            self.stroke_finished.emit(mark)
+
+    def point_at(self, at: QPointF | None) -> None:
+        """Move the brush to a place of the picture; None takes it away."""
+        self.pointer = at
+        self.changed.emit()
+        self.pointer_moved.emit(at)
+
+    # Keys -----------------------------------------------------------------------------
+
+    def hold_space(self, *, held: bool) -> None:
+        """Drag instead of painting as long as the space bar is held."""
+        self._space = held
+        self.changed.emit()
+
+    def let_go(self) -> None:
+        """Drag the picture no longer."""
+        self._set_grip(None)
+
+    def drop_stroke(self) -> None:
+        """Forget the stroke that is being drawn, and let go of the picture."""
+        self._set_grip(None)
+        if self._pen is not None:
+            self.drew.emit(self._pen.drop())
+
+    def toggle_pen(self) -> None:
+        """Put the pen down where the pointer is, or lift it."""
+        if self.is_drawing:
+            self.lift()
+        elif self.pointer is not None:
+            self._button = Qt.MouseButton.NoButton
+            self._put_down(self.pointer, self.brush.label(Qt.MouseButton.LeftButton))
+
+    def step(self, dx: int, dy: int, *, fine: bool) -> None:
+        """Move the brush without a mouse; the picture follows when it leaves the window."""
+        viewport = self._viewport
+        size = viewport.image_size
+        start = self.pointer or QPointF(size.width() / 2, size.height() / 2)
+        step = 1.0 if fine else _KEY_STEP / viewport.view.scale
+        at = QPointF(
+            min(max(start.x() + dx * step, 0.5), size.width() - 0.5),
+            min(max(start.y() + dy * step, 0.5), size.height() - 0.5),
+        )
+        self._draw_to(at)
+        viewport.bring_into_sight(at)
+        self.point_at(at)
+
+    # The pen --------------------------------------------------------------------------
+
+    def _put_down(self, at: QPointF, label: int | None, pressure: float | None = None) -> None:
+        if self._pen is None:
+            return
+        self.drew.emit(self._pen.drop())
+        self._pen.put_down(self.brush, label, with_pressure=pressure is not None)
+        straight = QApplication.keyboardModifiers() & Qt.KeyboardModifier.ShiftModifier
+        if straight and self._pen.last_end is not None:
+            self._draw_to(QPointF(*self._pen.last_end), pressure)
+        self._draw_to(at, pressure)
+
+    def _draw_to(self, at: QPointF, pressure: float | None = None) -> None:
+        if self._pen is not None:
+            self.drew.emit(self._pen.draw_to((at.x(), at.y()), pressure))
+
+    def _set_grip(self, at: QPointF | None) -> None:
+        self._grip = at
+        self.changed.emit()

@@ -1,0 +1,220 @@
+"""The answers for the open picture, and the job that makes the next one."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from segapp.learning.training import NotEnoughStrokes
+from segapp.qt.session.jobs import Jobs
+from segapp.qt.session.progress import Progress, Stage
+from segapp.values.updates import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from segapp.qt.session.picture_state import Content, Lesson
+    from segapp.values.document import Document
+    from segapp.values.labelling import Labelling
+    from segapp.values.updates import Insight, Preview, Report, Segmenter
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer, tied to what it answers."""
+
+    lesson: Lesson
+    answer: Answer
+
+
+class Answers(QObject):
+    """Keeps the last answer, and a preview of the next one apart from it.
+
+    What is looked at (`shown`) may be a preview or older than the strokes. What leaves the
+    program (`answer`) was made from exactly the present strokes and settings, or is None.
+
+    Parameters
+    ----------
+    make_segmenter
+        Called with the pixels of a picture, by the worker alone.
+    present
+        Returns the strokes and settings as they are now, None without a picture.
+    """
+
+    answer_changed = Signal()
+    progress_changed = Signal()
+    failed = Signal(str)
+
+    def __init__(
+        self,
+        make_segmenter: Callable[[NDArray[np.uint8]], Segmenter],
+        present: Callable[[], Content | None],
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._make_segmenter = make_segmenter
+        self._present = present
+        self._segmenter: Callable[[], Segmenter] | None = None
+        self._answered: Answered | None = None
+        self._preview: Preview | None = None
+        self._jobs = Jobs("learning", self)
+        self._jobs.arrived.connect(self._take)
+        self._jobs.failed.connect(self._take_failure)
+        self.progress = Progress()
+        self.live = True
+
+    @property
+    def answer(self) -> Answer | None:
+        """The answer for the strokes and settings as they are, None until it is there."""
+        content, answered = self._present(), self._answered
+        if content is None or answered is None or answered.lesson != content.lesson:
+            return None
+        return answered.answer
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the answer for the strokes and settings as they are is there."""
+        return self.answer is not None
+
+    @property
+    def shown(self) -> Labelling | None:
+        """What there is to look at: the newest preview, else the last answer."""
+        if self._preview is not None:
+            return self._preview.labelling
+        return self._answered.answer.labelling if self._answered is not None else None
+
+    @property
+    def insight(self) -> Insight | None:
+        """What was learnt for the last answer."""
+        return self._answered.answer.insight if self._answered is not None else None
+
+    def begin(self, rgb: NDArray[np.uint8]) -> None:
+        """Forget the answers for one picture, to make those for another."""
+        self._jobs.cancel()
+        self._segmenter = cache(lambda: self._make_segmenter(rgb))
+        self._set(None)
+
+    def set_live(self, live: bool) -> None:  # noqa: FBT001 - a Qt slot
+        """Learn after every stroke, or only when asked."""
+        self.live = live
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Bring the answer to the strokes, or say that it is behind."""
+        content = self._present()
+        if content is None:
+            self._report(Progress())
+        elif self.is_current:
+            self._jobs.cancel()
+            self._drop_preview()
+            self._report(Progress(Stage.CURRENT, self.tr("Up to date")))
+        elif self.live or not _has_two_classes(content.document):
+            self.update_now()
+        else:
+            self._jobs.cancel()
+            self._report_behind()
+
+    def update_now(self) -> None:
+        """Learn from the strokes as they are, live or not."""
+        content, segmenter = self._present(), self._segmenter
+        if content is None or segmenter is None:
+            return
+        self._report(Progress(Stage.RUNNING, self.tr("Starting"), 0.0, time.monotonic()))
+        self._jobs.start(lambda: _learning(segmenter(), content))
+
+    def stop(self) -> None:
+        """Stop learning; what is shown stays, and is called what it is."""
+        if not self._jobs.busy:
+            return
+        self._jobs.cancel()
+        if self.is_current:  # it was asked for once more
+            self.catch_up()
+        else:
+            self._report_behind()
+
+    def show_applied(self, labelling: Labelling, name: str) -> None:
+        """Take what a saved model says about the picture for the answer."""
+        content = self._present()
+        if content is None:
+            return
+        self._jobs.cancel()
+        self._set(Answered(content.lesson, Answer(labelling)))
+        self._report(Progress(Stage.CURRENT, self.tr("Answer of the model {}").format(name)))
+
+    def close(self, timeout: float | None = None) -> bool:
+        """Stop learning and wait for the thread; say whether it has ended."""
+        return self._jobs.close(timeout)
+
+    def _take(self, ticket: int, item: Report | Answered | NotEnoughStrokes) -> None:
+        del ticket  # `Jobs` passes on the newest job's items only
+        if isinstance(item, NotEnoughStrokes):
+            self._set(None)
+            self._report(Progress(Stage.WAITING, str(item)))
+        elif isinstance(item, Answered):
+            self._set(item)
+            seconds = time.monotonic() - self.progress.started
+            text = self.tr("Up to date, {:.2f} s").format(seconds)
+            self._report(replace(self.progress, stage=Stage.CURRENT, text=text, seconds=seconds))
+        else:
+            if item.preview is not None:
+                self._preview = item.preview
+                self.answer_changed.emit()
+            self._report(replace(self.progress, text=item.step, fraction=item.fraction))
+
+    def _take_failure(self, ticket: int, error: Exception) -> None:
+        del ticket
+        if self.is_current:
+            self._drop_preview()
+        text = self.tr("Learning failed: {}").format(str(error) or type(error).__name__)
+        self._report(Progress(Stage.FAILED, text))
+        self.failed.emit(text)
+
+    def _set(self, answered: Answered | None) -> None:
+        """Take an answer, or None withdraws the last one; either ends the preview."""
+        self._answered, self._preview = answered, None
+        self.answer_changed.emit()
+
+    def _drop_preview(self) -> None:
+        if self._preview is not None:
+            self._set(self._answered)
+
+    def _report_behind(self) -> None:
+        if self._preview is not None:
+            stage = Stage.UNFINISHED
+            text = self.tr("Unfinished, for a look only: choose “Update now”")
+        elif self._answered is not None:
+            stage = Stage.OUTDATED
+            text = self.tr("The answer is older than the strokes: choose “Update now”")
+        else:
+            stage, text = Stage.WAITING, self.tr("No answer yet: choose “Update now”")
+        self._report(Progress(stage, text))
+
+    def _report(self, progress: Progress) -> None:
+        self.progress = progress
+        self.progress_changed.emit()
+
+
+def _learning(
+    segmenter: Segmenter, content: Content
+) -> Iterator[Report | Answered | NotEnoughStrokes]:
+    """Report until there is an answer, or say why there is none.
+
+    In that case the time until the next stroke is used for what depends on the picture alone.
+    """
+    try:
+        for update in segmenter.updates(content.document, content.settings):
+            yield Answered(content.lesson, update) if isinstance(update, Answer) else update
+    except NotEnoughStrokes as reason:
+        yield reason
+        segmenter.prepare(content.settings)
+
+
+def _has_two_classes(document: Document) -> bool:
+    return len({mark.label for mark in document.strokes if mark.label is not None}) >= 2

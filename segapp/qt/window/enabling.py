@@ -1,0 +1,37 @@
+"""Which commands can be used now, and what undo would take back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from segapp.qt.session.progress import Stage
+
+if TYPE_CHECKING:
+    from segapp.qt.actions.actions import Actions
+    from segapp.qt.files.files import Files
+    from segapp.qt.session.session import Session
+
+
+def enable_commands(actions: Actions, session: Session, files: Files) -> None:
+    """Bring the commands to the state of the session and of the folder."""
+    state, answers = session.state, session.answers
+    is_open = state is not None
+    actions.enable(
+        "save", "save_as", "export", "import_strokes", "update", "add_class", when=is_open
+    )
+    actions.enable("zoom_in", "zoom_out", "fit", "actual_size", "apply_model", when=is_open)
+    actions.enable("stop", when=answers.progress.stage is Stage.RUNNING)
+    actions.enable("spot", when=answers.shown is not None)
+    actions.enable("copy_mask", "copy_cutout", "save_model", when=answers.is_current)
+    actions.enable("clear", when=bool(session.document.strokes))
+    place = files.place_in_folder()
+    actions.enable("previous", when=place is not None and place > 0)
+    actions.enable("next", when=place is not None and place + 1 < len(files.folder))
+    history = state.history if state is not None else None
+    _name(actions, "undo", actions.tr("&Undo"), history.undo_name if history else None)
+    _name(actions, "redo", actions.tr("&Redo"), history.redo_name if history else None)
+
+
+def _name(actions: Actions, name: str, verb: str, what: str | None) -> None:
+    actions[name].setText(f"{verb} {what}" if what else verb)
+    actions[name].setEnabled(what is not None)

@@ -1,0 +1,255 @@
+"""Algorithm 2: the descent from the start to the optimum, block by block.
+
+The descent knows nothing of how a bit's SVM is solved. A `Machine` does that: with kernel
+matrices and LIBSVM (`shlcore.kernel_solver`), or with random features and ADMM.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import TYPE_CHECKING, Generic, Protocol
+
+import numpy as np
+
+from shlcore.codewords import MemberLoss, move_codewords
+from shlcore.hinge import hinge_loss
+from shlcore.mkl import uniform_weights, weigh_kernels
+from shlcore.objective import Evaluation, evaluate, regularisers
+from shlcore.problem import UNLABELLED, Function, Model, Problem, Start
+from shlcore.steps import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from shlcore.array_types import Array, Floats, Indices
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BitSolution(Generic[Function]):
+    """A hash function, f at the training rows, and ``||w_m||^2`` of each kernel."""
+
+    function: Function
+    projections: Floats
+    squared_norms: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BitTask(Generic[Function]):
+    """One SVM to solve: the rows' targets and costs, kernel weights, and what is there now."""
+
+    targets: NDArray[np.int8]
+    costs: Array
+    kernel_weights: Array
+    present: BitSolution[Function]
+
+
+class Machine(Protocol[Function]):
+    """Solves block 1, and knows how its functions are turned round and scaled."""
+
+    n_kernels: int
+    at_once: int
+    """How many SVMs are best handed over together."""
+    precision: type[np.floating]
+    """What f at the training rows is held in."""
+
+    def solve(self, tasks: Sequence[BitTask[Function]]) -> list[BitSolution[Function]]:
+        """Solve independent SVMs."""
+
+    def empty(self) -> Function:
+        """Return the function that is 0 everywhere."""
+
+    def scaled(self, function: Function, factor: float) -> Function:
+        """Return ``factor * f``."""
+
+
+def begin_and_descend(
+    problem: Problem, start: Start, machine: Machine[Function]
+) -> Iterator[Step[Function]]:
+    """Begin, then descend for ever."""
+    step: Step[Function] | None = None
+    for step in begin(problem, start, machine):
+        yield step
+    if step is not None:
+        unsupervised = bool((problem.labels == UNLABELLED).all())
+        alive = np.unique(step.members) if unsupervised else None
+        yield from descend(problem, step.model, machine, keep_alive=alive)
+
+
+def begin(problem: Problem, start: Start, machine: Machine[Function]) -> Iterator[Step[Function]]:
+    """Fit every bit once to the start's memberships; the last step is where the descent starts."""
+    kernel_weights = start.kernel_weights
+    if kernel_weights is None:
+        kernel_weights = np.tile(
+            uniform_weights(machine.n_kernels, problem.p), (problem.n_bits, 1)
+        )
+    shape = (problem.n_bits, machine.n_kernels)
+    empty = Model(
+        codewords=start.codewords,
+        projections=np.zeros((len(problem.labels), problem.n_bits), dtype=machine.precision),
+        kernel_weights=kernel_weights,
+        squared_norms=np.zeros(shape),
+        functions=tuple(machine.empty() for _ in range(problem.n_bits)),
+    )
+    ceiling = evaluate(problem, empty).value
+    taking_part = start.members != UNLABELLED
+    chosen = np.where(taking_part, start.members, 0)
+    costs = np.where(taking_part, problem.lambda1 * problem.weights, 0.0)
+    model = empty
+    for groups in _batches(bit_groups(model), machine.at_once):
+        model = _fit_bits(model, groups, chosen, costs, machine)
+        gamma = evaluate(problem, model).members
+        yield Step(0, groups[-1][-1], "start", ceiling, model, gamma)
+    # Rows that waited may be so badly placed that no model at all would be better: shorten
+    # w until it is not, so that the descent starts below the empty model.
+    while evaluate(problem, model).value > ceiling:
+        model = _halved(model, machine)
+    model = _weigh(problem, model, range(problem.n_bits))
+    now = evaluate(problem, model)
+    yield Step(0, problem.n_bits - 1, "start", now.value, model, now.members, pass_ended=True)
+
+
+def descend(
+    problem: Problem,
+    model: Model[Function],
+    machine: Machine[Function],
+    *,
+    keep_alive: Indices | None = None,
+) -> Iterator[Step[Function]]:
+    """Yield after every block, for ever; eq. (6) never rises.
+
+    Parameters
+    ----------
+    keep_alive
+        Flat indices of codewords that may not lose their last member in the first pass
+        (without labels, eq. (6) has a worthless optimum that puts everybody on one).
+    """
+    costs = problem.lambda1 * problem.weights
+    now = evaluate(problem, model)
+    for iteration in count(1):
+        protected = keep_alive if iteration == 1 else None
+        batches = list(_batches(bit_groups(model), machine.at_once))
+        for groups in batches:
+            bits = [bit for group in groups for bit in group]
+            for block in ("svm", "kernels", "codewords"):
+                if block == "svm":
+                    members = _with_survivors(now, protected)
+                    candidate = _fit_bits(model, groups, members, costs, machine)
+                elif block == "kernels":
+                    candidate = _weigh(problem, model, bits)
+                else:
+                    candidate = _move(problem, model, now.members)
+                then = evaluate(problem, candidate)
+                alive = protected is None or bool(np.isin(protected, then.members).all())
+                if then.value <= now.value and alive:
+                    model, now = candidate, then
+                ended = groups is batches[-1] and block == "codewords"
+                yield Step(iteration, bits[-1], block, now.value, model, now.members, ended)
+
+
+def bit_groups(model: Model[Function]) -> list[list[int]]:
+    """Gather the bits that pose one and the same SVM.
+
+    Bits whose codeword column agrees up to the sign, and whose kernel weights are equal,
+    differ by the sign of f alone.
+    """
+    columns = model.codewords.reshape(-1, model.codewords.shape[-1]).T
+    groups: dict[bytes, list[int]] = {}
+    for bit, (column, theta) in enumerate(zip(columns, model.kernel_weights, strict=True)):
+        key = (column * column[0]).tobytes() + theta.tobytes()
+        groups.setdefault(key, []).append(bit)
+    return list(groups.values())
+
+
+def _batches(groups: list[list[int]], size: int) -> Iterator[list[list[int]]]:
+    for first in range(0, len(groups), size):
+        yield groups[first : first + size]
+
+
+def _with_survivors(now: Evaluation, protected: Indices | None) -> Indices:
+    """Return gamma, but leave each protected codeword its nearest row if it would lose all."""
+    if protected is None:
+        return now.members
+    members = now.members.copy()
+    for codeword in protected:
+        if not (members == codeword).any():
+            distances = now.distances.reshape(len(members), -1)
+            members[distances[:, codeword].argmin()] = codeword
+    return members
+
+
+def _fit_bits(
+    model: Model[Function],
+    groups: list[list[int]],
+    members: Indices,
+    costs: Array,
+    machine: Machine[Function],
+) -> Model[Function]:
+    """Block 1 for groups of bits, under memberships that stay fixed meanwhile."""
+    columns = model.codewords.reshape(-1, model.codewords.shape[-1])
+    tasks = [
+        BitTask(
+            columns[members, group[0]],
+            costs,
+            model.kernel_weights[group[0]],
+            BitSolution(
+                model.functions[group[0]],
+                model.projections[:, group[0]],
+                model.squared_norms[group[0]],
+            ),
+        )
+        for group in groups
+    ]
+    projections = model.projections.copy()
+    squared_norms = model.squared_norms.copy()
+    functions = list(model.functions)
+    for group, task, solution in zip(groups, tasks, machine.solve(tasks), strict=True):
+        if solution is task.present or not _lowers(task, solution):
+            continue
+        for bit in group:
+            sign = float(columns[0, bit] * columns[0, group[0]])
+            projections[:, bit] = sign * solution.projections
+            squared_norms[bit] = solution.squared_norms
+            functions[bit] = machine.scaled(solution.function, sign)
+    return replace(
+        model, projections=projections, squared_norms=squared_norms, functions=tuple(functions)
+    )
+
+
+def _lowers(task: BitTask[Function], solution: BitSolution[Function]) -> bool:
+    """Whether a solution, exact to a tolerance only, is no worse than what was there."""
+
+    def value(bit: BitSolution[Function]) -> float:
+        loss = hinge_loss(task.costs, task.targets, bit.projections)
+        return float(loss + regularisers(bit.squared_norms, task.kernel_weights))
+
+    return value(solution) <= value(task.present)
+
+
+def _weigh(problem: Problem, model: Model[Function], bits: Sequence[int]) -> Model[Function]:
+    """Block 2 for some bits."""
+    kernel_weights = model.kernel_weights.copy()
+    chosen = list(bits)
+    kernel_weights[chosen] = weigh_kernels(
+        model.squared_norms[chosen], kernel_weights[chosen], problem.p
+    )
+    return replace(model, kernel_weights=kernel_weights)
+
+
+def _move(problem: Problem, model: Model[Function], members: Indices) -> Model[Function]:
+    """Block 3."""
+    n_codewords = problem.n_classes * problem.n_codewords
+    costs = problem.lambda1 * problem.weights
+    loss = MemberLoss(model.projections, members, costs, n_codewords)
+    return replace(model, codewords=move_codewords(loss, model.codewords, problem.lambda2))
+
+
+def _halved(model: Model[Function], machine: Machine[Function]) -> Model[Function]:
+    return replace(
+        model,
+        projections=0.5 * model.projections,
+        squared_norms=0.25 * model.squared_norms,
+        functions=tuple(machine.scaled(function, 0.5) for function in model.functions),
+    )

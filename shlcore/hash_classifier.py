@@ -1,0 +1,124 @@
+"""What a fitted SHL does, as scikit-learn's classifiers and transformers do it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from shlcore import hamming
+from shlcore.assignments import class_margins, class_scores
+from shlcore.estimator_file import dump
+from shlcore.kernel_hash import RowHash, StackHash
+from shlcore.model_file import write_model
+from shlcore.objective import regularisers
+from shlcore.samples import SeenColumns
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import ArrayLike, NDArray
+    from sklearn.utils import Tags
+
+    from shlcore.array_types import Array, DaskArray, Table
+    from shlcore.fitted import Fitted
+    from shlcore.svm import Grams
+
+    Samples = ArrayLike | DaskArray | Grams
+
+
+class HashClassifier(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
+):
+    """Codes, classes, confidence and the file of what was learnt; `shlcore.SHL` learns it."""
+
+    def _take(self, fitted: Fitted) -> None:
+        """Unpack what was learnt into the attributes that scikit-learn's users know."""
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self._fitted = fitted
+        for name, value in fitted.attributes().items():
+            setattr(self, name, value)
+
+    def project(self, X: Samples) -> Array:
+        """Return f(x), ``n x B``; the sign of each column is a bit.
+
+        With random features the numbers are of single precision.
+        """
+        check_is_fitted(self)
+        hash_ = self._fitted.hash
+        if isinstance(hash_, RowHash):
+            return hash_.project(validate_data(self, X, dtype=np.float64, reset=False))
+        if isinstance(hash_, StackHash):
+            return hash_.project(cast("ArrayLike | Grams", X))
+        return cast("Array", hash_.project(self._table(X)))
+
+    def transform(self, X: Samples) -> NDArray[np.uint8]:
+        """Return the hash codes, ``n x B`` of 0 and 1."""
+        return (self.project(X) >= 0).astype(np.uint8)
+
+    def hash(self, X: Samples) -> NDArray[np.uint8]:
+        """Return the hash codes packed into bytes (`shlcore.hamming`)."""
+        return hamming.pack(self.transform(X))
+
+    def predict(self, X: Samples) -> NDArray[Any]:  # labels of the kind that y had
+        """Return the class of the nearest codeword by Hamming distance.
+
+        Ties, common with few bits, go to the smaller hinge distance.
+        """
+        best = class_scores(self.project(X), self.codewords_).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def decision_function(self, X: Samples) -> Array:
+        """Return a score of each class that ranks them exactly as `predict` does.
+
+        Minus the Hamming distance, minus the hinge distance squeezed into [0, 1). With two
+        classes: the second's score minus the first's.
+        """
+        scores = class_scores(self.project(X), self.codewords_)
+        return scores if scores.shape[1] > 2 else np.asarray(scores[:, 1] - scores[:, 0])
+
+    def margin(self, X: Samples) -> Array:
+        """Return the confidence: second-best minus best class in hinge distance, >= 0."""
+        return class_margins(self.project(X), self.codewords_)
+
+    def function_norms(self) -> Array:
+        """Return ``sqrt(sum_m ||w_bm||^2 / theta_bm)`` of each bit: the R of Theorem 1."""
+        check_is_fitted(self)
+        return np.sqrt(2.0 * regularisers(self._fitted.squared_norms, self.kernel_weights_))
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.codewords_.shape[-1])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        # Codes are bytes of 0 and 1, whatever the type of X.
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "codewords_")
+
+    def _table(self, X: Samples) -> Table:
+        """Check the columns of X; an array, memory map or Dask array is not read or copied."""
+        if isinstance(X, np.ndarray) or hasattr(X, "dask"):
+            validate_data(self, X, skip_check_array=True, reset=False)
+            return cast("Table", X)
+        return cast("Table", validate_data(self, X, dtype=np.float64, reset=False))
+
+    def _columns(self) -> SeenColumns:
+        names = getattr(self, "feature_names_in_", None)
+        return SeenColumns(self.n_features_in_, None if names is None else tuple(names))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator into one file: arrays and JSON, no pickle."""
+        check_is_fitted(self)
+        write_model(path, *dump(self.get_params(deep=False), self._fitted))

@@ -1,0 +1,141 @@
+"""Hash functions of the exact solver: sums of kernels with support rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shlcore.slabs import rows_per_block
+from shlcore.svm import Grams, check_stack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import ArrayLike
+
+    from shlcore.array_types import Array, FileArrays, Indices
+    from shlcore.kernel_solver import KernelFunction
+    from shlcore.kernels import KernelBank
+    from shlcore.scaling import Scaling
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelHash:
+    """B kernel functions over the union of their support rows.
+
+    Parameters
+    ----------
+    support
+        ``(k,)``, which training rows these are.
+    coefficients
+        ``(B, k)``.
+    scales
+        ``(B, M)``.
+    intercepts
+        ``(B,)``.
+    """
+
+    support: Indices
+    coefficients: Array
+    scales: Array
+    intercepts: Array
+
+    @classmethod
+    def of(cls, functions: Sequence[KernelFunction]) -> KernelHash:
+        """Bring the functions onto one set of support rows."""
+        support = np.unique(np.concatenate([function.support for function in functions]))
+        coefficients = np.zeros((len(functions), len(support)))
+        for row, function in zip(coefficients, functions, strict=True):
+            row[np.searchsorted(support, function.support)] = function.coefficients
+        return cls(
+            support,
+            coefficients,
+            np.stack([function.scales for function in functions]),
+            np.array([function.intercept for function in functions]),
+        )
+
+    def combine(self, cross_kernels: Iterable[Array], n_rows: int) -> Array:
+        """Return f (``n x B``), given each kernel between n rows and the support rows."""
+        total = np.tile(self.intercepts, (n_rows, 1))
+        for kernel, scales in zip(cross_kernels, self.scales.T, strict=True):
+            total += kernel @ (self.coefficients * scales[:, None]).T
+        return total
+
+    def arrays(self) -> FileArrays:
+        """Return the fields under names."""
+        return {f"hash_{field.name}": getattr(self, field.name) for field in fields(self)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StackHash:
+    """Hash functions on precomputed kernels between samples and ``n_samples`` training ones."""
+
+    functions: KernelHash
+    n_samples: int
+
+    @property
+    def n_kernels(self) -> int:
+        """How many kernels there are."""
+        return int(self.functions.scales.shape[1])
+
+    @property
+    def intercepts(self) -> Array:
+        """``(B,)``."""
+        return self.functions.intercepts
+
+    def project(self, X: ArrayLike | Grams) -> Array:
+        """Return f, given kernel matrices ``M x m x n``."""
+        matrices = list(X if isinstance(X, Grams) else check_stack(X))
+        shape = (len(matrices), *matrices[0].shape)
+        wanted = (self.n_kernels, self.n_samples)
+        if (shape[0], shape[2]) != wanted:
+            raise ValueError(
+                f"X: wanted {wanted[0]} kernel matrices against {wanted[1]} training "
+                f"samples, got shape {shape}"
+            )
+        columns = (matrix[:, self.functions.support] for matrix in matrices)
+        return self.functions.combine(columns, shape[1])
+
+    def arrays(self) -> FileArrays:
+        """Return what a file must hold."""
+        return self.functions.arrays()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowHash:
+    """Hash functions on kernels with support rows (scaled)."""
+
+    functions: KernelHash
+    bank: KernelBank
+    scaling: Scaling
+    support_rows: Array
+
+    @property
+    def n_kernels(self) -> int:
+        """How many kernels there are."""
+        return len(self.bank)
+
+    @property
+    def intercepts(self) -> Array:
+        """``(B,)``."""
+        return self.functions.intercepts
+
+    def project(self, X: Array) -> Array:
+        """Return f of rows, a block at a time so that memory stays bounded."""
+        size = rows_per_block(8 * max(1, len(self.support_rows)))
+        blocks = [
+            self.functions.combine(self.bank.each(block, self.support_rows), len(block))
+            for first in range(0, len(X), size)
+            for block in (self.scaling.apply(X[first : first + size]),)
+        ]
+        return np.concatenate(blocks)
+
+    def arrays(self) -> FileArrays:
+        """Return what a file must hold."""
+        return {
+            **self.functions.arrays(),
+            "support_rows": self.support_rows,
+            **self.scaling.arrays(),
+        }

@@ -1,0 +1,123 @@
+"""Every benchmark still runs: once, on something tiny. What it measures is not looked at."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+HERE = Path(__file__).parent
+pytestmark = pytest.mark.slow
+# Parts of other scripts, which run them.
+PARTS = {"paint_flat.py", "render_fruit.py", "segmentation_peers.py"}
+
+
+def run(name, *words, allowed=(0,), needs=()):
+    """Run a script as a user does, and return what it prints."""
+    for package in needs:
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"{package} is not installed: pip install '.[bench]'")
+    environment = os.environ | {
+        "PYTHONPATH": str(HERE.parents[1]),
+        "QT_QPA_PLATFORM": "offscreen",
+        "OMP_NUM_THREADS": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, str(HERE / name), *map(str, words)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode in allowed, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Hold one small picture with strokes, and a truth that the first answer misses."""
+    path = tmp_path_factory.mktemp("pictures")
+    rng = np.random.default_rng(0)
+    y, x = np.mgrid[:48, :64]
+    inside = (x - 24) ** 2 + (y - 24) ** 2 < 15**2
+    rgb = np.where(inside[..., None], (200, 90, 40), (40, 90, 160)) + rng.normal(0, 8, (48, 64, 3))
+    Image.fromarray(np.clip(rgb, 0, 255).astype(np.uint8)).save(path / "disc.jpg")
+    strokes = np.zeros((48, 64), np.uint8)
+    strokes[22:26, 18:30], strokes[4:8, 40:60] = 1, 2
+    Image.fromarray(strokes).save(path / "disc-strokes.png")
+    truth = inside.copy()
+    truth[30:44, 44:58] = True  # of the background's colour
+    Image.fromarray(np.where(truth, 255, 0).astype(np.uint8)).save(path / "disc-truth.png")
+    return path
+
+
+def test_every_script_is_run_here():
+    text = Path(__file__).read_text(encoding="utf-8")
+    scripts = {path.name for path in HERE.glob("*.py")} - PARTS - {Path(__file__).name}
+    assert {
+        name for name in scripts if f'run("{name}"' not in text and f'"{name}",' not in text
+    } == set()
+
+
+def test_binary_index():
+    words = ("--rows", 2000, "--queries", 10, "--bits", 64)
+    assert "| 64 | 1 |" in run("binary_index.py", *words, needs=["faiss"])
+
+
+def test_brush_latency():
+    # On a busy machine a move may take longer than a frame; that is not what is tested.
+    text = run("brush_latency.py", "--moves", 3, "--side", 256, "--json", allowed=(0, 1))
+    assert len(json.loads(text)) == 5
+
+
+def test_cluster_traffic():
+    assert "| 1 |" in run("cluster_traffic.py", "--quick", needs=["distributed"])
+
+
+def test_compare_segmentation(folder, tmp_path):
+    words = ("--every", 1, "--strokes", 1, "--json", tmp_path / "curves.json")
+    text = run("compare_segmentation.py", folder, *words, needs=["cv2"])
+    assert "*SHL best" in text
+    assert "random walker" in text
+    curves = json.loads((tmp_path / "curves.json").read_text())
+    assert all(len(result["curves"]["disc"]) == 2 for result in curves.values())
+
+
+def test_fit_cost():
+    assert "| moons |" in run("fit_cost.py", "--quick", "--repeats", 1)
+
+
+def test_make_samples(tmp_path):
+    run("make_samples.py", "cells", "--out", tmp_path)
+    names = {"cells.jpg", "cells-strokes.png", "cells-truth.png"}
+    assert {path.name for path in tmp_path.iterdir()} == names
+
+
+def test_mask_digests(folder, tmp_path):
+    before = tmp_path / "before.md"
+    before.write_text(run("mask_digests.py", "--samples", folder))
+    rows = [line for line in before.read_text().splitlines() if line.startswith("| disc")]
+    assert len(rows) == 3  # two presets, and the model applied to its own picture
+    assert not any("failed" in row for row in rows)
+
+
+def test_plot_large(tmp_path):
+    results = [
+        {"bits": 5, "samples": 100, "train_cpu_seconds": 1.0},
+        {"bits": 5, "samples": 200, "train_cpu_seconds": 2.0},
+    ]
+    (tmp_path / "results.json").write_text(json.dumps(results))
+    out = tmp_path / "time.png"
+    run("plot_large.py", out, tmp_path / "results.json", needs=["matplotlib"])
+    assert out.stat().st_size > 1000
+
+
+def test_update_speed(folder):
+    text = run("update_speed.py", folder, "--every", 1, "--strokes", 1, needs=["cv2"])
+    assert "over 1 updates" in text

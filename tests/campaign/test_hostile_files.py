@@ -1,0 +1,90 @@
+import os
+import signal
+import sys
+
+import pytest
+
+from tests.campaign import hostile_files, hostile_readers, hostile_worker
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of another kind")
+COUNT, SEED = 40, 20
+
+
+@pytest.mark.parametrize("reader", hostile_files.OF_SEGAPP)
+def test_damaged_files_are_opened_or_refused_in_one_sentence(reader):
+    table = hostile_files.run(SEED, COUNT, [reader])
+    assert table.rows[0].tried == COUNT
+    assert not table.failures, str(table)
+
+
+@pytest.mark.parametrize("reader", hostile_files.OF_SEGAPP)
+def test_undamaged_files_are_opened(reader, tmp_path):
+    for seed in hostile_worker.seeds_of(reader):
+        if reader not in ("strokes", "truth", "record"):  # some of their seeds fit other sizes
+            verdict = hostile_worker.tried(hostile_readers.READERS[reader], seed, 0, tmp_path)
+            assert verdict.outcome == hostile_worker.OPENED, verdict.what
+
+
+def test_a_mutant_can_be_made_again():
+    assert hostile_worker.mutant("png", 3, 4) == hostile_worker.mutant("png", 3, 4)
+    assert hostile_worker.mutant("png", 3, 4) != hostile_worker.mutant("png", 3, 5)
+
+
+def hang(path):
+    while True:
+        pass
+
+
+def burst(path):
+    return len(b"x" * (400 << 20))
+
+
+def burst_utterly(path):
+    return bytes(1 << 40)
+
+
+def die(path):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def ramble(path):
+    raise ValueError("one line\nand another.")
+
+
+def mumble(path):
+    raise ValueError("no full stop")
+
+
+def trip(path):
+    raise KeyError("x")
+
+
+@pytest.mark.parametrize(
+    ("fault", "what"),
+    [
+        (hang, "more than 1 s of CPU time"),
+        (burst, "MB of memory, where 300 are allowed"),
+        (burst_utterly, "MemoryError"),
+        (die, "the process died with code -9"),
+        (ramble, "not one sentence"),
+        (mumble, "not one sentence"),
+        (trip, "KeyError"),
+    ],
+)
+def test_each_kind_of_failure_is_recorded_and_the_others_go_on(monkeypatch, fault, what):
+    """The attack itself is tested: a reader that fails at every other file."""
+    calls = iter(range(10**6))
+
+    def opened(path):
+        return fault(path) if next(calls) % 2 else None
+
+    reader = hostile_readers.Reader(
+        "faulty", "a.bin", lambda: [b"abc"], lambda data, rng: data, opened, (ValueError,)
+    )
+    monkeypatch.setitem(hostile_readers.READERS, "faulty", reader)
+    monkeypatch.setattr(hostile_worker, "CPU_SECONDS", 1)
+    (row,) = hostile_files.run(0, 4, ["faulty"]).rows
+    assert row.tried == 4
+    assert row.failures
+    assert all(what in failure.what for failure in row.failures)
+    assert row.failures[0].replay == "faulty:0:1"

@@ -1,0 +1,25 @@
+import pytest
+
+from segapp.files.export import FORMATS
+from segapp.files.image_folder import images_in
+
+
+def listed(folder, *names):
+    for name in names:
+        (folder / name).touch()
+    return [path.name for path in images_in(folder)]
+
+
+def test_only_images_are_listed_and_by_name(tmp_path):
+    (tmp_path / "folder.png").mkdir()
+    names = listed(tmp_path, "b.PNG", "a.jpg", ".hidden.png", "notes.txt", "a.segapp")
+    assert names == ["a.jpg", "b.PNG"]
+
+
+@pytest.mark.parametrize("word", ["strokes", "truth", "anno", *FORMATS])
+def test_what_belongs_to_an_image_is_none_itself(tmp_path, word):
+    assert listed(tmp_path, "cat.jpg", f"cat-{word}.png") == ["cat.jpg"]
+
+
+def test_the_same_name_without_its_image_is_an_image(tmp_path):
+    assert listed(tmp_path, "dog.jpg", "cat-mask.png") == ["cat-mask.png", "dog.jpg"]

@@ -1,0 +1,159 @@
+"""Whatever is done in whatever order: what may leave the program is the learner's own answer."""
+
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from hypothesis import settings as profile
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from PySide6.QtCore import QObject, Signal
+
+from segapp.qt.canvas.layers import Layer, opaque
+from segapp.qt.session import answers as answers_module
+from segapp.qt.session.picture_state import PictureState
+from segapp.qt.session.progress import Stage
+from segapp.qt.session.session import Session
+from segapp.values.document import Stroke
+from segapp.values.picture import Picture
+from segapp.values.settings import PRESETS
+from segapp.values.updates import answer_of
+
+
+class SteppedJobs(QObject):
+    """Jobs without a thread: an item arrives when the test says so."""
+
+    arrived = Signal(int, object)
+    failed = Signal(int, object)
+    ended = Signal(int)
+
+    def __init__(self, name, parent=None):
+        super().__init__(parent)
+        self._items = None
+
+    @property
+    def busy(self):
+        return self._items is not None
+
+    def start(self, work):
+        self._items = work()
+        return 0
+
+    def cancel(self):
+        self._items = None
+
+    def close(self, timeout=None):
+        self.cancel()
+        return True
+
+    def step(self):
+        item = next(self._items, None)
+        if item is None:
+            self.cancel()
+        else:
+            self.arrived.emit(0, item)
+
+
+RGB = np.zeros((12, 16, 3), np.uint8)
+RGB[:, :8], RGB[:, 8:] = (200, 40, 40), (40, 40, 200)
+
+
+class AnySequence(RuleBasedStateMachine):
+    segmenter: ClassVar[type]
+
+    def __init__(self):
+        super().__init__()
+        self.session = Session(self.segmenter)
+        picture = Picture(RGB, None, Path("picture.png"), "0", "")
+        self.session.open(picture, Layer(opaque(RGB)), PictureState(picture.path, "0"))
+        self.paint(0, 3, 6)
+        self.paint(1, 12, 6)
+        self.let_all_arrive()
+
+    @property
+    def answers(self):
+        return self.session.answers
+
+    @rule(
+        label=st.sampled_from([0, 1, None]),
+        x=st.integers(0, 15),
+        y=st.integers(0, 11),
+    )
+    def paint(self, label, x, y):
+        self.session.add_stroke(Stroke(((x + 0.5, y + 0.5),), 2.0, label))
+
+    @rule()
+    def undo(self):
+        self.session.undo()
+
+    @rule()
+    def redo(self):
+        self.session.redo()
+
+    @rule(index=st.integers(0, 1), name=st.sampled_from(["background", "cat", "x"]))
+    def rename(self, index, name):
+        info = self.session.document.classes[index]
+        changed = type(info)(name, info.colour)
+        self.session.edit("naming", self.session.document.with_class_changed(index, changed))
+
+    @rule(name=st.sampled_from(sorted(PRESETS)))
+    def choose_settings(self, name):
+        self.session.set_settings(PRESETS[name])
+
+    @rule(live=st.booleans())
+    def set_live(self, live):
+        self.answers.set_live(live)
+
+    @rule()
+    def update_now(self):
+        self.answers.update_now()
+
+    @rule()
+    def stop(self):
+        self.answers.stop()
+
+    @precondition(lambda self: self.answers._jobs.busy)
+    @rule(steps=st.integers(1, 4))
+    def let_arrive(self, steps):
+        while steps and self.answers._jobs.busy:
+            self.answers._jobs.step()
+            steps -= 1
+
+    @precondition(lambda self: self.answers._jobs.busy)
+    @rule()
+    def let_all_arrive(self):
+        while self.answers._jobs.busy:
+            self.answers._jobs.step()
+
+    @invariant()
+    def the_answer_is_what_a_fresh_segmenter_gives(self):
+        answer = self.answers.answer
+        assert self.answers.is_current == (answer is not None)
+        if answer is None:
+            assert self.answers.progress.stage is not Stage.CURRENT
+            return
+        session = self.session
+        fresh = answer_of(self.segmenter(RGB).updates(session.document, session.settings))
+        np.testing.assert_array_equal(answer.labelling.labels, fresh.labelling.labels)
+        if not self.answers._jobs.busy:
+            assert self.answers.shown is answer.labelling
+            assert self.answers.progress.stage is Stage.CURRENT
+
+
+def test_what_may_leave_the_program_is_what_a_fresh_segmenter_gives(
+    qapp, quick_segmenter, monkeypatch
+):
+    class NamesCount(quick_segmenter):
+        """As the real clean-up does, treat the background, which goes by its name, apart."""
+
+        def _labelling(self, document, marks, present):
+            made = super()._labelling(document, marks, present)
+            labels = made.labels.copy()
+            labels[0, 0] = document.background
+            return type(made)(labels, made.margin, made.codes, made.n_classes, made.n_bits)
+
+    monkeypatch.setattr(answers_module, "Jobs", SteppedJobs)
+    AnySequence.segmenter = NamesCount
+    case = AnySequence.TestCase()
+    case.settings = profile(max_examples=200, stateful_step_count=20, deadline=None)
+    case.runTest()

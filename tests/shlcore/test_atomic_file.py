@@ -1,0 +1,77 @@
+import os
+import stat
+import sys
+
+import pytest
+
+from shlcore.atomic_file import replacing, write_text
+
+
+def test_the_file_appears_whole(tmp_path):
+    path = tmp_path / "a é中.bin"
+    with replacing(path) as file:
+        file.write(b"one")
+        assert not path.exists()
+        file.write(b"two")
+    assert path.read_bytes() == b"onetwo"
+    assert os.listdir(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, error):
+    path = tmp_path / "a.txt"
+    write_text(path, "old")
+
+    def fail():
+        with replacing(path) as file:
+            file.write(b"half")
+            raise error
+
+    with pytest.raises(error):
+        fail()
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "a.txt"
+    write_text(path, "old")
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_text(path, "new")
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions of another kind")
+def test_permissions_are_kept_and_new_files_follow_the_mask(tmp_path):
+    path = tmp_path / "a.txt"
+    before = os.umask(0o027)
+    try:
+        write_text(path, "old")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    path.chmod(0o604)
+    write_text(path, "new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o604
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "real").mkdir()
+    target = tmp_path / "real" / "a.txt"
+    link = tmp_path / "link.txt"
+    link.symlink_to(target)
+    write_text(link, "x")
+    assert link.is_symlink()
+    assert target.read_text() == "x"
+
+
+def test_a_missing_folder_is_an_error(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        write_text(tmp_path / "none" / "a.txt", "x")

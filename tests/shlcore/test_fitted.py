@@ -1,0 +1,56 @@
+"""The record of a fit: immutable, and its parts fit together."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from shlcore import SHL
+from shlcore.estimator_file import dump, restore
+
+
+@pytest.fixture(scope="module")
+def model():
+    return SHL(n_bits=4, random_state=0, max_iter=5).fit(*load_iris(return_X_y=True))
+
+
+def test_the_attributes_are_the_record(model):
+    record = model._fitted
+    for name, value in record.attributes().items():
+        assert getattr(model, name) is value or getattr(model, name) == value
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        record.n_iter = 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"classes": np.arange(7)},
+        {"kernel_weights": np.ones((4, 3))},
+        {"codewords": np.ones((3, 1, 9), dtype=np.int8)},
+    ],
+)
+def test_parts_that_do_not_fit_together_are_no_record(model, change):
+    with pytest.raises(ValueError, match="shape: wanted"):
+        dataclasses.replace(model._fitted, **change)
+
+
+def test_a_record_survives_header_and_arrays(model):
+    parameters = model.get_params(deep=False)
+    header, arrays = dump(parameters, model._fitted)
+    again, record = restore(header, arrays, "model", parameters)
+    assert again == parameters
+    assert record.columns == model._fitted.columns or record.columns.count == 4
+    X, _ = load_iris(return_X_y=True)
+    np.testing.assert_array_equal(record.hash.project(X), model.project(X))
+
+
+def test_a_fit_without_names_forgets_those_of_the_last():
+    pandas = pytest.importorskip("pandas")
+    X, y = load_iris(return_X_y=True)
+    model = SHL(random_state=0, max_iter=3)
+    model.fit(pandas.DataFrame(X, columns=list("abcd")), y)
+    assert list(model.feature_names_in_) == list("abcd")
+    model.fit(X, y)
+    assert not hasattr(model, "feature_names_in_")

@@ -1,0 +1,40 @@
+"""Rows cut into slabs: nothing lost, nothing read too early."""
+
+import dask.array as da
+import numpy as np
+import pytest
+
+from shlcore import slabs as module
+from shlcore.slabs import FilePart, portable, rows_per_block, slabs
+
+
+@pytest.fixture
+def rows():
+    return np.arange(40.0).reshape(20, 2)
+
+
+@pytest.mark.parametrize("chosen", [np.arange(20), np.array([0, 3, 4, 11, 19]), np.array([7])])
+def test_slabs_hold_the_chosen_rows_in_order(rows, chosen):
+    for table in (rows, da.from_array(rows, chunks=(6, 1))):
+        cut = slabs(table, chosen, 6)
+        assert sum(slab.size for slab in cut) == len(chosen)
+        np.testing.assert_array_equal(np.concatenate([s.read() for s in cut]), rows[chosen])
+
+
+def test_a_memory_map_travels_as_a_place_in_its_file(rows, tmp_path):
+    np.save(tmp_path / "rows.npy", rows)
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    for slab in slabs(mapped, np.arange(2, 20), 5):
+        sent = portable(slab)
+        assert isinstance(sent.source, FilePart)
+        np.testing.assert_array_equal(sent.read(), slab.read())
+    in_memory = portable(slabs(rows, np.arange(20), 20)[0])
+    assert isinstance(in_memory.source, np.ndarray)
+    assert portable(sent) is sent
+
+
+def test_blocks_have_so_many_bytes_but_some_rows_at_least(monkeypatch):
+    monkeypatch.setattr(module, "BLOCK_BYTES", 1000)
+    assert rows_per_block(10) == 100
+    assert rows_per_block(5000) == 1
+    assert rows_per_block(5000, 64) == 64

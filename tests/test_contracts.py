@@ -1,0 +1,90 @@
+"""Each contract on imports fails when it is broken, and no other one with it."""
+
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.house import ROOT
+
+pytestmark = pytest.mark.slow
+
+# What is broken, the file that gets it, and a line at its end.
+PLANTS = {
+    "shlcore knows neither images nor windows": (
+        "shlcore/kernels.py",
+        "from segapp.values import document",
+    ),
+    "Qt lives in segapp.qt alone": ("segapp/files/images.py", "import PySide6.QtGui"),
+    "OpenCV and pickle stay out": ("segapp/batch/scores.py", "import pickle"),
+    "layers of shlcore": ("shlcore/objective.py", "from shlcore import descent"),
+    "rooms of segapp": ("segapp/values/document.py", "from segapp.files import images"),
+    "rooms of segapp.qt": (
+        "segapp/qt/canvas/canvas.py",
+        "from segapp.qt.window import theme",
+    ),
+    "modules of segapp.qt.window": (
+        "segapp/qt/window/theme.py",
+        "from segapp.qt.window import menus",
+    ),
+}
+# A module that no list names, by the contract that wants it named.
+STRANGERS = {
+    "layers of shlcore": "shlcore/stranger.py",
+    "rooms of segapp": "segapp/stranger.py",
+    "rooms of segapp.qt": "segapp/qt/stranger.py",
+    "modules of segapp.qt.window": "segapp/qt/window/stranger.py",
+}
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    """Copy both packages and the contracts; a cache makes all runs but the first quick."""
+    folder = tmp_path_factory.mktemp("tree")
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    for package in ("shlcore", "segapp"):
+        shutil.copytree(
+            ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    return folder
+
+
+def broken(tree):
+    """Run the linter as developers do; return the names of the broken contracts."""
+    code = "import sys; sys.path.insert(0, '.'); from importlinter.cli import lint_imports_command"
+    command = [sys.executable, "-c", f"{code}; lint_imports_command()", "--no-logo"]
+    done = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
+    states = dict(re.findall(r"^(.+?) (KEPT|BROKEN)$", done.stdout, re.MULTILINE))
+    assert set(states) == set(PLANTS), done.stdout + done.stderr
+    found = {name for name, state in states.items() if state == "BROKEN"}
+    assert done.returncode == bool(found)
+    return found
+
+
+def test_the_tree_as_it_is_keeps_all(tree):
+    assert broken(tree) == set()
+
+
+@pytest.mark.parametrize("contract", PLANTS)
+def test_a_forbidden_import_breaks_its_contract_alone(tree, contract):
+    name, line = PLANTS[contract]
+    path = tree / name
+    before = path.read_text(encoding="utf-8")
+    path.write_text(f"{before}\n{line}\n", encoding="utf-8")
+    try:
+        assert broken(tree) == {contract}
+    finally:
+        path.write_text(before, encoding="utf-8")
+
+
+def test_a_module_that_no_list_names_breaks_its_contract(tree):
+    paths = [tree / name for name in STRANGERS.values()]
+    for path in paths:
+        path.write_text('"""A stranger."""\n', encoding="utf-8")
+    try:
+        assert broken(tree) == set(STRANGERS)
+    finally:
+        for path in paths:
+            path.unlink()

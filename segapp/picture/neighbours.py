@@ -28,9 +28,10 @@ LENGTHS: tuple[float, ...] = (
     _STRAIGHT / math.sqrt(2),
     _STRAIGHT / math.sqrt(2),
 )
-"""What it counts to part a pair of each kind, so that a boundary is as long as it looks whatever
-its direction (Cauchy and Crofton: angle between the kinds over the distance of the pair). One
-along the rows or columns has its length in pixels, and so has a diagonal one."""
+"""What it counts to part a pair of each kind, so that a boundary is about as long as it looks,
+whatever its direction (Cauchy and Crofton: the angle between the kinds over the distance of the
+pair). Along rows, columns and diagonals it has its length in pixels, in between at most 8 % more;
+with four neighbours a diagonal would be 41 % too long, and cuts would run along rows."""
 
 BOTH_WAYS: tuple[tuple[Box, Box], ...] = (ACROSS, ACROSS[::-1], DOWN, DOWN[::-1])
 """All pairs of a pixel and a neighbour, from either side."""

@@ -1,0 +1,136 @@
+"""The answer is a function of picture, settings and the strokes in their order."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from segapp.learning.geodesics import Geodesics
+from segapp.learning.locality import RegionShares, prior_costs
+from segapp.learning.training import Trainer, segment
+from segapp.picture.prototypes import Prototypes
+from segapp.picture.region_graph import Edges
+from segapp.values.document import Document, Stroke
+from segapp.values.settings import PRESETS
+from segapp.values.updates import answer_of
+
+QUICK = replace(PRESETS["best"], prototypes=150, passes=1)
+
+
+def picture():
+    """Three bands whose colours run into each other: one stroke more may turn any of them."""
+    rng = np.random.default_rng(3)
+    x = np.arange(90)
+    base = np.stack([60 + 1.5 * x, 140 - 0.8 * x, 100 + 20 * np.sin(x / 7)], axis=1)
+    rgb = base[None] + rng.normal(0, 12, (60, 90, 3))
+    return np.clip(rgb, 0, 255).astype(np.uint8)
+
+
+RGB = picture()
+
+
+def dab(x, y, label, radius=3.0):
+    return Stroke(((x, y),), radius, label)
+
+
+START = (dab(15, 30, 0), dab(75, 30, 1))
+dabs = st.builds(dab, st.integers(2, 87), st.integers(2, 57), st.sampled_from([0, 1, 0, 1, None]))
+
+
+def answer(trainer, document, wanted=QUICK):
+    return answer_of(trainer.updates(document, wanted)).labelling
+
+
+def test_shares_are_those_of_the_answer_in_bytes():
+    prototypes = Prototypes.of_map(np.array([[0, 0, 1, 1]]))
+    shares = RegionShares.of(prototypes, np.array([[0, 2, 2, 2]], np.uint8), 3)
+    np.testing.assert_array_equal(shares.shares, [[128, 0, 128], [0, 0, 255]])
+    np.testing.assert_allclose(
+        shares.of_classes(np.array([2, 4])), [[128 / 255, 0], [1, 0]]
+    )  # class 4 came later
+
+
+def test_the_prior_is_strong_far_from_the_newest_stroke_and_nothing_at_it():
+    edges = Edges(np.arange(4, dtype=np.int32), np.arange(1, 5, dtype=np.int32), np.ones(4))
+    geodesics = Geodesics.of(edges, np.ones(4), np.full((5, 2), 0.5))
+    held = np.tile([1.0, 0.0], (5, 1))
+    costs = prior_costs(geodesics, np.array([0]), np.array([4]), held)
+    np.testing.assert_allclose(costs[:, 1], [0, 0.25, 0.5, 0.75, 1.0])
+    np.testing.assert_array_equal(costs[:, 0], 0)
+    nowhere = np.array([], dtype=np.intp)
+    np.testing.assert_allclose(
+        prior_costs(geodesics, nowhere, np.array([4]), held)[:, 1], 1, atol=1e-3
+    )
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(dabs, min_size=1, max_size=4))
+def test_one_after_the_other_or_all_at_once_is_the_same_answer(more):
+    """The window sees each stroke, a reopened project and the commands only the last state."""
+    document = Document(strokes=START)
+    trainer = Trainer(RGB)
+    answer(trainer, document)
+    for stroke in more:
+        document = document.with_stroke(stroke)
+        try:
+            grown = answer(trainer, document)
+        except ValueError:  # a class was erased
+            grown = None
+    if grown is not None:
+        fresh = segment(RGB, document, QUICK)
+        np.testing.assert_array_equal(grown.labels, fresh.labels)
+        np.testing.assert_array_equal(grown.margin, fresh.margin)
+
+
+def test_undo_returns_to_exactly_the_earlier_answer():
+    trainer = Trainer(RGB)
+    two = Document(strokes=START)
+    first = answer(trainer, two)
+    three = two.with_stroke(dab(50, 10, 1))
+    answer(trainer, three)
+    answer(trainer, three.with_stroke(dab(30, 50, 0)))
+    np.testing.assert_array_equal(answer(trainer, two).labels, first.labels)
+
+
+def test_strokes_of_one_state_are_learnt_at_once():
+    document = Document(strokes=(*START, dab(50, 10, 1), dab(30, 50, 0)))
+    assert len(document.states) == 4
+    anew = document.as_one_state()
+    assert anew.states == (anew,)
+    assert anew.as_one_state() == anew
+    at_once = segment(RGB, document, replace(QUICK, locality=0.0))
+    np.testing.assert_array_equal(segment(RGB, anew, QUICK).labels, at_once.labels)
+
+
+def test_live_strokes_do_not_enter_the_sequence():
+    trainer = Trainer(RGB)
+    document = Document(strokes=START)
+    answer(trainer, document)
+    for reach in (20, 40, 60):  # a stroke that is being drawn
+        answer(trainer, document.with_stroke(Stroke(((20, 50), (reach + 20, 50)), 3.0, 0)))
+    finished = document.with_stroke(Stroke(((20, 50), (80, 50)), 3.0, 0))
+    np.testing.assert_array_equal(
+        answer(trainer, finished).labels, segment(RGB, finished, QUICK).labels
+    )
+
+
+def test_far_from_the_stroke_the_answer_stays():
+    """What is held costs more to change the stronger it is held."""
+    before = Document(strokes=(*START, dab(40, 30, 1)))
+    after = before.with_stroke(dab(8, 8, 1))
+    far = np.s_[:, 60:]
+    changed = {}
+    for strength in (0.0, 50.0):
+        wanted = replace(QUICK, locality=strength)
+        trainer = Trainer(RGB)
+        one, two = answer(trainer, before, wanted), answer(trainer, after, wanted)
+        changed[strength] = np.count_nonzero(one.labels[far] != two.labels[far])
+    assert changed[50.0] <= min(changed[0.0], 20)
+
+
+@pytest.mark.parametrize("mark", [Stroke(((1, 1),), 2.0, 0, joined=True)])
+def test_the_first_mark_begins_a_state(mark):
+    document = Document(strokes=(mark, dab(5, 5, 1)))
+    assert [len(state.strokes) for state in document.states] == [1, 2]

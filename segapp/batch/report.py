@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from segapp.batch.robot_user import strokes_to
+from segapp.batch.robot_user import dips, strokes_to
 from segapp.values.wording import shown
 from shlcore.atomic_file import write_text
 
@@ -42,6 +42,8 @@ def summary(outcomes: Sequence[Outcome], preset: str, robot: int | None) -> dict
                 f"strokes_to_{level}": _mean([strokes_to(ious, level / 100) for ious in scored])
                 for level in LEVELS
             },
+            "dips": _mean([len(dips(ious)) for ious in scored]),
+            "dip_sum": _mean([sum(dips(ious)) for ious in scored]),
             "curve": [float(value) for value in np.mean(scored, axis=0)] if scored else [],
         }
     return result

@@ -13,10 +13,11 @@ import numpy as np
 
 from segapp.batch.case_record import read_record, write_record
 from segapp.batch.cases import Case, load_truth
-from segapp.batch.robot_user import robot_steps
+from segapp.batch.robot_user import first_dabs, robot_steps
 from segapp.batch.scores import IGNORED
 from segapp.files.export import write_binary_png, write_indexed_png, write_strokes_png
 from segapp.files.images import digest_of, load_image
+from segapp.files.project_file import PROJECT_SUFFIX, Project, save_project
 from segapp.files.strokes_file import load_strokes
 from segapp.values.plain_settings import to_plain
 from segapp.values.updates import answer_of
@@ -47,6 +48,8 @@ class Task:
     ----------
     robot
         Number of the robot's strokes, or ``None`` for no robot.
+    dabs
+        Whether to begin with one dab for each class instead of the given strokes; needs a truth.
     resume
         Whether an earlier result of exactly the same task is taken as it is.
     """
@@ -56,6 +59,7 @@ class Task:
     settings: SettingsChoice
     robot: int | None = None
     resume: bool = False
+    dabs: bool = False
 
     @property
     def mask_path(self) -> Path:
@@ -66,6 +70,11 @@ class Task:
     def strokes_path(self) -> Path:
         """Where the strokes that led to the mask go."""
         return self.out / "strokes" / f"{self.case.name}.png"
+
+    @property
+    def project_path(self) -> Path:
+        """Where the strokes go in their order, which a picture of them does not hold."""
+        return self.out / "projects" / f"{self.case.name}{PROJECT_SUFFIX}"
 
     @property
     def record_path(self) -> Path:
@@ -130,17 +139,21 @@ def _run(
         truth = np.full(picture.size, IGNORED, np.int16)  # judges nothing: no scores, no robot
     else:
         truth = load_truth(task.case.truth, picture.size, n_classes)
+    if task.dabs:
+        document = _dabs(task, truth, document)
     steps = robot_steps(segment, document, truth, task.robot or 0)
     last = next(steps)
     ious, seconds = [last.iou], [last.seconds]
     for last in steps:
         ious.append(last.iou)
         seconds.append(last.seconds)
-    for path in (task.mask_path, task.strokes_path, task.record_path):
+    for path in (task.mask_path, task.strokes_path, task.project_path, task.record_path):
         path.parent.mkdir(parents=True, exist_ok=True)
     write_mask = write_binary_png if n_classes == 2 else write_indexed_png
     write_mask(task.mask_path, last.labelling, last.document, picture)
     write_strokes_png(task.strokes_path, last.labelling, last.document, picture)
+    project = Project(last.document, settings, task.case.image, picture.sha256)
+    save_project(task.project_path, project)
     height, width = picture.size
     outcome = Outcome(
         task.case.name,
@@ -152,6 +165,14 @@ def _run(
     )
     write_record(task, _key(task), outcome)
     return outcome
+
+
+def _dabs(task: Task, truth: NDArray[np.int16], document: Document) -> Document:
+    if task.case.truth is None:
+        raise ValueError(
+            "--start dabs: wanted a truth that shows where the classes are, got none."
+        )
+    return first_dabs(truth, document.classes)
 
 
 def _segment(
@@ -172,7 +193,8 @@ def _padded(ious: list[float], robot: int | None) -> tuple[float, ...]:
 def _key(task: Task) -> str:
     """Tell tasks apart that would give different results."""
     choice = task.settings
-    asked = [choice.preset, choice.changes, to_plain(choice.settings(None)), task.robot]
+    asked: list[object] = [choice.preset, choice.changes, to_plain(choice.settings(None))]
+    asked += [task.robot, task.dabs]
     digest = hashlib.sha256(json.dumps(asked).encode())
     for path in (task.case.image, task.case.strokes, task.case.truth):
         digest.update(digest_of(path) if path else b"none")

@@ -39,6 +39,7 @@ _EXAMPLES = """\
   segapp batch pictures --out results --jobs 4          X.jpg with X-strokes.png or X.segapp
   segapp batch gulshan --out results --robot 20         with 20 strokes of the robot user
   segapp batch gulshan --out results --robot 20 --resume
+  segapp batch gulshan --out dabs --robot 20 --start dabs   begun with one dab for each class
   segapp batch gulshan --out paper --preset paper --limit 10
   segapp batch pictures --out results --scheduler tcp://host:8786
 
@@ -62,6 +63,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--robot", metavar="N", type=_at_least(0), help="let the robot user add N strokes"
     )
     parser.add_argument(
+        "--start",
+        choices=("strokes", "dabs"),
+        default="strokes",
+        help="begin with the given strokes, or with one dab in the middle of each class of the "
+        "truth (default: strokes)",
+    )
+    parser.add_argument(
         "--jobs", metavar="N", type=_at_least(1), default=1, help="processes (default: 1)"
     )
     parser.add_argument(
@@ -83,7 +91,14 @@ def run(arguments: argparse.Namespace) -> int:
     cases = find_cases(arguments.folder) if arguments.folder else bundled_cases()
     out = made_folder(arguments.out)
     tasks = [
-        Task(case, out, settings, arguments.robot, arguments.resume)
+        Task(
+            case,
+            out,
+            settings,
+            arguments.robot,
+            arguments.resume,
+            dabs=arguments.start == "dabs",
+        )
         for case in cases[: arguments.limit]
     ]
     if arguments.scheduler:
@@ -161,7 +176,8 @@ def _lines(result: dict[str, Any], out: Path) -> list[str]:
     if robot and robot["curve"]:
         lines.append(
             f"robot: AUC {robot['auc']:.4f}, strokes to 85/90/95 %: {robot['strokes_to_85']:.2f} "
-            f"/ {robot['strokes_to_90']:.2f} / {robot['strokes_to_95']:.2f}"
+            f"/ {robot['strokes_to_90']:.2f} / {robot['strokes_to_95']:.2f}, "
+            f"dips {robot['dips']:.2f}"
         )
     return [*lines, f"results in {out}"]
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from segapp.batch.robot_user import robot_steps, robot_stroke, strokes_to
-from segapp.values.document import ClassInfo, Document
+from segapp.batch.robot_user import first_dabs, robot_steps, robot_stroke, strokes_to
+from segapp.values.document import TWO_CLASSES, ClassInfo, Document
 from segapp.values.labelling import Labelling
 from segapp.values.rasterize import rasterize
 
@@ -115,3 +115,22 @@ def test_the_robot_stops_after_its_strokes():
 @pytest.mark.parametrize(("level", "count"), [(0.1, 0), (0.85, 1), (0.9, 3), (0.99, 4)])
 def test_strokes_to_a_level(level, count):
     assert strokes_to([0.5, 0.85, 0.8, 0.95], level) == count
+
+
+def test_the_first_dabs_lie_in_the_middle_of_each_class_and_count_as_one_state():
+    truth = np.ones((60, 80), np.int16)
+    truth[5:15, 5:15] = 0  # a small part of the object
+    truth[20:50, 30:60] = 0  # its largest one
+    truth[:3] = -1
+    document = first_dabs(truth, TWO_CLASSES)
+    assert len(document.states) == 1
+    marked = rasterize(document, truth.shape)
+    assert marked[35, 45] == 0
+    assert (truth[marked == 0] == 0).all()
+    assert (truth[marked == 1] == 1).all()
+    assert np.count_nonzero(marked == 0) == 197  # a disc of radius 8
+
+
+def test_a_class_that_the_truth_lacks_gets_no_dab():
+    document = first_dabs(np.zeros((30, 30), np.int16), TWO_CLASSES)
+    assert [mark.label for mark in document.strokes] == [0]

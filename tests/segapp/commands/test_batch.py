@@ -193,3 +193,29 @@ def test_a_project_brings_its_own_settings(segapp, ball, tmp_path):
         segapp("segment", ball.image, "--strokes", ball.project, "--out", alone, *more)
         assert masks(tmp_path / name)["ball.png"] == alone.read_bytes()
     assert masks(tmp_path / "own") != masks(tmp_path / "best")
+
+
+def test_begun_with_dabs(segapp, folder, tmp_path):
+    words = ("batch", folder, "--robot", 1, "--json", *QUICK)
+    dabs = segapp(*words, "--out", tmp_path / "dabs", "--start", "dabs").json
+    assert dabs["robot"]["dips"] >= 0
+    assert dabs["robot"]["dip_sum"] >= 0
+    begun = load_project(tmp_path / "dabs" / "projects" / "a.segapp").document.states[0]
+    assert [mark.label for mark in begun.strokes] == [0, 1]
+    assert max(mark.width for mark in begun.strokes) == 17  # a brush of radius 8
+    (folder / "a-truth.png").unlink()
+    failed = segapp(*words, "--out", tmp_path / "no truth", "--start", "dabs")
+    assert failed.json["failed"] == 1
+    assert "wanted a truth" in failed.err
+
+
+def test_the_kept_project_gives_the_kept_mask(segapp, folder, tmp_path):
+    """The order of the strokes counts, and a picture of them does not hold it."""
+    # So coarse that the robot finds something to correct.
+    coarse = ("--set", "prototypes=6", "--set", "smoothness=0", "--set", "colour_likelihood=0")
+    segapp("batch", folder, "--out", tmp_path / "out", "--robot", 3, "--limit", 1, *coarse)
+    project = tmp_path / "out" / "projects" / "a.segapp"
+    assert len(load_project(project).document.states) > 1
+    again = tmp_path / "again.png"
+    assert segapp("segment", folder / "a.png", "--strokes", project, "--out", again).code == 0
+    assert masks(tmp_path / "out")["a.png"] == again.read_bytes()

@@ -19,7 +19,8 @@ from segapp.files.project_file import (
 )
 from segapp.qt.session.jobs import Jobs
 from segapp.qt.session.picture_state import Content, PictureState
-from segapp.values.document import Document, History
+from segapp.values.document import Document
+from segapp.values.history import History
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

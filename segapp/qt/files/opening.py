@@ -12,7 +12,7 @@ from segapp.files.images import ImageError, load_image
 from segapp.files.project_file import PROJECT_SUFFIX, Project, load_project
 from segapp.qt.canvas.layers import Layer, opaque
 from segapp.qt.session.picture_state import Content, PictureState
-from segapp.values.document import History
+from segapp.values.history import History
 from segapp.values.settings import DEFAULT_SETTINGS
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from segapp.values.document import Document, History
+from segapp.values.document import Document
+from segapp.values.history import History
 from segapp.values.settings import DEFAULT_SETTINGS, Settings
 
 if TYPE_CHECKING:

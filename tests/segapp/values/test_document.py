@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from segapp.values.document import ClassInfo, Document, History, Patch, Stroke
+from segapp.values.document import ClassInfo, Document, Patch, Stroke
+from segapp.values.history import History
 from tests.segapp.strategies import documents, strokes
 
 

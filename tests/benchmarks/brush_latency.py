@@ -41,7 +41,7 @@ def make_canvas() -> Canvas:
     canvas.set_picture(Layer(opaque(rgb)))
     tint = np.zeros((SIDE, SIDE, 4), dtype=np.uint8)
     tint[: SIDE // 2] = (230, 159, 0, 255)
-    canvas.set_labelling(Layer(tint))
+    canvas.set_labelling(Sheet(Layer(tint)))
     canvas.set_document(Document())
     canvas.set_brush(Brush(radius=RADIUS))
     canvas.show()

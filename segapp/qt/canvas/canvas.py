@@ -98,8 +98,7 @@ class Canvas(PictureView):
         if hand.pointer is None or self._image is None or hand.would_drag:
             return None
         erasing = hand.brush.tool is Tool.ERASER
-        colour = QColor(255, 255, 255) if erasing else QColor(*hand.brush.left_colour)
-        return Cursor(hand.pointer, hand.brush.radius, colour, erasing)
+        return Cursor(hand.pointer, hand.radius, QColor(*hand.colour), erasing)
 
     def _show_hand(self) -> None:
         """Draw the brush where it is now and no longer where it was, and shape the pointer."""
@@ -107,7 +106,7 @@ class Canvas(PictureView):
         self._ringed = QRect()
         if self._hand.pointer is not None:
             at = self.viewport.view.to_widget(self._hand.pointer)
-            reach = self.brush.radius * self.viewport.view.scale + _RING
+            reach = self._hand.radius * self.viewport.view.scale + _RING
             self._ringed = QRectF(
                 at.x() - reach, at.y() - reach, 2 * reach, 2 * reach
             ).toAlignedRect()

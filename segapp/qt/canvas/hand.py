@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPointF, Qt, Signal
@@ -45,6 +46,17 @@ class Hand(QObject):
     def is_drawing(self) -> bool:
         """Whether a stroke is being drawn."""
         return self._pen is not None and self._pen.is_down
+
+    @property
+    def radius(self) -> float:
+        """The brush's radius as it is now, in image pixels."""
+        return self.brush.radius_in_picture(self._viewport.view.scale)
+
+    @property
+    def colour(self) -> tuple[int, int, int]:
+        """What is painted with the button that is held, or would be with the left one."""
+        held = self._button if self.is_drawing else Qt.MouseButton.LeftButton
+        return self.brush.colour(held)
 
     @property
     def is_dragging(self) -> bool:
@@ -110,6 +122,7 @@ class Hand(QObject):
         if mark is None:
             self.drop_stroke()
         else:
+            self.changed.emit()
             self.stroke_finished.emit(mark)
 
     def point_at(self, at: QPointF | None) -> None:
@@ -163,7 +176,9 @@ class Hand(QObject):
         if self._pen is None:
             return
         self.drew.emit(self._pen.drop())
-        self._pen.put_down(self.brush, label, with_pressure=pressure is not None)
+        brush = replace(self.brush, radius=self.radius)
+        self._pen.put_down(brush, label, with_pressure=pressure is not None)
+        self.changed.emit()
         straight = QApplication.keyboardModifiers() & Qt.KeyboardModifier.ShiftModifier
         if straight and self._pen.last_end is not None:
             self._draw_to(QPointF(*self._pen.last_end), pressure)

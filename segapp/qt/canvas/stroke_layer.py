@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from segapp.values.document import ClassInfo
     from segapp.values.rasterize import Rectangle
 
-# Of a stroke's colour over the picture: plain to see, and what is below still shows.
-_STRENGTH = 0.85
-
 
 class StrokeLayer:
     """Pixels of a document's strokes, and of the one being drawn, as a `Layer`.
@@ -121,11 +118,10 @@ class StrokeLayer:
 
 
 def _colour_table(classes: tuple[ClassInfo, ...]) -> NDArray[np.uint32]:
-    """Return a pixel of premultiplied RGBA for "unmarked" and for each class."""
+    """Return an opaque pixel of RGBA for "unmarked" and for each class."""
     table = np.zeros((len(classes) + 1, 4), dtype=np.uint8)
     for row, info in enumerate(classes, start=1):
-        table[row, :3] = np.round(np.array(info.colour) * _STRENGTH)
-        table[row, 3] = round(255 * _STRENGTH)
+        table[row] = (*info.colour, 255)
     return table.view(np.uint32)[:, 0]
 
 

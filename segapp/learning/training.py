@@ -87,11 +87,18 @@ def _marked_pixels(document: Document, shape: tuple[int, ...]) -> NDArray[np.int
     marked = rasterize(document, (shape[0], shape[1]))
     present = np.unique(marked[marked >= 0])
     if len(present) < 2:
-        lacking = [c.name for i, c in enumerate(document.classes) if i not in present]
-        raise NotEnoughStrokes(
-            f"Strokes of at least two classes are needed; still without: {', '.join(lacking)}."
-        )
+        raise NotEnoughStrokes(_want_two_classes(document, [int(label) for label in present]))
     return marked
+
+
+def _want_two_classes(document: Document, present: list[int]) -> str:
+    """Say what is there and what is still needed: any two classes suffice."""
+    if not present:
+        return "Nothing is marked yet: paint over two classes, an object and what surrounds it."
+    names = [info.name for info in document.classes]
+    marked = names.pop(present[0])
+    other = names[0] if len(names) == 1 else "one other class"
+    return f"Only {marked} is marked so far: mark {other} as well."
 
 
 def _train(

@@ -93,6 +93,10 @@ QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 QStatusBar QToolButton { border: 1px solid transparent; border-radius: 4px; padding: 1px; }
 QStatusBar QToolButton:hover { background: palette(midlight); }
 QStatusBar QToolButton:focus { border-color: palette(accent); }
+QLabel[faint="true"] { color: palette(placeholder-text); }
+QLabel[faint="true"]:disabled { color: {disabled}; }
+QToolButton#fold { border: 1px solid transparent; font-weight: bold; padding: 2px; }
+QToolButton#fold:focus { border-color: palette(accent); border-radius: 4px; }
 QToolButton#invitation {
     border: 1px solid palette(mid); border-radius: 6px; padding: 7px 14px;
     background: palette(button);
@@ -171,6 +175,8 @@ class Theme(QObject):
             # A tool tip keeps colours of its own, which follow neither palette nor theme.
             colours = _DARK if self.is_dark else _LIGHT
             style = _STYLE.replace("{check}", (ASSETS / "icons" / "check.svg").as_posix())
+            faded = self.palette.color(QPalette.ColorGroup.Disabled, _Role.Text).name()
+            style = style.replace("{disabled}", faded)
             style = style.replace("{tip_text}", colours[_Role.ToolTipText])
             application.setStyleSheet(style.replace("{tip_ground}", colours[_Role.ToolTipBase]))
             QToolTip.setPalette(self.palette)

@@ -37,7 +37,7 @@ def unused_colour(used: Collection[Colour]) -> Colour:
 
 @cache
 def _candidates() -> tuple[tuple[Colour, ...], NDArray[np.float64]]:
-    colours = tuple(itertools.product(_STEPS, repeat=3))
+    colours = tuple(itertools.product(_STEPS, _STEPS, _STEPS))
     places = _places(colours)
     seen = (places[:, 0] >= _DARKEST) & (places[:, 0] <= _LIGHTEST)
     kept = tuple(colour for colour, fits in zip(colours, seen, strict=True) if fits)

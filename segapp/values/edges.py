@@ -28,7 +28,7 @@ def owners(classes: Sequence[ClassInfo]) -> NDArray[np.uint8]:
     is_ground = np.array([info.is_background for info in classes])
     first = np.minimum(one, other)
     rest = np.maximum(one, other)
-    return np.where(is_ground[first] & ~is_ground[rest], rest, first).astype(np.uint8)
+    return np.asarray(np.where(is_ground[first] & ~is_ground[rest], rest, first), np.uint8)
 
 
 def border_lines(
@@ -96,7 +96,7 @@ def _halved(lines: NDArray[np.uint8]) -> NDArray[np.uint8]:
     if height % 2 or width % 2:
         lines = np.pad(lines, ((0, height % 2), (0, width % 2)))
     rows = np.maximum(lines[0::2], lines[1::2])
-    return np.maximum(rows[:, 0::2], rows[:, 1::2])
+    return np.asarray(np.maximum(rows[:, 0::2], rows[:, 1::2]))
 
 
 def _rimmed(lines: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -108,4 +108,4 @@ def _rimmed(lines: NDArray[np.uint8]) -> NDArray[np.uint8]:
     wide = rim.copy()
     wide[:, 1:] |= rim[:, :-1]
     wide[:, :-1] |= rim[:, 1:]
-    return np.maximum(lines, wide * np.uint8(RIM))
+    return np.asarray(np.maximum(lines, wide * np.uint8(RIM)))

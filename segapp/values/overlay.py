@@ -41,8 +41,8 @@ class ViewMode(StrEnum):
 
     @property
     def is_bare(self) -> bool:
-        """Whether it is a result as it will be written, which no mark may cover."""
-        return self in (ViewMode.MASK, ViewMode.CUTOUT)
+        """Whether it is looked at for itself, so that strokes and marks would be in the way."""
+        return self in (ViewMode.MASK, ViewMode.CUTOUT, ViewMode.CODES)
 
 
 def areas(
@@ -127,11 +127,11 @@ def codes(
     Without codewords each code has a colour of its own, the same in every image.
     """
     # Longer codes are counted first: there are far fewer of them than codes are possible.
+    values = np.arange(1 << min(labelling.n_bits, 16), dtype=np.uint32)
+    place: NDArray[np.integer] = labelling.codes
     if labelling.n_bits > 16:
-        values, place = np.unique(labelling.codes, return_inverse=True)
-        place = place.reshape(labelling.codes.shape)
-    else:
-        values, place = np.arange(1 << labelling.n_bits, dtype=np.uint32), labelling.codes
+        values, inverse = np.unique(labelling.codes, return_inverse=True)
+        place = inverse.reshape(labelling.codes.shape)
     table = np.full((len(values), 4), 255, np.uint8)
     if codewords is None or codewords.shape[2] != labelling.n_bits or not codewords.any():
         table[:, :3] = code_colours(values)

@@ -26,6 +26,7 @@ from PySide6.QtWidgets import QApplication
 from segapp.qt.canvas.brush import Brush
 from segapp.qt.canvas.canvas import Canvas
 from segapp.qt.canvas.layers import Layer, opaque
+from segapp.qt.canvas.painting import Sheet
 from segapp.values.document import Document
 
 SIDE = 4096

@@ -34,7 +34,7 @@ class Sheet:
     """What is shown of a labelling: areas, lines, or both.
 
     ``replaces_image`` shows the areas in the picture's place, on a chequerboard; ``bare`` shows
-    a result as it will be written, without strokes and marks.
+    it without strokes and marks.
     """
 
     areas: Layer | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
@@ -23,6 +22,8 @@ from segapp.qt.files.opening import (
 from segapp.qt.session.jobs import Jobs
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from segapp.qt.files.preferences import Preferences
     from segapp.qt.session.jobs import Work
     from segapp.qt.session.picture_state import PictureState

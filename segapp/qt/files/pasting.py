@@ -19,16 +19,13 @@ def pasted_folder() -> Path:
     return Path(QStandardPaths.writableLocation(place)) / "segapp" / "pasted"
 
 
-def has_picture(data: QMimeData) -> bool:
-    """Tell whether the clipboard holds something that can be opened."""
-    return data.hasImage() or any(url.isLocalFile() for url in data.urls())
-
-
-def pasted_paths(data: QMimeData) -> list[Path]:
+def pasted_paths(data: QMimeData | None) -> list[Path]:
     """Return the files in the clipboard; a picture without a file is written to one.
 
     Raises `OSError` when it cannot be written.
     """
+    if data is None:
+        return []
     paths = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
     if paths or not data.hasImage():
         return paths
@@ -41,6 +38,6 @@ def pasted_paths(data: QMimeData) -> list[Path]:
     while path.exists():
         path = folder / f"{name} ({number}).png"
         number += 1
-    if image.isNull() or not image.save(str(path), "PNG"):
+    if image.isNull() or not image.save(str(path)):
         raise OSError(f"The pasted picture cannot be written to {path}.")
     return [path]

@@ -33,6 +33,7 @@ class CodeLegend(Card):
         self._labelling: Labelling | None = None
         self._classes: tuple[ClassInfo, ...] = ()
         self._codewords: NDArray[np.int8] | None = None
+        self._at: QPointF | None = None
 
     def explain(
         self,
@@ -44,12 +45,13 @@ class CodeLegend(Card):
         self._labelling, self._classes = labelling, classes
         fits = codewords is not None and codewords.shape[2] == labelling.n_bits
         self._codewords = codewords if fits else None
-        self.point_at(None)
+        self.point_at(self._at)
         self.show()
         self.place()
 
     def point_at(self, at: QPointF | None) -> None:
         """Tell the code at a place of the picture and how far it is from the codewords."""
+        self._at = at
         if self._labelling is None:
             return
         height, width = self._labelling.codes.shape

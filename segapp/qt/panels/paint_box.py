@@ -43,6 +43,7 @@ class PaintBox(QWidget):
         self._spin = QDoubleSpinBox()
         self._spin.setRange(SMALLEST_RADIUS, LARGEST_RADIUS)
         self._spin.setDecimals(1)
+        self._spin.setFixedWidth(self.fontMetrics().horizontalAdvance("500.0") + 32)
         self._spin.setAccessibleName(self.tr("Radius of the brush"))
         self._spin.setKeyboardTracking(False)
         self._spin.valueChanged.connect(self.radius_changed)
@@ -75,12 +76,12 @@ class PaintBox(QWidget):
         for unit, text, tip in (
             (
                 BrushUnit.SCREEN,
-                self.tr("on screen"),
+                self.tr("screen"),
                 self.tr("Pixels of the screen: the brush looks alike at every zoom"),
             ),
             (
                 BrushUnit.PICTURE,
-                self.tr("in picture"),
+                self.tr("picture"),
                 self.tr("Pixels of the picture: the brush marks alike at every zoom"),
             ),
         ):

@@ -32,13 +32,13 @@ def _stops(region: QWidget) -> Iterator[QWidget]:
     if not region.isVisible() or _is_covered(region):
         return
     inside = {region, *region.findChildren(QWidget)}
-    first, widget = region, region
-    while True:
+    if _takes_focus(region):
+        yield region
+    widget = region.nextInFocusChain()
+    while widget is not None and widget is not region:
         if widget in inside and _takes_focus(widget):
             yield widget
         widget = widget.nextInFocusChain()
-        if widget is first or widget is None:
-            return
 
 
 def _takes_focus(widget: QWidget) -> bool:

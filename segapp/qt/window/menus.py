@@ -25,7 +25,7 @@ _VIEW = f"""{_VIEWS} - show_strokes hide_answer - zoom_in zoom_out fit actual_si
     - @panels @theme full_screen"""
 _HELP = "shortcuts about"
 _TOOLS = "brush eraser hand - swap - undo redo clear"
-_TOP = "open open_folder save export - previous next - live update stop spot -"
+_TOP = "open open_folder save export - previous next - live update stop spot"
 
 
 def tr(text: str) -> str:
@@ -38,7 +38,7 @@ class Menus:
 
     def __init__(self, bar: QMenuBar, actions: Actions) -> None:
         self.recent = QMenu(tr("Open &Recent"))
-        self.samples = QMenu(tr("Open &Sample"))
+        self.samples = QMenu(tr("Open Samp&le"))
         self.left_class = QMenu(tr("Class of the Le&ft Button"))
         self.right_class = QMenu(tr("Class of the Ri&ght Button"))
         self.panels = QMenu(tr("&Panels"))

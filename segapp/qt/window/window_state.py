@@ -20,10 +20,9 @@ Kind = TypeVar("Kind", ThemeChoice, ViewMode, BrushUnit)
 
 # Of the docks' and tool bars' arrangement: Qt ignores what another version has stored.
 _VERSION = 2
-# Of a first window: this part of the screen, but no larger than one looks over at a glance.
-_PART, _WIDEST, _HIGHEST = 0.9, 1680, 1050
-# What the frame of a window takes besides, in logical pixels; it is only known once shown.
-_FRAME = 40
+# Logical pixels: a first window is no larger than one looks over at a glance, and leaves room
+# for its frame, whose size is only known once it is shown.
+_WIDEST, _HIGHEST, _FRAME = 1680, 1050, 40
 
 
 def store_window(window: MainWindow) -> None:
@@ -90,8 +89,8 @@ def _place(window: MainWindow) -> None:
 
 def first_place(available: QRect) -> QRect:
     """Return where a first window goes in what a screen has to give: centred, with its frame."""
-    width = min(round(available.width() * _PART), available.width() - _FRAME, _WIDEST)
-    height = min(round(available.height() * _PART), available.height() - _FRAME, _HIGHEST)
+    width = min(available.width() - _FRAME, _WIDEST)
+    height = min(available.height() - _FRAME, _HIGHEST)
     place = QRect(0, 0, width, height)
     place.moveCenter(available.center())
     return place

@@ -88,7 +88,9 @@ def test_features_are_chosen_but_never_none(panel):
 
 def test_three_ways_and_the_way_back(panel, qtbot):
     def pressed():
-        return [name for name in PRESETS if panel.findChild(QToolButton, f"way_{name}").isChecked()]
+        return [
+            name for name in PRESETS if panel.findChild(QToolButton, f"way_{name}").isChecked()
+        ]
 
     assert pressed() == ["best"]
     for name in ("paper", "alike"):

@@ -3,8 +3,8 @@ import time
 import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QGuiApplication, QImage, QPalette
-from PySide6.QtWidgets import QApplication, QColorDialog, QLineEdit, QMenu, QTabBar, QWidget
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication, QImage, QPalette
+from PySide6.QtWidgets import QApplication, QMenu, QTabBar, QWidget
 
 from segapp.qt.canvas.brush import Tool
 from segapp.qt.files import file_dialogs

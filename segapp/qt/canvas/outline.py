@@ -71,7 +71,7 @@ class Outline:
         if lines is None:
             self._draw_picture(painter, view, room)
         else:
-            self._draw_lines(painter, lines)
+            self._draw_lines(painter, lines, view.scale)
         painter.restore()
 
     def _draw_picture(self, painter: QPainter, view: View, room: QRectF) -> None:
@@ -88,12 +88,14 @@ class Outline:
         seen = image.copy(box).convertToFormat(QImage.Format.Format_ARGB32_Premultiplied)
         painter.drawImage(QPointF(box.topLeft()), seen)
 
-    def _draw_lines(self, painter: QPainter, lines: dict[int, list[QLineF]]) -> None:
+    def _draw_lines(
+        self, painter: QPainter, lines: dict[int, list[QLineF]], scale: float
+    ) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        rim = QPen(_RIM_COLOUR, _RIM_WIDTH)
-        pens = [rim] * len(lines) + [QPen(self._colours[whose], _WIDTH) for whose in lines]
+        rim = QPen(_RIM_COLOUR, _RIM_WIDTH / scale)
+        pens = [rim] * len(lines)
+        pens += [QPen(self._colours[whose], _WIDTH / scale) for whose in lines]
         for pen, part in zip(pens, [*lines.values()] * 2, strict=True):
-            pen.setCosmetic(True)
             pen.setCapStyle(Qt.PenCapStyle.SquareCap)
             painter.setPen(pen)
             painter.drawLines(part)

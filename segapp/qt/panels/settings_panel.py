@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QFormLayout,
@@ -64,8 +64,18 @@ class SettingsPanel(QScrollArea):
         self._layout.addStretch(1)
         self.setWidget(body)
         self.show_settings(self._settings)
+
+    def minimumSizeHint(self) -> QSize:
+        """Ask for the width of all settings, which the style has a say in, and any height."""
         bar = self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)
-        self.setMinimumWidth(body.minimumSizeHint().width() + bar + 2)
+        width = self.widget().minimumSizeHint().width() if self.widget() is not None else 0
+        return QSize(width + bar + 2, super().minimumSizeHint().height())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Ask anew when the settings need another width."""
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.updateGeometry()
+        return super().eventFilter(watched, event)
 
     # Building -----------------------------------------------------------------------------
 
@@ -202,7 +212,7 @@ def _flat(settings: Settings) -> dict[str, Any]:
 def _form() -> QFormLayout:
     form = QFormLayout()
     form.setContentsMargins(0, 0, 0, 0)
-    form.setVerticalSpacing(4)
+    form.setVerticalSpacing(2)
     form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
     form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
     return form
@@ -212,5 +222,6 @@ def _sentence(text: str) -> QLabel:
     """Write small and fainter what a setting does."""
     label = QLabel(text)
     label.setWordWrap(True)
+    label.setContentsMargins(0, 0, 0, 7)  # nearer to its own setting than to the next one
     label.setProperty("faint", True)  # noqa: FBT003 - the style sheet's
     return label

@@ -90,6 +90,7 @@ def _button(actions: Actions, name: str) -> QToolButton:
     button.setAccessibleName(actions.name_of(name))
     button.setAutoRaise(True)
     button.setIconSize(QSize(16, 16))
+    button.setFixedSize(QSize(24, 22))  # before it has its icon it would take a text's room
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     return button
 

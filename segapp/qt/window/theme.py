@@ -111,7 +111,7 @@ QFrame#segmented {
     border: 1px solid palette(mid); border-radius: 6px; background: palette(base);
 }
 QFrame#segmented QToolButton {
-    border: 1px solid transparent; border-radius: 5px; padding: 4px 8px; background: transparent;
+    border: 1px solid transparent; border-radius: 5px; padding: 4px 7px; background: transparent;
 }
 QFrame#segmented QToolButton:hover { background: palette(midlight); }
 QFrame#segmented QToolButton:focus { border-color: palette(accent); }

@@ -48,7 +48,6 @@ def store_window(window: MainWindow) -> None:
 def restore_window(window: MainWindow) -> None:
     """Bring back what was remembered; what is absent or spoilt has a default."""
     preferences, actions = window.preferences, window.commands
-    _place(window)
     window.restoreState(QByteArray(preferences.state("window/state")), _VERSION)
     window.docks.files.hide()  # shown with a folder
     choice = _member(ThemeChoice, preferences.get("theme", ""), ThemeChoice.SYSTEM)
@@ -72,6 +71,7 @@ def restore_window(window: MainWindow) -> None:
     live = preferences.get("answer/live", True)
     actions["live"].setChecked(live)
     window.session.answers.set_live(live)
+    _place(window)  # last, as theme and panels decide how small it can be
 
 
 def _place(window: MainWindow) -> None:

@@ -276,3 +276,10 @@ def test_the_wheel_over_the_bit_leaves_it_alone(window, answered, qtbot):
     )
     QApplication.sendEvent(box, event)
     assert box.currentIndex() == 0
+
+
+def test_the_window_can_be_as_small_as_a_laptop_screen_at_double_scale(make_window):
+    window = make_window(size=None)
+    least = window.minimumSizeHint()
+    assert (least.width() <= 600, least.height() <= 400) == (True, True)
+    assert window.status.minimumSizeHint().width() <= 500

@@ -88,9 +88,7 @@ class Outline:
         seen = image.copy(box).convertToFormat(QImage.Format.Format_ARGB32_Premultiplied)
         painter.drawImage(QPointF(box.topLeft()), seen)
 
-    def _draw_lines(
-        self, painter: QPainter, lines: dict[int, list[QLineF]], scale: float
-    ) -> None:
+    def _draw_lines(self, painter: QPainter, lines: dict[int, list[QLineF]], scale: float) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         rim = QPen(_RIM_COLOUR, _RIM_WIDTH / scale)
         pens = [rim] * len(lines)

@@ -28,6 +28,7 @@ def _connect_session(window: MainWindow) -> None:
     session.picture_changed.connect(window.show_picture)
     session.document_changed.connect(window.show_document)
     session.settings_changed.connect(lambda: window.settings_panel.show_settings(session.settings))
+    session.settings_changed.connect(window.show_state)
     session.answers.answer_changed.connect(window.show_insight)
     session.answers.progress_changed.connect(window.show_progress)
     session.answers.failed.connect(lambda sentence: complain(window, sentence))

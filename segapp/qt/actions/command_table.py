@@ -108,7 +108,7 @@ def _paint_commands() -> Iterator[Command]:
     yield Command(
         "brush",
         tr("&Brush"),
-        tr("Paint: left button the marked class, right button the other one"),
+        tr("Paint: each button has its class, as the list of classes shows"),
         "B",
         "brush",
         "tool",

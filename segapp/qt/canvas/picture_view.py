@@ -47,7 +47,7 @@ class PictureView(QWidget):
         """Show another picture, whole, without labelling and strokes."""
         self._image = layer
         self._labelling = self._spot = None
-        height, width = layer.rgba.shape[:2]
+        height, width = layer.pixels.shape[:2]
         self._strokes = StrokeLayer((height, width))
         self.viewport.show_whole(QSize(width, height))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.qt.canvas.layers import Layer
+from segapp.qt.canvas.layers import Layer, in_screen_order
 from segapp.values.document import Document, Mark, Patch, Stroke
 from segapp.values.rasterize import NOWHERE, THINNEST, UNMARKED, stamp
 
@@ -112,7 +112,7 @@ class StrokeLayer:
         if _is_empty(box):
             return
         labels = self.labels[top:bottom, left:right]
-        pixels = self.layer.rgba.view(np.uint32)[..., 0]
+        pixels = self.layer.pixels.view(np.uint32)[..., 0]
         pixels[top:bottom, left:right] = self._colours[labels + 1]
         self.layer.refresh(box)
 
@@ -122,6 +122,7 @@ def _colour_table(classes: tuple[ClassInfo, ...]) -> NDArray[np.uint32]:
     table = np.zeros((len(classes) + 1, 4), dtype=np.uint8)
     for row, info in enumerate(classes, start=1):
         table[row] = (*info.colour, 255)
+    table = in_screen_order(table[np.newaxis])[0]
     return table.view(np.uint32)[:, 0]
 
 

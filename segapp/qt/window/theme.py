@@ -121,7 +121,7 @@ QFrame#segmented QToolButton:checked {
 QFrame#segmented QToolButton:checked:focus { border-color: palette(text); }
 QToolTip {
     color: {tip_text}; background-color: {tip_ground}; border: 1px solid {tip_ground};
-    padding: 4px 6px;
+    padding: 1px 2px;
 }
 """
 

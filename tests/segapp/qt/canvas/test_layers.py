@@ -35,9 +35,9 @@ def test_a_refreshed_box_is_as_good_as_a_new_layer(data):
     layer = Layer(rng.integers(0, 256, (height, width, 4), dtype=np.uint8))
     left, right = sorted(data.draw(st.lists(st.integers(0, width), min_size=2, max_size=2)))
     top, bottom = sorted(data.draw(st.lists(st.integers(0, height), min_size=2, max_size=2)))
-    layer.rgba[top:bottom, left:right] = rng.integers(0, 256, 4, dtype=np.uint8)
+    layer.pixels[top:bottom, left:right] = rng.integers(0, 256, 4, dtype=np.uint8)
     layer.refresh((left, top, right, bottom))
-    np.testing.assert_array_equal(layer._levels[1], halved(layer.rgba))
+    np.testing.assert_array_equal(layer._levels[1], halved(layer.pixels))
 
 
 def test_at_actual_size_every_pixel_is_itself():

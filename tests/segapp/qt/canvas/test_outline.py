@@ -67,3 +67,13 @@ def test_the_whole_and_the_nearest_look_cost_less_than_a_frame(qapp):
             best = min(best, time.process_time() - start)
             painter.end()
         assert best < 0.016
+
+
+@pytest.mark.parametrize("width", [1997, 1998, 1999])
+def test_rows_of_any_length_are_drawn_straight(qapp, width):
+    labels = np.ones((1500, width), np.uint8)
+    labels[:, :800] = 0
+    changed = drawn(Outline(labels, TWO_CLASSES), View(0.25, 0, 0))
+    columns = np.flatnonzero((changed[10:290] > 25).all(axis=0))
+    assert columns.size
+    assert np.abs(columns - 200).max() <= 3

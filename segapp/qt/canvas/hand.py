@@ -48,11 +48,6 @@ class Hand(QObject):
         return self._pen is not None and self._pen.is_down
 
     @property
-    def radius(self) -> float:
-        """The brush's radius as it is now, in image pixels."""
-        return self.brush.radius_in_picture(self._viewport.view.scale)
-
-    @property
     def colour(self) -> tuple[int, int, int]:
         """What is painted with the button that is held, or would be with the left one."""
         held = self._button if self.is_drawing else Qt.MouseButton.LeftButton
@@ -136,11 +131,7 @@ class Hand(QObject):
     def hold_space(self, *, held: bool) -> None:
         """Drag instead of painting as long as the space bar is held."""
         self._space = held
-        self.changed.emit()
-
-    def let_go(self) -> None:
-        """Drag the picture no longer."""
-        self._set_grip(None)
+        self._set_grip(self._grip if held else None)
 
     def drop_stroke(self) -> None:
         """Forget the stroke that is being drawn, and let go of the picture."""
@@ -176,7 +167,8 @@ class Hand(QObject):
         if self._pen is None:
             return
         self.drew.emit(self._pen.drop())
-        brush = replace(self.brush, radius=self.radius)
+        radius = self.brush.radius_in_picture(self._viewport.view.scale)
+        brush = replace(self.brush, radius=radius)
         self._pen.put_down(brush, label, with_pressure=pressure is not None)
         self.changed.emit()
         straight = QApplication.keyboardModifiers() & Qt.KeyboardModifier.ShiftModifier

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 SCREEN_FORMAT = QImage.Format.Format_ARGB32_Premultiplied
-"""What Qt draws without converting it, twice as fast as RGBA; bytes are blue, green, red, alpha."""
+"""What Qt draws as it is, twice as fast as RGBA: bytes of blue, green, red and alpha."""
 
 
 def qimage_over(

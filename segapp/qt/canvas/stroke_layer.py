@@ -122,8 +122,8 @@ def _colour_table(classes: tuple[ClassInfo, ...]) -> NDArray[np.uint32]:
     table = np.zeros((len(classes) + 1, 4), dtype=np.uint8)
     for row, info in enumerate(classes, start=1):
         table[row] = (*info.colour, 255)
-    table = in_screen_order(table[np.newaxis])[0]
-    return table.view(np.uint32)[:, 0]
+    words: NDArray[np.uint32] = in_screen_order(table[np.newaxis]).view(np.uint32)[0, :, 0]
+    return words
 
 
 def _bounds(mark: Mark, size: tuple[int, ...]) -> Rectangle:

@@ -68,7 +68,8 @@ class SettingsPanel(QScrollArea):
     def minimumSizeHint(self) -> QSize:
         """Ask for the width of all settings, which the style has a say in, and any height."""
         bar = self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)
-        width = self.widget().minimumSizeHint().width() if self.widget() is not None else 0
+        body = self.widget()
+        width = body.minimumSizeHint().width() if body is not None else 0
         return QSize(width + bar + 2, super().minimumSizeHint().height())
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

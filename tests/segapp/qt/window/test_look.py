@@ -128,6 +128,10 @@ def test_samples_are_saved_among_the_users_files(make_window, qtbot, tmp_path, m
     window = make_window(sample)
     proposed = window.files.default_project(window.session.state)
     assert proposed.parent == documents
+    window.commands["export"].trigger()
+    dialog = QApplication.activeModalWidget()
+    assert dialog._path.text().startswith(str(documents))
+    dialog.reject()
     other = tmp_path / "other"
     other.mkdir()
     assert window.files.save(window.session.state, other / "a.segapp")

@@ -37,8 +37,8 @@ _LIGHT = {
 _DARK = {
     _Role.Window: "#25282d",
     _Role.WindowText: "#e6e9ed",
-    _Role.Base: "#1d2024",
-    _Role.AlternateBase: "#23262b",
+    _Role.Base: "#15171a",
+    _Role.AlternateBase: "#1b1e22",
     _Role.Text: "#e6e9ed",
     _Role.PlaceholderText: "#98a1ac",
     _Role.Button: "#31353c",

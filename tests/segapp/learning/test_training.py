@@ -154,7 +154,7 @@ def test_too_few_strokes_are_named(strokes, named):
 
 def test_of_many_classes_any_second_one_suffices():
     classes = tuple(ClassInfo(f"class {k}", PALETTE[k % 8]) for k in range(12))
-    with pytest.raises(NotEnoughStrokes, match="Only class 3 is marked.*one other class") as told:
+    with pytest.raises(NotEnoughStrokes, match=r"Only class 3 is marked.*one other class") as told:
         Trainer(HALVES).updates(Document(classes, (dot(5, 5, 3),)), BEST)
     assert str(told.value).count("class 1") == 0
 

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from PySide6.QtGui import QImage, QPainter
@@ -28,6 +28,7 @@ def test_halving_takes_the_rounded_mean_of_four(rgba):
     np.testing.assert_array_equal(halved(rgba), np.floor(blocks.mean(axis=(1, 3)) + 0.5))
 
 
+@settings(deadline=None)  # megabytes of pixels, on a machine that may be busy
 @given(st.data())
 def test_a_refreshed_box_is_as_good_as_a_new_layer(data):
     height, width = data.draw(st.integers(1025, 1100)), data.draw(st.integers(1025, 1100))

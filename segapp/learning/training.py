@@ -157,7 +157,14 @@ def _classes_in(marked: NDArray[np.int16]) -> NDArray[np.int16]:
 def _want_two_classes(document: Document, marked: NDArray[np.int16]) -> None:
     present = _classes_in(marked)
     if len(present) < 2:
-        lacking = [c.name for i, c in enumerate(document.classes) if i not in present]
-        raise NotEnoughStrokes(
-            f"Strokes of at least two classes are needed; still without: {', '.join(lacking)}."
-        )
+        raise NotEnoughStrokes(_what_is_missing(document, [int(label) for label in present]))
+
+
+def _what_is_missing(document: Document, present: list[int]) -> str:
+    """Say what is there and what is still needed: any two classes suffice."""
+    if not present:
+        return "Nothing is marked yet: paint over two classes, an object and what surrounds it."
+    names = [info.name for info in document.classes]
+    marked = names.pop(present[0])
+    other = names[0] if len(names) == 1 else "one other class"
+    return f"Only {marked} is marked so far: mark {other} as well."

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from segapp.values.document import Document
 
 
+_BLANK = Document()
+
+
 @dataclass(frozen=True, slots=True)
 class History:
     """A document with the way that led to it and the way back: undo and redo as a value.
@@ -15,7 +18,7 @@ class History:
     ``(name of the edit, document after it)``, the one that redo brings last.
     """
 
-    present: Document = Document()
+    present: Document = _BLANK
     past: tuple[tuple[str, Document], ...] = ()
     future: tuple[tuple[str, Document], ...] = ()
 

@@ -6,7 +6,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import ndimage
 from skimage.color import hsv2rgb
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 # From undecided to sure; each colour is brighter than the one before, so that the order shows
 # in grey as well.
 _CONFIDENCE_RAMP = ((20, 18, 60), (0, 80, 140), (40, 150, 160), (170, 205, 90), (253, 240, 140))
-_RIM = (0, 0, 0, 150)  # half-transparent black beside an outline
+_SHADOW, _DARKEST = 24.0, 0.8  # what a code far from every codeword fades to, and how far
 _GOLDEN = 0.6180339887498949  # steps of this part of a circle never come close to each other
 
 
@@ -40,16 +39,28 @@ class ViewMode(StrEnum):
         """Whether it is shown instead of the image and not over it."""
         return self not in (ViewMode.OVERLAY, ViewMode.OUTLINE)
 
+    @property
+    def is_bare(self) -> bool:
+        """Whether it is looked at for itself, so that strokes and marks would be in the way."""
+        return self in (ViewMode.MASK, ViewMode.CUTOUT, ViewMode.CODES)
 
-def render(
-    mode: ViewMode, labelling: Labelling, classes: Sequence[ClassInfo], picture: Picture
-) -> NDArray[np.uint8]:
-    """Return the answer in a view mode, ``H x W x 4``."""
+
+def areas(
+    mode: ViewMode,
+    labelling: Labelling,
+    classes: Sequence[ClassInfo],
+    picture: Picture,
+    codewords: NDArray[np.int8] | None = None,
+) -> NDArray[np.uint8] | None:
+    """Return the answer in a view mode, ``H x W x 4``; None where lines alone are shown.
+
+    ``codewords`` (classes x codewords x bits) are what the codes are compared with.
+    """
     match mode:
         case ViewMode.OVERLAY:
             return overlay(labelling, classes)
         case ViewMode.OUTLINE:
-            return outline(labelling, classes)
+            return None
         case ViewMode.MASK:
             return mask(labelling, classes)
         case ViewMode.CUTOUT:
@@ -57,7 +68,7 @@ def render(
         case ViewMode.CONFIDENCE:
             return confidence(labelling)
         case ViewMode.CODES:
-            return codes(labelling)
+            return codes(labelling, classes, codewords)
 
 
 def overlay(
@@ -65,28 +76,6 @@ def overlay(
 ) -> NDArray[np.uint8]:
     """Tint every class in its colour, except a background, which stays clear."""
     return _look_up(_tints(classes, opacity), labelling.labels)
-
-
-def outline(labelling: Labelling, classes: Sequence[ClassInfo]) -> NDArray[np.uint8]:
-    """Draw the inner edge of every class in its colour, thicker in larger images.
-
-    A background's edge is a dark rim, so that the line shows on a picture of its own colour.
-    """
-    labels = labelling.labels
-    edge = np.zeros(labels.shape, bool)
-    for here, there in ((np.s_[1:], np.s_[:-1]), (np.s_[:, 1:], np.s_[:, :-1])):
-        differ = labels[here] != labels[there]
-        edge[here] |= differ
-        edge[there] |= differ
-    width = max(1, round(min(labels.shape) / 300))
-    if width > 1:
-        for axis in (0, 1):
-            edge = ndimage.maximum_filter1d(edge, 2 * width - 1, axis)
-    rgba = np.zeros((*labels.shape, 4), np.uint8)
-    tints = _tints(classes, 1.0)
-    tints[[info.is_background for info in classes]] = _RIM
-    rgba[edge] = tints[labels[edge]]
-    return rgba
 
 
 def mask(labelling: Labelling, classes: Sequence[ClassInfo]) -> NDArray[np.uint8]:
@@ -128,15 +117,52 @@ def confidence(labelling: Labelling) -> NDArray[np.uint8]:
     return _look_up(table, level)
 
 
-def codes(labelling: Labelling) -> NDArray[np.uint8]:
-    """Give each hash code a colour of its own, the same in every image."""
-    # Longer codes are folded to 16 bits, more than there are colours to tell apart.
-    folded = labelling.codes & 0xFFFF
+def codes(
+    labelling: Labelling,
+    classes: Sequence[ClassInfo],
+    codewords: NDArray[np.int8] | None = None,
+) -> NDArray[np.uint8]:
+    """Give each hash code the colour of the nearest codeword's class, darker with distance.
+
+    Without codewords each code has a colour of its own, the same in every image.
+    """
+    # Longer codes are counted first: there are far fewer of them than codes are possible.
+    values = np.arange(1 << min(labelling.n_bits, 16), dtype=np.uint32)
+    place: NDArray[np.integer] = labelling.codes
     if labelling.n_bits > 16:
-        folded ^= labelling.codes >> 16
-    table = np.full((1 << min(labelling.n_bits, 16), 4), 255, np.uint8)
-    table[:, :3] = code_colours(np.arange(len(table), dtype=np.uint32))
-    return _look_up(table, folded)
+        values, inverse = np.unique(labelling.codes, return_inverse=True)
+        place = inverse.reshape(labelling.codes.shape)
+    table = np.full((len(values), 4), 255, np.uint8)
+    if codewords is None or codewords.shape[2] != labelling.n_bits or not codewords.any():
+        table[:, :3] = code_colours(values)
+    else:
+        distances = code_distances(values, codewords)
+        nearest = distances.argmin(axis=1)
+        colours = np.array([info.colour for info in classes])[nearest]
+        table[:, :3] = shaded(colours, distances.min(axis=1), labelling.n_bits)
+    return _look_up(table, place)
+
+
+def code_distances(values: NDArray[np.uint32], codewords: NDArray[np.int8]) -> NDArray[np.intp]:
+    """Return how many bits each code differs from the nearest codeword of each class.
+
+    A class without codewords, whose rows are 0, is farther than any other.
+    """
+    n_bits = codewords.shape[2]
+    place = np.left_shift(np.uint32(1), np.arange(n_bits, dtype=np.uint32))
+    words = ((codewords > 0) * place).sum(axis=2).astype(np.uint32)
+    differing = np.bitwise_count(values[:, np.newaxis, np.newaxis] ^ words).astype(np.intp)
+    differing[:, ~codewords.any(axis=2)] = n_bits + 1
+    nearest: NDArray[np.intp] = differing.min(axis=2)
+    return nearest
+
+
+def shaded(
+    colours: NDArray[np.integer], distances: NDArray[np.intp], n_bits: int
+) -> NDArray[np.uint8]:
+    """Darken a row of RGB for each bit that a code lies away from its codeword."""
+    part = np.minimum(distances / max(n_bits / 2, 1), 1.0)[:, np.newaxis] * _DARKEST
+    return np.rint(colours * (1 - part) + _SHADOW * part).astype(np.uint8)
 
 
 def code_colours(values: NDArray[np.uint32]) -> NDArray[np.uint8]:

@@ -164,6 +164,11 @@ class Settings:
 
 PRESETS: dict[str, Settings] = {
     "best": Settings(clean_up=CleanUp(keep_touching=True, fill_holes=True)),
+    # Nothing ties a pixel to the strokes' places, so that what looks alike is found anywhere.
+    "alike": Settings(
+        features=(FeatureGroup.TEXTURE, FeatureGroup.LIKELIHOOD),
+        clean_up=CleanUp(fill_holes=True),
+    ),
     # Sect. 6.3 of the paper to the letter: RGB, a codeword a class, 5 bits, eleven kernels.
     "paper": Settings(
         features=(FeatureGroup.RGB,),

@@ -26,6 +26,7 @@ from PySide6.QtWidgets import QApplication
 from segapp.qt.canvas.brush import Brush
 from segapp.qt.canvas.canvas import Canvas
 from segapp.qt.canvas.layers import Layer, opaque
+from segapp.qt.canvas.painting import Sheet
 from segapp.values.document import Document
 
 SIDE = 4096
@@ -41,7 +42,7 @@ def make_canvas(side: int) -> Canvas:
     canvas.set_picture(Layer(opaque(rgb)))
     tint = np.zeros((side, side, 4), dtype=np.uint8)
     tint[: side // 2] = (230, 159, 0, 255)
-    canvas.set_labelling(Layer(tint))
+    canvas.set_labelling(Sheet(Layer(tint)))
     canvas.set_document(Document())
     canvas.set_brush(Brush(radius=RADIUS))
     canvas.show()

@@ -42,7 +42,8 @@ class Actions(QObject):
         if command.keys is not None:
             action.setShortcut(QKeySequence(command.keys))
         keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        action.setToolTip(f"{command.tip} ({keys})" if keys else command.tip)
+        name = command.text.replace("&", "").rstrip("…")
+        action.setToolTip(f"{name} ({keys})\n{command.tip}" if keys else f"{name}\n{command.tip}")
         action.setStatusTip(command.tip)
         if command.group is not None:
             group = self._groups.setdefault(command.group, QActionGroup(self))

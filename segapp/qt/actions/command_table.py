@@ -91,9 +91,16 @@ def _edit_commands() -> Iterator[Command]:
     )
     yield Command(
         "copy_cutout",
-        tr("Copy C&ut-Out"),
+        tr("Copy Cut-&Out"),
         tr("Copy the cut-out object to the clipboard"),
         "Ctrl+Shift+C",
+    )
+    yield Command(
+        "paste",
+        tr("&Paste Picture"),
+        tr("Open the picture, or the file, that is in the clipboard"),
+        _Standard.Paste,
+        "paste",
     )
 
 
@@ -101,7 +108,7 @@ def _paint_commands() -> Iterator[Command]:
     yield Command(
         "brush",
         tr("&Brush"),
-        tr("Paint: left button the marked class, right button the other one"),
+        tr("Paint: each button has its class, as the list of classes shows"),
         "B",
         "brush",
         "tool",

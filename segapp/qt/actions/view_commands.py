@@ -87,7 +87,7 @@ def view_commands() -> Iterator[Command]:
         checkable=True,
     )
     yield Command("zoom_in", tr("Zoom &In"), tr("Zoom in"), _Standard.ZoomIn, "zoom-in")
-    yield Command("zoom_out", tr("Zoom &Out"), tr("Zoom out"), _Standard.ZoomOut, "zoom-out")
+    yield Command("zoom_out", tr("&Zoom Out"), tr("Zoom out"), _Standard.ZoomOut, "zoom-out")
     yield Command("fit", tr("Fi&t in Window"), tr("Show the whole picture"), "Ctrl+0", "fit")
     yield Command(
         "actual_size",
@@ -97,7 +97,7 @@ def view_commands() -> Iterator[Command]:
         "actual-size",
     )
     yield Command(
-        "full_screen", tr("Full S&creen"), tr("Use the whole screen"), "F11", None, checkable=True
+        "full_screen", tr("Full Sc&reen"), tr("Use the whole screen"), "F11", None, checkable=True
     )
     yield Command(
         "theme_system",

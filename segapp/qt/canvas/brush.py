@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 
 from PySide6.QtCore import Qt
 
-# Image pixels: from a single pixel to a disc that covers a whole screen.
+# Pixels, of the screen or of the picture: from a single one to a disc that covers a whole screen.
 SMALLEST_RADIUS = 0.5
 LARGEST_RADIUS = 500.0
 # A notch of the wheel makes the brush so much larger, and at least by half a pixel.
@@ -23,22 +23,42 @@ class Tool(Enum):
     HAND = "hand"
 
 
+class BrushUnit(StrEnum):
+    """What a brush is measured in: on the screen it looks alike at every zoom."""
+
+    SCREEN = "screen"
+    PICTURE = "picture"
+
+
 @dataclass(frozen=True, slots=True)
 class Brush:
-    """The left button paints ``left``, the right one ``right``."""
+    """The left button paints ``left``, the right one ``right``; they may be the same."""
 
-    radius: float = 8.0
+    radius: float = 10.0
+    unit: BrushUnit = BrushUnit.PICTURE
     left: int = 0
     right: int = 1
     tool: Tool = Tool.BRUSH
     keep_others: bool = False  # paint around other classes instead of over them
     left_colour: tuple[int, int, int] = (255, 255, 255)
+    right_colour: tuple[int, int, int] = (255, 255, 255)
 
     def label(self, button: Qt.MouseButton) -> int | None:
         """Return the class that a button paints; None erases."""
         if self.tool is Tool.ERASER:
             return None
         return self.right if button is Qt.MouseButton.RightButton else self.left
+
+    def colour(self, button: Qt.MouseButton) -> tuple[int, int, int]:
+        """Return the colour that a button paints; white erases."""
+        if self.tool is Tool.ERASER:
+            return (255, 255, 255)
+        is_right = button is Qt.MouseButton.RightButton
+        return self.right_colour if is_right else self.left_colour
+
+    def radius_in_picture(self, scale: float) -> float:
+        """Return the radius in image pixels where one is ``scale`` widget pixels large."""
+        return self.radius / scale if self.unit is BrushUnit.SCREEN else self.radius
 
 
 def stepped_radius(radius: float, steps: float) -> float:

@@ -98,8 +98,8 @@ class Canvas(PictureView):
         if hand.pointer is None or self._image is None or hand.would_drag:
             return None
         erasing = hand.brush.tool is Tool.ERASER
-        colour = QColor(255, 255, 255) if erasing else QColor(*hand.brush.left_colour)
-        return Cursor(hand.pointer, hand.brush.radius, colour, erasing)
+        radius = hand.brush.radius_in_picture(self.viewport.view.scale)
+        return Cursor(hand.pointer, radius, QColor(*hand.colour), erasing)
 
     def _show_hand(self) -> None:
         """Draw the brush where it is now and no longer where it was, and shape the pointer."""
@@ -107,7 +107,8 @@ class Canvas(PictureView):
         self._ringed = QRect()
         if self._hand.pointer is not None:
             at = self.viewport.view.to_widget(self._hand.pointer)
-            reach = self.brush.radius * self.viewport.view.scale + _RING
+            scale = self.viewport.view.scale
+            reach = self.brush.radius_in_picture(scale) * scale + _RING
             self._ringed = QRectF(
                 at.x() - reach, at.y() - reach, 2 * reach, 2 * reach
             ).toAlignedRect()
@@ -217,7 +218,6 @@ class Canvas(PictureView):
             return
         if event.key() == Qt.Key.Key_Space:
             self._hand.hold_space(held=False)
-            self._hand.let_go()
         elif event.key() == Qt.Key.Key_H:
             self.set_labelling_hidden(False)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPointF, Qt, Signal
@@ -45,6 +46,12 @@ class Hand(QObject):
     def is_drawing(self) -> bool:
         """Whether a stroke is being drawn."""
         return self._pen is not None and self._pen.is_down
+
+    @property
+    def colour(self) -> tuple[int, int, int]:
+        """What is painted with the button that is held, or would be with the left one."""
+        held = self._button if self.is_drawing else Qt.MouseButton.LeftButton
+        return self.brush.colour(held)
 
     @property
     def is_dragging(self) -> bool:
@@ -110,6 +117,7 @@ class Hand(QObject):
         if mark is None:
             self.drop_stroke()
         else:
+            self.changed.emit()
             self.stroke_finished.emit(mark)
 
     def point_at(self, at: QPointF | None) -> None:
@@ -123,11 +131,7 @@ class Hand(QObject):
     def hold_space(self, *, held: bool) -> None:
         """Drag instead of painting as long as the space bar is held."""
         self._space = held
-        self.changed.emit()
-
-    def let_go(self) -> None:
-        """Drag the picture no longer."""
-        self._set_grip(None)
+        self._set_grip(self._grip if held else None)
 
     def drop_stroke(self) -> None:
         """Forget the stroke that is being drawn, and let go of the picture."""
@@ -163,7 +167,10 @@ class Hand(QObject):
         if self._pen is None:
             return
         self.drew.emit(self._pen.drop())
-        self._pen.put_down(self.brush, label, with_pressure=pressure is not None)
+        radius = self.brush.radius_in_picture(self._viewport.view.scale)
+        brush = replace(self.brush, radius=radius)
+        self._pen.put_down(brush, label, with_pressure=pressure is not None)
+        self.changed.emit()
         straight = QApplication.keyboardModifiers() & Qt.KeyboardModifier.ShiftModifier
         if straight and self._pen.last_end is not None:
             self._draw_to(QPointF(*self._pen.last_end), pressure)

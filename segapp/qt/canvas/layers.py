@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 
-from segapp.qt.canvas.qimage import qimage_over
+from segapp.qt.canvas.qimage import SCREEN_FORMAT, qimage_over
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +24,8 @@ _TILE = 16384
 # Two bytes of a word with room above each, and what rounds their sum of four up at a half.
 _LANES, _HALVES = np.uint32(0x00FF00FF), np.uint32(0x00020002)
 _TWO, _EIGHT = np.uint32(2), np.uint32(8)
+# Of a little-endian word of RGBA: green and alpha, and the lowest byte.
+_GREEN_ALPHA, _BYTE, _SIXTEEN = np.uint32(0xFF00FF00), np.uint32(0xFF), np.uint32(16)
 
 
 def opaque(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -32,6 +34,15 @@ def opaque(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
     rgba[..., :3] = rgb
     rgba[..., 3] = 255
     return rgba
+
+
+def in_screen_order(rgba: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Exchange red and blue, which is the order that the screen wants; return a copy."""
+    words = np.ascontiguousarray(rgba).view(np.uint32)[..., 0]
+    swapped = words & _GREEN_ALPHA
+    swapped |= (words >> _SIXTEEN) & _BYTE
+    swapped |= (words & _BYTE) << _SIXTEEN
+    return swapped[..., np.newaxis].view(np.uint8)
 
 
 def halved(rgba: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -60,12 +71,12 @@ class Layer:
     """An RGBA picture (alpha premultiplied) with a pyramid of halved copies.
 
     Drawing takes the level that is at most twice finer than the screen, so the cost follows
-    the painted area and not the picture's size. Whoever writes into `rgba` calls `refresh`
-    with the box that changed.
+    the painted area and not the picture's size. Whoever writes into `pixels`, whose bytes are
+    in the screen's order (`in_screen_order`), calls `refresh` with the box that changed.
     """
 
     def __init__(self, rgba: NDArray[np.uint8]) -> None:
-        levels = [np.ascontiguousarray(rgba)]
+        levels = [in_screen_order(rgba)]
         while max(levels[-1].shape[:2]) > _SMALLEST_LEVEL:
             levels.append(halved(levels[-1]))
         self._take(levels)
@@ -83,7 +94,7 @@ class Layer:
         return layer
 
     def _take(self, levels: list[NDArray[np.uint8]]) -> None:
-        self.rgba = levels[0]
+        self.pixels = levels[0]
         self._levels = levels
         self._tiles = [list(_tiles(level)) for level in levels]
 
@@ -102,7 +113,7 @@ class Layer:
         level = 0
         while level + 1 < len(self._levels) and scale * 2 ** (level + 1) <= 1.0:
             level += 1
-        height, width = self.rgba.shape[:2]
+        height, width = self.pixels.shape[:2]
         painter.save()
         # A halved level rounds its size up; nothing may show beyond the picture's edge.
         painter.setClipRect(QRectF(0, 0, width, height), Qt.ClipOperation.IntersectClip)
@@ -113,9 +124,9 @@ class Layer:
         painter.restore()
 
 
-def _tiles(rgba: NDArray[np.uint8]) -> Iterator[tuple[QPointF, QImage]]:
-    height, width, _ = rgba.shape
+def _tiles(pixels: NDArray[np.uint8]) -> Iterator[tuple[QPointF, QImage]]:
+    height, width, _ = pixels.shape
     for top in range(0, height, _TILE):
         for left in range(0, width, _TILE):
             box = (left, top, min(left + _TILE, width), min(top + _TILE, height))
-            yield QPointF(left, top), qimage_over(rgba, box)
+            yield QPointF(left, top), qimage_over(pixels, box, SCREEN_FORMAT)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from segapp.qt.canvas.layers import Layer
+    from segapp.qt.canvas.outline import Outline
     from segapp.qt.canvas.view import View
 
 # Side of a square of the chequerboard in screen pixels: seen as a pattern, not as a picture.
@@ -28,6 +29,20 @@ class Cursor:
     erasing: bool
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Sheet:
+    """What is shown of a labelling: areas, lines, or both.
+
+    ``replaces_image`` shows the areas in the picture's place, on a chequerboard; ``bare`` shows
+    it without strokes and marks.
+    """
+
+    areas: Layer | None = None
+    lines: Outline | None = None
+    replaces_image: bool = False
+    bare: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Scene:
     """All that is painted, as one value a paint event."""
@@ -35,11 +50,12 @@ class Scene:
     view: View
     ground: QColor
     image: Layer | None = None
-    labelling: Layer | None = None
-    labelling_replaces_image: bool = False
+    sheet: Sheet | None = None
     opacity: float = 1.0
     strokes: Layer | None = None
+    stroke_opacity: float = 1.0
     spot: tuple[float, float, float] | None = None
+    spot_name: str = ""
     cursor: Cursor | None = None
     chequer: QBrush | None = None
     pixel_ratio: float = 1.0
@@ -66,7 +82,7 @@ def paint_ground(painter: QPainter, scene: Scene) -> None:
     painter.fillRect(painter.viewport(), scene.ground)
     if scene.image is None or scene.chequer is None:
         return
-    height, width = scene.image.rgba.shape[:2]
+    height, width = scene.image.pixels.shape[:2]
     frame = scene.view.rect_to_widget(QRectF(0, 0, width, height))
     painter.setBrushOrigin(frame.topLeft())
     painter.fillRect(frame, scene.chequer)
@@ -82,23 +98,30 @@ def _draw(painter: QPainter, scene: Scene, layer: Layer) -> None:
 
 def paint_image(painter: QPainter, scene: Scene) -> None:
     """Draw the picture, unless the labelling stands in its place."""
-    replaced = scene.labelling is not None and scene.labelling_replaces_image
+    replaced = scene.sheet is not None and scene.sheet.replaces_image
     if scene.image is not None and not replaced:
         _draw(painter, scene, scene.image)
 
 
 def paint_labelling(painter: QPainter, scene: Scene) -> None:
     """Draw the labelling in the chosen view mode."""
-    if scene.labelling is not None:
-        painter.setOpacity(1.0 if scene.labelling_replaces_image else scene.opacity)
-        _draw(painter, scene, scene.labelling)
+    sheet = scene.sheet
+    if sheet is None:
+        return
+    if sheet.areas is not None:
+        painter.setOpacity(1.0 if sheet.replaces_image else scene.opacity)
+        _draw(painter, scene, sheet.areas)
         painter.setOpacity(1.0)
+    if sheet.lines is not None:
+        sheet.lines.draw(painter, scene.view, painter.clipBoundingRect())
 
 
 def paint_strokes(painter: QPainter, scene: Scene) -> None:
     """Draw what the user has painted."""
     if scene.strokes is not None:
+        painter.setOpacity(scene.stroke_opacity)
         _draw(painter, scene, scene.strokes)
+        painter.setOpacity(1.0)
 
 
 def _two_tone(colour: QColor, width: float = 1.5) -> tuple[QPen, QPen]:
@@ -121,6 +144,23 @@ def paint_spot(painter: QPainter, scene: Scene) -> None:
         pen.setDashPattern([3.0, 2.5])
         painter.setPen(pen)
         painter.drawEllipse(centre, reach, reach)
+    if scene.spot_name:
+        _draw_name(painter, scene.spot_name, centre, reach)
+
+
+def _draw_name(painter: QPainter, name: str, centre: QPointF, reach: float) -> None:
+    """Write what a ring is below it, or above where there is no room below."""
+    text = QRectF(painter.fontMetrics().boundingRect(name)).adjusted(-9, -5, 9, 5)
+    room = QRectF(painter.viewport())
+    text.moveCenter(QPointF(centre.x(), centre.y() + reach + text.height() / 2 + 6))
+    if text.bottom() > room.bottom():
+        text.moveBottom(centre.y() - reach - 6)
+    text.moveLeft(min(max(text.left(), room.left() + 4), room.right() - text.width() - 4))
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(QColor(0, 0, 0, 190))
+    painter.drawRoundedRect(text, 6, 6)
+    painter.setPen(QColor(255, 255, 255))
+    painter.drawText(text, Qt.AlignmentFlag.AlignCenter, name)
 
 
 def paint_cursor(painter: QPainter, scene: Scene) -> None:

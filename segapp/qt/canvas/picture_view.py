@@ -8,7 +8,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPalette
 from PySide6.QtWidgets import QWidget
 
-from segapp.qt.canvas.painting import PAINTERS, Cursor, Scene, chequerboard
+from segapp.qt.canvas.painting import PAINTERS, Cursor, Scene, Sheet, chequerboard
 from segapp.qt.canvas.stroke_layer import StrokeLayer
 from segapp.qt.canvas.viewport import Viewport
 
@@ -33,21 +33,21 @@ class PictureView(QWidget):
         self.viewport = Viewport(self)
         self.viewport.changed.connect(self.update)
         self._image: Layer | None = None
-        self._labelling: Layer | None = None
-        self._labelling_replaces_image = False
-        self._labelling_solid = False
+        self._labelling: Sheet | None = None
         self._opacity = 0.5
+        self._stroke_opacity = 0.85  # plain to see, and what is below still shows
         self._strokes: StrokeLayer | None = None
         self._strokes_shown = True
         self._labelling_hidden = False
         self._spot: Spot | None = None
+        self._spot_name = ""
         self._chequer = chequerboard()
 
     def set_picture(self, layer: Layer) -> None:
         """Show another picture, whole, without labelling and strokes."""
         self._image = layer
         self._labelling = self._spot = None
-        height, width = layer.rgba.shape[:2]
+        height, width = layer.pixels.shape[:2]
         self._strokes = StrokeLayer((height, width))
         self.viewport.show_whole(QSize(width, height))
 
@@ -56,27 +56,25 @@ class PictureView(QWidget):
         if self._strokes is not None:
             self._update_box(self._strokes.show(document))
 
-    def set_labelling(
-        self, layer: Layer | None, *, replaces_image: bool = False, solid: bool = False
-    ) -> None:
-        """Show the labelling over the picture or in its place; None withdraws it.
-
-        A solid labelling, such as a thin line, is not faded by the opacity.
-        """
-        self._labelling = layer
-        self._labelling_solid = solid
-        self._labelling_replaces_image = replaces_image
+    def set_labelling(self, sheet: Sheet | None) -> None:
+        """Show the labelling over the picture or in its place; None withdraws it."""
+        self._labelling = sheet
         self.update()
 
-    def set_spot(self, spot: Spot | None) -> None:
-        """Mark where a stroke would help most."""
-        if spot != self._spot:
-            self._spot = spot
+    def set_spot(self, spot: Spot | None, name: str = "") -> None:
+        """Mark where a stroke would help most, and say so to those who do not know yet."""
+        if (spot, name) != (self._spot, self._spot_name):
+            self._spot, self._spot_name = spot, name
             self.update()
 
     def set_opacity(self, opacity: float) -> None:
         """Set how strongly the labelling covers the picture, from 0 to 1."""
         self._opacity = opacity
+        self.update()
+
+    def set_stroke_opacity(self, opacity: float) -> None:
+        """Set how strongly the strokes cover the picture, from 0 to 1."""
+        self._stroke_opacity = opacity
         self.update()
 
     def set_labelling_hidden(self, hidden: bool) -> None:  # noqa: FBT001 - a Qt slot
@@ -106,18 +104,20 @@ class PictureView(QWidget):
         return False
 
     def _scene(self) -> Scene:
-        labelling = None if self._labelling_hidden else self._labelling
-        shown = (self._strokes_shown and not self._labelling_hidden) or self._is_drawing()
-        see_through = labelling is not None and self._labelling_replaces_image
+        sheet = None if self._labelling_hidden else self._labelling
+        bare = self._labelling_hidden or (sheet is not None and sheet.bare)
+        shown = (self._strokes_shown and not bare) or self._is_drawing()
+        see_through = sheet is not None and sheet.replaces_image
         return Scene(
             view=self.viewport.view,
             ground=self._ground(),
             image=self._image,
-            labelling=labelling,
-            labelling_replaces_image=self._labelling_replaces_image,
-            opacity=1.0 if self._labelling_solid else self._opacity,
+            sheet=sheet,
+            opacity=self._opacity,
             strokes=self._strokes.layer if self._strokes is not None and shown else None,
-            spot=None if self._labelling_hidden else self._spot,
+            stroke_opacity=self._stroke_opacity,
+            spot=None if bare else self._spot,
+            spot_name=self._spot_name,
             cursor=self._cursor(),
             chequer=self._chequer if see_through else None,
             pixel_ratio=self.devicePixelRatioF(),

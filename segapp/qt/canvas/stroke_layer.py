@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.qt.canvas.layers import Layer
+from segapp.qt.canvas.layers import Layer, in_screen_order
 from segapp.values.document import Document, Mark, Patch, Stroke
 from segapp.values.rasterize import NOWHERE, THINNEST, UNMARKED, stamp
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
     from segapp.values.document import ClassInfo
     from segapp.values.rasterize import Rectangle
-
-# Of a stroke's colour over the picture: plain to see, and what is below still shows.
-_STRENGTH = 0.85
 
 
 class StrokeLayer:
@@ -115,18 +112,18 @@ class StrokeLayer:
         if _is_empty(box):
             return
         labels = self.labels[top:bottom, left:right]
-        pixels = self.layer.rgba.view(np.uint32)[..., 0]
+        pixels = self.layer.pixels.view(np.uint32)[..., 0]
         pixels[top:bottom, left:right] = self._colours[labels + 1]
         self.layer.refresh(box)
 
 
 def _colour_table(classes: tuple[ClassInfo, ...]) -> NDArray[np.uint32]:
-    """Return a pixel of premultiplied RGBA for "unmarked" and for each class."""
+    """Return an opaque pixel of RGBA for "unmarked" and for each class."""
     table = np.zeros((len(classes) + 1, 4), dtype=np.uint8)
     for row, info in enumerate(classes, start=1):
-        table[row, :3] = np.round(np.array(info.colour) * _STRENGTH)
-        table[row, 3] = round(255 * _STRENGTH)
-    return table.view(np.uint32)[:, 0]
+        table[row] = (*info.colour, 255)
+    words: NDArray[np.uint32] = in_screen_order(table[np.newaxis]).view(np.uint32)[0, :, 0]
+    return words
 
 
 def _bounds(mark: Mark, size: tuple[int, ...]) -> Rectangle:

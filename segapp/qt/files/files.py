@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
@@ -11,6 +9,7 @@ from PySide6.QtCore import QObject, Signal
 from segapp.files.image_folder import images_in
 from segapp.files.project_file import Project, save_project
 from segapp.files.resources import SAMPLES
+from segapp.qt.files.default_folder import saving_folder
 from segapp.qt.files.opening import (
     ImageMissing,
     Opened,
@@ -23,6 +22,8 @@ from segapp.qt.files.opening import (
 from segapp.qt.session.jobs import Jobs
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from segapp.qt.files.preferences import Preferences
     from segapp.qt.session.jobs import Work
     from segapp.qt.session.picture_state import PictureState
@@ -140,10 +141,8 @@ class Files(QObject):
 
     def default_project(self, state: PictureState) -> Path:
         """Return where a picture's project goes unless the user says otherwise."""
-        beside = project_beside(state.path)
-        if state.project is None and not os.access(beside.parent, os.W_OK):
-            return Path.home() / beside.name
-        return state.project or beside
+        folder = saving_folder(state.path, self._preferences.get("save/folder", ""))
+        return state.project or folder / project_beside(state.path).name
 
     def save(self, state: PictureState, path: Path) -> bool:
         """Write a project; say whether it is safe on disk."""

@@ -83,8 +83,10 @@ class CodewordGrid(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def show_codewords(self, codewords: NDArray[np.int8], classes: tuple[ClassInfo, ...]) -> None:
-        """Show classes x codewords x bits."""
-        self._codewords, self._classes = codewords, classes
+        """Show classes x codewords x bits; a class that was not learnt has none, only 0."""
+        learnt = [bool(words.any()) for words in codewords[: len(classes)]]
+        self._codewords = codewords[: len(classes)][learnt]
+        self._classes = tuple(info for info, is_in in zip(classes, learnt, strict=False) if is_in)
         self.setAccessibleDescription("; ".join(self._described()))
         self.updateGeometry()
         self.update()

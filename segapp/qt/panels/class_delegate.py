@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
 COLOUR_ROLE = Qt.ItemDataRole.UserRole + 1
-BUTTON_ROLE = Qt.ItemDataRole.UserRole + 2  # "left", "right" or ""
+BUTTON_ROLE = Qt.ItemDataRole.UserRole + 2  # "left", "right", "both" or ""
 # So many classes are chosen by a digit; 0 would be the tenth and is too far from 1 to be found.
 KEYS = 9
 # In pixels: a row that is easy to hit, and a colour about as high as its text.
@@ -99,9 +99,10 @@ def _draw_mouse(painter: QPainter, frame: QRectF, button: str, text: QColor) -> 
     outline = QPainterPath()
     outline.addRoundedRect(body, 6, 6)
     middle = body.center().x()
-    half = QRectF(body.left() if button == "left" else middle, body.top(), body.width() / 2, 8)
     filled = QPainterPath()
-    filled.addRect(half)
+    for side, left in (("left", body.left()), ("right", middle + 0.5)):
+        if button in (side, "both"):
+            filled.addRect(QRectF(left, body.top(), body.width() / 2 - 0.5, 8))
     painter.fillPath(outline.intersected(filled), text)
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(QPen(_faded(text, 200), 1.2))

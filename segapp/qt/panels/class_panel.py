@@ -1,38 +1,29 @@
-"""The classes: their names and colours, which button paints which, and the brush's size."""
+"""The classes: their names and colours, and which button paints which."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QIcon, QPainter, QPen, QPixmap
 from PySide6.QtWidgets import (
-    QDoubleSpinBox,
-    QFormLayout,
     QHBoxLayout,
-    QLabel,
     QListWidget,
     QListWidgetItem,
     QMenu,
-    QSlider,
     QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
-from segapp.qt.canvas.brush import LARGEST_RADIUS, SMALLEST_RADIUS
 from segapp.qt.panels.class_delegate import BUTTON_ROLE, COLOUR_ROLE, ClassDelegate
-from segapp.values.document import PALETTE
+from segapp.qt.panels.paint_box import PaintBox
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QPoint
 
     from segapp.qt.actions.actions import Actions
     from segapp.values.document import Document
-
-# One step changes the radius by 3.5 %, which is about as fine as one can see.
-_SLIDER_STEPS = 200
 
 
 def swatch(colour: tuple[int, int, int], ratio: float = 1.0) -> QIcon:
@@ -50,13 +41,6 @@ def swatch(colour: tuple[int, int, int], ratio: float = 1.0) -> QIcon:
     return QIcon(drawn)
 
 
-def unused_colour(document: Document) -> tuple[int, int, int]:
-    """Return a colour that no class has yet, as far as the palette reaches."""
-    used = {info.colour for info in document.classes}
-    free = [colour for colour in PALETTE if colour not in used]
-    return free[0] if free else PALETTE[len(document.classes) % len(PALETTE)]
-
-
 def unused_name(document: Document, pattern: str) -> str:
     """Return the first numbered name that no class has yet."""
     used = {info.name for info in document.classes}
@@ -72,17 +56,20 @@ class ClassPanel(QWidget):
     left_chosen = Signal(int)
     right_chosen = Signal(int)
     renamed = Signal(int, str)
-    radius_changed = Signal(float)
 
     def __init__(self, actions: Actions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._actions = actions
         self._left, self._right = 0, 1
+        self.paint_box = PaintBox()
         self._list = QListWidget()
         self._list.setAccessibleName(self.tr("Classes"))
         self._list.setItemDelegate(ClassDelegate(self._list))
         self._list.setToolTip(
-            self.tr("The mouse shows which button paints a class, the digit which key chooses it")
+            self.tr(
+                "The mouse shows which button paints a class. The digit chooses it for the "
+                "left button, Shift and the digit for the right one."
+            )
         )
         self._list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self._list.customContextMenuRequested.connect(self._open_menu)
@@ -91,32 +78,9 @@ class ClassPanel(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(10, 4, 10, 10)
         layout.setSpacing(8)
-        layout.addLayout(self._brush_row())
+        layout.addWidget(self.paint_box)
         layout.addWidget(self._list, 1)
         layout.addLayout(self._button_row())
-
-    def _brush_row(self) -> QFormLayout:
-        self._slider = QSlider(Qt.Orientation.Horizontal)
-        self._slider.setRange(0, _SLIDER_STEPS)
-        self._slider.setAccessibleName(self.tr("Brush size"))
-        self._slider.setToolTip(self.tr("Radius of the brush ([ and ], or Ctrl+wheel)"))
-        self._slider.valueChanged.connect(lambda value: self.radius_changed.emit(_radius(value)))
-        self._spin = QDoubleSpinBox()
-        self._spin.setRange(SMALLEST_RADIUS, LARGEST_RADIUS)
-        self._spin.setDecimals(1)
-        self._spin.setSuffix(self.tr(" px"))
-        self._spin.setAccessibleName(self.tr("Radius of the brush in pixels of the picture"))
-        self._spin.setKeyboardTracking(False)
-        self._spin.valueChanged.connect(self.radius_changed)
-        row = QHBoxLayout()
-        row.addWidget(self._slider, 1)
-        row.addWidget(self._spin)
-        form = QFormLayout()
-        form.setContentsMargins(0, 0, 0, 0)
-        label = QLabel(self.tr("Brush"))
-        label.setBuddy(self._spin)
-        form.addRow(label, row)
-        return form
 
     def _button_row(self) -> QHBoxLayout:
         row = QHBoxLayout()
@@ -149,21 +113,17 @@ class ClassPanel(QWidget):
         """Show which class each button paints."""
         self._left, self._right = left, right
         words = {left: self.tr("left button"), right: self.tr("right button")}
+        sides = {left: "left", right: "right"}
+        if left == right:
+            words, sides = {left: self.tr("both buttons")}, {left: "both"}
         with QSignalBlocker(self._list):
             self._list.setCurrentRow(left)
             for row in range(self._list.count()):
                 item = self._list.item(row)
-                side = {left: "left", right: "right"}.get(row, "")
-                item.setData(BUTTON_ROLE, side)
+                item.setData(BUTTON_ROLE, sides.get(row, ""))
                 told = ", ".join(part for part in (item.text(), words.get(row)) if part)
                 item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{row + 1}: {told}")
         self._list.viewport().update()
-
-    def show_radius(self, radius: float) -> None:
-        """Show the brush's size."""
-        with QSignalBlocker(self._slider), QSignalBlocker(self._spin):
-            self._slider.setValue(_position(radius))
-            self._spin.setValue(radius)
 
     @property
     def chosen(self) -> int:
@@ -171,9 +131,10 @@ class ClassPanel(QWidget):
         return self._left
 
     def edit_name(self) -> None:
-        """Let the user type a name for the chosen class."""
+        """Open the name of the chosen class for typing, all of it selected."""
         item = self._list.currentItem()
         if item is not None:
+            self._list.scrollToItem(item)
             self._list.setFocus()
             self._list.editItem(item)
 
@@ -204,14 +165,3 @@ class ClassPanel(QWidget):
             menu.addAction(self._actions[name])
         self._list.setCurrentRow(row)
         menu.popup(self._list.viewport().mapToGlobal(at))
-
-
-def _radius(position: int) -> float:
-    """Turn the slider's position into a radius: each step is the same factor."""
-    span = math.log(LARGEST_RADIUS / SMALLEST_RADIUS)
-    return round(2 * SMALLEST_RADIUS * math.exp(span * position / _SLIDER_STEPS)) / 2
-
-
-def _position(radius: float) -> int:
-    span = math.log(LARGEST_RADIUS / SMALLEST_RADIUS)
-    return round(_SLIDER_STEPS * math.log(radius / SMALLEST_RADIUS) / span)

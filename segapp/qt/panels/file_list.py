@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from segapp.qt.session.session import Session
 
 
+_WIDTH = 170  # widget pixels at first; the user may widen it
 _SAVED, _UNSAVED = QColor(0, 158, 115), QColor(230, 159, 0)
 
 
@@ -69,6 +70,10 @@ class FileList(QWidget):
                 self._list.addItem(item)
         for row in range(len(paths)):
             self._mark_row(row)
+
+    def sizeHint(self) -> QSize:
+        """Ask for the width of a name, and leave the rest to the picture."""
+        return QSize(_WIDTH, super().sizeHint().height())
 
     def _choose(self, item: QListWidgetItem) -> None:
         path = self._paths[self._list.row(item)]

@@ -1,76 +1,68 @@
-"""A card over the canvas that says how to begin."""
+"""A card over the canvas that says what to do next, until there is an answer."""
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtGui import QColor, QPainter, QPalette
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QToolButton
+
+from segapp.qt.panels.card import Card
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QPaintEvent
+    from PySide6.QtWidgets import QWidget
+
+    from segapp.values.document import Document
 
 
-class Hint(QWidget):
-    """One or two lines at the lower edge of the canvas; a click or a stroke takes them away."""
+class Hint(Card):
+    """One sentence at the lower edge; the first answer or a click ends it for good."""
 
     def __init__(self, canvas: QWidget) -> None:
-        super().__init__(canvas)
-        self._canvas = canvas
-        self._label = QLabel()
-        self._label.setTextFormat(Qt.TextFormat.RichText)
+        super().__init__(canvas, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignBottom)
+        self._ended = True
         self._close = QToolButton()
         self._close.setText("✕")
         self._close.setAutoRaise(True)
         self._close.setAccessibleName(self.tr("Close the hint"))
-        self._close.clicked.connect(self.hide)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(16, 10, 8, 10)
-        row.setSpacing(12)
-        row.addWidget(self._label)
-        row.addWidget(self._close, 0, Qt.AlignmentFlag.AlignTop)
-        canvas.installEventFilter(self)
+        self._close.clicked.connect(self.end)
+        self.row.addWidget(self._close, 0, Qt.AlignmentFlag.AlignTop)
+
+    def begin(self) -> None:
+        """Guide somebody who has not painted yet."""
+        self._ended = False
+
+    def end(self) -> None:
+        """Say no more."""
+        self._ended = True
         self.hide()
 
-    @property
-    def text(self) -> str:
-        """What is said."""
-        return self._label.text()
-
-    def say(self, text: str) -> None:
-        """Show a text."""
-        self._label.setText(text)
+    def guide(self, document: Document, left: int, right: int, *, answered: bool) -> None:
+        """Say what comes next for these strokes and these classes of the two buttons."""
+        if self._ended:
+            return
+        if answered:
+            self.end()
+            return
+        marked = {mark.label for mark in document.strokes if mark.label is not None}
+        names = [escape(document.classes[index].name) for index in (left, right)]
+        if not marked:
+            text = self.tr(
+                "Paint over the object with the <b>left</b> button. <b>F1</b> shows all keys."
+            )
+        elif len(marked) > 1:
+            text = self.tr("Learning from your strokes …")
+        elif left in marked and right not in marked:
+            text = self.tr("Now mark the surroundings with the <b>right</b> button ({}).").format(
+                names[1]
+            )
+        elif right in marked and left not in marked:
+            text = self.tr("Now mark the object with the <b>left</b> button ({}).").format(
+                names[0]
+            )
+        else:
+            text = self.tr("Now choose another class and mark what belongs to it.")
+        self.set_text(text)
         self.show()
-        self._place()
-
-    def _place(self) -> None:
-        canvas = self._canvas
-        room = canvas.width() - 24
-        self._label.setWordWrap(False)
-        wanted = self.sizeHint()
-        if wanted.width() > room:
-            self._label.setWordWrap(True)
-            wanted.setWidth(room)
-            wanted.setHeight(max(self.heightForWidth(room), self.minimumSizeHint().height()))
-        self.resize(wanted)
-        self.move((canvas.width() - wanted.width()) // 2, canvas.height() - wanted.height() - 16)
-        self.raise_()
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Stay at the canvas's lower edge."""
-        if event.type() == QEvent.Type.Resize and self.isVisible():
-            self._place()
-        return super().eventFilter(watched, event)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the card."""
-        del event
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        ground = QColor(self.palette().color(QPalette.ColorRole.Base))
-        ground.setAlpha(238)
-        painter.setBrush(ground)
-        painter.setPen(self.palette().color(QPalette.ColorRole.Mid))
-        painter.drawRoundedRect(self.rect().adjusted(0, 0, -1, -1), 8, 8)
-        painter.end()
+        self.place()

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from segapp.qt.panels.charts import Bars, CodewordGrid, Curve
+from segapp.qt.panels.wheel_guard import WheelGuard
 
 if TYPE_CHECKING:
     from segapp.values.document import ClassInfo
@@ -34,6 +35,7 @@ class ModelPanel(QScrollArea):
         self._bit = QComboBox()
         self._bit.setAccessibleName(self.tr("Bit whose kernel weights are shown"))
         self._bit.currentIndexChanged.connect(self._show_weights)
+        WheelGuard(self).watch(self._bit)
         self._codewords = CodewordGrid()
         self._objective = Curve(self.tr("Objective"))
         self._timing = Bars(self.tr("Timing"))

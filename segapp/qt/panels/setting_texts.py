@@ -15,7 +15,6 @@ class SettingText:
 
     label: str
     tip: str
-    advanced: bool = False
 
 
 def tr(text: str) -> str:
@@ -43,34 +42,33 @@ def setting_texts() -> dict[str, SettingText]:
         ),
         "refine": SettingText(
             tr("Follow the edges"),
-            tr("Fit the answer to the picture's edges pixel by pixel after learning."),
+            tr("Draws the outline along the picture's edges, pixel by pixel."),
         ),
         "smallest_area": SettingText(
             tr("Smallest part"),
-            tr("Parts with fewer pixels than this join what surrounds them. 0 keeps all."),
+            tr("Specks with fewer pixels than this vanish. 0 keeps all."),
         ),
         "fill_holes": SettingText(
-            tr("Fill holes"), tr("Close holes in an object that no stroke has marked.")
+            tr("Fill holes"), tr("Closes holes in an object that no stroke has marked.")
         ),
         "smoothing": SettingText(
-            tr("Smoothing"), tr("Radius in pixels over which edges are smoothed. 0 is off.")
+            tr("Smoothing"), tr("Rounds off edges over so many pixels. 0 is off.")
         ),
         "keep_touching": SettingText(
             tr("Keep only marked parts"),
-            tr("Drop parts of an object that touch none of its strokes."),
+            tr("Drops parts of an object that touch none of its strokes."),
         ),
         "smoothness": SettingText(
             tr("Smoothness"),
-            tr("How much a long outline costs: higher gives simpler outlines."),
+            tr("Higher gives simpler outlines, lower follows every detail."),
         ),
         "colour_likelihood": SettingText(
             tr("Colour evidence"),
-            tr("How much a pixel's own colour counts when the outline is drawn."),
+            tr("Higher lets a pixel's own colour pull the outline, lower its surroundings."),
         ),
         "unlabelled_weight": SettingText(
             tr("Weight of unmarked pixels"),
             tr("How much an unmarked pixel counts against a marked one, while strokes are few."),
-            advanced=True,
         ),
         "few_strokes": SettingText(
             tr("Few strokes"),
@@ -78,57 +76,46 @@ def setting_texts() -> dict[str, SettingText]:
                 "Up to so many strokes, unmarked pixels count fully; with more strokes they "
                 "count less and less. 0 leaves their weight alone."
             ),
-            advanced=True,
         ),
         "samples": SettingText(
             tr("Samples"),
             tr("Learn from small regions of the picture, or from its colours alone."),
-            advanced=True,
         ),
         "prototypes": SettingText(
             tr("Number of samples"),
             tr("How many regions or colours are learnt from. More is finer and slower."),
-            advanced=True,
         ),
         "bandwidths": SettingText(
             tr("Widths of the kernels"),
             tr("Sigmas of the Gaussian kernels, with commas; none: the paper's eleven kernels."),
-            advanced=True,
         ),
         "position_bandwidths": SettingText(
             tr("Widths for position"),
             tr("Sigmas of the kernels on position, with commas; 1 is the picture's longer side."),
-            advanced=True,
         ),
         "stroke_bandwidths": SettingText(
             tr("Widths for strokes"),
             tr("Sigmas of the kernels on features that come from the strokes, with commas."),
-            advanced=True,
         ),
         "p": SettingText(
             tr("Norm of the weights (p)"),
             tr("Near 1 few kernels count, higher spreads the weight over more of them."),
-            advanced=True,
         ),
         "passes": SettingText(
             tr("Passes"),
             tr("How often learning goes over all bits, at the most."),
-            advanced=True,
         ),
         "lambda1": SettingText(
             tr("Cost of errors (λ₁)"),
             tr("How strictly the marked pixels are followed."),
-            advanced=True,
         ),
         "lambda2": SettingText(
             tr("Pull between codewords (λ₂)"),
             tr("How strongly the codewords of one class are drawn together."),
-            advanced=True,
         ),
         "seed": SettingText(
             tr("Seed"),
             tr("Start of the random numbers: the same seed gives the same answer."),
-            advanced=True,
         ),
     }
 
@@ -155,8 +142,16 @@ def feature_texts() -> dict[FeatureGroup, SettingText]:
 def preset_texts() -> dict[str, SettingText]:
     """Return what is known of the presets by name."""
     return {
-        "best": SettingText(tr("Best"), tr("The strongest settings that we know.")),
+        "best": SettingText(
+            tr("One object"),
+            tr("Finds the object that your strokes touch; what looks alike elsewhere stays out."),
+        ),
+        "alike": SettingText(
+            tr("All alike"),
+            tr("Finds everything that looks like your strokes, wherever it is in the picture."),
+        ),
         "paper": SettingText(
-            tr("As in the paper"), tr("Colour alone, as published; for comparison.")
+            tr("As in paper"),
+            tr("Colour alone, as published: rough edges and stray specks; for comparison."),
         ),
     }

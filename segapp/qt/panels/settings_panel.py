@@ -1,70 +1,38 @@
-"""Edits a settings value; the fields come from the dataclass itself."""
+"""Edits a settings value: three plain ways, the clean-up, and all the rest for who wants it."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtWidgets import (
-    QApplication,
     QCheckBox,
-    QComboBox,
-    QDoubleSpinBox,
     QFormLayout,
     QFrame,
-    QGroupBox,
     QLabel,
-    QLineEdit,
     QPushButton,
     QScrollArea,
-    QSpinBox,
     QStyle,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
-from segapp.qt.panels.setting_texts import SettingText, feature_texts, preset_texts, setting_texts
+from segapp.qt.panels.segmented import Segmented
+from segapp.qt.panels.setting_editors import SettingEditors
+from segapp.qt.panels.setting_texts import SettingText, preset_texts, setting_texts
+from segapp.qt.panels.wheel_guard import WheelGuard
 from segapp.values.settings import (
     DEFAULT_SETTINGS,
     PRESETS,
+    STROKE_BOUND,
     CleanUp,
     FeatureGroup,
     Settings,
-    bounds_of,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-_BOUNDS = bounds_of(Settings) | bounds_of(CleanUp)
-# Digits behind the point, as many as a norm of 1.001 needs.
-_DECIMALS = 3
-
-
-class _NumberBox(QDoubleSpinBox):
-    """Shows a number without zeros that say nothing."""
-
-    def textFromValue(self, value: float) -> str:
-        """Return 40 and not 40.000."""
-        return self.locale().toString(value, "g", 6)
-
-
-class _ScrollInstead(QObject):
-    """Lets the wheel scroll a panel; only a value that has the focus turns with it."""
-
-    def __init__(self, area: QScrollArea) -> None:
-        super().__init__(area)
-        self._area = area
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        is_wheel = event.type() == QEvent.Type.Wheel
-        if is_wheel and isinstance(watched, QWidget) and not watched.hasFocus():
-            QApplication.sendEvent(self._area.verticalScrollBar(), event)
-            return True
-        return super().eventFilter(watched, event)
+_OUTLINE = ("refine", "smoothness", "colour_likelihood")
 
 
 class SettingsPanel(QScrollArea):
@@ -75,212 +43,186 @@ class SettingsPanel(QScrollArea):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._settings = DEFAULT_SETTINGS
-        self._show: dict[str, Callable[[Any], None]] = {}
-        self._editors: list[QWidget] = []
+        self._labels: dict[str, list[QWidget]] = {}  # what fades with an editor
         self._texts = setting_texts()
+        self._editors = SettingEditors(self)
+        self._editors.changed.connect(self._change)
+        self._editors.refused.connect(lambda: self.show_settings(self._settings))
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setAccessibleName(self.tr("Settings"))
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         body = QWidget()
         self._layout = QVBoxLayout(body)
-        self._layout.setContentsMargins(10, 4, 10, 10)
-        self._layout.setSpacing(10)
-        self._add_presets()
+        self._layout.setContentsMargins(10, 8, 10, 10)
+        self._layout.setSpacing(8)
+        self._add_ways()
         self._add_groups()
-        guard = _ScrollInstead(self)
-        for editor in (*self._editors, self._preset):
-            editor.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-            editor.installEventFilter(guard)
+        guard = WheelGuard(self)
+        for editor in self._editors.parts:
+            guard.watch(editor)
         self._layout.addStretch(1)
         self.setWidget(body)
         self.show_settings(self._settings)
-        bar = self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)
-        self.setMinimumWidth(body.minimumSizeHint().width() + bar + 2)
 
-    def _add_presets(self) -> None:
-        self._preset = QComboBox()
-        self._preset.setAccessibleName(self.tr("Preset"))
-        texts = preset_texts()
-        for name in PRESETS:
-            text = texts.get(name, SettingText(name, ""))
-            self._preset.addItem(text.label, name)
-            self._preset.setItemData(
-                self._preset.count() - 1, text.tip, Qt.ItemDataRole.ToolTipRole
-            )
-        self._preset.addItem(self.tr("Own settings"), None)
-        self._preset.setToolTip(self.tr("A set of values that go well together"))
-        self._preset.activated.connect(self._take_preset)
+    def minimumSizeHint(self) -> QSize:
+        """Ask for the width of all settings, which the style has a say in, and any height."""
+        bar = self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)
+        body = self.widget()
+        width = body.minimumSizeHint().width() if body is not None else 0
+        return QSize(width + bar + 2, super().minimumSizeHint().height())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Ask anew when the settings need another width."""
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.updateGeometry()
+        return super().eventFilter(watched, event)
+
+    # Building -----------------------------------------------------------------------------
+
+    def _add_ways(self) -> None:
+        self.ways = Segmented(self.tr("What is to be found"))
+        self._names = list(PRESETS)
+        for number, name in enumerate(self._names):
+            text = preset_texts().get(name, SettingText(name, ""))
+            button = self.ways.add_choice(text.label, text.tip, number)
+            button.setObjectName(f"way_{name}")
+        self.ways.group.idClicked.connect(lambda number: self._take_way(self._names[number]))
+        self._way_text = _sentence("")
         self._defaults = QPushButton(self.tr("Back to defaults"))
         self._defaults.setToolTip(self.tr("Undo all changes of the settings"))
         self._defaults.clicked.connect(lambda: self._take(DEFAULT_SETTINGS))
-        form = QFormLayout()
-        form.addRow(self.tr("Preset"), self._preset)
-        self._layout.addLayout(form)
-        self._layout.addWidget(self._defaults)
+        for part in (self.ways, self._way_text, self._defaults):
+            self._layout.addWidget(part)
 
     def _add_groups(self) -> None:
-        learning = self._group(self.tr("Learning"))
-        clean_up = self._group(self.tr("Clean-up"))
-        details = self._group(self.tr("Details"))
-        values = dataclasses.asdict(self._settings)
-        for field in dataclasses.fields(Settings):
-            if field.name == "clean_up":
-                for part in dataclasses.fields(CleanUp):
-                    self._add_field(clean_up, part.name, values["clean_up"][part.name])
-            else:
-                text = self._text(field.name)
-                self._add_field(
-                    details if text.advanced else learning, field.name, values[field.name]
-                )
+        values = _flat(self._settings)
+        clean_up = [part.name for part in dataclasses.fields(CleanUp)]
+        self._add_fields(self._group(self.tr("Clean-up")), clean_up, values)
+        self._add_fields(self._group(self.tr("Outline")), _OUTLINE, values)
+        rest = [name for name in self._texts if name not in (*clean_up, *_OUTLINE)]
+        rest += [name for name in values if name not in self._texts]
+        self._add_fields(self._fold(self.tr("Learner")), rest, values)
 
     def _group(self, title: str) -> QFormLayout:
-        box = QGroupBox(title)
-        form = QFormLayout(box)
-        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-        form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
-        self._layout.addWidget(box)
+        heading = QLabel(f"<b>{title}</b>")
+        self._layout.addSpacing(4)
+        self._layout.addWidget(heading)
+        form = _form()
+        self._layout.addLayout(form)
         return form
 
-    def _text(self, name: str) -> SettingText:
-        unnamed = SettingText(name.replace("_", " ").capitalize(), "", advanced=True)
-        return self._texts.get(name, unnamed)
+    def _fold(self, title: str) -> QFormLayout:
+        """Add a part that is closed until somebody wants it."""
+        self.fold = QToolButton()
+        self.fold.setText(title)
+        self.fold.setObjectName("fold")
+        self.fold.setCheckable(True)
+        self.fold.setAutoRaise(True)
+        self.fold.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.fold.setArrowType(Qt.ArrowType.RightArrow)
+        self.fold.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.fold.setToolTip(self.tr("What the learner looks at, and how it learns"))
+        self._folded = QWidget()
+        self._folded.setLayout(_form())
+        self._folded.hide()
+        self.fold.toggled.connect(self._unfold)
+        self._layout.addSpacing(4)
+        self._layout.addWidget(self.fold)
+        self._layout.addWidget(self._folded)
+        form = self._folded.layout()
+        if not isinstance(form, QFormLayout):
+            raise TypeError("the folded part lost its form")
+        return form
 
-    def _add_field(self, form: QFormLayout, name: str, value: object) -> None:
-        """Add the editor that fits the value's type."""
-        text = self._text(name)
-        if name == "features":
-            form.addRow(self._feature_boxes())
-            return
-        if isinstance(value, bool):
-            editor: QWidget = self._check_box(name, text)
-            form.addRow(editor)
-        elif isinstance(value, int | float):
-            editor = self._spin_box(name, whole=isinstance(value, int))
-            label = QLabel(text.label)
-            label.setToolTip(text.tip)
-            label.setBuddy(editor)
-            form.addRow(label, editor)
-        elif isinstance(value, StrEnum):
-            editor = self._choice(name, type(value))
-            form.addRow(text.label, editor)
-        else:
-            editor = self._numbers(name)
-            form.addRow(text.label, editor)
-        editor.setObjectName(name)
-        editor.setToolTip(text.tip)
-        editor.setAccessibleName(text.label)
-        editor.setAccessibleDescription(text.tip)
+    def _unfold(self, on: bool) -> None:  # noqa: FBT001 - a Qt slot
+        self._folded.setVisible(on)
+        self.fold.setArrowType(Qt.ArrowType.DownArrow if on else Qt.ArrowType.RightArrow)
 
-    def _check_box(self, name: str, text: SettingText) -> QCheckBox:
-        box = QCheckBox(text.label)
-        box.toggled.connect(lambda on: self._change(name, on))
-        self._show[name] = box.setChecked
-        self._editors.append(box)
-        return box
+    def _add_fields(
+        self, form: QFormLayout, names: list[str] | tuple[str, ...], values: dict[str, Any]
+    ) -> None:
+        for name in names:
+            unnamed = SettingText(name.replace("_", " ").capitalize(), "")
+            text = self._texts.get(name, unnamed)
+            editor = self._editors.make(name, values[name], text)
+            told = _sentence(text.tip)
+            self._labels[name] = [told]
+            if isinstance(editor, QCheckBox):
+                form.addRow(editor)
+            else:
+                label = QLabel(text.label)
+                label.setToolTip(text.tip)
+                label.setBuddy(editor)
+                self._labels[name].append(label)
+                form.addRow(label, editor)
+            form.addRow(told)
 
-    def _spin_box(self, name: str, *, whole: bool) -> QSpinBox | QDoubleSpinBox:
-        low, high = _BOUNDS[name]
-        if whole:
-            box: QSpinBox | QDoubleSpinBox = QSpinBox()
-            box.setRange(int(low), int(high))
-        else:
-            box = _NumberBox()
-            # The bounds are rounded to what is shown; the least value must not become 0.
-            box.setDecimals(max(_DECIMALS, math.ceil(-math.log10(low)) if low > 0 else 0))
-            box.setRange(low, high)
-            box.setStepType(QDoubleSpinBox.StepType.AdaptiveDecimalStepType)
-        box.setKeyboardTracking(False)
-        box.setMinimumWidth(80)  # large bounds must not widen the panel
-        box.valueChanged.connect(lambda value: self._change(name, value))
-        self._show[name] = box.setValue
-        self._editors.append(box)
-        return box
-
-    def _choice(self, name: str, kind: type[StrEnum]) -> QComboBox:
-        box = QComboBox()
-        for member in kind:
-            box.addItem(member.value.capitalize(), member)
-        box.activated.connect(lambda index: self._change(name, kind(box.itemData(index))))
-        self._show[name] = lambda value: box.setCurrentIndex(list(kind).index(value))
-        self._editors.append(box)
-        return box
-
-    def _numbers(self, name: str) -> QLineEdit:
-        line = QLineEdit()
-        line.setMinimumWidth(150)
-        line.editingFinished.connect(lambda: self._take_numbers(name, line.text()))
-        self._show[name] = lambda values: line.setText(", ".join(f"{v:g}" for v in values))
-        self._editors.append(line)
-        return line
-
-    def _take_numbers(self, name: str, text: str) -> None:
-        try:
-            self._change(name, tuple(float(part) for part in text.split(",") if part.strip()))
-        except ValueError:  # no numbers, or none that can be learnt with: back to what was
-            self.show_settings(self._settings)
-
-    def _feature_boxes(self) -> QWidget:
-        holder = QWidget()
-        layout = QVBoxLayout(holder)
-        layout.setContentsMargins(0, 0, 0, 0)
-        title = QLabel(self._text("features").label)
-        title.setToolTip(self._text("features").tip)
-        layout.addWidget(title)
-        texts = feature_texts()
-        self._features: dict[FeatureGroup, QCheckBox] = {}
-        for group in FeatureGroup:
-            text = texts.get(group, SettingText(group.value.capitalize(), ""))
-            box = QCheckBox(text.label)
-            box.setObjectName(f"features_{group.value}")
-            box.setToolTip(text.tip)
-            box.setAccessibleName(self.tr("Feature: {}").format(text.label))
-            box.toggled.connect(self._change_features)
-            layout.addWidget(box)
-            self._features[group] = box
-            self._editors.append(box)
-        self._show["features"] = self._show_features
-        return holder
-
-    def _show_features(self, groups: tuple[FeatureGroup, ...]) -> None:
-        for group, box in self._features.items():
-            box.setChecked(group in groups)
-
-    def _change_features(self) -> None:
-        chosen = tuple(group for group, box in self._features.items() if box.isChecked())
-        if chosen:
-            self._change("features", chosen)
-        else:  # without any feature there is nothing to learn from
-            self.show_settings(self._settings)
+    # Values -------------------------------------------------------------------------------
 
     def show_settings(self, settings: Settings) -> None:
         """Show a value without emitting it."""
         self._settings = settings
-        blockers = [QSignalBlocker(editor) for editor in self._editors]
-        values = dataclasses.asdict(settings)
-        for name, show in self._show.items():
-            show(values["clean_up"][name] if name in values["clean_up"] else values[name])
-        names = [name for name, preset in PRESETS.items() if preset == settings]
-        place = self._preset.findData(names[0] if names else None)
-        self._preset.setCurrentIndex(place)
-        self._defaults.setEnabled(settings != DEFAULT_SETTINGS)
-        for blocker in blockers:
-            blocker.unblock()
+        self._editors.show(_flat(settings))
+        way = next((name for name, preset in PRESETS.items() if preset == settings), None)
+        self.ways.group.setExclusive(False)  # none is pressed for settings of one's own
+        for number, name in enumerate(self._names):
+            self.ways.group.button(number).setChecked(name == way)
+        self.ways.group.setExclusive(True)
+        own = SettingText("", self.tr("Settings of your own."))
+        self._way_text.setText((preset_texts().get(way, own) if way else own).tip)
+        self._defaults.setVisible(way is None)
+        self._enable("smoothness", "colour_likelihood", when=settings.refine)
+        self._enable("unlabelled_weight", "few_strokes", when=settings.transductive)
+        groups = set(settings.features)
+        self._enable("position_bandwidths", when=FeatureGroup.POSITION in groups)
+        self._enable("stroke_bandwidths", when=bool(groups & STROKE_BOUND))
 
-    def _take_preset(self, index: int) -> None:
-        name = self._preset.itemData(index)
-        if name is not None:
-            self._take(PRESETS[name])
-        else:
-            self.show_settings(self._settings)
+    def _enable(self, *names: str, when: bool) -> None:
+        """Leave what has no effect now to be read but not to be changed."""
+        for name in names:
+            for part in (self._editors.by_name[name], *self._labels[name]):
+                part.setEnabled(when)
+
+    def _take_way(self, name: str) -> None:
+        self._take(PRESETS[name])
 
     def _change(self, name: str, value: object) -> None:
         changed: dict[str, Any] = {name: value}
-        if any(part.name == name for part in dataclasses.fields(CleanUp)):
-            changed = {"clean_up": dataclasses.replace(self._settings.clean_up, **changed)}
-        self._take(dataclasses.replace(self._settings, **changed))
+        try:
+            if any(part.name == name for part in dataclasses.fields(CleanUp)):
+                changed = {"clean_up": dataclasses.replace(self._settings.clean_up, **changed)}
+            settings = dataclasses.replace(self._settings, **changed)
+        except ValueError:  # nothing that can be learnt with: back to what was
+            settings = self._settings
+        self._take(settings)
 
     def _take(self, settings: Settings) -> None:
-        if settings != self._settings:
-            self.show_settings(settings)
+        changed = settings != self._settings
+        self.show_settings(settings)
+        if changed:
             self.changed.emit(settings)
+
+
+def _flat(settings: Settings) -> dict[str, Any]:
+    """Return the values by name, those of the clean-up among them."""
+    values = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
+    return values | dataclasses.asdict(values.pop("clean_up"))
+
+
+def _form() -> QFormLayout:
+    form = QFormLayout()
+    form.setContentsMargins(0, 0, 0, 0)
+    form.setVerticalSpacing(2)
+    form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+    form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
+    return form
+
+
+def _sentence(text: str) -> QLabel:
+    """Write small and fainter what a setting does."""
+    label = QLabel(text)
+    label.setWordWrap(True)
+    label.setContentsMargins(0, 0, 0, 7)  # nearer to its own setting than to the next one
+    label.setProperty("faint", True)  # noqa: FBT003 - the style sheet's
+    return label

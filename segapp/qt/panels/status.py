@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QProgressBar,
     QSizePolicy,
     QStatusBar,
+    QToolButton,
     QWidget,
 )
 
@@ -20,6 +21,8 @@ from segapp.qt.session.progress import Progress, Stage
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
+
+    from segapp.qt.actions.actions import Actions
 
 # Blue, orange, green and vermilion of the palette that colour-blind people tell apart; the
 # words beside the dot say the same.
@@ -81,10 +84,21 @@ class _Elided(QLabel):
         painter.end()
 
 
+def _button(actions: Actions, name: str) -> QToolButton:
+    button = QToolButton()
+    button.setDefaultAction(actions[name])
+    button.setAccessibleName(actions.name_of(name))
+    button.setAutoRaise(True)
+    button.setIconSize(QSize(16, 16))
+    button.setFixedSize(QSize(24, 22))  # before it has its icon it would take a text's room
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    return button
+
+
 class StatusBar(QStatusBar):
     """Shows a `Progress`, the zoom and the pointer's place."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, actions: Actions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._progress = Progress()
         self._dot = _Dot()
@@ -109,7 +123,10 @@ class StatusBar(QStatusBar):
         row.addWidget(self._elapsed)
         self.addWidget(state, 1)
         self.addPermanentWidget(self._place)
-        self.addPermanentWidget(self._zoom)
+        self._zoom.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._zoom.setMinimumWidth(self.fontMetrics().horizontalAdvance("6400 %"))
+        for part in ("zoom_out", self._zoom, "zoom_in", "fit", "actual_size"):
+            self.addPermanentWidget(_button(actions, part) if isinstance(part, str) else part)
         self._timer = QTimer(self)
         self._timer.setInterval(100)
         self._timer.timeout.connect(self._tick)
@@ -155,7 +172,7 @@ class StatusBar(QStatusBar):
 
     def show_place(self, at: QPointF | None, width: int, height: int) -> None:
         """Show the pixel under the pointer, or else the picture's size."""
-        if not width:
+        if width <= 0:
             self._place.clear()
         elif at is None or not (0 <= at.x() < width and 0 <= at.y() < height):
             self._place.setText(self.tr("{} × {} px").format(width, height))
@@ -166,7 +183,7 @@ class StatusBar(QStatusBar):
         """Show how large the picture is."""
         percent = scale * 100
         text = f"{percent:.0f} %" if percent >= 10 else f"{percent:.1f} %"
-        self._zoom.setText(text + "  ")
+        self._zoom.setText(text)
 
     def end(self) -> None:
         """Stop counting seconds and waiting for messages to be read."""

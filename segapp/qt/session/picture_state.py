@@ -57,6 +57,10 @@ class PictureState:
     settings: Settings = DEFAULT_SETTINGS
     saved: Content | None = None
     project: Path | None = None
+    # Changes of the settings among the edits: how many edits of the strokes were before each,
+    # and the settings before it (past) or after it (future).
+    settings_past: tuple[tuple[int, Settings], ...] = ()
+    settings_future: tuple[tuple[int, Settings], ...] = ()
 
     @property
     def content(self) -> Content:
@@ -72,7 +76,58 @@ class PictureState:
 
     def edited(self, name: str, document: Document) -> PictureState:
         """Go on to another document."""
-        return replace(self, history=self.history.edited(name, document))
+        if document == self.history.present:
+            return self
+        return replace(self, history=self.history.edited(name, document), settings_future=())
+
+    def with_settings(self, settings: Settings) -> PictureState:
+        """Go on to other settings, which undo takes back like any edit."""
+        if settings == self.settings:
+            return self
+        step = (len(self.history.past), self.settings)
+        return replace(
+            self,
+            settings=settings,
+            settings_past=(*self.settings_past, step),
+            settings_future=(),
+            history=replace(self.history, future=()),
+        )
+
+    @property
+    def undoes_settings(self) -> bool:
+        """Whether the last edit was one of the settings."""
+        past = self.settings_past
+        return bool(past) and past[-1][0] == len(self.history.past)
+
+    @property
+    def redoes_settings(self) -> bool:
+        """Whether the edit that was undone last was one of the settings."""
+        future = self.settings_future
+        return bool(future) and future[-1][0] == len(self.history.past)
+
+    def undone(self) -> PictureState:
+        """Go one edit back, or stay when there is none."""
+        if not self.undoes_settings:
+            return replace(self, history=self.history.undone())
+        place, settings = self.settings_past[-1]
+        return replace(
+            self,
+            settings=settings,
+            settings_past=self.settings_past[:-1],
+            settings_future=(*self.settings_future, (place, self.settings)),
+        )
+
+    def redone(self) -> PictureState:
+        """Make the edit that was undone last once more, or stay when there is none."""
+        if not self.redoes_settings:
+            return replace(self, history=self.history.redone())
+        place, settings = self.settings_future[-1]
+        return replace(
+            self,
+            settings=settings,
+            settings_past=(*self.settings_past, (place, self.settings)),
+            settings_future=self.settings_future[:-1],
+        )
 
     def written(self, content: Content, project: Path) -> PictureState:
         """Note that ``content`` is safe in ``project``."""

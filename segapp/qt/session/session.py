@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
@@ -123,17 +122,17 @@ class Session(QObject):
     def undo(self) -> None:
         """Take the last edit back."""
         if self._state is not None:
-            self._move_to(replace(self._state, history=self._state.history.undone()))
+            self._move_to(self._state.undone())
 
     def redo(self) -> None:
         """Make the edit that was taken back once more."""
         if self._state is not None:
-            self._move_to(replace(self._state, history=self._state.history.redone()))
+            self._move_to(self._state.redone())
 
     def set_settings(self, settings: Settings) -> None:
         """Learn with other settings from now on."""
-        if self._state is not None and settings != self._state.settings:
-            self._move_to(replace(self._state, settings=settings))
+        if self._state is not None:
+            self._move_to(self._state.with_settings(settings))
 
     def _move_to(self, state: PictureState) -> None:
         before = self._state

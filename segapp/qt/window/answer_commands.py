@@ -15,7 +15,7 @@ from segapp.learning.training import Trainer
 from segapp.qt.canvas.qimage import qimage_over
 from segapp.qt.files import file_dialogs
 from segapp.qt.session.jobs import Jobs
-from segapp.values.overlay import ViewMode, render
+from segapp.values.overlay import mask, premultiplied_cutout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from segapp.learning.suggestion import Spot
     from segapp.qt.actions.actions import Actions
     from segapp.qt.canvas.canvas import Canvas
+    from segapp.qt.files.files import Files
     from segapp.qt.session.session import Session
     from segapp.qt.window.labelling_view import LabellingView, RenderedLabelling
     from segapp.values.document import ClassInfo
@@ -48,21 +49,29 @@ class AnswerCommands(QObject):
     said = Signal(str)  # a sentence for the status bar
 
     def __init__(
-        self, session: Session, view: LabellingView, canvas: Canvas, window: QWidget
+        self,
+        session: Session,
+        files: Files,
+        view: LabellingView,
+        canvas: Canvas,
+        window: QWidget,
     ) -> None:
         super().__init__(window)
-        self._session, self._canvas, self._window = session, canvas, window
+        self._session, self._files = session, files
+        self._canvas, self._window = canvas, window
         self._spot: Spot | None = None
         self._marking = True
+        self.ring_known = False  # whether the user has been told what the ring is
         self._jobs = Jobs("models", self)
         self._jobs.arrived.connect(self._take_result)
         self._jobs.failed.connect(self._fail)
         view.rendered.connect(self._take_spot)
+        canvas.stroke_finished.connect(self._note_ring)
 
     def connect_actions(self, actions: Actions) -> None:
         """Let the menu's commands arrive here."""
-        actions["copy_mask"].triggered.connect(lambda: self._copy(ViewMode.MASK))
-        actions["copy_cutout"].triggered.connect(lambda: self._copy(ViewMode.CUTOUT))
+        actions["copy_mask"].triggered.connect(self._copy_mask)
+        actions["copy_cutout"].triggered.connect(self._copy_cutout)
         actions["spot"].triggered.connect(self._go_to_spot)
         actions["mark_spot"].toggled.connect(self._set_marking)
         actions["import_strokes"].triggered.connect(self._import_strokes)
@@ -73,25 +82,39 @@ class AnswerCommands(QObject):
         del ticket
         file_dialogs.complain(self._window, str(error) or type(error).__name__)
 
-    def _copy(self, mode: ViewMode) -> None:
+    def _copy_mask(self) -> None:
+        answer = self._session.answers.answer
+        if answer is not None:
+            rgba = mask(answer.labelling, self._session.document.classes)
+            QGuiApplication.clipboard().setImage(qimage_over(rgba).copy())
+            self.said.emit(self.tr("Copied the mask"))
+
+    def _copy_cutout(self) -> None:
         answer, picture = self._session.answers.answer, self._session.picture
-        if answer is None or picture is None:
-            return
-        rgba = render(mode, answer.labelling, self._session.document.classes, picture)
-        QGuiApplication.clipboard().setImage(qimage_over(rgba).copy())
-        self.said.emit(
-            self.tr("Copied the mask") if mode is ViewMode.MASK else self.tr("Copied the cut-out")
-        )
+        if answer is not None and picture is not None:
+            rgba = premultiplied_cutout(answer.labelling, picture)
+            QGuiApplication.clipboard().setImage(qimage_over(rgba).copy())
+            self.said.emit(self.tr("Copied the cut-out"))
 
     # Where to scribble next ---------------------------------------------------------------
 
     def _take_spot(self, rendered: RenderedLabelling | None) -> None:
         self._spot = rendered.spot if rendered is not None else None
-        self._canvas.set_spot(self._spot if self._marking else None)
+        self._show_spot()
+
+    def _show_spot(self) -> None:
+        name = "" if self.ring_known else self.tr("Least certain here: a stroke helps most")
+        self._canvas.set_spot(self._spot if self._marking else None, name)
+
+    def _note_ring(self) -> None:
+        """Name the ring no longer once somebody has painted beside it."""
+        if self._spot is not None and self._marking and not self.ring_known:
+            self.ring_known = True
+            self._show_spot()
 
     def _set_marking(self, on: bool) -> None:  # noqa: FBT001 - a Qt slot
         self._marking = on
-        self._canvas.set_spot(self._spot if on else None)
+        self._show_spot()
 
     def _go_to_spot(self) -> None:
         if self._spot is None:
@@ -124,7 +147,7 @@ class AnswerCommands(QObject):
         state, picture = self._session.state, self._session.picture
         if state is None or picture is None:
             return
-        proposed = state.path.with_suffix(MODEL_SUFFIX)
+        proposed = self._files.default_project(state).with_suffix(MODEL_SUFFIX)
         path = file_dialogs.ask_model(self._window, proposed, MODEL_SUFFIX, save=True)
         if path is None:
             return

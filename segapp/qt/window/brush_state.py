@@ -7,33 +7,35 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from segapp.qt.canvas.brush import LARGEST_RADIUS, SMALLEST_RADIUS, Brush, Tool, stepped_radius
+from segapp.qt.canvas.brush import (
+    LARGEST_RADIUS,
+    SMALLEST_RADIUS,
+    Brush,
+    BrushUnit,
+    Tool,
+    stepped_radius,
+)
 
 if TYPE_CHECKING:
     from segapp.values.document import Document
 
 
 class BrushState(QObject):
-    """Holds the brush; left and right button always paint different classes.
-
-    Choosing one button's class for the other exchanges the two.
-    """
+    """Holds the brush; choosing a class for one button leaves the other one alone."""
 
     changed = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.brush = Brush()
+        self.brush = Brush(unit=BrushUnit.SCREEN)
 
     def choose_left(self, index: int) -> None:
         """Paint this class with the left button, and take the brush in hand."""
-        right = self.brush.left if index == self.brush.right else self.brush.right
-        self._set(replace(self.brush, left=index, right=right, tool=Tool.BRUSH))
+        self._set(replace(self.brush, left=index, tool=Tool.BRUSH))
 
     def choose_right(self, index: int) -> None:
-        """Paint this class with the right button."""
-        left = self.brush.right if index == self.brush.left else self.brush.left
-        self._set(replace(self.brush, left=left, right=index, tool=Tool.BRUSH))
+        """Paint this class with the right button, and take the brush in hand."""
+        self._set(replace(self.brush, right=index, tool=Tool.BRUSH))
 
     def swap(self) -> None:
         """Exchange the buttons' classes."""
@@ -51,6 +53,10 @@ class BrushState(QObject):
         """Use a brush of another size."""
         self._set(replace(self.brush, radius=min(max(radius, SMALLEST_RADIUS), LARGEST_RADIUS)))
 
+    def set_unit(self, unit: BrushUnit) -> None:
+        """Measure the brush on the screen or in the picture."""
+        self._set(replace(self.brush, unit=unit))
+
     def step_radius(self, steps: int) -> None:
         """Use a larger (or below 0 a smaller) brush."""
         self.set_radius(stepped_radius(self.brush.radius, steps))
@@ -66,12 +72,17 @@ class BrushState(QObject):
     def keep_to(self, document: Document) -> None:
         """Keep to classes that exist, and to their colours."""
         last = len(document.classes) - 1
-        left = min(self.brush.left, last)
-        right = min(self.brush.right, last)
-        if left == right:
+        left, right = min(self.brush.left, last), min(self.brush.right, last)
+        if left == right and self.brush.left != self.brush.right:  # one of them is gone
             right = 1 if left == 0 else 0
         self._set(
-            replace(self.brush, left=left, right=right, left_colour=document.classes[left].colour)
+            replace(
+                self.brush,
+                left=left,
+                right=right,
+                left_colour=document.classes[left].colour,
+                right_colour=document.classes[right].colour,
+            )
         )
 
     def _set(self, brush: Brush) -> None:

@@ -10,14 +10,44 @@ from PySide6.QtGui import QAction, QActionGroup, QColor
 from PySide6.QtWidgets import QColorDialog, QMenu, QWidget
 
 from segapp.qt.panels.class_delegate import KEYS
-from segapp.qt.panels.class_panel import swatch, unused_colour, unused_name
+from segapp.qt.panels.class_panel import swatch, unused_name
+from segapp.values.colours import unused_colour
 from segapp.values.document import ClassInfo
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from segapp.qt.actions.actions import Actions
     from segapp.qt.panels.class_panel import ClassPanel
     from segapp.qt.session.session import Session
     from segapp.qt.window.brush_state import BrushState
+
+
+class _ClassMenu:
+    """A submenu that chooses the class of one button, by digit as well."""
+
+    def __init__(self, menu: QMenu, keys: str, choose: Callable[[int], None]) -> None:
+        self._menu, self._keys, self._choose = menu, keys, choose
+        self._group = QActionGroup(menu)
+
+    def fill(self, classes: tuple[ClassInfo, ...], chosen: int) -> None:
+        """List other classes."""
+        for action in self._group.actions():
+            self._menu.removeAction(action)
+            self._group.removeAction(action)
+            action.deleteLater()
+        for index, info in enumerate(classes[:KEYS]):
+            action = QAction(swatch(info.colour), info.name.replace("&", "&&"), self._group)
+            action.setCheckable(True)
+            action.setShortcut(self._keys.format(index + 1))
+            action.triggered.connect(lambda _=False, row=index: self._choose(row))
+            self._menu.addAction(action)
+        self.check(chosen)
+
+    def check(self, chosen: int) -> None:
+        """Mark the class that the button paints."""
+        for index, action in enumerate(self._group.actions()):
+            action.setChecked(index == chosen)
 
 
 class ClassCommands(QObject):
@@ -28,13 +58,14 @@ class ClassCommands(QObject):
         session: Session,
         brush: BrushState,
         panel: ClassPanel,
-        menu: QMenu,
+        menus: tuple[QMenu, QMenu],
         window: QWidget,
     ) -> None:
         super().__init__(window)
         self._session, self._brush, self._panel = session, brush, panel
-        self._menu, self._window = menu, window
-        self._group = QActionGroup(self)
+        self._window = window
+        self._left = _ClassMenu(menus[0], "{}", brush.choose_left)
+        self._right = _ClassMenu(menus[1], "Shift+{}", brush.choose_right)
         self._shown: tuple[ClassInfo, ...] = ()
         panel.left_chosen.connect(brush.choose_left)
         panel.right_chosen.connect(brush.choose_right)
@@ -59,36 +90,25 @@ class ClassCommands(QObject):
         if document.classes != self._shown:
             self._shown = document.classes
             self._panel.show_document(document)
-            self._fill_menu()
-
-    def _fill_menu(self) -> None:
-        for action in self._group.actions():
-            self._menu.removeAction(action)
-            self._window.removeAction(action)
-            action.deleteLater()
-        for index, info in enumerate(self._shown[:KEYS]):
-            action = QAction(swatch(info.colour), info.name.replace("&", "&&"), self._group)
-            action.setCheckable(True)
-            action.setShortcut(str(index + 1))
-            action.setChecked(index == self._brush.brush.left)
-            action.triggered.connect(lambda _=False, row=index: self._brush.choose_left(row))
-            self._menu.addAction(action)
+            self._left.fill(document.classes, self._brush.brush.left)
+            self._right.fill(document.classes, self._brush.brush.right)
 
     def _show_brush(self) -> None:
         brush = self._brush.brush
         self._panel.show_buttons(brush.left, brush.right)
-        self._panel.show_radius(brush.radius)
-        for index, action in enumerate(self._group.actions()):
-            action.setChecked(index == brush.left)
+        self._panel.paint_box.show_brush(brush)
+        self._left.check(brush.left)
+        self._right.check(brush.right)
         self._brush.keep_to(self._session.document)
 
     def _add(self) -> None:
         document = self._session.document
         name = unused_name(document, self.tr("class {}"))
-        info = ClassInfo(name, unused_colour(document))
+        info = ClassInfo(name, unused_colour([each.colour for each in document.classes]))
         self._session.edit(self.tr("adding {}").format(name), document.with_class(info))
         if len(self._session.document.classes) > len(document.classes):
             self._brush.choose_left(len(document.classes))
+            self._panel.edit_name()
 
     def _rename(self, index: int, name: str) -> None:
         info = self._session.document.classes[index]

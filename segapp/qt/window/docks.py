@@ -45,7 +45,7 @@ class Docks:
             Qt.DockWidgetArea.AllDockWidgetAreas, window.tabPosition(_RIGHT).North
         )
         window.resizeDocks([self.paint, self.settings], [290, 290], Qt.Orientation.Horizontal)
-        window.resizeDocks([self.paint, self.settings], [240, 420], Qt.Orientation.Vertical)
+        window.resizeDocks([self.paint, self.settings], [290, 420], Qt.Orientation.Vertical)
 
     def all(self) -> tuple[QDockWidget, ...]:
         """Return the docks in the menu's order."""

@@ -27,9 +27,13 @@ def enable_commands(actions: Actions, session: Session, files: Files) -> None:
     place = files.place_in_folder()
     actions.enable("previous", when=place is not None and place > 0)
     actions.enable("next", when=place is not None and place + 1 < len(files.folder))
-    history = state.history if state is not None else None
-    _name(actions, "undo", actions.tr("&Undo"), history.undo_name if history else None)
-    _name(actions, "redo", actions.tr("&Redo"), history.redo_name if history else None)
+    undone = redone = None
+    if state is not None:
+        change = actions.tr("change of settings")
+        undone = change if state.undoes_settings else state.history.undo_name
+        redone = change if state.redoes_settings else state.history.redo_name
+    _name(actions, "undo", actions.tr("&Undo"), undone)
+    _name(actions, "redo", actions.tr("&Redo"), redone)
 
 
 def _name(actions: Actions, name: str, verb: str, what: str | None) -> None:

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QGuiApplication
 
 from segapp.files.resources import SAMPLES
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.export_dialog import ExportDialog
 from segapp.qt.files.file_dialogs import Unsaved
+from segapp.qt.files.pasting import pasted_paths
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QMenu, QWidget
@@ -65,6 +66,7 @@ class FileCommands(QObject):
         for sample in sample_images():
             entry = samples.addAction(sample.stem.capitalize())
             entry.triggered.connect(lambda _=False, chosen=sample: self._files.open(chosen))
+        actions["paste"].triggered.connect(self._paste)
         self._recent = recent
         self._files.recent_changed.connect(self._fill_recent)
         self._fill_recent()
@@ -87,6 +89,17 @@ class FileCommands(QObject):
         path = file_dialogs.ask_folder(self._window, self._folder())
         if path is not None:
             self._files.open(path)
+
+    def _paste(self) -> None:
+        try:
+            paths = pasted_paths(QGuiApplication.clipboard().mimeData())
+        except OSError as error:
+            self._complain(str(error))
+            return
+        if paths:
+            self._files.open_several(paths)
+        else:
+            self.said.emit(self.tr("There is no picture in the clipboard"))
 
     def open_sample(self) -> None:
         """Open the picture of the first start."""
@@ -134,16 +147,19 @@ class FileCommands(QObject):
         saved = self._files.save(state, path)
         if saved:
             self._preferences.add_recent(path)
-            self._fill_recent()
+            self._preferences.set("save/folder", str(path.parent))
+            self._files.recent_changed.emit()
             self.said.emit(self.tr("Saved {}").format(path.name))
         return saved
 
     def export(self) -> None:
         """Let the user write the answer to a file."""
-        if self._session.state is None:
+        state = self._session.state
+        if state is None:
             return
-        folder = Path(self._preferences.get("export/folder", str(self._folder())))
-        folder = folder if folder.is_dir() else self._folder()
+        folder = self._files.default_project(state).parent
+        last = self._preferences.get("export/folder", "")
+        folder = Path(last) if last and Path(last).is_dir() else folder
         form = self._preferences.get("export/format", "mask")
         dialog = ExportDialog(self._session, folder, form, self._window)
         dialog.exported.connect(self._note_export)

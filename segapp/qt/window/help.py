@@ -61,8 +61,8 @@ class ShortcutSheet(QDialog):
 
     def _hand(self) -> list[tuple[str, str]]:
         return [
-            (self.tr("Left button"), self.tr("Paint the chosen class; a click is a dot")),
-            (self.tr("Right button"), self.tr("Paint the other class")),
+            (self.tr("Left button"), self.tr("Paint its class; a click is a dot")),
+            (self.tr("Right button"), self.tr("Paint its own class, the background at first")),
             (self.tr("Shift+click"), self.tr("Paint a straight line from the last stroke")),
             (self.tr("Wheel"), self.tr("Zoom at the pointer")),
             (self.tr("Ctrl+wheel"), self.tr("Change the brush's size")),
@@ -71,6 +71,7 @@ class ShortcutSheet(QDialog):
                 self.tr("Hold and drag: move the picture, also while painting"),
             ),
             ("1 – 9", self.tr("Choose the class of the left button")),
+            (self.tr("Shift+1 – 9"), self.tr("Choose the class of the right button")),
             ("H", self.tr("Hold to see the bare picture")),
             ("Esc", self.tr("Drop the stroke that is being drawn")),
             (self.tr("Arrow keys"), self.tr("Move the brush without a mouse (Shift: finely)")),

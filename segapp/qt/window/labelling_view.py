@@ -6,14 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QColor
 
 from segapp.learning.suggestion import Spot, least_certain
 from segapp.qt.canvas.layers import Layer
+from segapp.qt.canvas.outline import Outline
+from segapp.qt.canvas.painting import Sheet
 from segapp.qt.session.jobs import Jobs
-from segapp.values.overlay import ViewMode, render
+from segapp.values.overlay import ViewMode, areas
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from segapp.qt.session.session import Session
     from segapp.values.document import ClassInfo
@@ -21,13 +27,16 @@ if TYPE_CHECKING:
     from segapp.values.picture import Picture
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RenderedLabelling:
-    """What the canvas shows of a labelling."""
+    """What the canvas shows of a labelling, and what it was made from."""
 
-    layer: Layer
+    sheet: Sheet
     mode: ViewMode
     spot: Spot | None
+    labelling: Labelling
+    classes: tuple[ClassInfo, ...]
+    codewords: NDArray[np.int8] | None
 
 
 class LabellingView(QObject):
@@ -74,7 +83,9 @@ class LabellingView(QObject):
             if labelling is None:
                 self._withdraw()
             return
-        wanted = (labelling, self._mode, classes)
+        insight = self._session.answers.insight if self._mode is ViewMode.CODES else None
+        codewords = insight.codewords if insight is not None else None
+        wanted = (labelling, self._mode, classes, insight)
         if (
             all(a is b or a == b for a, b in zip(wanted, self._shown, strict=False))
             and self._shown
@@ -82,7 +93,7 @@ class LabellingView(QObject):
             return
         self._shown = wanted
         mode = self._mode
-        self._jobs.start(lambda: _rendered(mode, labelling, classes, picture))
+        self._jobs.start(lambda: _rendered(mode, labelling, classes, picture, codewords))
 
     def _withdraw(self) -> None:
         self._jobs.cancel()
@@ -103,7 +114,20 @@ class LabellingView(QObject):
 
 
 def _rendered(
-    mode: ViewMode, labelling: Labelling, classes: tuple[ClassInfo, ...], picture: Picture
+    mode: ViewMode,
+    labelling: Labelling,
+    classes: tuple[ClassInfo, ...],
+    picture: Picture,
+    codewords: NDArray[np.int8] | None,
 ) -> Iterator[RenderedLabelling]:
-    layer = Layer(render(mode, labelling, classes, picture))
-    yield RenderedLabelling(layer, mode, least_certain(labelling))
+    rgba = areas(mode, labelling, classes, picture, codewords)
+    lines = None
+    if mode is ViewMode.OUTLINE:
+        lines = Outline(labelling.labels, classes)
+    elif mode is ViewMode.OVERLAY:  # a tint alone may be the picture's own colour
+        lines = Outline(labelling.labels, classes, QColor(255, 255, 255))
+    sheet = Sheet(
+        Layer(rgba) if rgba is not None else None, lines, mode.replaces_image, mode.is_bare
+    )
+    spot = least_certain(labelling)
+    yield RenderedLabelling(sheet, mode, spot, labelling, classes, codewords)

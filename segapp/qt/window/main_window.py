@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtWidgets import QMainWindow, QSlider
+from PySide6.QtWidgets import QMainWindow, QTabBar
 
 from segapp.qt.actions.actions import Actions
 from segapp.qt.canvas.canvas import Canvas
@@ -15,17 +15,21 @@ from segapp.qt.files.autosave import Autosave
 from segapp.qt.files.file_dialogs import complain
 from segapp.qt.files.files import Files
 from segapp.qt.panels.class_panel import ClassPanel
+from segapp.qt.panels.code_legend import CodeLegend
 from segapp.qt.panels.file_list import FileList
 from segapp.qt.panels.hint import Hint
 from segapp.qt.panels.model_panel import ModelPanel
 from segapp.qt.panels.settings_panel import SettingsPanel
 from segapp.qt.panels.status import StatusBar
+from segapp.qt.panels.typing_guard import TypingGuard
+from segapp.qt.panels.welcome import Welcome
 from segapp.qt.window.answer_commands import AnswerCommands
 from segapp.qt.window.brush_state import BrushState
 from segapp.qt.window.class_commands import ClassCommands
 from segapp.qt.window.docks import Docks
 from segapp.qt.window.enabling import enable_commands
 from segapp.qt.window.file_commands import FileCommands
+from segapp.qt.window.focus import move_focus
 from segapp.qt.window.labelling_view import LabellingView
 from segapp.qt.window.menus import Menus, add_tool_bars
 from segapp.qt.window.theme import Theme
@@ -73,6 +77,8 @@ class MainWindow(QMainWindow):
     def _build(self) -> None:
         self.canvas = Canvas()
         self.hint = Hint(self.canvas)
+        self.legend = CodeLegend(self.canvas)
+        self.welcome = Welcome(self.canvas, self.commands)
         self.setCentralWidget(self.canvas)
         self.menus = Menus(self.menuBar(), self.commands)
         self.class_panel = ClassPanel(self.commands)
@@ -84,21 +90,20 @@ class MainWindow(QMainWindow):
         )
         for dock in self.docks.all():
             self.menus.panels.addAction(dock.toggleViewAction())
-        self.opacity = QSlider(Qt.Orientation.Horizontal)
-        self.opacity.setRange(0, 100)
-        self.opacity.setFixedWidth(90)
-        self.opacity.setAccessibleName(self.tr("Opacity of the answer"))
-        self.opacity.setToolTip(self.tr("How strongly the answer covers the picture"))
-        add_tool_bars(self, self.commands, self.opacity)
-        self.status = StatusBar()
+        self.bars = add_tool_bars(self, self.commands)
+        self.status = StatusBar(self.commands)
+        self._typing = TypingGuard(self)
         self.setStatusBar(self.status)
+        class_menus = (self.menus.left_class, self.menus.right_class)
         self.class_commands = ClassCommands(
-            self.session, self.brush, self.class_panel, self.menus.classes, self
+            self.session, self.brush, self.class_panel, class_menus, self
         )
         self.file_commands = FileCommands(
             self.session, self.files, self.autosave, self.preferences, self
         )
-        self.answer_commands = AnswerCommands(self.session, self.labelling_view, self.canvas, self)
+        self.answer_commands = AnswerCommands(
+            self.session, self.files, self.labelling_view, self.canvas, self
+        )
 
     # Showing ----------------------------------------------------------------------------
 
@@ -124,14 +129,11 @@ class MainWindow(QMainWindow):
 
     def show_labelling(self, rendered: RenderedLabelling | None) -> None:
         """Show a rendered labelling; None withdraws the last one."""
-        if rendered is None:
-            self.canvas.set_labelling(None)
+        self.canvas.set_labelling(rendered.sheet if rendered is not None else None)
+        if rendered is not None and rendered.mode is ViewMode.CODES:
+            self.legend.explain(rendered.labelling, rendered.classes, rendered.codewords)
         else:
-            self.canvas.set_labelling(
-                rendered.layer,
-                replaces_image=rendered.mode.replaces_image,
-                solid=rendered.mode is ViewMode.OUTLINE,
-            )
+            self.legend.hide()
 
     def show_progress(self) -> None:
         """Show where the learner is."""
@@ -142,6 +144,7 @@ class MainWindow(QMainWindow):
         """Show the brush as it is set."""
         self.canvas.set_brush(self.brush.brush)
         self.commands[self.brush.brush.tool.value].setChecked(True)
+        self._guide()
 
     def show_folder(self) -> None:
         """Show the list of images when there is one."""
@@ -164,8 +167,34 @@ class MainWindow(QMainWindow):
         """Bring title and enabled commands to the session's state."""
         enable_commands(self.commands, self.session, self.files)
         state = self.session.state
+        self._guide()
+        self.welcome.setVisible(state is None)
         self.setWindowTitle(f"{state.path.name}[*] – segapp" if state else "segapp")
         self.setWindowModified(state is not None and state.unsaved)
+
+    def _guide(self) -> None:
+        if self.session.state is not None:
+            brush, answered = self.brush.brush, self.session.answers.is_current
+            document = self.session.document
+            self.hint.guide(document, brush.left, brush.right, answered=answered)
+
+    def focusNextPrevChild(self, forward: bool) -> bool:  # noqa: FBT001 - Qt's
+        """Walk with Tab through what can be seen."""
+        tabs = self.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        docks = self.docks
+        return move_focus(
+            (
+                *self.bars,
+                docks.files,
+                self.canvas,
+                docks.paint,
+                *tabs,
+                docks.settings,
+                docks.inside,
+                self.status,
+            ),
+            forward=forward,
+        )
 
     def set_full_screen(self, on: bool) -> None:  # noqa: FBT001 - a Qt slot
         """Use the whole screen, or a window again."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QSize, Qt
-from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QSlider, QToolBar, QWidget
+from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QToolBar, QWidget
+
+from segapp.qt.panels.segmented import Segmented
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QMenuBar
@@ -14,8 +16,8 @@ if TYPE_CHECKING:
 
 _FILE = """open open_folder @recent @samples - previous next - save save_as export
     - save_model apply_model - quit"""
-_EDIT = "undo redo - clear import_strokes - copy_mask copy_cutout"
-_PAINT = """brush eraser hand - larger smaller - @classes swap keep_others
+_EDIT = "undo redo - clear import_strokes - copy_mask copy_cutout paste"
+_PAINT = """brush eraser hand - larger smaller - @left_class @right_class swap keep_others
     - add_class rename_class recolour_class delete_class"""
 _ANSWER = "live update stop - spot mark_spot"
 _VIEWS = "view_overlay view_outline view_mask view_cut-out view_confidence view_codes"
@@ -24,7 +26,6 @@ _VIEW = f"""{_VIEWS} - show_strokes hide_answer - zoom_in zoom_out fit actual_si
 _HELP = "shortcuts about"
 _TOOLS = "brush eraser hand - swap - undo redo clear"
 _TOP = "open open_folder save export - previous next - live update stop spot"
-_ZOOM = "- zoom_out zoom_in fit actual_size"
 
 
 def tr(text: str) -> str:
@@ -37,14 +38,16 @@ class Menus:
 
     def __init__(self, bar: QMenuBar, actions: Actions) -> None:
         self.recent = QMenu(tr("Open &Recent"))
-        self.samples = QMenu(tr("Open &Sample"))
-        self.classes = QMenu(tr("&Class of the Left Button"))
+        self.samples = QMenu(tr("Open Samp&le"))
+        self.left_class = QMenu(tr("Class of the Le&ft Button"))
+        self.right_class = QMenu(tr("Class of the Ri&ght Button"))
         self.panels = QMenu(tr("&Panels"))
-        self._theme = QMenu(tr("&Theme"))
+        self._theme = QMenu(tr("Th&eme"))
         submenus = {
             "@recent": self.recent,
             "@samples": self.samples,
-            "@classes": self.classes,
+            "@left_class": self.left_class,
+            "@right_class": self.right_class,
             "@panels": self.panels,
             "@theme": self._theme,
         }
@@ -69,8 +72,8 @@ class Menus:
             self._theme.addAction(actions[name])
 
 
-def add_tool_bars(window: QMainWindow, actions: Actions, opacity: QSlider) -> None:
-    """Put the tools to the left and the rest on top."""
+def add_tool_bars(window: QMainWindow, actions: Actions) -> tuple[QToolBar, QToolBar]:
+    """Put the tools to the left and the rest on top; return them, the upper one first."""
     tools = _bar(window, "tools", tr("Tools"))
     _fill(tools, actions, _TOOLS)
     window.addToolBar(Qt.ToolBarArea.LeftToolBarArea, tools)
@@ -81,10 +84,12 @@ def add_tool_bars(window: QMainWindow, actions: Actions, opacity: QSlider) -> No
     spacer = QWidget()
     spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
     top.addWidget(spacer)
-    _fill(top, actions, _VIEWS)
-    top.addWidget(opacity)
-    _fill(top, actions, _ZOOM)
+    views = Segmented(tr("How the answer is shown"))
+    for name in _VIEWS.split():
+        views.add_action(actions[name])
+    top.addWidget(views)
     window.addToolBar(Qt.ToolBarArea.TopToolBarArea, top)
+    return top, tools
 
 
 def _bar(window: QMainWindow, name: str, title: str) -> QToolBar:

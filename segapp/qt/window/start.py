@@ -24,11 +24,5 @@ def begin(window: MainWindow, path: Path | None) -> None:
     elif recent:
         window.files.open(recent[0])
     else:
+        window.hint.begin()
         window.file_commands.open_sample()
-        window.hint.say(
-            window.tr(
-                "Paint the object with the <b>left</b> button and its surroundings with the "
-                "<b>right</b> one.<br>Or drop an image or a folder here. "
-                "<b>F1</b> shows all keys."
-            )
-        )

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QToolTip
 
 from segapp.files.resources import ASSETS
 
@@ -37,8 +37,8 @@ _LIGHT = {
 _DARK = {
     _Role.Window: "#25282d",
     _Role.WindowText: "#e6e9ed",
-    _Role.Base: "#1d2024",
-    _Role.AlternateBase: "#23262b",
+    _Role.Base: "#15171a",
+    _Role.AlternateBase: "#1b1e22",
     _Role.Text: "#e6e9ed",
     _Role.PlaceholderText: "#98a1ac",
     _Role.Button: "#31353c",
@@ -90,7 +90,39 @@ QCheckBox::indicator:checked {
 }
 QStatusBar::item { border: 0; }
 QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
-QToolTip { border: 0; padding: 4px 6px; }
+QStatusBar QToolButton { border: 1px solid transparent; border-radius: 4px; padding: 1px; }
+QStatusBar QToolButton:hover { background: palette(midlight); }
+QStatusBar QToolButton:focus { border-color: palette(accent); }
+QLabel[faint="true"] { color: palette(placeholder-text); }
+QLabel[faint="true"]:disabled { color: {disabled}; }
+QToolButton#fold { border: 1px solid transparent; font-weight: bold; padding: 2px; }
+QToolButton#fold:focus { border-color: palette(accent); border-radius: 4px; }
+QToolButton#invitation {
+    border: 1px solid palette(mid); border-radius: 6px; padding: 7px 14px;
+    background: palette(button);
+}
+QToolButton#invitation:hover { background: palette(midlight); }
+QToolButton#invitation:focus { border-color: palette(accent); }
+QWidget#welcome QPushButton { border: 0; padding: 4px 10px; color: palette(link); }
+QWidget#welcome QPushButton:hover, QWidget#welcome QPushButton:focus {
+    text-decoration: underline;
+}
+QFrame#segmented {
+    border: 1px solid palette(mid); border-radius: 6px; background: palette(base);
+}
+QFrame#segmented QToolButton {
+    border: 1px solid transparent; border-radius: 5px; padding: 4px 7px; background: transparent;
+}
+QFrame#segmented QToolButton:hover { background: palette(midlight); }
+QFrame#segmented QToolButton:focus { border-color: palette(accent); }
+QFrame#segmented QToolButton:checked {
+    background: palette(highlight); color: palette(highlighted-text);
+}
+QFrame#segmented QToolButton:checked:focus { border-color: palette(text); }
+QToolTip {
+    color: {tip_text}; background-color: {tip_ground}; border: 1px solid {tip_ground};
+    padding: 1px 2px;
+}
 """
 
 
@@ -140,8 +172,14 @@ class Theme(QObject):
         application = QApplication.instance()
         if isinstance(application, QApplication):
             application.setPalette(self.palette)
-            check = (ASSETS / "icons" / "check.svg").as_posix()
-            application.setStyleSheet(_STYLE.replace("{check}", check))
+            # A tool tip keeps colours of its own, which follow neither palette nor theme.
+            colours = _DARK if self.is_dark else _LIGHT
+            style = _STYLE.replace("{check}", (ASSETS / "icons" / "check.svg").as_posix())
+            faded = self.palette.color(QPalette.ColorGroup.Disabled, _Role.Text).name()
+            style = style.replace("{disabled}", faded)
+            style = style.replace("{tip_text}", colours[_Role.ToolTipText])
+            application.setStyleSheet(style.replace("{tip_ground}", colours[_Role.ToolTipBase]))
+            QToolTip.setPalette(self.palette)
             self.changed.emit()
 
 

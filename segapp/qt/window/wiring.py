@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from segapp.qt.canvas.brush import Tool
 from segapp.qt.canvas.viewport import ZOOM_STEP
 from segapp.qt.files.file_dialogs import complain
+from segapp.qt.window.file_commands import sample_images
 from segapp.qt.window.help import open_about, open_shortcuts
 from segapp.qt.window.theme import ThemeChoice
 from segapp.values.overlay import ViewMode
@@ -27,6 +28,7 @@ def _connect_session(window: MainWindow) -> None:
     session.picture_changed.connect(window.show_picture)
     session.document_changed.connect(window.show_document)
     session.settings_changed.connect(lambda: window.settings_panel.show_settings(session.settings))
+    session.settings_changed.connect(window.show_state)
     session.answers.answer_changed.connect(window.show_insight)
     session.answers.progress_changed.connect(window.show_progress)
     session.answers.failed.connect(lambda sentence: complain(window, sentence))
@@ -37,13 +39,19 @@ def _connect_session(window: MainWindow) -> None:
     window.files.folder_changed.connect(window.show_folder)
     window.files.busy_changed.connect(window.show_reading)
     window.file_list.chosen.connect(window.files.open)
+    window.welcome.chosen.connect(window.files.open)
+    window.welcome.show_samples(sample_images())
+    window.welcome.show_recent(window.preferences.recent())
+    window.files.recent_changed.connect(
+        lambda: window.welcome.show_recent(window.preferences.recent())
+    )
     window.file_commands.said.connect(window.say)
     window.answer_commands.said.connect(window.say)
     window.settings_panel.changed.connect(session.set_settings)
-    window.class_panel.radius_changed.connect(window.brush.set_radius)
+    window.class_panel.paint_box.radius_changed.connect(window.brush.set_radius)
+    window.class_panel.paint_box.unit_changed.connect(window.brush.set_unit)
     window.brush.changed.connect(window.show_brush)
     canvas.stroke_finished.connect(session.add_stroke)
-    canvas.stroke_finished.connect(window.hint.hide)
     canvas.radius_wanted.connect(window.brush.set_radius)
     canvas.viewport.changed.connect(lambda: window.status.show_zoom(canvas.viewport.screen_scale))
     canvas.pointer_moved.connect(
@@ -51,7 +59,10 @@ def _connect_session(window: MainWindow) -> None:
             at, canvas.viewport.image_size.width(), canvas.viewport.image_size.height()
         )
     )
-    window.opacity.valueChanged.connect(lambda value: canvas.set_opacity(value / 100))
+    canvas.pointer_moved.connect(window.legend.point_at)
+    paint_box = window.class_panel.paint_box
+    paint_box.answer.valueChanged.connect(lambda value: canvas.set_opacity(value / 100))
+    paint_box.strokes.valueChanged.connect(lambda value: canvas.set_stroke_opacity(value / 100))
 
 
 def _connect_actions(window: MainWindow) -> None:

@@ -85,7 +85,7 @@ def test_one_class_alone_is_not_enough(segapp, ball, tmp_path):
     Image.fromarray(np.ones((60, 90), np.uint8)).save(ball.strokes)
     done = segapp("segment", ball.image, "--strokes", ball.strokes, "--out", tmp_path / "m.png")
     assert done.code == 1
-    assert "still without: background" in done.err
+    assert "mark background as well" in done.err
     assert not (tmp_path / "m.png").exists()
 
 

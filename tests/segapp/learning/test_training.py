@@ -141,11 +141,22 @@ def test_classes_without_strokes_never_appear():
 
 @pytest.mark.parametrize(
     ("strokes", "named"),
-    [((), "foreground, background"), ((dot(5, 5, 0),), "background"), ((dot(-90, 0, 1),), "fore")],
+    [
+        ((), "Nothing is marked yet"),
+        ((dot(5, 5, 0),), "Only foreground is marked so far: mark background as well"),
+        ((dot(-90, 0, 1),), "Nothing"),  # outside the picture
+    ],
 )
 def test_too_few_strokes_are_named(strokes, named):
     with pytest.raises(NotEnoughStrokes, match=named):
         Trainer(HALVES).updates(Document(strokes=strokes), BEST)
+
+
+def test_of_many_classes_any_second_one_suffices():
+    classes = tuple(ClassInfo(f"class {k}", PALETTE[k % 8]) for k in range(12))
+    with pytest.raises(NotEnoughStrokes, match=r"Only class 3 is marked.*one other class") as told:
+        Trainer(HALVES).updates(Document(classes, (dot(5, 5, 3),)), BEST)
+    assert str(told.value).count("class 1") == 0
 
 
 def test_a_wrong_array_is_named():

@@ -2,7 +2,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import ndimage
 
 from segapp.values import overlay
 from segapp.values.document import TWO_CLASSES, ClassInfo
@@ -42,7 +41,10 @@ def test_every_mode_is_an_rgba_picture_with_premultiplied_alpha(labels):
     blended = np.rint(rgb * opacity + 255 * (1 - opacity)).astype(np.uint8)
     picture = Picture(blended, alpha, Path("a.png"), "", "")
     for mode in ViewMode:
-        rgba = overlay.render(mode, answer(labels), THREE, picture)
+        rgba = overlay.areas(mode, answer(labels), THREE, picture)
+        if mode is ViewMode.OUTLINE:
+            assert rgba is None  # lines alone
+            continue
         assert rgba.shape == (*SIZE, 4)
         assert rgba.dtype == np.uint8
         assert rgba.flags.c_contiguous
@@ -54,21 +56,6 @@ def test_overlay_tints_all_but_the_background(labels):
     assert rgba[20, 20].tolist() == [125, 50, 0, 128]
     assert rgba[10, 50].tolist() == [0, 45, 100, 128]
     assert not rgba[labels == 1].any()
-
-
-def test_the_outline_lies_within_each_class_along_its_edge(labels):
-    rgba = overlay.outline(answer(labels), THREE)
-    drawn = rgba[:, :, :3].any(axis=2)
-    inner = np.zeros(SIZE, bool)
-    for value in (0, 2):
-        mask = labels == value
-        inner |= mask & ~ndimage.binary_erosion(mask, np.ones((3, 3)), border_value=1)
-    assert (drawn == inner).all()
-    assert rgba[10, 20].tolist() == [250, 100, 0, 255]
-    rim = (rgba[:, :, 3] > 0) & ~drawn  # half-transparent black, beside the lines
-    assert rim.any()
-    assert (labels[rim] == 1).all()
-    assert (ndimage.binary_dilation(inner, np.ones((3, 3))) >= rim).all()
 
 
 def test_the_mask_shows_what_is_exported(labels):
@@ -110,12 +97,12 @@ def test_confidence_of_nothing(labels):
 
 def test_codes_have_colours_of_their_own(labels):
     codes = (np.arange(labels.size) % 32).reshape(SIZE).astype(np.uint32)
-    rgba = overlay.codes(answer(labels, codes=codes))
+    rgba = overlay.codes(answer(labels, codes=codes), THREE)
     colours = np.unique(np.column_stack([codes.ravel(), rgba.reshape(-1, 4)]), axis=0)
     assert len(colours) == 32
     distances = np.abs(colours[:, np.newaxis, 1:4].astype(int) - colours[:, 1:4]).max(axis=2)
     assert (distances + 99 * np.eye(32)).min() > 8
-    few = overlay.codes(answer(labels, codes=np.full(SIZE, 5, np.uint32)))
+    few = overlay.codes(answer(labels, codes=np.full(SIZE, 5, np.uint32)), THREE)
     assert (few[0, 0] == rgba[0, 5]).all()
 
 
@@ -124,18 +111,33 @@ def test_only_tints_are_laid_over_the_image():
     assert over == {ViewMode.OVERLAY, ViewMode.OUTLINE}
 
 
-def test_the_outline_is_thicker_in_larger_images():
-    labels = np.ones((900, 900), int)
-    labels[300:600, 300:600] = 0
-    drawn = overlay.outline(answer(labels), TWO_CLASSES)[:, :, :3].any(axis=2)
-    inner = np.zeros_like(drawn)
-    inner[300:600, 300:600] = True
-    inner[303:597, 303:597] = False
-    assert (drawn == inner).all()
-
-
 def test_long_codes_have_colours_too():
     codes = np.array([[0, 1], [2**31, 2**31 + 1]], np.uint32)
     labels = np.zeros((2, 2), np.uint8)
     long = Labelling(labels, np.zeros((2, 2), np.float32), codes, 2, 32)
-    assert len(np.unique(overlay.codes(long).reshape(-1, 4), axis=0)) == 4
+    assert len(np.unique(overlay.codes(long, TWO_CLASSES).reshape(-1, 4), axis=0)) == 4
+
+
+def test_codes_have_the_colour_of_the_nearest_codeword_and_darken_with_distance(labels):
+    codewords = np.array([[[1, 1, 1, 1, 1]], [[0] * 5], [[-1, -1, -1, -1, -1]]], np.int8)
+    codes = np.full(SIZE, 0b11111, np.uint32)
+    codes[0, 1], codes[0, 2] = 0b11110, 0b00000
+    rgba = overlay.codes(answer(labels, codes=codes), THREE, codewords)
+    assert rgba[0, 0].tolist() == [*THREE[0].colour, 255]
+    assert rgba[0, 2].tolist() == [*THREE[2].colour, 255]
+    near = rgba[0, 1, :3].astype(int)
+    assert near.sum() < sum(THREE[0].colour)
+    assert near.argmax() == 0  # orange still, but darker
+    assert overlay.code_distances(codes[0, :3], codewords).tolist() == [
+        [0, 6, 5],
+        [1, 6, 4],
+        [5, 6, 0],
+    ]
+
+
+def test_long_codes_are_compared_with_codewords_too():
+    codes = np.array([[2**32 - 1, 0]], np.uint32)
+    long = Labelling(np.zeros((1, 2), np.uint8), np.zeros((1, 2), np.float32), codes, 2, 32)
+    words = np.stack([np.ones((1, 32), np.int8), -np.ones((1, 32), np.int8)])
+    rgba = overlay.codes(long, TWO_CLASSES, words)
+    assert [row.tolist() for row in rgba[0, :, :3]] == [list(c.colour) for c in TWO_CLASSES]

@@ -2,7 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segapp.qt.canvas.brush import LARGEST_RADIUS, SMALLEST_RADIUS, Tool, stepped_radius
+from segapp.qt.canvas.brush import (
+    LARGEST_RADIUS,
+    SMALLEST_RADIUS,
+    BrushUnit,
+    Tool,
+    stepped_radius,
+)
 from segapp.qt.window.brush_state import BrushState
 from segapp.values.document import ClassInfo, Document
 
@@ -22,14 +28,20 @@ def state(qapp):
     return BrushState()
 
 
-def test_left_and_right_always_differ(state):
+def test_each_button_keeps_its_class_whatever_the_other_paints(state):
     state.choose_left(1)
-    assert (state.brush.left, state.brush.right) == (1, 0)
-    state.choose_right(1)
-    assert (state.brush.left, state.brush.right) == (0, 1)
+    assert (state.brush.left, state.brush.right) == (1, 1)
     state.choose_right(2)
-    state.choose_left(2)
-    assert (state.brush.left, state.brush.right) == (2, 0)
+    assert (state.brush.left, state.brush.right) == (1, 2)
+    state.swap()
+    assert (state.brush.left, state.brush.right) == (2, 1)
+
+
+def test_a_brush_of_the_screen_is_smaller_in_the_picture_the_nearer_one_looks(state):
+    assert state.brush.unit is BrushUnit.SCREEN
+    assert state.brush.radius_in_picture(0.25) == 4 * state.brush.radius
+    state.set_unit(BrushUnit.PICTURE)
+    assert state.brush.radius_in_picture(0.25) == state.brush.radius
 
 
 def test_choosing_a_class_takes_the_brush_in_hand(state):

@@ -15,6 +15,7 @@ from scipy import ndimage
 from segapp.qt.canvas.brush import Brush, Tool
 from segapp.qt.canvas.canvas import Canvas
 from segapp.qt.canvas.layers import Layer, opaque
+from segapp.qt.canvas.painting import Sheet
 from segapp.values.document import Document, Stroke
 from segapp.values.rasterize import rasterize
 
@@ -267,7 +268,7 @@ def test_holding_h_shows_the_bare_picture(canvas, qtbot):
     tint[...] = (255, 0, 255, 255)
     bare = canvas.grab().toImage()
     canvas.set_opacity(1.0)
-    canvas.set_labelling(Layer(tint))
+    canvas.set_labelling(Sheet(Layer(tint)))
     place = at(canvas, 20, 20)
     assert canvas.grab().toImage().pixelColor(place).name() == "#ff00ff"
     qtbot.keyPress(canvas, Qt.Key.Key_H)
@@ -278,7 +279,7 @@ def test_holding_h_shows_the_bare_picture(canvas, qtbot):
 
 def test_opacity_blends_picture_and_answer(canvas):
     canvas.set_picture(Layer(opaque(np.zeros((HEIGHT, WIDTH, 3), np.uint8))))
-    canvas.set_labelling(Layer(np.full((HEIGHT, WIDTH, 4), 255, np.uint8)))
+    canvas.set_labelling(Sheet(Layer(np.full((HEIGHT, WIDTH, 4), 255, np.uint8))))
     for opacity in (0.0, 0.25, 1.0):
         canvas.set_opacity(opacity)
         value = canvas.grab().toImage().pixelColor(at(canvas, 20, 20)).red()

@@ -31,8 +31,8 @@ def check(layer, document):
     np.testing.assert_array_equal(layer.labels, labels)
     fresh = StrokeLayer(SIZE)
     fresh.show(document)
-    np.testing.assert_array_equal(layer.layer.rgba, fresh.layer.rgba)
-    assert ((layer.layer.rgba[..., 3] > 0) == (labels >= 0)).all()
+    np.testing.assert_array_equal(layer.layer.pixels, fresh.layer.pixels)
+    assert ((layer.layer.pixels[..., 3] > 0) == (labels >= 0)).all()
 
 
 @given(st.lists(st.tuples(st.sampled_from(["add", "undo", "clear", "drop"]), marks), max_size=8))

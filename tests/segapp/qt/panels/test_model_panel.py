@@ -85,3 +85,14 @@ def test_the_windows_panel_follows_the_answer(make_window, picture_file, answere
     assert "colour" in window.model_panel._weights.accessibleDescription()
     window.session.clear()
     window.session.answers.update_now()
+
+
+def test_a_class_without_strokes_has_no_codeword(qtbot):
+    from segapp.qt.panels.charts import CodewordGrid
+    from segapp.values.document import ClassInfo
+
+    grid = CodewordGrid()
+    qtbot.addWidget(grid)
+    classes = tuple(ClassInfo(name, (9, 9, 9)) for name in ("a", "unmarked", "b"))
+    grid.show_codewords(np.array([[[1, -1]], [[0, 0]], [[-1, 1]]], np.int8), classes)
+    assert grid.accessibleDescription() == "a +-; b -+"

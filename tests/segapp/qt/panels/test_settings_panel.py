@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QDoubleSpinBox,
     QLineEdit,
     QSpinBox,
+    QToolButton,
     QWidget,
 )
 
@@ -85,17 +86,51 @@ def test_features_are_chosen_but_never_none(panel):
     assert sum(box.isChecked() for box in boxes.values()) == 1
 
 
-def test_presets_and_the_way_back(panel):
-    preset = panel._preset
-    preset.setCurrentIndex(preset.findData("paper"))
-    preset.activated.emit(preset.currentIndex())
-    assert panel.changes[-1] == PRESETS["paper"]
+def test_three_ways_and_the_way_back(panel, qtbot):
+    def pressed():
+        return [
+            name for name in PRESETS if panel.findChild(QToolButton, f"way_{name}").isChecked()
+        ]
+
+    assert pressed() == ["best"]
+    for name in ("paper", "alike"):
+        qtbot.mouseClick(panel.findChild(QToolButton, f"way_{name}"), Qt.MouseButton.LeftButton)
+        assert panel.changes[-1] == PRESETS[name]
+        assert pressed() == [name]
+        assert panel._way_text.text() == preset_texts()[name].tip
     panel.findChild(QSpinBox, "bits").setValue(7)
-    assert preset.currentData() is None  # settings of one's own
+    assert pressed() == []  # settings of one's own
+    assert panel._defaults.isVisible()
     panel._defaults.click()
     assert panel.changes[-1] == DEFAULT_SETTINGS
-    assert preset.currentData() == "best"
-    assert not panel._defaults.isEnabled()
+    assert pressed() == ["best"]
+    assert not panel._defaults.isVisible()
+
+
+def test_alike_knows_no_places_and_keeps_untouched_parts():
+    alike, best = PRESETS["alike"], PRESETS["best"]
+    gone = {FeatureGroup.POSITION, FeatureGroup.NEARNESS}
+    assert alike.features == tuple(group for group in best.features if group not in gone)
+    clean_up = dataclasses.replace(best.clean_up, keep_touching=False)
+    assert alike == dataclasses.replace(best, features=alike.features, clean_up=clean_up)
+
+
+def test_the_learner_is_folded_away_until_it_is_wanted(panel, qtbot):
+    bits = panel.findChild(QSpinBox, "bits")
+    assert not bits.isVisible()
+    assert panel.findChild(QCheckBox, "fill_holes").isVisible()
+    qtbot.mouseClick(panel.fold, Qt.MouseButton.LeftButton)
+    assert bits.isVisible()
+
+
+def test_what_has_no_effect_cannot_be_changed(panel, qtbot):
+    names = ("colour_likelihood", "smoothness")
+    assert all(panel.findChild(QWidget, name).isEnabled() for name in names)
+    refine = panel.findChild(QCheckBox, "refine")
+    refine.setFocus()
+    qtbot.keyClick(refine, Qt.Key.Key_Space)
+    assert not panel.changes[-1].refine
+    assert not any(panel.findChild(QWidget, name).isEnabled() for name in names)
 
 
 def test_showing_is_not_changing(panel):
@@ -135,6 +170,7 @@ def turn_wheel(widget):
 
 @pytest.mark.parametrize("name", ["samples", "bits", "smoothness"])
 def test_scrolling_over_a_value_does_not_change_it(panel, name, qtbot):
+    panel.fold.setChecked(True)
     panel.resize(panel.minimumSizeHint().width(), 200)
     qtbot.waitExposed(panel)
     editor = panel.findChild(QWidget, name)

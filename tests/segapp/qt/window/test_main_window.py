@@ -3,8 +3,8 @@ import time
 import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QGuiApplication, QImage, QPalette
-from PySide6.QtWidgets import QApplication, QColorDialog, QLineEdit, QMenu, QTabBar, QWidget
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication, QImage, QPalette
+from PySide6.QtWidgets import QApplication, QMenu, QTabBar, QWidget
 
 from segapp.qt.canvas.brush import Tool
 from segapp.qt.files import file_dialogs
@@ -130,23 +130,10 @@ def test_the_opacity_slider_fades_the_answer(window, answered, qtbot):
     answered(window)
     qtbot.waitUntil(lambda: window.canvas._labelling is not None)
     place = window.canvas.viewport.view.to_widget(QPointF(35, 55)).toPoint()
-    window.opacity.setValue(0)
+    window.class_panel.paint_box.answer.setValue(0)
     assert window.canvas.grab().toImage().pixelColor(place).name() == "#c82828"
-    window.opacity.setValue(100)
+    window.class_panel.paint_box.answer.setValue(100)
     assert window.canvas.grab().toImage().pixelColor(place).name() == "#e69f00"
-
-
-def test_digits_choose_the_class_and_x_swaps(window, qtbot):
-    qtbot.keyClick(window.canvas, Qt.Key.Key_2)
-    assert (window.brush.brush.left, window.brush.brush.right) == (1, 0)
-    qtbot.keyClick(window.canvas, Qt.Key.Key_X)
-    assert (window.brush.brush.left, window.brush.brush.right) == (0, 1)
-    window.commands["add_class"].trigger()
-    assert window.brush.brush.left == 2
-    qtbot.keyClick(window.canvas, Qt.Key.Key_1)
-    qtbot.keyClick(window.canvas, Qt.Key.Key_3)
-    paint(qtbot, window, LEFT, (10, 10))
-    assert window.session.document.strokes[-1].label == 2
 
 
 def test_brackets_change_the_brush(window, qtbot):
@@ -167,31 +154,6 @@ def test_tools_are_taken_by_key(window, qtbot):
     qtbot.keyClick(window.canvas, Qt.Key.Key_B)
     assert window.canvas.brush.tool is Tool.BRUSH
     assert window.commands["brush"].isChecked()
-
-
-def test_classes_are_added_renamed_recoloured_and_deleted(window, qtbot, monkeypatch):
-    window.commands["add_class"].trigger()
-    classes = window.session.document.classes
-    assert len(classes) == 3
-    assert len({info.colour for info in classes}) == 3
-    window.class_panel.edit_name()
-    editor = QApplication.focusWidget()
-    assert isinstance(editor, QLineEdit)
-    editor.clear()
-    qtbot.keyClicks(editor, "sky")
-    qtbot.keyClick(editor, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: window.session.document.classes[2].name == "sky")
-    monkeypatch.setattr(QColorDialog, "getColor", lambda *_: QColor(9, 8, 7))
-    window.commands["recolour_class"].trigger()
-    assert window.session.document.classes[2].colour == (9, 8, 7)
-    paint(qtbot, window, LEFT, (10, 10))
-    window.commands["delete_class"].trigger()
-    assert len(window.session.document.classes) == 2
-    assert window.session.document.strokes == ()
-    assert not window.commands["delete_class"].isEnabled()
-    window.session.undo()
-    assert window.session.document.classes[2].name == "sky"
-    assert len(window.session.document.strokes) == 1
 
 
 def test_the_status_says_why_there_is_no_answer(window, qtbot):
@@ -402,7 +364,7 @@ def test_the_windows_state_comes_back(make_window, picture_file):
     first.commands["live"].setChecked(False)
     first.docks.inside.hide()
     first.brush.set_radius(17.5)
-    first.opacity.setValue(33)
+    first.class_panel.paint_box.answer.setValue(33)
     first.close()
     second = make_window(size=None)
     assert second.size() == first.size()
@@ -411,7 +373,7 @@ def test_the_windows_state_comes_back(make_window, picture_file):
     assert not second.session.answers.live
     assert second.docks.inside.isHidden()
     assert second.brush.brush.radius == 17.5
-    assert second.opacity.value() == 33
+    assert second.class_panel.paint_box.answer.value() == 33
     second.commands["theme_light"].trigger()
 
 
@@ -439,21 +401,6 @@ def test_the_shortcut_sheet_lists_every_key(window, qtbot):
     visible = [key for key, _ in sheet._rows if not key.isHidden()]
     assert 0 < len(visible) < len(sheet._rows)
     sheet.reject()
-
-
-def test_the_first_start_shows_a_sample_and_a_hint(make_window, picture_file, monkeypatch, qtbot):
-    from segapp.qt.window import file_commands
-
-    sample = picture_file("sample.png")
-    monkeypatch.setattr(file_commands, "sample_images", lambda: [sample])
-    window = make_window()
-    with qtbot.waitSignal(window.files.opened):
-        begin(window, None)
-    assert window.session.state.path == sample
-    assert window.hint.isVisible()
-    assert "left" in window.hint.text
-    paint(qtbot, window, LEFT, (10, 10), (20, 20))
-    assert not window.hint.isVisible()
 
 
 def test_a_later_start_goes_on_with_the_last_file(make_window, picture_file, qtbot):

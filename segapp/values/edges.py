@@ -1,0 +1,111 @@
+"""Where one class ends and another begins: as lines between pixels, and as small pictures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from segapp.values.document import ClassInfo
+
+NOTHING, RIM, LINE = 0, 1, 2
+"""Values of an edge picture: off the edge, beside the line, and on the line of class 0."""
+
+
+def owners(classes: Sequence[ClassInfo]) -> NDArray[np.uint8]:
+    """Return which of two neighbours a line belongs to: ``[one, other]``, a class.
+
+    An object's line has the object's colour whatever it borders on; between two objects, the
+    first one's.
+    """
+    count = len(classes)
+    one, other = np.mgrid[:count, :count]
+    is_ground = np.array([info.is_background for info in classes])
+    first = np.minimum(one, other)
+    rest = np.maximum(one, other)
+    return np.asarray(np.where(is_ground[first] & ~is_ground[rest], rest, first), np.uint8)
+
+
+def border_lines(
+    labels: NDArray[np.uint8], owner: NDArray[np.uint8]
+) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    """Return the borders between pixels as straight lines, and whose line each is.
+
+    Returns
+    -------
+    lines
+        One row ``x0, y0, x1, y1`` a line, in pixels from the array's corner.
+    whose
+        The class of each line.
+    """
+    found, classes = [], []
+    for upright in (False, True):
+        grid = labels.T if upright else labels
+        differ = grid[1:] != grid[:-1]
+        place = np.flatnonzero(differ)
+        row, column = np.divmod(place, differ.shape[1])
+        whose = owner[grid[1:][row, column], grid[:-1][row, column]]
+        # A line goes on as long as the next border is beside it, in its row, and as its own.
+        ends = (np.diff(place) != 1) | (np.diff(row) != 0) | (np.diff(whose) != 0)
+        first = np.concatenate([[True], ends])[: len(place)]
+        last = np.concatenate([ends, [True]])[-len(place) :] if len(place) else first
+        height = row[first] + 1
+        lines = np.column_stack([column[first], height, column[last] + 1, height])
+        found.append(lines[:, [1, 0, 3, 2]] if upright else lines)
+        classes.append(whose[first])
+    return np.concatenate(found).astype(np.int32), np.concatenate(classes).astype(np.uint8)
+
+
+def edge_pictures(
+    labels: NDArray[np.uint8], owner: NDArray[np.uint8], smallest: int
+) -> list[NDArray[np.uint8]]:
+    """Draw the edges a pixel wide, with a rim, into the image and its halved copies.
+
+    Every copy has lines of its own pixels' width, so that on a screen they are equally thin
+    whichever is shown; no line is lost between two copies. Values are `NOTHING`, `RIM`, and
+    `LINE` plus the class. The last copy's longer side has at most ``smallest`` pixels.
+    """
+    lines = _lines(labels, owner)
+    pictures = [_rimmed(lines)]
+    while max(lines.shape) > smallest:
+        lines = _halved(lines)
+        pictures.append(_rimmed(lines))
+    return pictures
+
+
+def _lines(labels: NDArray[np.uint8], owner: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Mark the pixels at an edge that belong to the class whose line it is."""
+    lines = np.zeros(labels.shape, np.uint8)
+    for here, there in ((np.s_[1:], np.s_[:-1]), (np.s_[:, 1:], np.s_[:, :-1])):
+        differ = labels[here] != labels[there]
+        one, other = labels[here][differ], labels[there][differ]
+        whose = owner[one, other]
+        for side, own in ((here, one), (there, other)):
+            part = lines[side]
+            part[differ] = np.where(own == whose, whose + LINE, part[differ])
+    return lines
+
+
+def _halved(lines: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    height, width = lines.shape
+    if height % 2 or width % 2:
+        lines = np.pad(lines, ((0, height % 2), (0, width % 2)))
+    rows = np.maximum(lines[0::2], lines[1::2])
+    return np.asarray(np.maximum(rows[:, 0::2], rows[:, 1::2]))
+
+
+def _rimmed(lines: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Put a rim of one pixel around the lines."""
+    drawn = (lines > 0).astype(np.uint8)
+    rim = drawn.copy()
+    rim[1:] |= drawn[:-1]
+    rim[:-1] |= drawn[1:]
+    wide = rim.copy()
+    wide[:, 1:] |= rim[:, :-1]
+    wide[:, :-1] |= rim[:, 1:]
+    return np.asarray(np.maximum(lines, wide * np.uint8(RIM)))

@@ -1,0 +1,152 @@
+"""Classes by mouse and key: which button paints which, and how they get their names."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QApplication, QColorDialog, QLineEdit
+
+from segapp.qt.canvas.brush import BrushUnit, Tool
+
+LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
+SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
+
+
+def paint(qtbot, window, button, *points):
+    places = [window.canvas.viewport.view.to_widget(QPointF(*point)).toPoint() for point in points]
+    qtbot.mousePress(window.canvas, button, pos=places[0])
+    for place in places[1:]:
+        qtbot.mouseMove(window.canvas, place)
+    qtbot.mouseRelease(window.canvas, button, pos=places[-1])
+
+
+@pytest.fixture
+def window(make_window, picture_file):
+    return make_window(picture_file())
+
+
+def test_digits_choose_the_left_buttons_class_and_leave_the_right_one_alone(window, qtbot):
+    qtbot.keyClick(window.canvas, Qt.Key.Key_2)
+    assert (window.brush.brush.left, window.brush.brush.right) == (1, 1)
+    qtbot.keyClick(window.canvas, Qt.Key.Key_1, SHIFT)
+    assert (window.brush.brush.left, window.brush.brush.right) == (1, 0)
+    paint(qtbot, window, RIGHT, (10, 10))
+    assert window.session.document.strokes[-1].label == 0
+    qtbot.keyClick(window.canvas, Qt.Key.Key_X)
+    assert (window.brush.brush.left, window.brush.brush.right) == (0, 1)
+
+
+def test_the_list_shows_the_class_of_each_button(window, qtbot):
+    def told():
+        rows = window.class_panel._list
+        role = Qt.ItemDataRole.AccessibleTextRole
+        return [rows.item(row).data(role) for row in range(rows.count())]
+
+    assert told() == ["1: foreground, left button", "2: background, right button"]
+    before = window.class_panel.grab().toImage()
+    qtbot.keyClick(window.canvas, Qt.Key.Key_2)
+    assert told() == ["1: foreground", "2: background, both buttons"]
+    assert window.class_panel.grab().toImage() != before
+
+
+def test_a_new_class_is_born_in_its_name_field_and_typing_fires_no_command(window, qtbot):
+    qtbot.keyClick(window.canvas, Qt.Key.Key_N, CONTROL | SHIFT)
+    editor = QApplication.focusWidget()
+    assert isinstance(editor, QLineEdit)
+    assert editor.selectedText() == "class 3"
+    for key in "ebmxk12[]s":  # every one of them is a command on the canvas
+        qtbot.keyClick(QApplication.focusWidget(), key)
+    assert window.brush.brush.tool is Tool.BRUSH
+    assert window.commands["show_strokes"].isChecked()
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: window.session.document.classes[2].name == "ebmxk12[]s")
+    assert window.brush.brush.left == 2
+
+
+def test_editing_keys_in_a_name_leave_strokes_and_folder_alone(window, qtbot):
+    paint(qtbot, window, LEFT, (10, 10))
+    window.class_panel.edit_name()
+    editor = QApplication.focusWidget()
+    qtbot.keyClick(editor, Qt.Key.Key_Home)
+    qtbot.keyClick(editor, Qt.Key.Key_Delete, CONTROL)
+    assert len(window.session.document.strokes) == 1
+    assert editor.text() != "foreground"
+    qtbot.keyClick(editor, Qt.Key.Key_Escape)
+    spin = window.class_panel.paint_box._spin
+    spin.setFocus()
+    qtbot.keyClick(spin, Qt.Key.Key_A, CONTROL)
+    qtbot.keyClicks(spin, "12")
+    qtbot.keyClick(spin, Qt.Key.Key_Return)
+    assert window.brush.brush.radius == 12
+    assert window.brush.brush.left == 0
+
+
+def test_classes_are_added_renamed_recoloured_and_deleted(window, qtbot, monkeypatch):
+    window.commands["add_class"].trigger()
+    classes = window.session.document.classes
+    assert len(classes) == 3
+    assert len({info.colour for info in classes}) == 3
+    editor = QApplication.focusWidget()
+    assert isinstance(editor, QLineEdit)
+    qtbot.keyClicks(editor, "sky")
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: window.session.document.classes[2].name == "sky")
+    monkeypatch.setattr(QColorDialog, "getColor", lambda *_: QColor(9, 8, 7))
+    window.commands["recolour_class"].trigger()
+    assert window.session.document.classes[2].colour == (9, 8, 7)
+    paint(qtbot, window, LEFT, (10, 10))
+    window.commands["delete_class"].trigger()
+    assert len(window.session.document.classes) == 2
+    assert window.session.document.strokes == ()
+    assert not window.commands["delete_class"].isEnabled()
+    window.session.undo()
+    assert window.session.document.classes[2].name == "sky"
+    assert len(window.session.document.strokes) == 1
+
+
+def test_a_brush_of_the_screen_marks_as_wide_on_any_picture(make_window, picture_file, qtbot):
+    seen = []
+    for name, size in (("small.png", (60, 80)), ("large.png", (3000, 4000))):
+        window = make_window(picture_file(name, size))
+        centre = (size[1] / 2, size[0] / 2)
+        paint(qtbot, window, LEFT, centre)
+        radius = window.session.document.strokes[-1].radius
+        seen.append(radius * window.canvas.viewport.view.scale)
+        paint(qtbot, window, LEFT, centre)
+    assert seen == pytest.approx([window.brush.brush.radius] * 2)
+
+
+def test_the_brushs_unit_is_chosen_in_the_panel_and_remembered(make_window, picture_file, qtbot):
+    window = make_window(picture_file())
+    box = window.class_panel.paint_box._unit
+    box.setFocus()
+    qtbot.keyClick(box, Qt.Key.Key_Down)
+    assert window.brush.brush.unit is BrushUnit.PICTURE
+    paint(qtbot, window, LEFT, (10, 10))
+    assert window.session.document.strokes[-1].radius == window.brush.brush.radius
+    window.close()
+    assert make_window().brush.brush.unit is BrushUnit.PICTURE
+
+
+@pytest.mark.parametrize("button", [LEFT, RIGHT])
+def test_the_ring_has_the_colour_of_the_button_that_is_pressed(window, qtbot, button):
+    window.brush.set_unit(BrushUnit.PICTURE)
+    centre = window.canvas.viewport.view.to_widget(QPointF(40, 30)).toPoint()
+    qtbot.mouseMove(window.canvas, centre / 2)
+    qtbot.mouseMove(window.canvas, centre)
+    assert window.canvas._cursor().colour == QColor(*window.session.document.classes[0].colour)
+    qtbot.mousePress(window.canvas, button, pos=centre)
+    index = window.brush.brush.label(button)
+    colour = QColor(*window.session.document.classes[index].colour)
+    assert window.canvas._cursor().colour == colour
+    qtbot.mouseRelease(window.canvas, button, pos=centre)
+
+
+def test_twenty_classes_have_twenty_colours(window):
+    for _ in range(18):
+        window.commands["add_class"].trigger()
+    colours = np.array([info.colour for info in window.session.document.classes])
+    apart = np.abs(colours[:, None].astype(int) - colours).max(axis=2) + 999 * np.eye(
+        20, dtype=int
+    )
+    assert apart.min() > 30

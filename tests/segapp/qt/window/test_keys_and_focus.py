@@ -1,0 +1,102 @@
+"""Where keys go: Tab through what is seen, letters of menus one to each entry."""
+
+import re
+from collections import Counter
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QDockWidget, QMenu, QTabBar
+
+
+@pytest.fixture
+def window(make_window, picture_file):
+    made = make_window(picture_file())
+    made.activateWindow()
+    made.canvas.setFocus()
+    return made
+
+
+def dock_of(widget):
+    while widget is not None and not isinstance(widget, QDockWidget):
+        widget = widget.parentWidget()
+    return widget
+
+
+def walk(window, key=Qt.Key.Key_Tab):
+    """Press Tab until the focus is back at the canvas; return where it has been."""
+    window.canvas.setFocus()
+    stops = []
+    for _ in range(200):
+        QTest.keyClick(QApplication.focusWidget(), key)
+        stops.append(QApplication.focusWidget())
+        if stops[-1] is window.canvas:
+            return stops
+    raise AssertionError("Tab never came back")
+
+
+def test_tab_visits_no_widget_that_is_hidden(window, answered, qtbot):
+    answered(window)  # so that the look inside has something to hold the focus
+    stops = walk(window)
+    assert window.docks.inside not in {dock_of(stop) for stop in stops}
+    assert {window.docks.paint, window.docks.settings} <= {dock_of(stop) for stop in stops}
+    window.docks.inside.raise_()
+    qtbot.waitUntil(lambda: window.docks.settings.visibleRegion().isEmpty())
+    stops = walk(window)
+    assert window.docks.settings not in {dock_of(stop) for stop in stops}
+    assert window.model_panel._bit in stops
+
+
+def test_tab_goes_in_reading_order_and_shift_tab_back(window):
+    stops = walk(window)
+    back = walk(window, Qt.Key.Key_Backtab)
+    assert back[:-1] == stops[:-1][::-1]
+    docks = [dock_of(stop) for stop in stops]
+    assert docks.index(window.docks.paint) < docks.index(window.docks.settings)
+    kinds = [type(stop) for stop in stops]
+    assert docks.index(window.docks.paint) < kinds.index(QTabBar)
+    assert kinds.index(QTabBar) < docks.index(window.docks.settings)
+
+
+def test_tab_scrolls_to_where_it_goes(window, qtbot):
+    window.settings_panel.fold.setChecked(True)
+    qtbot.wait(20)  # until the panel has its new length
+    seed = window.settings_panel.widget().findChild(object, "seed")
+    assert seed.visibleRegion().isEmpty()
+    while QApplication.focusWidget() is not seed:
+        QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
+    assert not seed.visibleRegion().isEmpty()
+
+
+def test_no_two_entries_of_a_menu_share_a_letter(window):
+    for menu in (window.menuBar(), *window.menuBar().findChildren(QMenu)):
+        letters = [
+            found.group(1).casefold()
+            for action in menu.actions()
+            if (found := re.search(r"&([^&])", action.text().replace("&&", "")))
+        ]
+        twice = [letter for letter, count in Counter(letters).items() if count > 1]
+        assert not twice, f"{menu.objectName() or menu.title()}: {twice}"
+
+
+def test_every_entry_of_a_menu_has_a_letter(window):
+    for menu in window.menuBar().findChildren(QMenu):
+        named = menu not in (
+            window.menus.recent,
+            window.menus.samples,
+            window.menus.left_class,
+            window.menus.right_class,
+            window.menus.panels,
+        )
+        for action in menu.actions():
+            if named and not action.isSeparator():
+                assert re.search(r"&[^&]", action.text()), action.text()
+
+
+def test_tool_tips_begin_with_name_and_key(window):
+    for name in window.commands:
+        action = window.commands[name]
+        first = action.toolTip().splitlines()[0]
+        assert first.startswith(window.commands.name_of(name)), name
+        keys = action.shortcut().toString(action.shortcut().SequenceFormat.NativeText)
+        assert keys in first, name

@@ -1,0 +1,289 @@
+"""What the window looks like: sizes, themes, cards, views."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, QRect, Qt
+from PySide6.QtGui import QColor, QGuiApplication, QImage, QWheelEvent
+from PySide6.QtWidgets import QApplication, QLabel, QToolButton, QToolTip
+
+from segapp.files.resources import SAMPLES
+from segapp.learning.suggestion import Spot
+from segapp.qt.files.pasting import pasted_folder
+from segapp.qt.window.start import begin
+from segapp.qt.window.window_state import first_place
+from segapp.values.document import Stroke
+from segapp.values.overlay import ViewMode
+
+LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
+
+
+def paint(qtbot, window, button, *points):
+    places = [window.canvas.viewport.view.to_widget(QPointF(*point)).toPoint() for point in points]
+    qtbot.mousePress(window.canvas, button, pos=places[0])
+    for place in places[1:]:
+        qtbot.mouseMove(window.canvas, place)
+    qtbot.mouseRelease(window.canvas, button, pos=places[-1])
+
+
+def pixels(image):
+    image = image.convertToFormat(QImage.Format.Format_RGBA8888)
+    return np.array(image.constBits()).reshape(image.height(), image.width(), 4)
+
+
+@pytest.fixture
+def window(make_window, picture_file):
+    return make_window(picture_file())
+
+
+# Theme and size -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_tool_tip_can_be_read(window, qtbot, theme):
+    window.commands[f"theme_{theme}"].trigger()
+    button = next(b for b in window.findChildren(QToolButton) if b.isVisible() and b.toolTip())
+    QToolTip.showText(button.mapToGlobal(QPoint(5, 5)), "some words to read", button)
+    tips = [w for w in QApplication.topLevelWidgets() if w.inherits("QTipLabel")]
+    qtbot.waitUntil(lambda: any(tip.isVisible() for tip in tips))
+    grey = pixels(tips[-1].grab().toImage())[..., :3].mean(axis=2)
+    ground = np.median(grey)
+    assert np.abs(grey - ground).max() > 150
+    QToolTip.hideText()
+    window.commands["theme_light"].trigger()
+
+
+@pytest.mark.parametrize(
+    "screen", [(1024, 640), (1280, 800), (1366, 768), (1920, 1080), (3840, 2160)]
+)
+def test_a_first_window_fits_the_screen(screen):
+    available = QRect(10, 30, screen[0], screen[1])
+    place = first_place(available)
+    assert available.contains(place)
+    assert place.height() + 30 <= available.height()  # with its title bar
+    assert place.width() >= min(screen[0] * 0.9, 1600)
+
+
+def test_the_window_opens_within_the_screen_and_is_remembered_for_it(make_window, picture_file):
+    window = make_window(picture_file(), size=None)
+    available = window.screen().availableGeometry()
+    assert available.contains(window.geometry())
+    window.setGeometry(QRect(20, 30, 760, 640))
+    window.close()
+    assert make_window(size=None).size() == window.size()
+
+
+# The empty window ---------------------------------------------------------------------------
+
+
+def test_the_empty_window_invites(make_window, picture_file, qtbot):
+    window = make_window()
+    assert window.welcome.isVisible()
+    assert "-1" not in " ".join(label.text() for label in window.status.findChildren(QLabel))
+    qtbot.mouseMove(window.canvas, QPoint(5, 5))
+    assert "-1" not in " ".join(label.text() for label in window.status.findChildren(QLabel))
+    samples = [
+        button
+        for button in window.welcome.findChildren(QToolButton)
+        if button.accessibleName().startswith("Sample")
+    ]
+    assert len(samples) == len(list(SAMPLES.glob("*.jpg")))
+    with qtbot.waitSignal(window.files.opened):
+        qtbot.mouseClick(samples[0], LEFT)
+    assert not window.welcome.isVisible()
+
+
+def test_recent_files_are_offered(make_window, picture_file, qtbot):
+    path = picture_file()
+    make_window(path).close()
+    window = make_window()
+    from PySide6.QtWidgets import QPushButton
+
+    recent = [b for b in window.welcome.findChildren(QPushButton) if b.text() == path.name]
+    with qtbot.waitSignal(window.files.opened):
+        qtbot.mouseClick(recent[0], LEFT)
+    assert window.session.state.path == path
+
+
+def test_a_picture_is_pasted_and_saved_elsewhere(make_window, qtbot, tmp_path):
+    window = make_window()
+    image = QImage(30, 20, QImage.Format.Format_RGB32)
+    image.fill(QColor(200, 10, 10))
+    QGuiApplication.clipboard().setImage(image)
+    with qtbot.waitSignal(window.files.opened):
+        window.commands["paste"].trigger()
+    state = window.session.state
+    assert state.path.parent == pasted_folder()
+    assert window.session.picture.rgb.shape == (20, 30, 3)
+    assert not window.files.default_project(state).is_relative_to(pasted_folder())
+    QGuiApplication.clipboard().clear()
+    window.commands["paste"].trigger()
+    assert "no picture" in window.status.currentMessage()
+
+
+def test_samples_are_saved_among_the_users_files(make_window, qtbot, tmp_path, monkeypatch):
+    documents = tmp_path / "Documents"
+    documents.mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    sample = sorted(SAMPLES.glob("*.jpg"))[0]
+    window = make_window(sample)
+    proposed = window.files.default_project(window.session.state)
+    assert proposed.parent == documents
+    window.commands["export"].trigger()
+    dialog = QApplication.activeModalWidget()
+    assert dialog._path.text().startswith(str(documents))
+    dialog.reject()
+    other = tmp_path / "other"
+    other.mkdir()
+    assert window.files.save(window.session.state, other / "a.segapp")
+    window.preferences.set("save/folder", str(other))
+    window.close()
+    again = make_window(sample)
+    assert again.files.default_project(again.session.state).parent == other
+
+
+# Cards ------------------------------------------------------------------------------------------
+
+
+def test_the_hint_speaks_to_the_state_until_the_first_answer(
+    make_window, picture_file, monkeypatch, qtbot
+):
+    from segapp.qt.window import file_commands
+
+    sample = picture_file("sample.png")
+    monkeypatch.setattr(file_commands, "sample_images", lambda: [sample])
+    window = make_window()
+    with qtbot.waitSignal(window.files.opened):
+        begin(window, None)
+    assert window.session.state.path == sample
+    assert window.hint.isVisible()
+    assert "left" in window.hint.text
+    paint(qtbot, window, LEFT, (10, 10), (20, 20))
+    assert window.hint.isVisible()
+    assert "surroundings with the <b>right</b>" in window.hint.text
+    paint(qtbot, window, RIGHT, (60, 10), (70, 20))
+    qtbot.waitUntil(lambda: window.session.answers.is_current)
+    assert not window.hint.isVisible()
+    window.commands["clear"].trigger()
+    assert not window.hint.isVisible()
+
+
+def test_codes_have_a_legend_and_the_pointer_reads_them(window, answered, qtbot):
+    answered(window)
+    assert not window.legend.isVisible()
+    window.commands["view_codes"].trigger()
+    qtbot.waitUntil(lambda: window.legend.isVisible())
+    place = window.canvas.viewport.view.to_widget(QPointF(60, 30)).toPoint()
+    qtbot.mouseMove(window.canvas, place + QPoint(3, 3))
+    qtbot.mouseMove(window.canvas, place)
+    assert "10100" in window.legend.text  # five, first bit first
+    window.commands["view_overlay"].trigger()
+    qtbot.waitUntil(lambda: not window.legend.isVisible())
+
+
+# Views -----------------------------------------------------------------------------------------
+
+
+def shown(window, qtbot, mode):
+    window.commands[f"view_{mode.value}"].trigger()
+    qtbot.waitUntil(lambda: not window.labelling_view.busy)
+    return window.canvas._scene()
+
+
+def test_strokes_and_ring_stay_out_of_the_results(window, answered, qtbot):
+    answered(window)
+    qtbot.waitUntil(lambda: window.canvas._labelling is not None)
+    for mode in ViewMode:
+        window.canvas.set_spot(Spot(5.0, 5.0, 4.0))
+        scene = shown(window, qtbot, mode)
+        window.canvas.set_spot(Spot(6.0, 5.0, 4.0))
+        scene = window.canvas._scene()
+        assert (scene.strokes is None) == mode.is_bare, mode
+        assert (scene.spot is None) == mode.is_bare, mode
+
+
+def test_the_overlay_shows_on_a_picture_of_its_own_colour(make_window, tmp_path, qtbot):
+    from PIL import Image
+
+    rgb = np.empty((60, 80, 3), np.uint8)
+    rgb[...] = (230, 159, 0)  # the first class's own
+    rgb[:, 40:] = (230, 150, 10)
+    path = tmp_path / "orange.png"
+    Image.fromarray(rgb).save(path)
+    window = make_window(path)
+    for label, x in ((0, 10.0), (1, 60.0)):
+        window.session.add_stroke(Stroke(((x, 30.0), (x + 10, 40.0)), 4.0, label))
+    qtbot.waitUntil(lambda: window.session.answers.is_current)
+    window.commands["mark_spot"].setChecked(False)
+    qtbot.waitUntil(lambda: window.canvas._labelling is not None)
+    qtbot.waitUntil(lambda: not window.labelling_view.busy)
+    view = window.canvas.viewport.view
+    row = view.to_widget(QPointF(40, 5)).toPoint()
+    line = pixels(window.canvas.grab().toImage())[row.y(), row.x() - 6 : row.x() + 6, :3]
+    assert line.max(axis=0).min() > 170  # white
+    assert line.mean(axis=1).min() < 80  # beside black
+
+
+def test_strokes_have_an_opacity_of_their_own(window, qtbot):
+    paint(qtbot, window, LEFT, (10, 10), (30, 10))
+    qtbot.mouseMove(window.canvas, QPoint(2, 2))
+    place = window.canvas.viewport.view.to_widget(QPointF(20, 10)).toPoint()
+    window.class_panel.paint_box.strokes.setValue(0)
+    assert window.canvas.grab().toImage().pixelColor(place).name() == "#c82828"
+    window.class_panel.paint_box.strokes.setValue(100)
+    colour = QColor(*window.session.document.classes[0].colour)
+    assert window.canvas.grab().toImage().pixelColor(place) == colour
+
+
+def test_views_are_chosen_by_name(window, answered, qtbot):
+    answered(window)
+    buttons = {b.text(): b for b in window.bars[0].findChildren(QToolButton) if b.isVisible()}
+    qtbot.mouseClick(buttons["Mask"], LEFT)
+    assert window.labelling_view.mode is ViewMode.MASK
+    assert not buttons["Overlay"].isChecked()
+
+
+def test_a_view_for_a_look_does_not_come_back_at_the_next_start(make_window, picture_file):
+    window = make_window(picture_file())
+    window.commands["view_codes"].trigger()
+    window.close()
+    again = make_window()
+    assert again.labelling_view.mode is ViewMode.OVERLAY
+    assert again.commands["view_overlay"].isChecked()
+
+
+def test_the_ring_is_named_until_the_first_stroke_beside_it(window, answered, qtbot):
+    answered(window)
+    qtbot.waitUntil(lambda: window.canvas._labelling is not None)
+    window.answer_commands._spot = Spot(20.0, 30.0, 6.0)
+    window.answer_commands._show_spot()
+    assert "stroke helps" in window.canvas._scene().spot_name
+    paint(qtbot, window, LEFT, (20, 30))
+    assert window.canvas._scene().spot_name == ""
+    assert window.answer_commands.ring_known
+
+
+def test_the_wheel_over_the_bit_leaves_it_alone(window, answered, qtbot):
+    answered(window)
+    window.docks.inside.raise_()
+    box = window.model_panel._bit
+    qtbot.waitUntil(lambda: box.isVisible() and box.count() > 1)
+    middle = QPointF(box.rect().center())
+    event = QWheelEvent(
+        middle,
+        box.mapToGlobal(middle),
+        QPoint(),
+        QPoint(0, -120),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(box, event)
+    assert box.currentIndex() == 0
+
+
+def test_the_window_can_be_as_small_as_a_laptop_screen_at_double_scale(make_window):
+    window = make_window(size=None)
+    least = window.minimumSizeHint()
+    assert (least.width() <= 600, least.height() <= 400) == (True, True)
+    assert window.status.minimumSizeHint().width() <= 500

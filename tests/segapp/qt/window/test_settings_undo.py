@@ -1,0 +1,58 @@
+"""Settings make the work unsaved, so undo takes them back, in turn with the strokes."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QToolButton
+
+from segapp.values.settings import DEFAULT_SETTINGS, PRESETS
+
+CONTROL = Qt.KeyboardModifier.ControlModifier
+AGAIN = CONTROL | Qt.KeyboardModifier.ShiftModifier
+
+
+def choose(window, qtbot, name):
+    button = window.settings_panel.findChild(QToolButton, f"way_{name}")
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def test_undo_and_redo_go_through_strokes_and_settings_in_their_order(
+    make_window, picture_file, two_strokes, qtbot
+):
+    window = make_window(picture_file())
+    session = window.session
+    session.add_stroke(two_strokes[0])
+    choose(window, qtbot, "paper")
+    session.add_stroke(two_strokes[1])
+    choose(window, qtbot, "alike")
+    assert window.commands["undo"].text() == "&Undo change of settings"
+    seen = [(len(session.document.strokes), session.settings)]
+    while window.commands["undo"].isEnabled():
+        qtbot.keyClick(window.canvas, Qt.Key.Key_Z, CONTROL)
+        seen.append((len(session.document.strokes), session.settings))
+    assert seen == [
+        (2, PRESETS["alike"]),
+        (2, PRESETS["paper"]),
+        (1, PRESETS["paper"]),
+        (1, DEFAULT_SETTINGS),
+        (0, DEFAULT_SETTINGS),
+    ]
+    again = [seen.pop()]
+    while window.commands["redo"].isEnabled():
+        qtbot.keyClick(window.canvas, Qt.Key.Key_Z, AGAIN)
+        again.append((len(session.document.strokes), session.settings))
+    assert again == [(0, DEFAULT_SETTINGS), *seen[::-1]]
+
+
+def test_undone_settings_are_shown_and_a_new_edit_forgets_what_was_undone(
+    make_window, picture_file, two_strokes, qtbot
+):
+    window = make_window(picture_file())
+    choose(window, qtbot, "paper")
+    assert window.commands["undo"].isEnabled()
+    qtbot.keyClick(window.canvas, Qt.Key.Key_Z, CONTROL)
+    assert window.settings_panel.findChild(QToolButton, "way_best").isChecked()
+    assert window.commands["redo"].text() == "&Redo change of settings"
+    window.session.add_stroke(two_strokes[0])
+    assert not window.commands["redo"].isEnabled()
+    qtbot.keyClick(window.canvas, Qt.Key.Key_Z, CONTROL)
+    choose(window, qtbot, "alike")
+    assert not window.commands["redo"].isEnabled()

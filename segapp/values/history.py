@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from segapp.values.document import Document
 
-
 _BLANK = Document()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +15,16 @@ from segapp.files.resources import SAMPLES
 from segapp.qt.files.opening import (
     ImageMissing,
     Opened,
+    arrival_notice,
+    arrived_state,
     as_people_count,
+    digest_of,
     is_project,
     open_image,
     open_project,
     project_beside,
 )
-from segapp.qt.session.jobs import Jobs
+from segapp.qt.session.jobs import Jobs, details_of
 
 if TYPE_CHECKING:
     from segapp.qt.files.preferences import Preferences
@@ -37,7 +41,7 @@ class Files(QObject):
     recent_changed = Signal()
     image_missing = Signal(object)  # ImageMissing
     busy_changed = Signal(str)  # name of what is being read, empty when done
-    failed = Signal(str)
+    failed = Signal(str, str)  # a sentence, and details for who wants to report them
 
     def __init__(
         self, session: Session, preferences: Preferences, parent: QObject | None = None
@@ -69,10 +73,10 @@ class Files(QObject):
         try:
             images = as_people_count(images_in(path))
         except OSError as error:
-            self.failed.emit(self.tr("{} cannot be read: {}.").format(path, error.strerror))
+            self.failed.emit(self.tr("{} cannot be read: {}.").format(path, error.strerror), "")
             return
         if not images:
-            self.failed.emit(self.tr("There is no image in {}.").format(path))
+            self.failed.emit(self.tr("There is no image in {}.").format(path), "")
             return
         self._set_folder(images)
         self._read(images[0], remembered=path)
@@ -108,11 +112,10 @@ class Files(QObject):
     def _read(self, path: Path, *, remembered: Path | None = None) -> None:
         forgettable = path in self.folder or path.parent == SAMPLES
         self._remembered = remembered or (None if forgettable else path)
-        known, settings = self._session.state_of(path), self._session.settings
         if is_project(path):
             self._start(path.name, lambda: open_project(path))
         else:
-            self._start(path.name, lambda: open_image(path, known, settings))
+            self._start(path.name, lambda: open_image(path))
 
     def _start(self, name: str, work: Work) -> None:
         self._jobs.start(work)
@@ -123,27 +126,42 @@ class Files(QObject):
         if isinstance(result, ImageMissing):
             self.image_missing.emit(result)
             return
-        self._session.open(result.picture, result.layer, result.state)
+        # The strokes as they are now: some may have been painted, or saved, during the reading.
+        known = self._session.state_of(result.picture.path.absolute())
+        state = arrived_state(result, known, self._session.settings)
+        self._session.open(result.picture, result.layer, state)
         if self._remembered is not None:
             self._preferences.add_recent(self._remembered)
             self.recent_changed.emit()
-        self.opened.emit(result.notice)
+        self.opened.emit(arrival_notice(result, known, state))
+        if result.warning:
+            self.failed.emit(result.warning, "")
 
     def _fail(self, ticket: int, error: Exception) -> None:
         del ticket
         if self._remembered is not None and not self._remembered.exists():
             self._preferences.drop_recent(self._remembered)
             self.recent_changed.emit()
-        self.failed.emit(str(error) or type(error).__name__)
+        self.failed.emit(str(error) or type(error).__name__, details_of(error))
 
     # Saving -----------------------------------------------------------------------------
 
     def default_project(self, state: PictureState) -> Path:
-        """Return where a picture's project goes unless the user says otherwise."""
+        """Return where a picture's project goes unless the user says otherwise.
+
+        A file that is there already, and is not this picture's, is never proposed.
+        """
+        if state.project is not None:
+            return state.project
         beside = project_beside(state.path)
-        if state.project is None and not os.access(beside.parent, os.W_OK):
-            return Path.home() / beside.name
-        return state.project or beside
+        if not os.access(beside.parent, os.W_OK):
+            beside = Path.home() / beside.name
+        names = (beside.with_stem(f"{beside.stem}-{number}") for number in count(2))
+        return next(path for path in chain([beside], names) if not path.exists())
+
+    def changed_by_others(self, state: PictureState, path: Path) -> bool:
+        """Tell whether a project is another one than this window has read or written."""
+        return path == state.project and digest_of(path) not in ("", state.digest)
 
     def save(self, state: PictureState, path: Path) -> bool:
         """Write a project; say whether it is safe on disk."""
@@ -151,11 +169,12 @@ class Files(QObject):
         project = Project(content.document, content.settings, state.path, state.sha256)
         try:
             save_project(path, project)
-        except OSError as error:
-            reason = error.strerror or str(error)
-            self.failed.emit(self.tr("{} cannot be written: {}.").format(path, reason))
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            sentence = self.tr("{} cannot be written: {}.").format(path, reason)
+            self.failed.emit(sentence, details_of(error))
             return False
-        self._session.mark_saved(state.path, content, path)
+        self._session.mark_saved(state.path, content, path, digest_of(path))
         return True
 
     def close(self, timeout: float | None = None) -> bool:

@@ -46,9 +46,17 @@ class Content:
         return Lesson(document.strokes, n_classes, document.background, self.settings)
 
 
+# What no file holds, as a document has classes: whatever is compared with it is unsaved.
+ON_NO_DISK = Content(Document(classes=()))
+
+
 @dataclass(frozen=True, slots=True)
 class PictureState:
-    """A picture's strokes with their history, its settings, and what of them is on disk."""
+    """A picture's strokes with their history, its settings, and what of them is on disk.
+
+    ``digest`` is of the bytes of ``project`` as they were read or written last, so that
+    somebody else's changes are noticed before they are replaced.
+    """
 
     path: Path
     sha256: str
@@ -56,6 +64,7 @@ class PictureState:
     settings: Settings = DEFAULT_SETTINGS
     saved: Content | None = None
     project: Path | None = None
+    digest: str = ""
 
     @property
     def content(self) -> Content:
@@ -73,6 +82,13 @@ class PictureState:
         """Go on to another document."""
         return replace(self, history=self.history.edited(name, document))
 
-    def written(self, content: Content, project: Path) -> PictureState:
+    def written(self, content: Content, project: Path, digest: str) -> PictureState:
         """Note that ``content`` is safe in ``project``."""
-        return replace(self, saved=content, project=project)
+        return replace(self, saved=content, project=project, digest=digest)
+
+    def with_project(
+        self, name: str, content: Content, project: Path, digest: str
+    ) -> PictureState:
+        """Go on to what a project holds; undo brings back what was there before."""
+        moved = replace(self.edited(name, content.document), settings=content.settings)
+        return moved.written(content, project, digest)

@@ -68,7 +68,9 @@ class Autosave(QObject):
         state = self._session.state
         if state is not None:
             self._waiting[state.path] = None
-            if not self._timer.isActive():  # never put off by a newer edit
+            if not state.unsaved:  # a copy beside newer strokes in a project only misleads
+                self._timer.start(0)
+            elif not self._timer.isActive():  # never put off by a newer edit
                 self._timer.start(_DELAY)
 
     def write_soon(self) -> None:

@@ -139,7 +139,6 @@ def complain(parent: QWidget, sentence: str, details: str = "") -> None:
     box.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     if details:
         copy = box.addButton(tr("Copy details"), QMessageBox.ButtonRole.ActionRole)
-        copy.disconnect(box)  # copying leaves the box open
         copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(details))
         box.setDetailedText(details)
     box.open()

@@ -19,6 +19,7 @@ from segapp.files.project_file import (
     save_project,
 )
 from segapp.qt.files.folder_lock import FolderLock, LockHeldError
+from segapp.qt.files.opening import project_beside
 from segapp.qt.session.picture_state import ON_NO_DISK, PictureState
 from segapp.values.document import History
 
@@ -94,6 +95,7 @@ class LeftCopy:
     file: Path
     time: float
     state: PictureState
+    outdated: bool = False  # the project beside the image was saved later
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +119,15 @@ class LeftFolder:
             self._read(file)
 
     def _read(self, file: Path) -> None:
-        try:
-            time = file.stat().st_mtime
-        except OSError:
-            time = 0.0
+        time = _changed(file)
         try:
             project = load_project(file)
         except ProjectError as error:
             self.unreadable.append(UnreadableCopy(file, time, str(error)))
         else:
-            self.copies.append(LeftCopy(file, time, _restored(project)))
+            state = _restored(project)
+            saved = _changed(project_beside(state.path))
+            self.copies.append(LeftCopy(file, time, state, saved > time))
 
     def discard(self, file: Path) -> None:
         """Remove one copy for good, and with the last one the folder."""
@@ -174,6 +175,13 @@ def _folders(root: Path) -> list[Path]:
 
 def _copy_files(folder: Path) -> list[Path]:
     return list(folder.glob(f"*{PROJECT_SUFFIX}"))
+
+
+def _changed(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _file_name(image: Path) -> str:

@@ -85,7 +85,7 @@ class RestoreDialog(QDialog):
         item = QListWidgetItem(self.describe(left))
         item.setToolTip(str(left.file))
         item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
-        marked = isinstance(left, LeftCopy) and left.state.path not in seen
+        marked = isinstance(left, LeftCopy) and left.state.path not in seen and not left.outdated
         item.setCheckState(Qt.CheckState.Checked if marked else Qt.CheckState.Unchecked)
         if isinstance(left, LeftCopy):
             seen.add(left.state.path)
@@ -98,7 +98,8 @@ class RestoreDialog(QDialog):
         if isinstance(left, UnreadableCopy):
             return self.tr("{} of {}: {}").format(left.file.name, when, left.reason)
         strokes = len(left.state.history.present.strokes)
-        return self.tr("{} of {}: {} strokes").format(left.state.path.name, when, strokes)
+        told = self.tr("{} of {}: {} strokes").format(left.state.path.name, when, strokes)
+        return told + (self.tr(", older than the saved project") if left.outdated else "")
 
     def _marked(self) -> list[Left]:
         return [

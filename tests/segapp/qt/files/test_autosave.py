@@ -5,6 +5,7 @@ import sys
 import textwrap
 import time
 import zipfile
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -124,7 +125,7 @@ def test_a_slow_disk_is_neither_interrupted_nor_starved(
         qtbot.wait(100)
     qtbot.waitUntil(lambda: bool(spans) and spans[-1][2] == 20)
     assert len(spans) >= 3
-    pauses = [after[0] - before[1] for before, after in zip(spans[:-1], spans[1:], strict=True)]
+    pauses = [after[0] - before[1] for before, after in pairwise(spans)]
     assert max(pauses) < 0.3  # the next one began right after
 
 
@@ -402,14 +403,31 @@ def test_the_dialog_names_the_copies_and_marks_the_newest_of_each_image(
         folder.release()
 
 
+def test_a_copy_that_is_older_than_the_saved_project_is_not_restored_by_default(
+    qtbot, picture_file, left, root
+):
+    image = picture_file()
+    left(image, 3, age=60)
+    image.with_suffix(".segapp").write_bytes(left(image, 4, name="saved").read_bytes())
+    folders = left_behind(root)
+    offered = [copy for each in folders for copy in each.copies]
+    dialog = RestoreDialog(offered)
+    qtbot.addWidget(dialog)
+    first = dialog._list.item(0)
+    assert "older than the saved project" in first.text()
+    assert first.checkState() is Qt.CheckState.Unchecked
+    for folder in folders:
+        folder.release()
+
+
 def test_discarding_asks_by_name(qtbot, picture_file, left, root, monkeypatch):
     left(picture_file(), 3)
     (folder,) = left_behind(root)
     dialog = RestoreDialog(list(folder.copies))
     qtbot.addWidget(dialog)
-    buttons = autosave_buttons = file_dialogs.QMessageBox.StandardButton
+    buttons = file_dialogs.QMessageBox.StandardButton
     asked = []
-    answers = iter([buttons.Cancel, autosave_buttons.Discard])
+    answers = iter([buttons.Cancel, buttons.Discard])
     monkeypatch.setattr(
         "segapp.qt.files.restore_dialog.QMessageBox.question",
         lambda *words: asked.append(words[2]) or next(answers),

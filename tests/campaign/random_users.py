@@ -394,7 +394,7 @@ class WindowUser(RuleBasedStateMachine):
         dialog._path.textEdited.emit(str(target))
         wait(dialog._export.isEnabled, "the export")
         QTest.mouseClick(dialog._export, Qt.MouseButton.LeftButton)
-        wait(lambda: not dialog.isVisible(), "the export's end")
+        wait(lambda: not self.window.findChildren(ExportDialog), "the export's end")
         labels = self.session.answers.answer.labelling.labels
         values = load_indices(target).values
         for label in np.unique(labels):

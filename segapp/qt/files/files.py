@@ -118,6 +118,7 @@ class Files(QObject):
             self._start(path.name, lambda: open_image(path))
 
     def _start(self, name: str, work: Work) -> None:
+        self._work = work
         self._jobs.start(work)
         self.busy_changed.emit(name)
 
@@ -125,6 +126,10 @@ class Files(QObject):
         del ticket
         if isinstance(result, ImageMissing):
             self.image_missing.emit(result)
+            return
+        found = result.found
+        if found is not None and digest_of(found.path) != found.digest:
+            self._start(found.path.name, self._work)  # saved anew during the reading
             return
         # The strokes as they are now: some may have been painted, or saved, during the reading.
         known = self._session.state_of(result.picture.path.absolute())

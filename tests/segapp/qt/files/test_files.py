@@ -330,6 +330,27 @@ def test_strokes_painted_and_saved_while_the_image_is_read_again_stay(
     assert window.session.state.history.undo_name == "stroke of background"
 
 
+def test_a_project_that_is_saved_while_it_is_read_is_read_once_more(
+    make_window, picture_file, two_strokes, qtbot, tmp_path, gate
+):
+    window = make_window(picture_file())
+    target = tmp_path / "work.segapp"
+    assert window.files.save(window.session.state, target)
+    reading, go_on = gate()
+    window.files.open(target)
+    qtbot.waitUntil(reading.is_set)
+    window.session.add_stroke(two_strokes[0])
+    assert window.files.save(window.session.state, target)
+    window.session.add_stroke(two_strokes[1])
+    with qtbot.waitSignal(window.files.opened):
+        go_on.set()
+    assert window.session.document == load_project(target).document
+    assert window.session.document.strokes == two_strokes[:1]
+    assert not window.isWindowModified()
+    window.session.undo()
+    assert window.session.document.strokes == two_strokes
+
+
 def test_a_project_opened_over_unsaved_strokes_is_an_edit_that_undo_takes_back(
     make_window, picture_file, two_strokes, qtbot, tmp_path
 ):

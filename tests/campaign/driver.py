@@ -128,8 +128,9 @@ class Hand:
             QTest.qWait(20)
         QTest.mouseClick(dialog._export, LEFT)
         QTest.qWait(self._rng.randint(0, 300))
-        if dialog.isVisible():
-            dialog.reject()
+        for left in self._window.findChildren(ExportDialog):
+            if left.isVisible():
+                left.reject()
 
 
 def _answer_dialogs(window, log):

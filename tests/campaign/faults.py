@@ -59,7 +59,7 @@ class Desk:
                 mock.patch.object(module, "complain", lambda _, *told: self.told.append(told[0]))
             )
         stack.enter_context(
-            mock.patch.object(file_dialogs, "ask_unsaved", lambda *_: Unsaved.DISCARD)
+            mock.patch.object(file_dialogs, "ask_unsaved", return_value=Unsaved.DISCARD)
         )
         stack.enter_context(mock.patch.object(autosave, "_PATIENCE", (0.1,)))
         self.root = folder / "recovery"

@@ -34,7 +34,7 @@ PATIENCE = 90.0  # seconds, for a start on a machine that may be busy
 BLANK = digest_of(Document())
 
 
-class Broken(AssertionError):
+class PromiseError(AssertionError):
     """A promise was not kept."""
 
 
@@ -114,7 +114,7 @@ class Chain:
         until = time.monotonic() + PATIENCE
         while not any(entry["what"] == what for entry in self.read()[seen:]):
             if process.poll() is not None or time.monotonic() > until:
-                raise Broken(f"not {what}: {(self.folder / 'stderr').read_text()[-600:]}")
+                raise PromiseError(f"not {what}: {(self.folder / 'stderr').read_text()[-600:]}")
             time.sleep(0.02)
 
     def wait_for_moment(self, moment):
@@ -141,11 +141,11 @@ class Chain:
         """Compare what came back with what had to."""
         for entry in self.entries:
             if entry["what"] == "error":
-                raise Broken(f"an exception: {entry['text']}")
+                raise PromiseError(f"an exception: {entry['text']}")
             if entry["what"] in ("restored", "opened"):
                 image = entry["image"]
                 if entry["digest"] not in self.shown[image]:
-                    raise Broken(
+                    raise PromiseError(
                         f"{Path(image).name} came back with {entry['n']} strokes, "
                         f"which is none of {self.shown[image]}"
                     )
@@ -174,20 +174,20 @@ class Chain:
             try:
                 load_project(file) if file.suffix == ".segapp" else load_image(file)
             except (ProjectError, ImageError) as error:
-                raise Broken(f"half-written: {error}") from error
+                raise PromiseError(f"half-written: {error}") from error
         copied = set()
         for file in self.recovery.glob("*/*.segapp"):
             try:
                 project = load_project(file)
             except ProjectError as error:
-                raise Broken(f"half-written: {error}") from error
+                raise PromiseError(f"half-written: {error}") from error
             copied.add(str(project.image_path))
         for image in self.images:
             if str(image) not in copied:
                 saved = image.with_suffix(".segapp")
                 there = load_project(saved).document if saved.exists() else Document()
                 if digest_of(there) not in self.shown[str(image)]:
-                    raise Broken(
+                    raise PromiseError(
                         f"{image.name} has {len(there.strokes)} strokes in its project and no "
                         f"copy; wanted one of {self.shown[str(image)]}"
                     )
@@ -214,7 +214,7 @@ def chain(seed, n_kills, rows):
                 row.note = f"{int(row.note.split()[0] if row.note else 0) + changes} changes"
                 if number == n_kills - 1:
                     lives.end()
-            except Broken as error:
+            except PromiseError as error:
                 row.failures.append(Failure(f"kills:{seed}:{n_kills}", f"life {number}: {error}"))
                 return False
     return True

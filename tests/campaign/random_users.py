@@ -335,7 +335,7 @@ class WindowUser(RuleBasedStateMachine):
     def save_under_another_name(self):
         next(done)
         target = self.folder / "pictures" / f"{self.session.state.path.stem} other.segapp"
-        with mock.patch.object(file_dialogs, "ask_project", lambda *_: target):
+        with mock.patch.object(file_dialogs, "ask_project", return_value=target):
             self.window.commands["save_as"].trigger()
         self.foreign.discard(target)
 

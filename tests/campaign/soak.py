@@ -41,7 +41,7 @@ def run(seed, strokes, seconds=None):
     memory, threads, longest = [], [], 0.0
     with (
         own_folders() as folder,
-        mock.patch.object(file_dialogs, "ask_unsaved", lambda *_: Unsaved.DISCARD),
+        mock.patch.object(file_dialogs, "ask_unsaved", return_value=Unsaved.DISCARD),
     ):
         window = build_window(Session(Trainer), Preferences(), folder / "recovery")
         window.show()

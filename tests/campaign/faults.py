@@ -19,6 +19,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from unittest import mock
 
+import pytest
 from PIL import Image
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication, QMessageBox
@@ -285,7 +286,7 @@ def a_clock_that_is_set_back():
         at.stroke()
         wait(lambda: at.copies() == [1], "a copy")
         now = time.time()
-        with mock.patch("time.time", lambda: now - 86400):
+        with mock.patch("time.time", return_value=now - 86400):
             at.stroke(1)
             wait(lambda: at.copies() == [2], "a copy")
         for file in at.root.glob("*/*.segapp"):
@@ -372,12 +373,8 @@ def _bad_scheduler(behave):
             _cases(folder / "data")
             cases = find_cases(folder / "data")
             tasks = [Task(case, folder / "out", SettingsChoice()) for case in cases]
-            try:
+            with pytest.raises(ClusterError, match="wanted a Dask scheduler"):
                 list(remote_outcomes(tasks, NearestColour, address))
-            except ClusterError as error:
-                assert str(error).strip()
-            else:
-                raise AssertionError("nobody noticed")
     finally:
         server.close()
 

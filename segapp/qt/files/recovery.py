@@ -20,7 +20,7 @@ from segapp.files.project_file import (
 )
 from segapp.qt.files.folder_lock import FolderLock, LockHeldError
 from segapp.qt.files.opening import project_beside
-from segapp.qt.session.picture_state import ON_NO_DISK, PictureState
+from segapp.qt.session.picture_state import PictureState
 from segapp.values.document import History
 
 if TYPE_CHECKING:
@@ -194,5 +194,5 @@ def _restored(project: Project) -> PictureState:
         project.image_sha256,
         History(project.document),
         project.settings,
-        saved=ON_NO_DISK,
+        restored=True,
     )

@@ -46,16 +46,13 @@ class Content:
         return Lesson(document.strokes, n_classes, document.background, self.settings)
 
 
-# What no file holds, as a document has classes: whatever is compared with it is unsaved.
-ON_NO_DISK = Content(Document(classes=()))
-
-
 @dataclass(frozen=True, slots=True)
 class PictureState:
     """A picture's strokes with their history, its settings, and what of them is on disk.
 
     ``digest`` is of the bytes of ``project`` as they were read or written last, so that
-    somebody else's changes are noticed before they are replaced.
+    somebody else's changes are noticed before they are replaced. What was ``restored`` after a
+    crash is unsaved, even when all strokes had been taken back.
     """
 
     path: Path
@@ -65,6 +62,7 @@ class PictureState:
     saved: Content | None = None
     project: Path | None = None
     digest: str = ""
+    restored: bool = False
 
     @property
     def content(self) -> Content:
@@ -75,7 +73,7 @@ class PictureState:
     def unsaved(self) -> bool:
         """Whether closing would lose something that somebody made."""
         if self.saved is None:
-            return self.history.present != _BLANK
+            return self.restored or self.history.present != _BLANK
         return self.content != self.saved
 
     def edited(self, name: str, document: Document) -> PictureState:
@@ -84,7 +82,7 @@ class PictureState:
 
     def written(self, content: Content, project: Path, digest: str) -> PictureState:
         """Note that ``content`` is safe in ``project``."""
-        return replace(self, saved=content, project=project, digest=digest)
+        return replace(self, saved=content, project=project, digest=digest, restored=False)
 
     def with_project(
         self, name: str, content: Content, project: Path, digest: str

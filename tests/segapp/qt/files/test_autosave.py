@@ -465,6 +465,19 @@ def test_a_restored_copy_goes_only_when_its_strokes_are_safe_again(
     assert strokes_on_disk(root) == [4]
 
 
+def test_a_picture_whose_strokes_were_all_taken_back_comes_back_so(
+    make_window, picture_file, left, qtbot, root, decide
+):
+    file = left(picture_file(), 0)
+    decide(restore_newest)
+    window = make_window()
+    with qtbot.waitSignal(window.files.opened):
+        begin(window, None)
+    assert window.isWindowModified()
+    qtbot.waitUntil(lambda: not file.exists())
+    assert strokes_on_disk(root) == [0]
+
+
 @pytest.mark.parametrize(("discard", "n_left"), [(True, 0), (False, 1)])
 def test_what_is_offered_may_be_discarded_or_kept_for_later(
     make_window, picture_file, left, qtbot, root, decide, discard, n_left

@@ -9,12 +9,12 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from segapp.qt.files.recovery import LeftCopy, LeftFolder, OwnFolder, left_behind, recovery_root
 from segapp.qt.session.jobs import Jobs, details_of
+from segapp.qt.session.picture_state import PictureState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from segapp.qt.session.picture_state import PictureState
     from segapp.qt.session.session import Session
 
 # Milliseconds from the first edit after a copy to the next copy: strokes in quick succession
@@ -42,7 +42,9 @@ class Autosave(QObject):
         self._root = root or recovery_root()
         self._own = OwnFolder(self._root)
         self._waiting: dict[Path, None] = {}  # in the order of their edits
-        self._failures: dict[Path, Exception] = {}
+        self._aside: list[PictureState] = []
+        self._writing: Path | PictureState | None = None
+        self._failures: dict[Path | PictureState, Exception] = {}
         self._rounds = 0  # of trying again, since a copy succeeded
         self._closed = False
         self._left: list[LeftFolder] = []
@@ -79,8 +81,17 @@ class Autosave(QObject):
             self._waiting[state.path] = None
         self._write_next()
 
+    def set_aside(self, state: PictureState) -> None:
+        """Copy unsaved strokes that only undo will bring back, should there be no time for it."""
+        self._aside.append(state)
+        self._write_next()
+
     def _write_next(self) -> None:
-        while self._waiting and not self._jobs.busy and not self._closed:
+        while (self._waiting or self._aside) and not self._jobs.busy and not self._closed:
+            if self._aside:  # first: the picture's own copy may be of the same strokes
+                self._writing = self._aside.pop(0)
+                self._jobs.start(partial(self._copy_aside, self._writing))
+                return
             path = next(iter(self._waiting))
             del self._waiting[path]
             state = self._session.state_of(path)
@@ -92,11 +103,16 @@ class Autosave(QObject):
         self._own.keep(state)
         yield state.path
 
-    def _note(self, ticket: int, path: Path) -> None:
+    def _copy_aside(self, state: PictureState) -> Iterator[PictureState]:
+        self._own.set_aside(state)
+        yield state
+
+    def _note(self, ticket: int, written: Path | PictureState) -> None:
         del ticket
-        for folder, copy in self._restored.pop(path, []):
-            folder.discard(copy.file)  # its strokes are in our own copy, or in a project
-        if self._failures.pop(path, None) is not None and not self._failures:
+        if not isinstance(written, PictureState):
+            for folder, copy in self._restored.pop(written, []):
+                folder.discard(copy.file)  # its strokes are in our own copy, or in a project
+        if self._failures.pop(written, None) is not None and not self._failures:
             self._rounds = 0
             self._again.stop()
             self.said.emit(self.tr("Strokes are kept for recovery again"))
@@ -104,7 +120,8 @@ class Autosave(QObject):
     def _fail(self, ticket: int, error: Exception) -> None:
         del ticket
         first = not self._failures
-        self._failures[self._writing] = error
+        if self._writing is not None:
+            self._failures[self._writing] = error
         if not self._again.isActive():
             seconds = _PATIENCE[min(self._rounds, len(_PATIENCE) - 1)]
             self._rounds += 1
@@ -123,7 +140,11 @@ class Autosave(QObject):
             )
 
     def _try_again(self) -> None:
-        self._waiting.update(dict.fromkeys(self._failures))
+        for failed in self._failures:
+            if isinstance(failed, PictureState):
+                self._aside.append(failed)
+            else:
+                self._waiting[failed] = None
         self._write_next()
 
     # What others left -----------------------------------------------------------------------

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 class Files(QObject):
     """Opens and saves for the session; a failed load leaves everything as it is."""
 
+    overlaid = Signal(object)  # PictureState with unsaved strokes that only undo brings back
     opened = Signal(str)  # with what is to be said about the picture
     folder_changed = Signal()
     recent_changed = Signal()
@@ -134,6 +135,8 @@ class Files(QObject):
         # The strokes as they are now: some may have been painted, or saved, during the reading.
         known = self._session.state_of(result.picture.path.absolute())
         state = arrived_state(result, known, self._session.settings)
+        if known is not None and known.unsaved and known.content != state.content:
+            self.overlaid.emit(known)
         self._session.open(result.picture, result.layer, state)
         if self._remembered is not None:
             self._preferences.add_recent(self._remembered)

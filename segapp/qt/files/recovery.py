@@ -54,9 +54,12 @@ class OwnFolder:
             if self._folder is not None:
                 (self._folder / _file_name(state.path)).unlink(missing_ok=True)
             return
-        content = state.content
-        project = Project(content.document, content.settings, state.path, state.sha256)
-        save_project(self._held() / _file_name(state.path), project)
+        save_project(self._held() / _file_name(state.path), _project(state))
+
+    def set_aside(self, state: PictureState) -> None:
+        """Copy strokes under a name of their own, beside what the picture has from now on."""
+        name = _file_name(state.path).replace(PROJECT_SUFFIX, f"-{uuid.uuid4().hex[:8]}")
+        save_project(self._held() / f"{name}{PROJECT_SUFFIX}", _project(state))
 
     def _held(self) -> Path:
         """Return the folder, made anew when somebody has cleared it away."""
@@ -186,6 +189,11 @@ def _changed(file: Path) -> float:
 
 def _file_name(image: Path) -> str:
     return f"{hashlib.sha256(os.fsencode(image)).hexdigest()[:24]}{PROJECT_SUFFIX}"
+
+
+def _project(state: PictureState) -> Project:
+    content = state.content
+    return Project(content.document, content.settings, state.path, state.sha256)
 
 
 def _restored(project: Project) -> PictureState:

@@ -56,6 +56,7 @@ class FileCommands(QObject):
         self._preferences, self._window = preferences, window
         files.failed.connect(self._complain)
         files.image_missing.connect(self._locate)
+        files.overlaid.connect(autosave.set_aside)
 
     def connect_actions(self, actions: Actions, recent: QMenu, samples: QMenu) -> None:
         """Let the menu's commands arrive here."""

@@ -243,6 +243,24 @@ def test_a_state_folder_that_was_cleared_away_is_made_again(
     assert left_behind(root) == []  # it is locked again
 
 
+def test_unsaved_strokes_under_an_opened_project_have_a_copy_of_their_own(
+    make_window, picture_file, two_strokes, qtbot, root, tmp_path
+):
+    window = make_window(picture_file())
+    target = tmp_path / "work.segapp"
+    assert window.files.save(window.session.state, target)
+    for stroke in two_strokes:
+        window.session.add_stroke(stroke)
+    with qtbot.waitSignal(window.files.opened):
+        window.files.open(target)
+    qtbot.waitUntil(lambda: strokes_on_disk(root) == [2])
+    window.session.add_stroke(two_strokes[0])
+    window.autosave.write_soon()
+    qtbot.waitUntil(lambda: sorted(strokes_on_disk(root)) == [1, 2])
+    window.close()
+    assert list(root.iterdir()) == []
+
+
 # Whose folder it is ---------------------------------------------------------------------------
 
 

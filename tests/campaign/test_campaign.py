@@ -21,6 +21,8 @@ IN_SECONDS = (
     "a_clock_that_is_set_back",
     "a_state_folder_that_is_missing",
     "a_memory_that_is_too_small",
+    "a_scheduler_that_is_mute",
+    "a_scheduler_that_lies",
 )
 
 

@@ -27,7 +27,6 @@ _NO_SCHEDULER = (
     AssertionError,
     EOFError,
     MemoryError,
-    RuntimeError,
 )
 
 

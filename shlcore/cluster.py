@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, overload
@@ -15,6 +16,18 @@ Item = TypeVar("Item")
 _PATIENCE = "10s"
 """A scheduler on the same network answers within a fraction of a second; a user who mistyped an
 address should not wait longer than this."""
+
+# What Dask raises when nobody answers, or somebody who is no scheduler.
+_NO_SCHEDULER = (
+    OSError,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    AssertionError,
+    EOFError,
+    MemoryError,
+)
 
 
 class ClusterError(ValueError):
@@ -75,11 +88,22 @@ def connected(address: str | None) -> Iterator[Client | None]:
             "--scheduler: wanted the extra 'cluster' (dask.distributed), got no such package"
         ) from error
     try:
+        asyncio.run(_greet(address))
         client = DaskClient(address, timeout=_PATIENCE)
-    except (OSError, ValueError) as error:
+    except _NO_SCHEDULER as error:
         raise ClusterError(f"{address}: wanted a Dask scheduler there, got no answer") from error
     with client:
         yield client
+
+
+async def _greet(address: str) -> None:
+    """Exchange the first words with a scheduler in time, for which Dask would wait for ever."""
+    from dask.utils import parse_timedelta
+    from distributed.comm import connect
+
+    seconds = parse_timedelta(_PATIENCE)
+    comm = await asyncio.wait_for(connect(address, timeout=seconds), seconds)
+    comm.abort()
 
 
 def as_they_come(

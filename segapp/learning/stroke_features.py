@@ -8,19 +8,18 @@ import numpy as np
 
 from segapp.learning.colour_likelihood import LARGEST_COST
 from segapp.learning.nearness import nearness
-from segapp.picture.kernels import kernels_of, stroke_groups
+from segapp.picture.kernels import kernels_of, kernels_of_all, stroke_groups
 from segapp.values.settings import FeatureGroup, Settings
 from shlcore import Grams
 from shlcore.kernels import Gaussian
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from segapp.learning.geodesics import Geodesics
     from segapp.learning.supervision import Supervision
-    from shlcore.kernels import Kernel
 
     Columns = dict[FeatureGroup, NDArray[np.float64]]
 
@@ -42,32 +41,32 @@ def all_grams(kept: Grams | None, features: Columns, settings: Settings) -> Gram
 
     Those that the picture keeps are shared, those of the strokes are the caller's own.
     """
-    stacks: list[Grams | NDArray[np.float64]] = [] if kept is None else [kept]
-    groups = stroke_groups(settings)
-    if groups:
-        made = [
-            gram
-            for group in groups
-            for gram in _stroke_grams(features[group], kernels_of(group, settings))
-        ]
-        stacks.append(np.stack(made, dtype=np.float64))
-    return Grams(*stacks)
+    kernels = kernels_of_all(stroke_groups(settings), settings)
+    if not kernels:
+        return kept if kept is not None else Grams()
+    n = len(next(iter(features.values())))
+    own = np.empty((len(kernels), n, n))
+    for place, gram in zip(own, _stroke_grams(features, settings), strict=True):
+        place[:] = gram
+    return Grams(own) if kept is None else Grams(kept, own)
 
 
-def _stroke_grams(
-    columns: NDArray[np.float64], kernels: Iterable[Kernel]
-) -> Iterator[NDArray[np.floating]]:
-    """Yield the kernel matrices of one group.
+def _stroke_grams(features: Columns, settings: Settings) -> Iterator[NDArray[np.floating]]:
+    """Yield the kernel matrices of each group; the next one may overwrite the last.
 
     They are made anew for every stroke: single precision makes distances, and above all
     their exponentials, several times faster.
     """
-    squared = _squared_distances(columns)
-    for kernel in kernels:
-        if isinstance(kernel, Gaussian):
-            yield np.exp(squared * np.float32(-0.5 / kernel.sigma**2))
-        else:
-            yield kernel.of(columns, columns)
+    for group in stroke_groups(settings):
+        columns = features[group]
+        squared = _squared_distances(columns)
+        gram = np.empty_like(squared)
+        for kernel in kernels_of(group, settings):
+            if isinstance(kernel, Gaussian):
+                np.multiply(squared, np.float32(-0.5 / kernel.sigma**2), out=gram)
+                yield np.exp(gram, out=gram)
+            else:
+                yield kernel.of(columns, columns)
 
 
 def _squared_distances(columns: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -1,192 +1,188 @@
-"""Strokes that outlive a crash: saved on their own, and offered again."""
+"""Strokes that outlive a crash: on disk within two seconds, however busy the user is."""
 
 from __future__ import annotations
 
-import hashlib
-import shutil
-import uuid
+from functools import partial
 from typing import TYPE_CHECKING
 
-from platformdirs import user_state_path
-from PySide6.QtCore import QLockFile, QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
-from segapp.files.project_file import (
-    PROJECT_SUFFIX,
-    Project,
-    ProjectError,
-    load_project,
-    save_project,
-)
-from segapp.qt.session.jobs import Jobs
-from segapp.qt.session.picture_state import Content, PictureState
-from segapp.values.document import Document
-from segapp.values.history import History
+from segapp.qt.files.recovery import LeftCopy, LeftFolder, OwnFolder, left_behind, recovery_root
+from segapp.qt.session.jobs import Jobs, details_of
+from segapp.qt.session.picture_state import PictureState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from segapp.qt.session.session import Session
 
-# Milliseconds from an edit to its copy on disk: strokes in quick succession make one copy.
-_DELAY = 1500
-_LOCK = "lock"
-
-
-def autosave_root() -> Path:
-    """Return the folder in which each running program has a folder of its own."""
-    # The name on disk is older than the class's; copies of earlier versions must be found.
-    return user_state_path("segapp", appauthor=False) / "recovery"
+# Milliseconds from the first edit after a copy to the next copy: strokes in quick succession
+# make one copy, and what remains of the promised two seconds is for the disk.
+_DELAY = 800
+# Seconds until a copy that failed is tried again, and again.
+_PATIENCE = (2, 4, 8, 15, 30)
 
 
 class Autosave(QObject):
     """Copies unsaved strokes into a folder that only a clean end removes.
 
-    Each program holds a lock in its folder; a folder whose lock nobody holds belongs to a
-    program that crashed.
+    One picture's copy is one job, so that an error in one of them stops no other. A job is
+    never cancelled for a newer edit: the picture waits, and is copied again right after.
     """
 
-    failed = Signal(str)
+    failed = Signal(str, str)  # a sentence and its details, once until copying works again
+    said = Signal(str)  # a sentence for the status bar
 
     def __init__(
         self, session: Session, root: Path | None = None, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._session = session
-        self._root = root or autosave_root()
-        self._folder = self._root / uuid.uuid4().hex
-        self._lock: QLockFile | None = None
-        self._waiting: set[Path] = set()
-        self._complained = False
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(_DELAY)
-        self._timer.timeout.connect(self._write)
+        self._root = root or recovery_root()
+        self._own = OwnFolder(self._root)
+        self._waiting: dict[Path, None] = {}  # in the order of their edits
+        self._aside: list[PictureState] = []
+        self._writing: Path | PictureState | None = None
+        self._failures: dict[Path | PictureState, Exception] = {}
+        self._rounds = 0  # of trying again, since a copy succeeded
+        self._closed = False
+        self._left: list[LeftFolder] = []
+        self._restored: dict[Path, list[tuple[LeftFolder, LeftCopy]]] = {}
+        self._timer = self._single_shot(self._write_next)
+        self._again = self._single_shot(self._try_again)
         self._jobs = Jobs("autosave", self)
         self._jobs.arrived.connect(self._note)
         self._jobs.failed.connect(self._fail)
+        self._jobs.ended.connect(self._write_next)
         session.document_changed.connect(self._watch)
         session.settings_changed.connect(self._watch)
+
+    def _single_shot(self, slot: Callable[[], None]) -> QTimer:
+        timer = QTimer(self)
+        timer.setSingleShot(True)
+        timer.timeout.connect(slot)
+        return timer
+
+    # Copying ------------------------------------------------------------------------------
 
     def _watch(self) -> None:
         state = self._session.state
         if state is not None:
-            self._waiting.add(state.path)
-            self._timer.start()
+            self._waiting[state.path] = None
+            if not state.unsaved:  # a copy beside newer strokes in a project only misleads
+                self._timer.start(0)
+            elif not self._timer.isActive():  # never put off by a newer edit
+                self._timer.start(_DELAY)
 
-    def _file(self, path: Path) -> Path:
-        name = hashlib.sha256(str(path).encode()).hexdigest()[:24]
-        return self._folder / f"{name}{PROJECT_SUFFIX}"
+    def write_soon(self) -> None:
+        """Copy everything that is unsaved, without waiting for more."""
+        for state in self._session.unsaved_states():
+            self._waiting[state.path] = None
+        self._write_next()
 
-    def _write(self) -> None:
-        if self._jobs.busy:  # never drop a copy that is being written
-            self._timer.start()
-            return
-        states = [self._session.state_of(path) for path in self._waiting]
-        work = [(state, self._file(state.path)) for state in states if state is not None]
-        if work and self._hold_folder():
-            self._jobs.start(lambda: _copies(work))
+    def set_aside(self, state: PictureState) -> None:
+        """Copy unsaved strokes that only undo will bring back, should there be no time for it."""
+        self._aside.append(state)
+        self._write_next()
 
-    def write_now(self) -> None:
-        """Copy everything that is unsaved, before going on."""
-        states = self._session.unsaved_states()
-        if states and self._hold_folder():
-            for _ in _copies([(state, self._file(state.path)) for state in states]):
-                pass
+    def _write_next(self) -> None:
+        while (self._waiting or self._aside) and not self._jobs.busy and not self._closed:
+            if self._aside:  # first: the picture's own copy may be of the same strokes
+                self._writing = self._aside.pop(0)
+                self._jobs.start(partial(self._copy_aside, self._writing))
+                return
+            path = next(iter(self._waiting))
+            del self._waiting[path]
+            state = self._session.state_of(path)
+            if state is not None:
+                self._writing = path
+                self._jobs.start(partial(self._copy, state))
 
-    def _hold_folder(self) -> bool:
-        if self._lock is None:
-            try:
-                self._folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                self._fail(0, error)
-                return False
-            self._lock = QLockFile(str(self._folder / _LOCK))
-            self._lock.setStaleLockTime(0)
-            self._lock.lock()
-        return True
+    def _copy(self, state: PictureState) -> Iterator[Path]:
+        self._own.keep(state)
+        yield state.path
 
-    def _note(self, ticket: int, copied: tuple[Path, Content]) -> None:
+    def _copy_aside(self, state: PictureState) -> Iterator[PictureState]:
+        self._own.set_aside(state)
+        yield state
+
+    def _note(self, ticket: int, written: Path | PictureState) -> None:
         del ticket
-        path, content = copied
-        state = self._session.state_of(path)
-        if state is None or state.content == content:
-            self._waiting.discard(path)
+        if not isinstance(written, PictureState):
+            for folder, copy in self._restored.pop(written, []):
+                folder.discard(copy.file)  # its strokes are in our own copy, or in a project
+        if self._failures.pop(written, None) is not None and not self._failures:
+            self._rounds = 0
+            self._again.stop()
+            self.said.emit(self.tr("Strokes are kept for recovery again"))
 
     def _fail(self, ticket: int, error: Exception) -> None:
         del ticket
-        if not self._complained:  # once: drawing goes on, and saving says it itself
-            self._complained = True
-            self.failed.emit(
-                self.tr("Strokes cannot be kept for recovery in {}: {}.").format(
-                    self._folder, error
+        first = not self._failures
+        if self._writing is not None:
+            self._failures[self._writing] = error
+        if not self._again.isActive():
+            seconds = _PATIENCE[min(self._rounds, len(_PATIENCE) - 1)]
+            self._rounds += 1
+            self._again.start(round(seconds * 1000))
+            self.said.emit(
+                self.tr("Strokes are not on disk yet ({}); next try in {} s").format(
+                    _reason(error), seconds
                 )
             )
+        if first:  # once: drawing goes on, and saving says it itself
+            self.failed.emit(
+                self.tr("Strokes cannot be kept for recovery in {}: {}.").format(
+                    self._root, _reason(error)
+                ),
+                details_of(error),
+            )
 
-    def orphans(self) -> list[Orphan]:
-        """Return what programs left behind that ended without saving."""
-        found = []
-        folders = sorted(self._root.iterdir()) if self._root.is_dir() else []
-        for folder in folders:
-            if folder == self._folder or not folder.is_dir():
-                continue
-            lock = QLockFile(str(folder / _LOCK))
-            lock.setStaleLockTime(0)
-            if lock.tryLock(0):
-                lock.unlock()
-                orphan = Orphan(folder)
-                if orphan.states:
-                    found.append(orphan)
-                else:
-                    shutil.rmtree(folder, ignore_errors=True)
-        return found
+    def _try_again(self) -> None:
+        for failed in self._failures:
+            if isinstance(failed, PictureState):
+                self._aside.append(failed)
+            else:
+                self._waiting[failed] = None
+        self._write_next()
 
-    def close(self, *, keep: bool = False) -> bool:
+    # What others left -----------------------------------------------------------------------
+
+    def left_behind(self) -> list[LeftFolder]:
+        """Return what programs left behind that ended without saving; nobody else gets it."""
+        self.release_left()
+        self._left = left_behind(self._root)
+        return self._left
+
+    def restore(self, folder: LeftFolder, copy: LeftCopy) -> None:
+        """Take strokes into the session; their copy goes once they are safe elsewhere."""
+        self._session.remember(copy.state)
+        self._restored.setdefault(copy.state.path, []).append((folder, copy))
+        self._waiting[copy.state.path] = None
+        self._write_next()
+
+    def release_left(self) -> None:
+        """Leave what was neither restored nor discarded to the next program."""
+        kept = {id(folder) for pairs in self._restored.values() for folder, _ in pairs}
+        for folder in self._left:
+            if id(folder) not in kept:
+                folder.release()
+        self._left = [folder for folder in self._left if id(folder) in kept]
+
+    def close(self, timeout: float | None = None) -> bool:
         """Stop copying; the copies go, as everything is saved or was given up."""
+        self._closed = True
         self._timer.stop()
-        ended = self._jobs.close()
-        if self._lock is not None:
-            self._lock.unlock()
-            self._lock = None
-        if not keep:
-            shutil.rmtree(self._folder, ignore_errors=True)
-        return ended
+        self._again.stop()
+        if not self._jobs.close(timeout):
+            return False  # it is writing still: what it leaves is offered at the next start
+        for folder in self._left:
+            folder.release()
+        self._own.close()
+        return True
 
 
-class Orphan:
-    """The folder of a program that crashed."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.states: list[PictureState] = []
-        for file in sorted(folder.glob(f"*{PROJECT_SUFFIX}"), key=lambda f: f.stat().st_mtime):
-            try:
-                project = load_project(file)
-            except ProjectError:
-                continue  # cut off in the middle of nothing that could be read
-            self.states.append(_state(project))
-
-    def discard(self) -> None:
-        """Remove it for good."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def _state(project: Project) -> PictureState:
-    return PictureState(
-        project.image_path.absolute(),
-        project.image_sha256,
-        History(project.document),
-        project.settings,
-        saved=Content(Document(), project.settings),
-    )
-
-
-def _copies(work: list[tuple[PictureState, Path]]) -> Iterator[tuple[Path, Content]]:
-    for state, file in work:
-        content = state.content
-        if state.unsaved:
-            project = Project(content.document, content.settings, state.path, state.sha256)
-            save_project(file, project)
-        else:
-            file.unlink(missing_ok=True)
-        yield state.path, content
+def _reason(error: Exception) -> str:
+    told = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return str(told).rstrip(".")

@@ -6,11 +6,13 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from segapp.files.images import IMAGE_SUFFIXES
 from segapp.files.project_file import PROJECT_SUFFIX
+from segapp.qt.files.restore_dialog import Decision, Left, RestoreDialog
 
 if TYPE_CHECKING:
     from segapp.qt.session.picture_state import PictureState
@@ -21,6 +23,15 @@ class Unsaved(Enum):
 
     SAVE = "save"
     DISCARD = "discard"
+    CANCEL = "cancel"
+
+
+class Conflict(Enum):
+    """What to do with a project that somebody else has changed."""
+
+    REPLACE = "replace"
+    SAVE_AS = "save as"
+    OPEN_THEIRS = "open theirs"
     CANCEL = "cancel"
 
 
@@ -88,27 +99,46 @@ def ask_unsaved(parent: QWidget, states: list[PictureState]) -> Unsaved:
     return choices.get(buttons(box.exec()), Unsaved.CANCEL)
 
 
-def ask_restore(parent: QWidget, states: list[PictureState]) -> Unsaved:
-    """Ask what to do with strokes that a crash left behind: keep them for later is CANCEL."""
+def ask_conflict(parent: QWidget, project: Path) -> Conflict:
+    """Ask what to do with a project that somebody else has changed."""
     box = QMessageBox(parent)
-    box.setIcon(QMessageBox.Icon.Information)
-    box.setWindowTitle(tr("Recovered strokes"))
-    names = ", ".join(state.path.name for state in states[:5])
-    box.setText(tr("segapp ended without saving. Restore the strokes on {}?").format(names))
-    box.setInformativeText(tr("Until you save or discard them, they are kept."))
-    restore = box.addButton(tr("Restore"), QMessageBox.ButtonRole.AcceptRole)
-    discard = box.addButton(tr("Discard"), QMessageBox.ButtonRole.DestructiveRole)
-    box.addButton(tr("Later"), QMessageBox.ButtonRole.RejectRole)
-    box.setDefaultButton(restore)
+    box.setIcon(QMessageBox.Icon.Warning)
+    box.setWindowTitle(tr("Changed by others"))
+    box.setText(tr("{} was changed by another window or program.").format(project.name))
+    box.setInformativeText(tr("Opening the other one keeps your strokes: undo brings them back."))
+    roles = QMessageBox.ButtonRole
+    choices = {
+        box.addButton(tr("Save as…"), roles.AcceptRole): Conflict.SAVE_AS,
+        box.addButton(tr("Open the other one"), roles.ActionRole): Conflict.OPEN_THEIRS,
+        box.addButton(tr("Replace it"), roles.DestructiveRole): Conflict.REPLACE,
+        box.addButton(QMessageBox.StandardButton.Cancel): Conflict.CANCEL,
+    }
     box.exec()
-    if box.clickedButton() is restore:
-        return Unsaved.SAVE
-    return Unsaved.DISCARD if box.clickedButton() is discard else Unsaved.CANCEL
+    clicked = box.clickedButton()
+    found = (choice for button, choice in choices.items() if button is clicked)
+    return next(found, Conflict.CANCEL)
 
 
-def complain(parent: QWidget, sentence: str) -> None:
-    """Say what went wrong, and wait until it is read."""
+def ask_restore(parent: QWidget, offered: list[Left]) -> Decision:
+    """Ask what to do with strokes that a crash left behind."""
+    dialog = RestoreDialog(offered, parent)
+    dialog.exec()
+    dialog.deleteLater()
+    return dialog.decision
+
+
+def complain(parent: QWidget, sentence: str, details: str = "") -> None:
+    """Say what went wrong; the same is not said twice before it is read."""
+    for shown in parent.findChildren(QMessageBox):
+        if shown.isVisible() and shown.text() == sentence:
+            return
     box = QMessageBox(
         QMessageBox.Icon.Warning, "segapp", sentence, QMessageBox.StandardButton.Ok, parent
     )
+    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    box.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    if details:
+        copy = box.addButton(tr("Copy details"), QMessageBox.ButtonRole.ActionRole)
+        copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(details))
+        box.setDetailedText(details)
     box.open()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain, count
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
@@ -13,13 +14,16 @@ from segapp.qt.files.default_folder import saving_folder
 from segapp.qt.files.opening import (
     ImageMissing,
     Opened,
+    arrival_notice,
+    arrived_state,
     as_people_count,
+    digest_of,
     is_project,
     open_image,
     open_project,
     project_beside,
 )
-from segapp.qt.session.jobs import Jobs
+from segapp.qt.session.jobs import Jobs, details_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,12 +37,13 @@ if TYPE_CHECKING:
 class Files(QObject):
     """Opens and saves for the session; a failed load leaves everything as it is."""
 
+    overlaid = Signal(object)  # PictureState with unsaved strokes that only undo brings back
     opened = Signal(str)  # with what is to be said about the picture
     folder_changed = Signal()
     recent_changed = Signal()
     image_missing = Signal(object)  # ImageMissing
     busy_changed = Signal(str)  # name of what is being read, empty when done
-    failed = Signal(str)
+    failed = Signal(str, str)  # a sentence, and details for who wants to report them
 
     def __init__(
         self, session: Session, preferences: Preferences, parent: QObject | None = None
@@ -70,10 +75,10 @@ class Files(QObject):
         try:
             images = as_people_count(images_in(path))
         except OSError as error:
-            self.failed.emit(self.tr("{} cannot be read: {}.").format(path, error.strerror))
+            self.failed.emit(self.tr("{} cannot be read: {}.").format(path, error.strerror), "")
             return
         if not images:
-            self.failed.emit(self.tr("There is no image in {}.").format(path))
+            self.failed.emit(self.tr("There is no image in {}.").format(path), "")
             return
         self._set_folder(images)
         self._read(images[0], remembered=path)
@@ -109,13 +114,13 @@ class Files(QObject):
     def _read(self, path: Path, *, remembered: Path | None = None) -> None:
         forgettable = path in self.folder or path.parent == SAMPLES
         self._remembered = remembered or (None if forgettable else path)
-        known, settings = self._session.state_of(path), self._session.settings
         if is_project(path):
             self._start(path.name, lambda: open_project(path))
         else:
-            self._start(path.name, lambda: open_image(path, known, settings))
+            self._start(path.name, lambda: open_image(path))
 
     def _start(self, name: str, work: Work) -> None:
+        self._work = work
         self._jobs.start(work)
         self.busy_changed.emit(name)
 
@@ -124,25 +129,47 @@ class Files(QObject):
         if isinstance(result, ImageMissing):
             self.image_missing.emit(result)
             return
-        self._session.open(result.picture, result.layer, result.state)
+        found = result.found
+        if found is not None and digest_of(found.path) != found.digest:
+            self._start(found.path.name, self._work)  # saved anew during the reading
+            return
+        # The strokes as they are now: some may have been painted, or saved, during the reading.
+        known = self._session.state_of(result.picture.path.absolute())
+        state = arrived_state(result, known, self._session.settings)
+        if known is not None and known.unsaved and known.content != state.content:
+            self.overlaid.emit(known)
+        self._session.open(result.picture, result.layer, state)
         if self._remembered is not None:
             self._preferences.add_recent(self._remembered)
             self.recent_changed.emit()
-        self.opened.emit(result.notice)
+        self.opened.emit(arrival_notice(result, known, state))
+        if result.warning:
+            self.failed.emit(result.warning, "")
 
     def _fail(self, ticket: int, error: Exception) -> None:
         del ticket
         if self._remembered is not None and not self._remembered.exists():
             self._preferences.drop_recent(self._remembered)
             self.recent_changed.emit()
-        self.failed.emit(str(error) or type(error).__name__)
+        self.failed.emit(str(error) or type(error).__name__, details_of(error))
 
     # Saving -----------------------------------------------------------------------------
 
     def default_project(self, state: PictureState) -> Path:
-        """Return where a picture's project goes unless the user says otherwise."""
+        """Return where a picture's project goes unless the user says otherwise.
+
+        A file that is there already, and is not this picture's, is never proposed.
+        """
+        if state.project is not None:
+            return state.project
         folder = saving_folder(state.path, self._preferences.get("save/folder", ""))
-        return state.project or folder / project_beside(state.path).name
+        beside = folder / project_beside(state.path).name
+        names = (beside.with_stem(f"{beside.stem}-{number}") for number in count(2))
+        return next(path for path in chain([beside], names) if not path.exists())
+
+    def changed_by_others(self, state: PictureState, path: Path) -> bool:
+        """Tell whether a project is another one than this window has read or written."""
+        return path == state.project and digest_of(path) not in ("", state.digest)
 
     def save(self, state: PictureState, path: Path) -> bool:
         """Write a project; say whether it is safe on disk."""
@@ -150,11 +177,12 @@ class Files(QObject):
         project = Project(content.document, content.settings, state.path, state.sha256)
         try:
             save_project(path, project)
-        except OSError as error:
-            reason = error.strerror or str(error)
-            self.failed.emit(self.tr("{} cannot be written: {}.").format(path, reason))
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            sentence = self.tr("{} cannot be written: {}.").format(path, reason)
+            self.failed.emit(sentence, details_of(error))
             return False
-        self._session.mark_saved(state.path, content, path)
+        self._session.mark_saved(state.path, content, path, digest_of(path))
         return True
 
     def close(self, timeout: float | None = None) -> bool:

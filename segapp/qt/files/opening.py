@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from functools import cmp_to_key
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCollator, QCoreApplication, QLocale, Qt
 
 from segapp.files.images import ImageError, load_image
-from segapp.files.project_file import PROJECT_SUFFIX, Project, load_project
+from segapp.files.project_file import PROJECT_SUFFIX, Project, ProjectError, load_project
 from segapp.qt.canvas.layers import Layer, opaque
 from segapp.qt.session.picture_state import Content, PictureState
 from segapp.values.history import History
@@ -24,13 +25,27 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundProject:
+    """A project as it was on disk; ``digest`` is of the file's bytes."""
+
+    path: Path
+    digest: str
+    project: Project
+    wanted: bool  # whether it was asked for itself, not only found beside its image
+
+
+@dataclass(frozen=True, slots=True)
 class Opened:
-    """A picture that is ready to be shown, with the strokes that belong to it."""
+    """A picture that is ready to be shown, and the project on disk that belongs to it.
+
+    What becomes of it depends on the strokes that the picture has when it arrives, which may
+    be others than when the reading began: `arrived_state` brings the two together.
+    """
 
     picture: Picture
     layer: Layer
-    state: PictureState
-    notice: str = ""
+    found: FoundProject | None = None
+    warning: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,56 +78,83 @@ def project_beside(image: Path) -> Path:
     return image.with_suffix(PROJECT_SUFFIX)
 
 
+def digest_of(path: Path) -> str:
+    """Return a digest of a file's bytes; empty when there is no file, or none to be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
 def open_project(path: Path, image: Path | None = None) -> Iterator[Opened | ImageMissing]:
     """Load a project with its image, or with the one that the user has found instead."""
-    project = load_project(path)
-    image = (image or project.image_path).absolute()
+    found = _load(path, wanted=True)
+    image = (image or found.project.image_path).absolute()
     if not image.is_file():
-        yield ImageMissing(path, project)
+        yield ImageMissing(path, found.project)
         return
     picture = load_image(image)
-    yield _with_project(picture, path, project)
+    yield Opened(picture, _layer(picture), found)
 
 
-def open_image(
-    path: Path, known: PictureState | None, settings: Settings = DEFAULT_SETTINGS
-) -> Iterator[Opened]:
-    """Load an image with the strokes it had: in this session, or in the project beside it."""
+def open_image(path: Path) -> Iterator[Opened]:
+    """Load an image with the project beside it; one that is damaged is told, and left alone."""
     picture = load_image(path)
-    if known is not None:
-        notice = _notice(picture, known.sha256)
-        yield Opened(picture, _layer(picture), replace(known, sha256=picture.sha256), notice)
-        return
-    beside = project_beside(path)
+    layer, beside = _layer(picture), project_beside(path)
+    found, warning = None, ""
     if beside.is_file():
-        project = load_project(beside)
-        if project.image_path.absolute() == path.absolute():
-            yield _with_project(picture, beside, project)
-            return
-    state = PictureState(path, picture.sha256, settings=settings)
-    yield Opened(picture, _layer(picture), state, picture.note)
+        try:
+            found = _load(beside, wanted=False)
+        except ProjectError as error:
+            told = _tr("The strokes of {} are not shown: {} The file is left as it is.")
+            warning = told.format(path.name, error)
+    if found is not None and found.project.image_path.absolute() != path.absolute():
+        found = None
+    yield Opened(picture, layer, found, warning)
 
 
-def _with_project(picture: Picture, path: Path, project: Project) -> Opened:
-    content = Content(project.document, project.settings)
-    state = PictureState(
-        picture.path.absolute(),
-        picture.sha256,
-        History(project.document),
-        project.settings,
-        content,
-        path,
-    )
-    return Opened(picture, _layer(picture), state, _notice(picture, project.image_sha256))
+def _load(path: Path, *, wanted: bool) -> FoundProject:
+    # The digest first: should the file be replaced in between, the next save asks in vain,
+    # which is better than not at all.
+    return FoundProject(path, digest_of(path), load_project(path), wanted)
 
 
-def _notice(picture: Picture, sha256: str) -> str:
-    if sha256 and sha256 != picture.sha256:
-        told = QCoreApplication.translate(
-            "Opening", "{} is not the same file as when the strokes were made"
-        )
+def arrived_state(
+    opened: Opened, known: PictureState | None, settings: Settings = DEFAULT_SETTINGS
+) -> PictureState:
+    """Return the strokes of a picture that has been read.
+
+    Strokes that are ``known`` stay; a project that was asked for becomes an edit on top of
+    them, which undo takes back. ``settings`` are for a picture without any.
+    """
+    picture, found = opened.picture, opened.found
+    path, sha256 = picture.path.absolute(), picture.sha256
+    if found is None or (known is not None and not found.wanted):
+        state = known or PictureState(path, sha256, settings=settings)
+        return replace(state, sha256=sha256)
+    content = Content(found.project.document, found.project.settings)
+    state = known or PictureState(path, sha256, History(content.document))
+    name = _tr("opening {}").format(found.path.name)
+    return replace(state, sha256=sha256).with_project(name, content, found.path, found.digest)
+
+
+def arrival_notice(opened: Opened, known: PictureState | None, state: PictureState) -> str:
+    """Return what is to be said about a picture that has been read, often nothing."""
+    picture, found = opened.picture, opened.found
+    if known is not None and known.unsaved and known.content != state.content:
+        return _tr("Your unsaved strokes are kept: undo brings them back")
+    if found is not None and (known is None or found.wanted):
+        before = found.project.image_sha256
+    else:
+        before = known.sha256 if known is not None else ""
+    if before and before != picture.sha256:
+        told = _tr("{} is not the same file as when the strokes were made")
         return told.format(picture.path.name)
     return picture.note
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("Opening", text)
 
 
 def _layer(picture: Picture) -> Layer:

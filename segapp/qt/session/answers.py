@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from segapp.learning.training import NotEnoughStrokes
-from segapp.qt.session.jobs import Jobs
+from segapp.qt.session.jobs import Jobs, details_of
 from segapp.qt.session.progress import Progress, Stage
 from segapp.values.updates import Answer
 
@@ -50,7 +50,7 @@ class Answers(QObject):
 
     answer_changed = Signal()
     progress_changed = Signal()
-    failed = Signal(str)
+    failed = Signal(str, str)  # a sentence, and details for who wants to report them
 
     def __init__(
         self,
@@ -139,13 +139,13 @@ class Answers(QObject):
         else:
             self._report_behind()
 
-    def show_applied(self, labelling: Labelling, name: str) -> None:
-        """Take what a saved model says about the picture for the answer."""
-        content = self._present()
-        if content is None:
-            return
+    def show_applied(self, labelling: Labelling, name: str, lesson: Lesson) -> None:
+        """Take what a saved model says about the picture for the answer to ``lesson``."""
         self._jobs.cancel()
-        self._set(Answered(content.lesson, Answer(labelling)))
+        self._set(Answered(lesson, Answer(labelling)))
+        if not self.is_current:
+            self.catch_up()
+            return
         self._report(Progress(Stage.CURRENT, self.tr("Answer of the model {}").format(name)))
 
     def close(self, timeout: float | None = None) -> bool:
@@ -174,7 +174,7 @@ class Answers(QObject):
             self._drop_preview()
         text = self.tr("Learning failed: {}").format(str(error) or type(error).__name__)
         self._report(Progress(Stage.FAILED, text))
-        self.failed.emit(text)
+        self.failed.emit(text, details_of(error))
 
     def _set(self, answered: Answered | None) -> None:
         """Take an answer, or None withdraws the last one; either ends the preview."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import traceback
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,11 @@ class _Job:
         self.ticket = ticket
         self.work = work
         self.cancelled = threading.Event()
+
+
+def details_of(error: BaseException) -> str:
+    """Return what a developer wants to know about an error, to be copied by the user."""
+    return "".join(traceback.format_exception(error))
 
 
 class Jobs(QObject):
@@ -42,6 +48,7 @@ class Jobs(QObject):
         self._thread: threading.Thread | None = None
         self._current: _Job | None = None
         self._ticket = 0
+        self._closing = False
         self._reported.connect(self._receive, Qt.ConnectionType.QueuedConnection)
 
     @property
@@ -73,11 +80,13 @@ class Jobs(QObject):
         self.cancel()
         if self._thread is None:
             return True
-        self._queue.put(None)
+        if not self._closing:
+            self._closing = True
+            self._queue.put(None)
         self._thread.join(timeout)
         if self._thread.is_alive():
             return False
-        self._thread = None
+        self._thread, self._closing = None, False
         return True
 
     def _run(self) -> None:

@@ -49,7 +49,12 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class PictureState:
-    """A picture's strokes with their history, its settings, and what of them is on disk."""
+    """A picture's strokes with their history, its settings, and what of them is on disk.
+
+    ``digest`` is of the bytes of ``project`` as they were read or written last, so that
+    somebody else's changes are noticed before they are replaced. What was ``restored`` after a
+    crash is unsaved, even when all strokes had been taken back.
+    """
 
     path: Path
     sha256: str
@@ -61,6 +66,8 @@ class PictureState:
     # and the settings before it (past) or after it (future).
     settings_past: tuple[tuple[int, Settings], ...] = ()
     settings_future: tuple[tuple[int, Settings], ...] = ()
+    digest: str = ""
+    restored: bool = False
 
     @property
     def content(self) -> Content:
@@ -71,7 +78,7 @@ class PictureState:
     def unsaved(self) -> bool:
         """Whether closing would lose something that somebody made."""
         if self.saved is None:
-            return self.history.present != _BLANK
+            return self.restored or self.history.present != _BLANK
         return self.content != self.saved
 
     def edited(self, name: str, document: Document) -> PictureState:
@@ -129,6 +136,13 @@ class PictureState:
             settings_future=self.settings_future[:-1],
         )
 
-    def written(self, content: Content, project: Path) -> PictureState:
+    def written(self, content: Content, project: Path, digest: str) -> PictureState:
         """Note that ``content`` is safe in ``project``."""
-        return replace(self, saved=content, project=project)
+        return replace(self, saved=content, project=project, digest=digest, restored=False)
+
+    def with_project(
+        self, name: str, content: Content, project: Path, digest: str
+    ) -> PictureState:
+        """Go on to what a project holds; undo brings back what was there before."""
+        moved = replace(self.edited(name, content.document), settings=content.settings)
+        return moved.written(content, project, digest)

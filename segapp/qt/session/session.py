@@ -90,9 +90,9 @@ class Session(QObject):
         self._state = state
         self.remember(state)
 
-    def mark_saved(self, path: Path, content: Content, project: Path) -> None:
-        """Note that the strokes of a picture are in a project file."""
-        state = self._states[path].written(content, project)
+    def mark_saved(self, path: Path, content: Content, project: Path, digest: str) -> None:
+        """Note that the strokes of a picture are in a project file, whose digest is given."""
+        state = self._states[path].written(content, project, digest)
         self._states[path] = state
         if self._state is not None and self._state.path == path:
             self._state = state

@@ -14,7 +14,8 @@ from segapp.learning.learnt_model import MODEL_SUFFIX, load_model
 from segapp.learning.training import Trainer
 from segapp.qt.canvas.qimage import qimage_over
 from segapp.qt.files import file_dialogs
-from segapp.qt.session.jobs import Jobs
+from segapp.qt.session.jobs import Jobs, details_of
+from segapp.qt.session.picture_state import Content
 from segapp.values.overlay import mask, premultiplied_cutout
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class _Applied:
     """What a saved model says about a picture."""
 
     picture: Picture
+    content: Content  # as it was when the model was asked
     name: str
     classes: tuple[ClassInfo, ...]
     labelling: Labelling
@@ -80,7 +82,8 @@ class AnswerCommands(QObject):
 
     def _fail(self, ticket: int, error: Exception) -> None:
         del ticket
-        file_dialogs.complain(self._window, str(error) or type(error).__name__)
+        sentence = str(error) or type(error).__name__
+        file_dialogs.complain(self._window, sentence, details_of(error))
 
     def _copy_mask(self) -> None:
         answer = self._session.answers.answer
@@ -168,9 +171,12 @@ class AnswerCommands(QObject):
         if path is None:
             return
 
+        content = state.content
+
         def work() -> Iterator[object]:
             model = load_model(path)
-            yield _Applied(picture, path.stem, model.classes, model.apply(picture.rgb))
+            labelling = model.apply(picture.rgb)
+            yield _Applied(picture, content, path.stem, model.classes, labelling)
 
         self._jobs.start(work)
         self.said.emit(self.tr("Applying {} …").format(path.name))
@@ -183,7 +189,12 @@ class AnswerCommands(QObject):
             self._show_applied(result)
 
     def _show_applied(self, applied: _Applied) -> None:
-        document = self._session.document
+        document, state = self._session.document, self._session.state
+        if state is None or state.content.lesson != applied.content.lesson:
+            self.said.emit(
+                self.tr("{} was not applied: there are other strokes since").format(applied.name)
+            )
+            return
         if not document.strokes:
             name = self.tr("applying {}").format(applied.name)
             self._session.edit(name, replace(document, classes=applied.classes))
@@ -195,7 +206,8 @@ class AnswerCommands(QObject):
                 ),
             )
             return
-        self._session.answers.show_applied(applied.labelling, applied.name)
+        lesson = Content(self._session.document, applied.content.settings).lesson
+        self._session.answers.show_applied(applied.labelling, applied.name, lesson)
         self.said.emit(self.tr("This is the answer of {}").format(applied.name))
 
     def close(self, timeout: float | None = None) -> bool:

@@ -11,8 +11,10 @@ from PySide6.QtGui import QAction, QGuiApplication
 from segapp.files.resources import SAMPLES
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.export_dialog import ExportDialog
-from segapp.qt.files.file_dialogs import Unsaved
+from segapp.qt.files.file_dialogs import Conflict, Unsaved
 from segapp.qt.files.pasting import pasted_paths
+from segapp.qt.files.recovery import LeftCopy, UnreadableCopy
+from segapp.qt.files.restore_dialog import newest_first
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QMenu, QWidget
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from segapp.qt.files.files import Files
     from segapp.qt.files.opening import ImageMissing
     from segapp.qt.files.preferences import Preferences
+    from segapp.qt.files.recovery import LeftFolder
+    from segapp.qt.files.restore_dialog import Left
     from segapp.qt.session.picture_state import PictureState
     from segapp.qt.session.session import Session
 
@@ -53,6 +57,7 @@ class FileCommands(QObject):
         self._preferences, self._window = preferences, window
         files.failed.connect(self._complain)
         files.image_missing.connect(self._locate)
+        files.overlaid.connect(autosave.set_aside)
 
     def connect_actions(self, actions: Actions, recent: QMenu, samples: QMenu) -> None:
         """Let the menu's commands arrive here."""
@@ -71,8 +76,8 @@ class FileCommands(QObject):
         self._files.recent_changed.connect(self._fill_recent)
         self._fill_recent()
 
-    def _complain(self, sentence: str) -> None:
-        file_dialogs.complain(self._window, sentence)
+    def _complain(self, sentence: str, details: str) -> None:
+        file_dialogs.complain(self._window, sentence, details)
 
     # Opening ----------------------------------------------------------------------------
 
@@ -94,7 +99,7 @@ class FileCommands(QObject):
         try:
             paths = pasted_paths(QGuiApplication.clipboard().mimeData())
         except OSError as error:
-            self._complain(str(error))
+            self._complain(str(error), "")
             return
         if paths:
             self._files.open_several(paths)
@@ -140,10 +145,21 @@ class FileCommands(QObject):
         state = self._session.state
         if state is None:
             return False
+        return self._save_as(state)
+
+    def _save_as(self, state: PictureState) -> bool:
         path = file_dialogs.ask_project(self._window, self._files.default_project(state))
         return path is not None and self._save(state, path)
 
     def _save(self, state: PictureState, path: Path) -> bool:
+        if self._files.changed_by_others(state, path):
+            choice = file_dialogs.ask_conflict(self._window, path)
+            if choice is Conflict.SAVE_AS:
+                return self._save_as(state)
+            if choice is Conflict.OPEN_THEIRS:
+                self._files.open(path)
+            if choice is not Conflict.REPLACE:
+                return False
         saved = self._files.save(state, path)
         if saved:
             self._preferences.add_recent(path)
@@ -185,28 +201,32 @@ class FileCommands(QObject):
         return choice is Unsaved.DISCARD
 
     def _save_before_closing(self, state: PictureState) -> bool:
-        path = state.project
-        if path is None:
-            path = file_dialogs.ask_project(self._window, self._files.default_project(state))
-        return path is not None and self._save(state, path)
+        if state.project is None:
+            return self._save_as(state)
+        return self._save(state, state.project)
 
     # What a crash left ---------------------------------------------------------------------------
 
     def offer_left_behind(self) -> bool:
-        """Offer what a crash left behind; say whether something was restored."""
-        orphans = self._autosave.orphans()
-        states = [state for orphan in orphans for state in orphan.states]
-        if not states:
+        """Offer what a crash left behind; say whether something was restored.
+
+        Only what was restored or discarded by its name goes; everything else is kept.
+        """
+        owners: dict[Left, LeftFolder] = {}
+        for folder in self._autosave.left_behind():
+            owners.update(dict.fromkeys((*folder.copies, *folder.unreadable), folder))
+        if not owners:
             return False
-        choice = file_dialogs.ask_restore(self._window, states)
-        if choice is Unsaved.CANCEL:
-            return False
-        if choice is Unsaved.SAVE:
-            for state in states:
-                self._session.remember(state)
-            self._autosave.write_now()
-        for orphan in orphans:
-            orphan.discard()
-        if choice is Unsaved.SAVE:
-            self._files.open(states[-1].path)
-        return choice is Unsaved.SAVE
+        offered = newest_first(
+            [left for left in owners if isinstance(left, LeftCopy)],
+            [left for left in owners if isinstance(left, UnreadableCopy)],
+        )
+        decision = file_dialogs.ask_restore(self._window, offered)
+        for left in decision.discard:
+            owners[left].discard(left.file)
+        for copy in decision.restore:
+            self._autosave.restore(owners[copy], copy)
+        self._autosave.release_left()
+        if decision.restore:
+            self._files.open(decision.restore[0].state.path)
+        return bool(decision.restore)

@@ -12,7 +12,7 @@ from segapp.learning.suggestion import Spot, least_certain
 from segapp.qt.canvas.layers import Layer
 from segapp.qt.canvas.outline import Outline
 from segapp.qt.canvas.painting import Sheet
-from segapp.qt.session.jobs import Jobs
+from segapp.qt.session.jobs import Jobs, details_of
 from segapp.values.overlay import ViewMode, areas
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class LabellingView(QObject):
     """
 
     rendered = Signal(object)  # RenderedLabelling, or None when there is none
-    failed = Signal(str)
+    failed = Signal(str, str)  # a sentence, and details for who wants to report them
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -106,7 +106,8 @@ class LabellingView(QObject):
 
     def _fail(self, ticket: int, error: Exception) -> None:
         del ticket
-        self.failed.emit(self.tr("The answer cannot be shown: {}").format(error))
+        sentence = self.tr("The answer cannot be shown: {}").format(error)
+        self.failed.emit(sentence, details_of(error))
 
     def close(self, timeout: float | None = None) -> bool:
         """Wait for the thread; say whether it has ended."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,8 +46,8 @@ if TYPE_CHECKING:
     from segapp.qt.session.session import Session
     from segapp.qt.window.labelling_view import RenderedLabelling
 
-# Seconds that closing waits for a thread that is busy: with the rest, a window closes within
-# a second.
+# Seconds that closing waits for the threads that are busy, all together: with the rest, a window
+# closes within a second.
 _PATIENCE = 0.9
 # Milliseconds that a sentence stays in the status bar: long enough to be read twice.
 _READING_TIME = 8000
@@ -207,10 +209,13 @@ class MainWindow(QMainWindow):
         self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
         """Tell an error that nobody expected, and keep the strokes whatever comes."""
-        traceback.print_exception(kind, error, trace)
-        self.autosave.write_now()
+        told = "".join(traceback.format_exception(kind, error, trace))
+        sys.stderr.write(told)
+        self.autosave.write_soon()
         what = str(error) or kind.__name__
-        complain(self, self.tr("Something went wrong: {}. Your strokes are kept.").format(what))
+        complain(
+            self, self.tr("Something went wrong: {}. Your strokes are kept.").format(what), told
+        )
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Take files and folders."""
@@ -237,12 +242,20 @@ class MainWindow(QMainWindow):
         self.status.end()
         self.closing.emit()
         self.hide()  # what follows may take a moment, and nobody needs to watch it
-        ended = [
-            self.session.close(_PATIENCE),
-            self.labelling_view.close(_PATIENCE),
-            self.files.close(_PATIENCE),
-            self.answer_commands.close(_PATIENCE),
-            self.autosave.close(),
-        ]
-        self.threads_ended = all(ended)
+        self.threads_ended = self._end_threads()
         event.accept()
+
+    def _end_threads(self) -> bool:
+        """Stop all threads, then wait for them together; say whether all have ended."""
+        parts = (
+            self.session,
+            self.labelling_view,
+            self.files,
+            self.answer_commands,
+            self.autosave,
+        )
+        for part in parts:
+            part.close(0)
+        deadline = time.monotonic() + _PATIENCE
+        ended = [part.close(max(0.0, deadline - time.monotonic())) for part in parts]
+        return all(ended)

@@ -1,14 +1,19 @@
 import os
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
-from PySide6.QtCore import QLocale
+from PySide6.QtCore import QLocale, Qt, QTimer
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMessageBox
 
 from segapp.files.images import load_image
 from segapp.files.project_file import Project, load_project, save_project
-from segapp.qt.files import file_dialogs
+from segapp.qt.files import file_dialogs, opening
+from segapp.qt.files.file_dialogs import Conflict
 from segapp.qt.files.opening import as_people_count
 from segapp.values.document import Document
 from segapp.values.settings import PRESETS
@@ -18,7 +23,9 @@ from segapp.values.settings import PRESETS
 def told(monkeypatch):
     """Collect the complaints instead of showing them."""
     sentences = []
-    monkeypatch.setattr(file_dialogs, "complain", lambda _, sentence: sentences.append(sentence))
+    monkeypatch.setattr(
+        file_dialogs, "complain", lambda _, sentence, details="": sentences.append(sentence)
+    )
     return sentences
 
 
@@ -281,3 +288,249 @@ def test_what_was_done_to_show_a_deep_image_is_told(make_window, tmp_path):
     Image.fromarray(np.arange(48 * 64, dtype=np.uint16).reshape(48, 64) * 20).save(path)
     window = make_window(path)
     assert "16-bit" in window.status.currentMessage()
+
+
+# Nothing is lost on the way --------------------------------------------------------------------
+
+
+@pytest.fixture
+def gate(monkeypatch):
+    """Hold back the reading of images until the test lets it go on."""
+    go_on, reading = threading.Event(), threading.Event()
+
+    def slow(path):
+        reading.set()
+        assert go_on.wait(10)
+        return load_image(path)
+
+    def hold():
+        monkeypatch.setattr(opening, "load_image", slow)
+        return reading, go_on
+
+    yield hold
+    go_on.set()
+
+
+def test_strokes_painted_and_saved_while_the_image_is_read_again_stay(
+    make_window, picture_file, two_strokes, qtbot, tmp_path, gate
+):
+    path = picture_file()
+    window = make_window(path)
+    window.session.add_stroke(two_strokes[0])
+    reading, go_on = gate()
+    window.files.open(path)
+    qtbot.waitUntil(reading.is_set)
+    window.session.add_stroke(two_strokes[1])
+    assert window.files.save(window.session.state, tmp_path / "meanwhile.segapp")
+    with qtbot.waitSignal(window.files.opened):
+        go_on.set()
+    assert window.session.document.strokes == two_strokes
+    assert window.session.state.project == tmp_path / "meanwhile.segapp"
+    assert not window.isWindowModified()
+    assert window.session.state.history.undo_name == "stroke of background"
+
+
+def test_a_project_that_is_saved_while_it_is_read_is_read_once_more(
+    make_window, picture_file, two_strokes, qtbot, tmp_path, gate
+):
+    window = make_window(picture_file())
+    target = tmp_path / "work.segapp"
+    assert window.files.save(window.session.state, target)
+    reading, go_on = gate()
+    window.files.open(target)
+    qtbot.waitUntil(reading.is_set)
+    window.session.add_stroke(two_strokes[0])
+    assert window.files.save(window.session.state, target)
+    window.session.add_stroke(two_strokes[1])
+    with qtbot.waitSignal(window.files.opened):
+        go_on.set()
+    assert window.session.document == load_project(target).document
+    assert window.session.document.strokes == two_strokes[:1]
+    assert not window.isWindowModified()
+    window.session.undo()
+    assert window.session.document.strokes == two_strokes
+
+
+def test_a_project_opened_over_unsaved_strokes_is_an_edit_that_undo_takes_back(
+    make_window, picture_file, two_strokes, qtbot, tmp_path
+):
+    path = picture_file()
+    window = make_window(path)
+    window.session.add_stroke(two_strokes[0])
+    target = tmp_path / "work.segapp"
+    assert window.files.save(window.session.state, target)
+    window.session.undo()
+    window.session.add_stroke(two_strokes[1])
+    opens(qtbot, window, target)
+    assert window.session.document.strokes == two_strokes[:1]
+    assert not window.isWindowModified()
+    assert "undo brings them back" in window.status.currentMessage()
+    assert window.commands["undo"].text() == "&Undo opening work.segapp"
+    window.commands["undo"].trigger()
+    assert window.session.document.strokes == two_strokes[1:]
+    assert window.isWindowModified()
+    window.commands["redo"].trigger()
+    assert not window.isWindowModified()
+
+
+@pytest.fixture
+def two_windows(make_window, picture_file, two_strokes, tmp_path):
+    """Open one project in two windows, and let the second one save it."""
+    mine = make_window(picture_file())
+    mine.session.add_stroke(two_strokes[0])
+    target = tmp_path / "picture.segapp"
+    assert mine.files.save(mine.session.state, target)
+    other = make_window(target)
+    other.session.clear()
+    other.commands["save"].trigger()
+    assert load_project(target).document.strokes == ()
+    mine.session.add_stroke(two_strokes[1])
+    return mine, other, target
+
+
+def test_a_save_of_another_window_is_not_replaced_without_a_question(
+    two_windows, two_strokes, monkeypatch, qtbot, tmp_path
+):
+    mine, other, target = two_windows
+    asked, answers = [], iter([Conflict.CANCEL, Conflict.SAVE_AS, Conflict.OPEN_THEIRS])
+
+    def ask(_, path):
+        asked.append(path)
+        return next(answers)
+
+    monkeypatch.setattr(file_dialogs, "ask_conflict", ask)
+    mine.commands["save"].trigger()
+    assert load_project(target).document.strokes == ()
+    assert mine.isWindowModified()
+    elsewhere = tmp_path / "elsewhere.segapp"
+    monkeypatch.setattr(file_dialogs, "ask_project", lambda *_: elsewhere)
+    mine.commands["save"].trigger()
+    assert load_project(elsewhere).document.strokes == two_strokes
+    assert load_project(target).document.strokes == ()
+    mine.commands["save"].trigger()  # elsewhere is nobody else's
+    assert len(asked) == 2
+    assert other.files.save(other.session.state, elsewhere)
+    with qtbot.waitSignal(mine.files.opened):
+        mine.commands["save"].trigger()
+    assert mine.session.document.strokes == ()
+    mine.session.undo()
+    assert mine.session.document.strokes == two_strokes
+
+
+def test_the_file_of_another_window_is_replaced_when_that_is_wanted(
+    two_windows, two_strokes, monkeypatch
+):
+    mine, _, target = two_windows
+    monkeypatch.setattr(file_dialogs, "ask_conflict", lambda *_: Conflict.REPLACE)
+    mine.commands["save"].trigger()
+    assert load_project(target).document.strokes == two_strokes
+    assert not mine.isWindowModified()
+
+
+@pytest.mark.parametrize("button", list(Conflict))
+def test_the_question_about_the_other_file_has_a_button_for_each_answer(
+    make_window, qtbot, tmp_path, button
+):
+    window = make_window()
+    words = {"replace": "Replace", "save as": "Save as", "open theirs": "Open", "cancel": "Cancel"}
+
+    def click():
+        box = window.findChild(QMessageBox)
+        (chosen,) = [each for each in box.buttons() if words[button.value] in each.text()]
+        chosen.click()
+
+    QTimer.singleShot(50, click)
+    assert file_dialogs.ask_conflict(window, tmp_path / "x.segapp") is button
+
+
+def test_a_damaged_project_keeps_its_image_from_nobody_and_is_not_overwritten(
+    make_window, picture_file, two_strokes, told, monkeypatch
+):
+    path = picture_file()
+    damaged = path.with_suffix(".segapp")
+    damaged.write_bytes(b"PK half a project")
+    window = make_window(path)
+    assert window.session.state.path == path
+    assert "picture.segapp" in told[0]
+    assert "left as it is" in told[0]
+    proposed = []
+
+    def ask(_, where):
+        proposed.append(where)
+        return where
+
+    monkeypatch.setattr(file_dialogs, "ask_project", ask)
+    window.session.add_stroke(two_strokes[0])
+    window.commands["save"].trigger()
+    assert proposed[0] != damaged
+    assert load_project(proposed[0]).document.strokes == two_strokes[:1]
+    assert damaged.read_bytes() == b"PK half a project"
+
+
+# What goes wrong is told with its details ------------------------------------------------------
+
+
+def boxes(window):
+    return [box for box in window.findChildren(QMessageBox) if box.isVisible()]
+
+
+def test_an_error_of_the_learner_is_told_with_details_and_the_next_stroke_works(
+    make_window, picture_file, quick_segmenter, two_strokes, qtbot
+):
+    class Stumbling(quick_segmenter):
+        stumbled = False
+
+        def updates(self, document, settings):
+            if len(document.strokes) == 2 and not Stumbling.stumbled:
+                Stumbling.stumbled = True
+                raise ZeroDivisionError("no luck")
+            yield from super().updates(document, settings)
+
+    window = make_window(picture_file(), Stumbling)
+    for stroke in two_strokes:
+        window.session.add_stroke(stroke)
+    qtbot.waitUntil(lambda: bool(boxes(window)))
+    (box,) = boxes(window)
+    assert "no luck" in box.text()
+    assert "Traceback" in box.detailedText()
+    (copy,) = [button for button in box.buttons() if "Copy" in button.text()]
+    qtbot.mouseClick(copy, Qt.MouseButton.LeftButton)
+    assert "ZeroDivisionError" in QGuiApplication.clipboard().text()
+    window.session.add_stroke(two_strokes[0])
+    qtbot.waitUntil(lambda: window.session.answers.is_current)
+
+
+def test_an_unexpected_error_keeps_the_strokes_and_is_told_once_at_a_time(
+    make_window, picture_file, two_strokes, qtbot, tmp_path, capsys
+):
+    window = make_window(picture_file())
+    window.session.add_stroke(two_strokes[0])
+    error = LookupError("what is this")
+    for _ in range(3):
+        window.report(LookupError, error, None)
+    (box,) = boxes(window)
+    assert "what is this" in box.text()
+    assert "LookupError" in box.detailedText()
+    qtbot.waitUntil(lambda: len(list(tmp_path.glob("recovery/*/*.segapp"))) == 1)
+    assert "LookupError" in capsys.readouterr().err
+    box.accept()
+
+
+def test_closing_waits_for_all_threads_together(make_window, picture_file, qtbot, monkeypatch):
+    window = make_window(picture_file())
+    busy, over = [], threading.Event()
+
+    def endless():
+        busy.append(1)
+        over.wait(10)
+        yield 1
+
+    parts = (window.labelling_view, window.files, window.answer_commands, window.autosave)
+    for part in parts:
+        part._jobs.start(endless)
+    qtbot.waitUntil(lambda: len(busy) == len(parts))
+    began = time.monotonic()
+    window.close()
+    assert time.monotonic() - began < 1.5
+    assert not window.threads_ended
+    over.set()

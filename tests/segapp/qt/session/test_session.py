@@ -188,7 +188,7 @@ def test_whatever_the_learner_raises_is_told(make_session, quick_segmenter, two_
 
     session = make_session(Broken)
     told = []
-    session.answers.failed.connect(told.append)
+    session.answers.failed.connect(lambda sentence, _: told.append(sentence))
     for stroke in two_strokes:
         session.add_stroke(stroke)
     wait(qtbot, session, Stage.FAILED)

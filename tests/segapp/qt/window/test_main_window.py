@@ -203,7 +203,7 @@ def test_an_error_that_nobody_expected_is_told_and_strokes_are_kept(
     box = QApplication.activeModalWidget()
     assert "a surprise" in box.text()
     box.accept()
-    assert len(list((tmp_path / "recovery").glob("*/*.segapp"))) == 1
+    qtbot.waitUntil(lambda: len(list((tmp_path / "recovery").glob("*/*.segapp"))) == 1)
     assert "a surprise" in capsys.readouterr().err
 
 

@@ -112,7 +112,7 @@ def test_a_file_that_is_no_model_is_told(make_window, picture_file, qtbot, tmp_p
     path.write_text("no model")
     told = []
     monkeypatch.setattr(file_dialogs, "ask_model", lambda *_, **__: path)
-    monkeypatch.setattr(file_dialogs, "complain", lambda _, sentence: told.append(sentence))
+    monkeypatch.setattr(file_dialogs, "complain", lambda _, sentence, *__: told.append(sentence))
     window.commands["apply_model"].trigger()
     qtbot.waitUntil(lambda: bool(told))
     assert "no.shlmodel" in told[0]

@@ -1,0 +1,190 @@
+"""The real program with a hand that never stops: started as a process, to be killed.
+
+``python -m tests.campaign.driver LIFE.json``. Each change of a picture's strokes is noted in a
+log, on disk before the hand goes on, so that whoever kills the process knows what was there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import sys
+import time
+from pathlib import Path
+
+from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from segapp.qt.files import file_dialogs
+from segapp.qt.files.export_dialog import ExportDialog
+from segapp.qt.files.preferences import Preferences
+from segapp.qt.files.restore_dialog import RestoreDialog
+from segapp.qt.session.session import Session
+from segapp.qt.window.build import build_window
+from segapp.qt.window.start import begin
+
+LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
+# Milliseconds between two actions, and how often each kind of life does what besides painting.
+PAUSES = {"steady": (150, 400), "hasty": (0, 25), "paused": (1200, 3200), "mixed": (30, 500)}
+OTHERS = {
+    "steady": ("undo",),
+    "hasty": (),
+    "paused": ("undo", "save"),
+    "mixed": ("undo", "redo", "save", "switch", "export", "switch", "rename"),
+}
+
+
+def digest_of(document):
+    """Tell documents apart."""
+    return hashlib.sha256(repr(document).encode()).hexdigest()[:16]
+
+
+class Log:
+    """Lines that are on disk when the next thing happens."""
+
+    def __init__(self, path):
+        self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+    def note(self, what, **values):
+        line = json.dumps({"what": what, "time": time.time(), **values}) + "\n"
+        os.write(self._handle, line.encode())
+        os.fsync(self._handle)
+
+    def document(self, what, path, document):
+        values = {"n": len(document.strokes), "digest": digest_of(document)}
+        self.note(what, image=str(path), **values)
+
+
+class Hand:
+    """Paints, saves, exports and changes pictures by events, as a user does."""
+
+    def __init__(self, window, log, life):
+        self._window, self._log, self._life = window, log, life
+        self._rng = random.Random(life["seed"])
+
+    def work(self):
+        """Go on until somebody ends the process."""
+        kind = self._life["kind"]
+        while True:
+            others = OTHERS[kind]
+            act = self._rng.choice(others) if others and self._rng.random() < 0.3 else "stroke"
+            getattr(self, act)()
+            QTest.qWait(self._rng.randint(*PAUSES[kind]))
+
+    def _note(self, what="document"):
+        state = self._window.session.state
+        if state is not None:
+            self._log.document(what, state.path, state.history.present)
+
+    def stroke(self):
+        canvas = self._window.canvas
+        width, height = canvas.width(), canvas.height()
+        button = self._rng.choice((LEFT, RIGHT))
+        x, y = self._rng.randint(width // 3, width * 2 // 3), self._rng.randint(60, height - 60)
+        QTest.mousePress(canvas, button, pos=QPoint(x, y))
+        for _ in range(self._rng.randint(1, 6)):
+            x, y = x + self._rng.randint(-15, 15), y + self._rng.randint(-15, 15)
+            QTest.mouseMove(canvas, QPoint(x, y))
+        QTest.mouseRelease(canvas, button, pos=QPoint(x, y))
+        self._note()
+
+    def undo(self):
+        state = self._window.session.state
+        self._log.document("document", state.path, state.history.undone().present)
+        self._window.commands["undo"].trigger()
+        self._note()
+
+    def redo(self):
+        state = self._window.session.state
+        self._log.document("document", state.path, state.history.redone().present)
+        self._window.commands["redo"].trigger()
+        self._note()
+
+    def rename(self):
+        session = self._window.session
+        name = f"class {self._rng.randint(0, 99)}"
+        info = session.document.classes[0]
+        changed = session.document.with_class_changed(0, type(info)(name, info.colour))
+        self._log.document("document", session.state.path, changed)
+        session.edit("renaming", changed)
+
+    def save(self):
+        self._window.commands["save"].trigger()
+        self._log.note("saved", image=str(self._window.session.state.path))
+
+    def switch(self):
+        self._window.files.open(Path(self._rng.choice(self._life["images"])))
+
+    def export(self):
+        self._window.commands["export"].trigger()
+        dialog = self._window.findChild(ExportDialog)
+        if dialog is None:
+            return
+        until = time.monotonic() + 2
+        while not dialog._export.isEnabled() and time.monotonic() < until:
+            QTest.qWait(20)
+        QTest.mouseClick(dialog._export, LEFT)
+        QTest.qWait(self._rng.randint(0, 300))
+        for left in self._window.findChildren(ExportDialog):
+            if left.isVisible():
+                left.reject()
+
+
+def _answer_dialogs(window, log):
+    """Press Restore when it is offered; everything else is told to the log."""
+
+    def look():
+        shown = QApplication.activeModalWidget()
+        if isinstance(shown, RestoreDialog):
+            rows = [shown.describe(left) for left in shown._offered]
+            log.note("offered", rows=rows)
+            QTest.mouseClick(shown.restore if shown.restore.isEnabled() else shown.later, LEFT)
+        elif shown is not None and not isinstance(shown, ExportDialog):
+            text = shown.text() if hasattr(shown, "text") else type(shown).__name__
+            log.note("box", text=text)
+            shown.close()
+
+    timer = QTimer(window)
+    timer.timeout.connect(look)
+    timer.start(20)
+
+
+def live(life):
+    """Open the window as the program does, note what came back, and paint."""
+    application = QApplication([])
+    application.setStyle("Fusion")
+    log = Log(life["log"])
+    log.note("born", pid=os.getpid())
+    file_dialogs.ask_project = lambda _, proposed: proposed
+    session = Session()
+    window = build_window(session, Preferences())
+
+    def report(kind, error, trace):
+        window.report(kind, error, trace)
+        log.note("error", text=f"{kind.__name__}: {error}")
+
+    sys.excepthook = report
+    window.resize(900, 640)
+    window.show()
+    _answer_dialogs(window, log)
+    opened = []
+    window.files.opened.connect(opened.append)
+    begin(window, Path(life["images"][0]))
+    for state in session._states.values():
+        log.document("restored", state.path, state.history.present)
+    while not opened:
+        QTest.qWait(5)
+    log.document("opened", session.state.path, session.document)
+    log.note("ready")
+    if life["kind"] == "idle":
+        QTest.qWait(1500)
+        log.note("quiet", copies=len(session.unsaved_states()))
+        return
+    Hand(window, log, life).work()
+
+
+if __name__ == "__main__":
+    live(json.loads(Path(sys.argv[1]).read_text()))

@@ -1,0 +1,464 @@
+"""Disks that are full, folders that are read-only, images that vanish, schedulers that lie.
+
+Whatever happens: one sentence says what is wrong, and nothing that the user made is lost.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import traceback
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from PIL import Image
+from PySide6.QtCore import QEvent
+from PySide6.QtWidgets import QApplication, QMessageBox
+
+from segapp.batch import Task, outcomes, remote_outcomes
+from segapp.batch.cases import find_cases
+from segapp.files.images import load_image
+from segapp.files.project_file import load_project
+from segapp.qt.files import autosave, file_dialogs
+from segapp.qt.files.export_dialog import ExportDialog
+from segapp.qt.files.file_dialogs import Unsaved
+from segapp.qt.files.preferences import Preferences
+from segapp.qt.files.recovery import left_behind
+from segapp.qt.session.session import Session
+from segapp.qt.window import main_window, wiring
+from segapp.qt.window.build import build_window
+from segapp.values.document import Stroke
+from segapp.values.settings_choice import SettingsChoice
+from shlcore import cluster
+from shlcore.cluster import ClusterError
+from tests.campaign.folders import application, draw, own_folders
+from tests.campaign.kills import ROOT, _batch, _cases
+from tests.campaign.random_users import wait
+from tests.campaign.results import Failure, Row
+from tests.segapp.fake_segmenter import Deadly, NearestColour
+from tests.segapp.qt.conftest import QuickSegmenter
+
+NOBODY = 65534
+
+
+class Desk:
+    """A window whose boxes are read by the test."""
+
+    def __init__(self, folder, stack, make=QuickSegmenter):
+        self.told, self.folder = [], folder
+        for module in (file_dialogs, wiring, main_window):
+            stack.enter_context(
+                mock.patch.object(module, "complain", lambda _, *told: self.told.append(told[0]))
+            )
+        stack.enter_context(
+            mock.patch.object(file_dialogs, "ask_unsaved", return_value=Unsaved.DISCARD)
+        )
+        stack.enter_context(mock.patch.object(autosave, "_PATIENCE", (0.1,)))
+        self.root = folder / "recovery"
+        self.image = draw(folder / "picture.png")
+        self.window = build_window(Session(make), Preferences(), self.root)
+        self.window.show()
+        stack.callback(self.close)
+        self.open(self.image)
+
+    def open(self, path):
+        opened, failed = [], len(self.told)
+        self.window.files.opened.connect(opened.append)
+        self.window.files.open(path)
+        wait(lambda: opened or len(self.told) > failed, "the picture")
+
+    def stroke(self, number=0, label=0):
+        x = 4.0 + number % 16 + 24 * label
+        self.window.session.add_stroke(Stroke(((x, 5.0), (x, 25.0)), 2.0, label))
+
+    def copies(self):
+        found = []
+        for file in self.root.glob("*/*.segapp"):
+            found.append(len(load_project(file).document.strokes))
+        return found
+
+    def close(self):
+        self.window.close()
+        self.window.deleteLater()
+        QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+@contextmanager
+def desk(make=QuickSegmenter):
+    with own_folders() as folder, ExitStack() as stack:
+        yield Desk(folder, stack, make)
+
+
+@contextmanager
+def full_disk(place):
+    """Mount a small disk; gives a function that fills it and one that makes room."""
+    place.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)],
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode:
+        yield from _small_files()
+        return
+    filler = place / "filler"
+
+    def fill():
+        with filler.open("wb", buffering=0) as file, suppress(OSError):
+            while file.write(bytes(1024)):
+                pass
+
+    try:
+        yield fill, lambda: filler.unlink(missing_ok=True)
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=False)
+
+
+def _small_files():
+    """Without the right to mount: let no file grow."""
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def room():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, hard))
+
+    try:
+        yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard)), room
+    finally:
+        room()
+
+
+# The disk -----------------------------------------------------------------------------------
+
+
+def a_full_disk_for_the_copies():
+    with desk() as at, full_disk(at.root) as (fill, make_room):
+        fill()
+        for number in range(5):
+            at.stroke(number)
+        wait(lambda: at.told, "a complaint")
+        assert len(at.window.session.document.strokes) == 5
+        make_room()
+        wait(lambda: at.copies() == [5], "a copy without another edit")
+        assert len(at.told) == 1
+
+
+def a_full_disk_for_a_project():
+    with desk() as at, full_disk(at.folder / "disk") as (fill, make_room):
+        target = at.folder / "disk" / "work.segapp"
+        at.stroke()
+        assert at.window.files.save(at.window.session.state, target)
+        before = target.read_bytes()
+        at.stroke(1)
+        fill()
+        assert not at.window.files.save(at.window.session.state, target)
+        assert len(at.told) == 1
+        assert at.window.isWindowModified()
+        assert target.read_bytes() == before
+        make_room()
+        assert at.window.files.save(at.window.session.state, target)
+        assert len(load_project(target).document.strokes) == 2
+
+
+def a_full_disk_for_an_export():
+    with desk() as at, full_disk(at.folder / "disk") as (fill, make_room):
+        at.stroke(0, 0)
+        at.stroke(0, 1)
+        session, told = at.window.session, []
+        wait(lambda: session.answers.is_current, "the answer")
+        target = at.folder / "disk" / "mask.png"
+        with mock.patch.object(QMessageBox, "warning", lambda *words: told.append(words[2])):
+            fill()
+            dialog = ExportDialog(session, target.parent, "mask", at.window)
+            dialog._path.setText(str(target))
+            dialog.open()
+            wait(dialog._export.isEnabled, "the export")
+            dialog._export.click()
+            wait(lambda: told, "a complaint")
+            assert not target.exists()
+            make_room()
+            dialog._export.click()
+            wait(target.exists, "the export")
+            wait(lambda: not dialog.isVisible(), "its end")
+        load_image(target)
+
+
+def a_full_disk_for_a_batch():
+    with own_folders() as folder, full_disk(folder / "disk") as (fill, _):
+        _cases(folder / "data")
+        (folder / "disk" / "out").mkdir()
+        fill()
+        process = _batch(folder / "data", folder / "disk" / "out")
+        told = process.communicate(timeout=120)[1]
+        assert process.returncode != 0
+        assert "Traceback" not in told, told[-400:]
+        assert told.strip()
+
+
+def a_read_only_folder_for_an_ordinary_user():
+    if os.geteuid():
+        return  # an ordinary user's tests run there anyway
+    with own_folders() as folder:
+        folder.chmod(0o755)
+        draw(folder / "data" / "picture.png")
+        script = f"""
+            from pathlib import Path
+            from tests.campaign.faults import desk_for_nobody
+            desk_for_nobody(Path({str(folder)!r}))
+        """
+        place = str(folder / "home")
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(script)],
+            cwd=ROOT,
+            env={
+                **os.environ,
+                "PYTHONPATH": str(ROOT),
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "HOME": place,
+                **{f"XDG_{kind}_HOME": place for kind in ("STATE", "CONFIG", "CACHE")},
+            },
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-800:]
+        assert list((folder / "data").iterdir()) == [folder / "data" / "picture.png"]
+
+
+def desk_for_nobody(folder):
+    """Be an ordinary user in folders of root."""
+    application()
+    os.setgroups([])
+    os.setgid(NOBODY)
+    os.setuid(NOBODY)  # only now: the interpreter may lie where others cannot read
+    told = []
+    for module in (file_dialogs, wiring, main_window):
+        module.complain = lambda _, *words: told.append(words[0])
+    file_dialogs.ask_unsaved = lambda *_: Unsaved.DISCARD
+    window = build_window(Session(QuickSegmenter), Preferences(), folder / "state")
+    window.show()
+    window.files.open(folder / "data" / "picture.png")
+    wait(lambda: window.session.state is not None, "the picture")
+    window.session.add_stroke(Stroke(((5.0, 5.0),), 2.0, 0))
+    wait(lambda: len(told) == 1, "a complaint about the copies")
+    state = window.session.state
+    assert window.files.default_project(state).parent == Path.home()
+    assert not window.files.save(state, folder / "data" / "picture.segapp")
+    assert len(told) == 2, told
+    assert window.isWindowModified()
+    assert len(window.session.document.strokes) == 1
+    window.close()
+
+
+# What changes behind the window -----------------------------------------------------------------
+
+
+def an_image_that_is_deleted():
+    with desk() as at:
+        at.stroke()
+        at.image.unlink()
+        at.open(at.image)
+        assert len(at.told) == 1
+        assert len(at.window.session.document.strokes) == 1
+        assert at.window.files.save(at.window.session.state, at.folder / "kept.segapp")
+
+
+def an_image_that_is_changed():
+    with desk() as at:
+        at.stroke()
+        draw(at.image, seed=9, size=(60, 70))
+        at.open(at.image)
+        assert "not the same file" in at.window.status.currentMessage()
+        assert len(at.window.session.document.strokes) == 1
+
+
+def a_clock_that_is_set_back():
+    with desk() as at:
+        at.stroke()
+        wait(lambda: at.copies() == [1], "a copy")
+        now = time.time()
+        with mock.patch("time.time", return_value=now - 86400):
+            at.stroke(1)
+            wait(lambda: at.copies() == [2], "a copy")
+        for file in at.root.glob("*/*.segapp"):
+            os.utime(file, (now - 86400, now - 86400))
+        crashed = at.folder / "crashed"
+        shutil.copytree(at.root, crashed)
+        folders = left_behind(crashed)
+        counts = [len(copy.state.history.present.strokes) for f in folders for copy in f.copies]
+        assert counts == [2]
+        for folder in folders:
+            folder.release()
+
+
+def a_state_folder_that_is_missing():
+    with desk() as at:
+        at.stroke()
+        wait(lambda: at.copies() == [1], "a copy")
+        shutil.rmtree(at.root)
+        at.stroke(1)
+        wait(lambda: at.copies() == [2], "a copy")
+        assert not at.told
+
+
+def a_memory_that_is_too_small():
+    class Hungry(QuickSegmenter):
+        fed = False
+
+        def updates(self, document, settings):
+            if len(document.strokes) == 2 and not Hungry.fed:
+                Hungry.fed = True
+                raise MemoryError
+            yield from super().updates(document, settings)
+
+    with desk(Hungry) as at:
+        at.stroke(0, 0)
+        at.stroke(0, 1)
+        wait(lambda: at.told, "a complaint")
+        assert "MemoryError" in at.told[0]
+        at.stroke(1, 1)
+        wait(lambda: at.window.session.answers.is_current, "the next answer")
+
+
+# Other processes ------------------------------------------------------------------------------
+
+
+def a_batch_whose_worker_is_killed():
+    with own_folders() as folder:
+        _cases(folder / "data")
+        red = load_image(folder / "data" / "b.png").rgb.copy()
+        red[0, 0] = (255, 0, 0)
+        Image.fromarray(red).save(folder / "data" / "b.png")
+        cases = find_cases(folder / "data")
+        tasks = [Task(case, folder / "out", SettingsChoice()) for case in cases]
+        found = {outcome.name: outcome.error for outcome in outcomes(tasks, Deadly, 2)}
+        assert found["b"]
+        assert {name for name, error in found.items() if not error} == {"a", "c", "d"}
+
+
+def _scheduler(behave):
+    """Answer on a port in a way of its own; return the address."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        kept = []
+        while True:
+            try:
+                client, _ = server.accept()
+            except OSError:
+                return
+            kept.append(client)
+            try:
+                behave(client)
+            except OSError:
+                continue
+
+    threading.Thread(target=serve, daemon=True).start()
+    return server, f"tcp://127.0.0.1:{server.getsockname()[1]}"
+
+
+def _bad_scheduler(behave):
+    server, address = _scheduler(behave)
+    try:
+        with own_folders() as folder, mock.patch.object(cluster, "_PATIENCE", "3s"):
+            _cases(folder / "data")
+            cases = find_cases(folder / "data")
+            tasks = [Task(case, folder / "out", SettingsChoice()) for case in cases]
+            with pytest.raises(ClusterError, match="wanted a Dask scheduler"):
+                list(remote_outcomes(tasks, NearestColour, address))
+    finally:
+        server.close()
+
+
+def a_scheduler_that_is_mute():
+    _bad_scheduler(lambda client: None)
+
+
+def a_scheduler_that_lies():
+    _bad_scheduler(lambda client: client.sendall(os.urandom(4096)))
+
+
+def a_scheduler_that_hangs_up():
+    _bad_scheduler(lambda client: client.close())
+
+
+def a_scheduler_that_dies():
+    script = """
+        import distributed, time
+        if __name__ == "__main__":
+            with distributed.LocalCluster(
+                n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+            ) as cluster:
+                print(cluster.scheduler_address, flush=True)
+                time.sleep(300)
+    """
+    with own_folders() as folder:
+        _cases(folder / "data")
+        process = subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(script)],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        try:
+            address = process.stdout.readline().strip()
+            batch = _batch(folder / "data", folder / "out", "--scheduler", address)
+            time.sleep(4)
+        finally:
+            process.kill()
+            process.communicate()
+        told = batch.communicate(timeout=180)[1]
+        assert "Traceback" not in told, told[-600:]
+        if batch.returncode:
+            assert told.strip()
+        again = _batch(folder / "data", folder / "out", "--resume")
+        told = again.communicate(timeout=120)[1]
+        assert again.returncode == 0, told
+
+
+FAULTS = {
+    each.__name__: each
+    for each in (
+        a_full_disk_for_the_copies,
+        a_full_disk_for_a_project,
+        a_full_disk_for_an_export,
+        a_full_disk_for_a_batch,
+        a_read_only_folder_for_an_ordinary_user,
+        an_image_that_is_deleted,
+        an_image_that_is_changed,
+        a_clock_that_is_set_back,
+        a_state_folder_that_is_missing,
+        a_memory_that_is_too_small,
+        a_batch_whose_worker_is_killed,
+        a_scheduler_that_is_mute,
+        a_scheduler_that_lies,
+        a_scheduler_that_hangs_up,
+        a_scheduler_that_dies,
+    )
+}
+
+
+def run(names=FAULTS):
+    """Try the named faults; each is one line."""
+    rows = []
+    for name in names:
+        row = Row("faults", name.replace("_", " "), 1)
+        began = time.monotonic()
+        try:
+            FAULTS[name]()
+        except Exception:  # noqa: BLE001 - all that may go wrong is the result
+            row.failures.append(Failure(f"faults:{name}", traceback.format_exc()[-900:]))
+        row.note = f"{time.monotonic() - began:.1f} s"
+        rows.append(row)
+    return rows

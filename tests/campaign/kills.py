@@ -1,0 +1,286 @@
+"""The program is killed at any moment, and started again: what was painted is there.
+
+A chain of lives shares the user's folders. In each life the real program paints without rest,
+until the parent ends it by SIGKILL; the next life restores what it is offered. Strokes that
+were finished two seconds before the kill must come back, and no file may be half-written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from segapp.files.images import ImageError, load_image
+from segapp.files.project_file import ProjectError, load_project
+from segapp.values.document import Document
+from tests.campaign.driver import digest_of
+from tests.campaign.results import Failure, Row
+
+ROOT = Path(__file__).parents[2]
+KINDS = ("steady", "hasty", "paused", "mixed")
+MOMENTS = ("any", "any", "autosave", "save", "restore", "switch")
+PROMISE = 2.0  # seconds from a stroke's end until it is safe
+PATIENCE = 90.0  # seconds, for a start on a machine that may be busy
+BLANK = digest_of(Document())
+
+
+class PromiseError(AssertionError):
+    """A promise was not kept."""
+
+
+class Chain:
+    """Lives of the program on the same folders."""
+
+    def __init__(self, folder, seed):
+        self.folder, self.rng = Path(folder), random.Random(seed)
+        self.images = [self.folder / "pictures" / f"{name}.png" for name in ("one", "two", "é 3")]
+        self.log = self.folder / "log"
+        self.shown = {str(image): [BLANK] for image in self.images}  # what may come back
+        self.entries = []
+        self.images[0].parent.mkdir(parents=True)
+        pixels = np.random.default_rng(self.rng.randint(0, 999))
+        for image in self.images:
+            rgb = pixels.integers(0, 60, (72, 96, 3), dtype=np.uint8)
+            rgb[:, :48] += np.array((140, 20, 20), np.uint8)
+            Image.fromarray(rgb).save(image)
+
+    @property
+    def recovery(self):
+        return self.folder / "state" / "segapp" / "recovery"
+
+    def environment(self):
+        names = {
+            f"XDG_{name}_HOME": str(self.folder / name.lower())
+            for name in ("STATE", "CONFIG", "DATA", "CACHE")
+        }
+        return {
+            **os.environ,
+            **names,
+            "HOME": str(self.folder),
+            "QT_QPA_PLATFORM": "offscreen",
+            "PYTHONPATH": str(ROOT),
+        }
+
+    def life(self, kind, moment):
+        """Let the program live, kill it, and see what the next one must bring back."""
+        images = [str(image) for image in self.images]
+        self.rng.shuffle(images)
+        plan = self.folder / "life.json"
+        plan.write_text(
+            json.dumps(
+                {
+                    "kind": kind,
+                    "seed": self.rng.randint(0, 10**9),
+                    "images": images,
+                    "log": str(self.log),
+                }
+            )
+        )
+        seen = len(self.read())
+        with (self.folder / "stderr").open("ab") as stderr:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "tests.campaign.driver", str(plan)],
+                env=self.environment(),
+                cwd=ROOT,
+                stderr=stderr,
+            )
+        try:
+            if moment == "restore":
+                self.wait(process, seen, "born")
+                time.sleep(self.rng.uniform(0.0, 1.0))
+            else:
+                self.wait(process, seen, "ready")
+                self.wait_for_moment(moment)
+        finally:
+            killed = time.time()
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        self.entries = self.read()[seen:]
+        self.check_start()
+        self.expect(killed)
+        self.check_files()
+
+    def wait(self, process, seen, what):
+        until = time.monotonic() + PATIENCE
+        while not any(entry["what"] == what for entry in self.read()[seen:]):
+            if process.poll() is not None or time.monotonic() > until:
+                raise PromiseError(f"not {what}: {(self.folder / 'stderr').read_text()[-600:]}")
+            time.sleep(0.02)
+
+    def wait_for_moment(self, moment):
+        patterns = {
+            "autosave": (self.recovery, "*/.*"),
+            "save": (self.images[0].parent, ".*"),
+        }
+        end = time.monotonic() + self.rng.uniform(0.3, 6.0)
+        while time.monotonic() < end:
+            time.sleep(0.05)
+        if moment in patterns:
+            folder, pattern = patterns[moment]
+            end = time.monotonic() + 4
+            while time.monotonic() < end and not any(folder.glob(pattern)):
+                pass
+
+    def read(self):
+        if not self.log.exists():
+            return []
+        lines = self.log.read_text().splitlines()
+        return [json.loads(line) for line in lines]
+
+    def check_start(self):
+        """Compare what came back with what had to."""
+        for entry in self.entries:
+            if entry["what"] == "error":
+                raise PromiseError(f"an exception: {entry['text']}")
+            if entry["what"] in ("restored", "opened"):
+                image = entry["image"]
+                if entry["digest"] not in self.shown[image]:
+                    raise PromiseError(
+                        f"{Path(image).name} came back with {entry['n']} strokes, "
+                        f"which is none of {self.shown[image]}"
+                    )
+                self.shown[image] = [entry["digest"]]
+
+    def expect(self, killed):
+        """Note which states of each picture may come back after this kill."""
+        for image in self.shown:
+            noted = [entry for entry in self.entries if self.is_change(entry, image)]
+            may = [(0.0, digest) for digest in self.shown[image]]
+            may += [(entry["time"], entry["digest"]) for entry in noted]
+            old = [index for index, (when, _) in enumerate(may) if when <= killed - PROMISE]
+            # Which of several the last life would have shown is not known if it had no time.
+            first = old[-1] if noted and may[old[-1]][0] else 0
+            self.shown[image] = [digest for _, digest in may[first:]]
+
+    @staticmethod
+    def is_change(entry, image):
+        return entry["what"] == "document" and entry["image"] == image
+
+    def check_files(self):
+        """See that every file is whole, and that what is not restored is in its project."""
+        for file in sorted(self.images[0].parent.iterdir()):
+            if file.name.startswith("."):
+                continue  # given up by the kill, and never under the name of a file
+            try:
+                load_project(file) if file.suffix == ".segapp" else load_image(file)
+            except (ProjectError, ImageError) as error:
+                raise PromiseError(f"half-written: {error}") from error
+        copied = set()
+        for file in self.recovery.glob("*/*.segapp"):
+            try:
+                project = load_project(file)
+            except ProjectError as error:
+                raise PromiseError(f"half-written: {error}") from error
+            copied.add(str(project.image_path))
+        for image in self.images:
+            if str(image) not in copied:
+                saved = image.with_suffix(".segapp")
+                there = load_project(saved).document if saved.exists() else Document()
+                if digest_of(there) not in self.shown[str(image)]:
+                    raise PromiseError(
+                        f"{image.name} has {len(there.strokes)} strokes in its project and no "
+                        f"copy; wanted one of {self.shown[str(image)]}"
+                    )
+
+    def end(self):
+        """Let a last life restore everything."""
+        self.life("idle", "restore")
+        self.life("idle", "any")
+
+
+def chain(seed, n_kills, rows):
+    """Kill ``n_kills`` times; return whether all was well."""
+    rng = random.Random(seed)
+    with tempfile.TemporaryDirectory(prefix="kills-") as folder:
+        lives = Chain(folder, rng.randint(0, 10**9))
+        for number in range(n_kills):
+            kind, moment = rng.choice(KINDS), rng.choice(MOMENTS)
+            kind = "mixed" if moment in ("save", "switch") else kind
+            row = rows.setdefault(moment, Row("kills", f"killed at {moment}"))
+            row.tried += 1
+            try:
+                lives.life(kind, moment)
+                changes = sum(entry["what"] == "document" for entry in lives.entries)
+                row.note = f"{int(row.note.split()[0] if row.note else 0) + changes} changes"
+                if number == n_kills - 1:
+                    lives.end()
+            except PromiseError as error:
+                row.failures.append(Failure(f"kills:{seed}:{n_kills}", f"life {number}: {error}"))
+                return False
+    return True
+
+
+# The batch --------------------------------------------------------------------------------------
+
+
+def _cases(folder):
+    rng = np.random.default_rng(4)
+    folder.mkdir()
+    for name in "abcd":
+        rgb = rng.integers(0, 80, (60, 80, 3), dtype=np.uint8)
+        rgb[:, :40] += np.array((120, 10, 10), np.uint8)
+        Image.fromarray(rgb).save(folder / f"{name}.png")
+        strokes = np.zeros((60, 80), np.uint8)
+        strokes[20:24, 5:20], strokes[20:24, 60:75] = 1, 2
+        Image.fromarray(strokes).save(folder / f"{name}-strokes.png")
+
+
+def _batch(folder, out, *words):
+    return subprocess.Popen(
+        [sys.executable, "-m", "segapp", "batch", str(folder), "--out", str(out), *words],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _masks(out):
+    return {file.name: file.read_bytes() for file in sorted((out / "masks").glob("*.png"))}
+
+
+def batch(seed, count):
+    """Kill a batch and resume it; the masks are those of a run that nobody disturbed."""
+    row = Row("kills", "batch killed, then --resume")
+    rng = random.Random(seed)
+    with tempfile.TemporaryDirectory(prefix="batch-") as name:
+        folder = Path(name)
+        _cases(folder / "data")
+        began = time.monotonic()
+        _batch(folder / "data", folder / "whole").communicate()
+        needed = time.monotonic() - began
+        whole = _masks(folder / "whole")
+        for number in range(count):
+            out = folder / f"out{number}"
+            process = _batch(folder / "data", out)
+            time.sleep(rng.uniform(0.2, 1.0) * needed)
+            process.kill()
+            process.communicate()
+            resumed = _batch(folder / "data", out, "--resume")
+            told = resumed.communicate()[1]
+            row.tried += 1
+            if resumed.returncode or _masks(out) != whole or len(whole) != 4:
+                row.failures.append(Failure(f"batch:{seed}:{number + 1}", told[-300:]))
+    return row
+
+
+def run(seed, count, seconds=None, chain_length=5):
+    """Kill at least ``count`` times, or until ``seconds`` are over."""
+    rows, number = {}, 0
+    until = time.monotonic() + seconds if seconds else None
+    while number < count and (until is None or time.monotonic() < until):
+        length = min(chain_length, count - number)
+        chain(f"{seed}.{number}", length, rows)
+        number += length
+    return [*rows.values(), batch(seed, max(1, number // 10))]

@@ -1,0 +1,36 @@
+"""What a part of the campaign tried and what failed, as a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What went wrong; ``replay`` is what ``--replay`` takes to do it once more."""
+
+    replay: str
+    what: str
+
+
+@dataclass
+class Row:
+    """One line of the table."""
+
+    part: str
+    what: str
+    tried: int = 0
+    failures: list[Failure] = field(default_factory=list)
+    note: str = ""
+
+
+def table(rows):
+    """Lay the rows out as Markdown, with the failures below."""
+    lines = ["| part | what | tried | failed | note |", "|---|---|---|---|---|"]
+    lines += [
+        f"| {row.part} | {row.what} | {row.tried} | {len(row.failures)} | {row.note} |"
+        for row in rows
+    ]
+    failures = [failure for row in rows for failure in row.failures]
+    lines += ["", *(f"- `--replay {each.replay}`: {each.what}" for each in failures)]
+    return "\n".join(lines).rstrip() + "\n"

@@ -1,0 +1,87 @@
+"""A short sample of the campaign, and what must hold whatever is tried."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.campaign import faults, kills, random_users, soak
+from tests.campaign.__main__ import PARTS, SHARES
+from tests.campaign.results import Failure, Row, table
+
+ROOT = Path(__file__).parents[2]
+IN_SECONDS = (
+    "a_full_disk_for_the_copies",
+    "a_full_disk_for_a_project",
+    "a_full_disk_for_an_export",
+    "an_image_that_is_deleted",
+    "an_image_that_is_changed",
+    "a_clock_that_is_set_back",
+    "a_state_folder_that_is_missing",
+    "a_memory_that_is_too_small",
+    "a_scheduler_that_is_mute",
+    "a_scheduler_that_lies",
+)
+
+
+def failures(rows):
+    return [failure for row in rows for failure in row.failures]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("qapp")
+@pytest.mark.parametrize("name", random_users.MACHINES)
+def test_some_random_users_find_nothing(name):
+    random_users.one(name, 1, examples=2)
+
+
+@pytest.mark.usefixtures("qapp")
+@pytest.mark.parametrize("name", IN_SECONDS)
+def test_a_fault_is_told_and_nothing_is_lost(name):
+    assert failures(faults.run([name])) == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("qapp")
+def test_some_strokes_with_live_update_cost_no_thread():
+    assert failures(soak.run(1, 12)) == []
+
+
+@pytest.mark.slow
+def test_a_kill_costs_no_stroke_older_than_two_seconds():
+    rows = {}
+    assert kills.chain("sample", 1, rows), failures(rows.values())
+
+
+@pytest.mark.slow
+def test_the_program_opens_no_connection(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.campaign.quiet_program", str(tmp_path)],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "QT_QPA_PLATFORM": "offscreen",
+            **{f"XDG_{kind}_HOME": str(tmp_path / kind) for kind in ("STATE", "CONFIG", "CACHE")},
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-800:]
+    assert done.stdout == ""
+
+
+def test_the_table_names_what_failed_and_how_to_see_it_again():
+    rows = [Row("kills", "killed", 3, [Failure("kills:1:3", "a stroke is gone")], "9 changes")]
+    lines = table(rows).splitlines()
+    assert lines[2] == "| kills | killed | 3 | 1 | 9 changes |"
+    assert lines[-1] == "- `--replay kills:1:3`: a stroke is gone"
+
+
+def test_the_minutes_are_shared_among_all_parts():
+    assert set(SHARES) | {"faults"} == set(PARTS)
+    assert sum(SHARES.values()) == pytest.approx(1)

@@ -1,0 +1,61 @@
+"""What a saved model answers are the strokes as they were when it was asked."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from segapp.qt.files import file_dialogs
+from segapp.qt.window import answer_commands
+from segapp.values.document import TWO_CLASSES
+from segapp.values.labelling import Labelling
+
+
+@pytest.fixture
+def model(monkeypatch, tmp_path):
+    """A model that calls everything background, once the test lets it."""
+    go_on = threading.Event()
+
+    class Model:
+        classes = TWO_CLASSES
+
+        def apply(self, rgb):
+            assert go_on.wait(10)
+            shape = rgb.shape[:2]
+            return Labelling(
+                np.ones(shape, np.uint8),
+                np.ones(shape, np.float32),
+                np.zeros(shape, np.uint32),
+                2,
+                1,
+            )
+
+    monkeypatch.setattr(answer_commands, "load_model", lambda _: Model())
+    monkeypatch.setattr(file_dialogs, "ask_model", lambda *_, **__: tmp_path / "sky.shlmodel")
+    yield go_on
+    go_on.set()
+
+
+def test_a_models_answer_is_the_answer_to_the_strokes_that_it_was_asked_for(
+    answered, make_window, picture_file, model, qtbot
+):
+    window = answered(make_window(picture_file()))
+    window.commands["apply_model"].trigger()
+    model.set()
+    qtbot.waitUntil(lambda: "sky" in window.status.currentMessage())
+    qtbot.waitUntil(lambda: window.session.answers.shown.labels.min() == 1)
+    assert window.session.answers.is_current
+
+
+def test_strokes_painted_meanwhile_are_not_called_answered_by_the_model(
+    answered, make_window, picture_file, model, qtbot, two_strokes
+):
+    window = answered(make_window(picture_file()))
+    window.commands["apply_model"].trigger()
+    window.session.undo()
+    window.session.add_stroke(two_strokes[1])
+    window.session.add_stroke(two_strokes[0])
+    model.set()
+    qtbot.waitUntil(lambda: "other strokes" in window.status.currentMessage())
+    qtbot.waitUntil(lambda: window.session.answers.is_current)
+    assert window.session.answers.answer.labelling.labels.min() == 0

@@ -24,6 +24,7 @@ class History:
     def edited(self, name: str, document: Document) -> History:
         """Go on to ``document``; what had been undone is forgotten. No change is no edit.
 
+        >>> from segapp.values.document import Stroke
         >>> stroked = Document().with_stroke(Stroke(((3.5, 2.5),), radius=2.0, label=0))
         >>> history = History().edited("a stroke", stroked)
         >>> history.undo_name, history.undone().present == Document()

@@ -181,6 +181,12 @@ def _answer_commands() -> Iterator[Command]:
         "update", tr("&Update Now"), tr("Learn from the strokes as they are"), "F5", "update"
     )
     yield Command(
+        "learn_anew",
+        tr("Learn &Anew"),
+        tr("Learn from all strokes at once, as if they had just been made together"),
+        "Ctrl+F5",
+    )
+    yield Command(
         "stop", tr("&Stop"), tr("Stop learning and keep what is shown"), "Shift+F5", "stop"
     )
     yield Command(

@@ -70,6 +70,13 @@ def setting_texts() -> dict[str, SettingText]:
             tr("Weight of unmarked pixels"),
             tr("How much an unmarked pixel counts against a marked one, while strokes are few."),
         ),
+        "locality": SettingText(
+            tr("Hold what is far away"),
+            tr(
+                "How strongly the answer stays as it was far from the newest stroke. "
+                "0 lets every stroke change the whole picture."
+            ),
+        ),
         "few_strokes": SettingText(
             tr("Few strokes"),
             tr(

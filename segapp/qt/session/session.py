@@ -119,6 +119,10 @@ class Session(QObject):
         """Drop all strokes."""
         self.edit(self.tr("clearing"), self.document.cleared())
 
+    def learn_anew(self) -> None:
+        """Let all strokes count as made at once, without the answers on the way to them."""
+        self.edit(self.tr("learning anew"), self.document.as_one_state())
+
     def undo(self) -> None:
         """Take the last edit back."""
         if self._state is not None:

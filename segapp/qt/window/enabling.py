@@ -23,7 +23,7 @@ def enable_commands(actions: Actions, session: Session, files: Files) -> None:
     actions.enable("stop", when=answers.progress.stage is Stage.RUNNING)
     actions.enable("spot", when=answers.shown is not None)
     actions.enable("copy_mask", "copy_cutout", "save_model", when=answers.is_current)
-    actions.enable("clear", when=bool(session.document.strokes))
+    actions.enable("clear", "learn_anew", when=bool(session.document.strokes))
     place = files.place_in_folder()
     actions.enable("previous", when=place is not None and place > 0)
     actions.enable("next", when=place is not None and place + 1 < len(files.folder))

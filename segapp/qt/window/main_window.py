@@ -6,7 +6,7 @@ import sys
 import time
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtWidgets import QMainWindow, QTabBar
@@ -38,6 +38,7 @@ from segapp.qt.window.theme import Theme
 from segapp.values.overlay import ViewMode
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
 
     from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
@@ -51,6 +52,13 @@ if TYPE_CHECKING:
 _PATIENCE = 0.9
 # Milliseconds that a sentence stays in the status bar: long enough to be read twice.
 _READING_TIME = 8000
+
+
+class _Closing(Protocol):
+    """Whatever has a thread."""
+
+    def close(self, timeout: float | None = None) -> bool:
+        """Stop, wait so long, and say whether the thread has ended."""
 
 
 class MainWindow(QMainWindow):
@@ -242,20 +250,16 @@ class MainWindow(QMainWindow):
         self.status.end()
         self.closing.emit()
         self.hide()  # what follows may take a moment, and nobody needs to watch it
-        self.threads_ended = self._end_threads()
+        self.threads_ended = _ended_together(
+            (self.session, self.labelling_view, self.files, self.answer_commands, self.autosave)
+        )
         event.accept()
 
-    def _end_threads(self) -> bool:
-        """Stop all threads, then wait for them together; say whether all have ended."""
-        parts = (
-            self.session,
-            self.labelling_view,
-            self.files,
-            self.answer_commands,
-            self.autosave,
-        )
-        for part in parts:
-            part.close(0)
-        deadline = time.monotonic() + _PATIENCE
-        ended = [part.close(max(0.0, deadline - time.monotonic())) for part in parts]
-        return all(ended)
+
+def _ended_together(parts: Sequence[_Closing]) -> bool:
+    """Stop all threads, then wait for them together; say whether all have ended."""
+    for part in parts:
+        part.close(0)
+    deadline = time.monotonic() + _PATIENCE
+    ended = [part.close(max(0.0, deadline - time.monotonic())) for part in parts]
+    return all(ended)

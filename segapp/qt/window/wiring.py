@@ -91,6 +91,7 @@ def _connect_actions(window: MainWindow) -> None:
         "larger": lambda: window.brush.step_radius(1),
         "smaller": lambda: window.brush.step_radius(-1),
         "update": session.answers.update_now,
+        "learn_anew": session.learn_anew,
         "stop": session.answers.stop,
         "zoom_in": lambda: canvas.viewport.zoom(ZOOM_STEP),
         "zoom_out": lambda: canvas.viewport.zoom(1 / ZOOM_STEP),

@@ -292,3 +292,16 @@ def test_a_harmless_name_needs_no_learning(session, qtbot):
     session.edit("renaming", session.document.with_class_changed(1, changed))
     assert session.answers.answer is before
     assert session.answers.progress.stage is Stage.CURRENT
+
+
+def test_learning_anew_is_an_edit_that_makes_one_state_of_all_strokes(session, qtbot):
+    session.add_stroke(Stroke(((60.0, 10.0),), 6.0, 0))
+    wait(qtbot, session)
+    before = session.document
+    assert len(before.states) == 3
+    session.learn_anew()
+    assert len(session.document.states) == 1
+    wait(qtbot, session)
+    assert session.answers.is_current
+    session.undo()
+    assert session.document == before

@@ -160,10 +160,11 @@ def move_codewords(loss: MemberLoss, codewords: Codewords, lambda2: float) -> Co
 
     Subgradient steps do not descend every time, and rounding may spoil what they gained: of
     all iterates' signs, the substitution's answer and the present codewords, the one with the
-    smallest data loss plus codeword term wins, so that eq. (6) never rises.
+    smallest data loss plus codeword term wins, so that eq. (6) never rises. Classes that share a
+    codeword can never be told apart again, so none may come to that.
     """
     up, down = loss.of_signs()
-    substituted = substitute(up, down, codewords)
+    substituted = apart(substitute(up, down, codewords), codewords, np.abs(up - down))
     if codewords.shape[1] == 1:
         return substituted
 
@@ -174,9 +175,37 @@ def move_codewords(loss: MemberLoss, codewords: Codewords, lambda2: float) -> Co
     best, best_value = codewords, value(codewords)
     for candidate in (substituted, *_proximal_signs(loss, codewords, lambda2)):
         candidate_value = value(candidate)
-        if candidate_value < best_value:
+        if candidate_value < best_value and not classes_share(candidate):
             best, best_value = candidate, candidate_value
     return best
+
+
+def classes_share(codewords: Codewords) -> bool:
+    """Whether two classes have a codeword in common."""
+    owners: dict[bytes, int] = {}
+    return any(
+        owners.setdefault(word.tobytes(), c) != c
+        for c, words in enumerate(codewords)
+        for word in words
+    )
+
+
+def apart(wanted: Codewords, present: Codewords, gains: Array) -> Codewords:
+    """Return the wanted codewords, less the flips that would make two classes share one.
+
+    Flips are taken from the present codewords on, those that gain most (``(C S, B)``) first.
+    """
+    if not classes_share(wanted):
+        return wanted
+    words = present.copy()
+    flat, goal = words.reshape(gains.shape), wanted.reshape(gains.shape)
+    rows, bits = np.nonzero(flat != goal)
+    for place in np.argsort(-gains[rows, bits], kind="stable"):
+        row, bit = rows[place], bits[place]
+        flat[row, bit] *= -1
+        if classes_share(words):
+            flat[row, bit] *= -1
+    return words
 
 
 def count_distinct(codewords: Codewords) -> Indices:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -16,10 +17,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from shlcore import hamming
 from shlcore.assignments import class_margins, class_scores
 from shlcore.estimator_file import dump
+from shlcore.gathering import chosen_solver
 from shlcore.kernel_hash import RowHash, StackHash
 from shlcore.model_file import write_model
 from shlcore.objective import regularisers
 from shlcore.samples import SeenColumns
+from shlcore.svm import Grams
 
 if TYPE_CHECKING:
     import os
@@ -27,9 +30,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from sklearn.utils import Tags
 
-    from shlcore.array_types import Array, DaskArray, Table
+    from shlcore.array_types import Array, DaskArray, Floats, Table
     from shlcore.fitted import Fitted
-    from shlcore.svm import Grams
+    from shlcore.gathering import Solver
+    from shlcore.parameters import DecodingChoice, Parameters
 
     Samples = ArrayLike | DaskArray | Grams
 
@@ -38,6 +42,9 @@ class HashClassifier(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
 ):
     """Codes, classes, confidence and the file of what was learnt; `shlcore.SHL` learns it."""
+
+    decoding: DecodingChoice
+    lambda1: float
 
     def _take(self, fitted: Fitted) -> None:
         """Unpack what was learnt into the attributes that scikit-learn's users know."""
@@ -69,20 +76,28 @@ class HashClassifier(
         return hamming.pack(self.transform(X))
 
     def predict(self, X: Samples) -> NDArray[Any]:  # labels of the kind that y had
-        """Return the class of the nearest codeword by Hamming distance.
+        """Return the class of the nearest codeword, by the distance that ``decoding`` names.
 
-        Ties, common with few bits, go to the smaller hinge distance.
+        By Hamming distance ties are common; they go to the smaller hinge distance.
+
+        Returns
+        -------
+        array of shape (n,), values of `classes_`
         """
-        best = class_scores(self.project(X), self.codewords_).argmax(axis=1)
+        best = class_scores(self.project(X), self.codewords_, self.decoding).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     def decision_function(self, X: Samples) -> Array:
         """Return a score of each class that ranks them exactly as `predict` does.
 
-        Minus the Hamming distance, minus the hinge distance squeezed into [0, 1). With two
-        classes: the second's score minus the first's.
+        Minus the hinge distance; or, decoded by Hamming distance, minus that, minus the hinge
+        distance squeezed into [0, 1). With two classes: the second's score minus the first's.
+
+        Returns
+        -------
+        array of shape (n, C), or (n,) with two classes
         """
-        scores = class_scores(self.project(X), self.codewords_)
+        scores = class_scores(self.project(X), self.codewords_, self.decoding)
         return scores if scores.shape[1] > 2 else np.asarray(scores[:, 1] - scores[:, 0])
 
     def margin(self, X: Samples) -> Array:
@@ -93,6 +108,40 @@ class HashClassifier(
         """Return ``sqrt(sum_m ||w_bm||^2 / theta_bm)`` of each bit: the R of Theorem 1."""
         check_is_fitted(self)
         return np.sqrt(2.0 * regularisers(self._fitted.squared_norms, self.kernel_weights_))
+
+    def _checked(self, X: Samples, parameters: Parameters) -> tuple[Grams | Table, Solver]:
+        """Check X, remember its columns, and settle the solver; only the exact one copies X."""
+        if parameters.precomputed:
+            if parameters.solver == "random_features":
+                raise ValueError(
+                    "solver: wanted 'exact' or 'auto' with precomputed kernels, "
+                    "got 'random_features'"
+                )
+            given = X if isinstance(X, Grams) else Grams(cast("ArrayLike", X))
+            self.n_features_in_ = given.n_rows
+            return given, "exact"
+        shape: tuple[int, ...] = getattr(X, "shape", ())
+        dask = hasattr(X, "dask")
+        if parameters.solver != "exact" and len(shape) == 2 and 0 not in shape:
+            validate_data(self, X, skip_check_array=True)
+            solver = chosen_solver(parameters, self._columns(), shape[0], dask=dask)
+            if solver == "random_features":
+                return self._table(X), solver
+        samples = np.asarray(validate_data(self, X, dtype=np.float64))
+        return samples, chosen_solver(parameters, self._columns(), len(samples), dask=False)
+
+    def _warn_if_nothing_was_learnt(self, projections: Floats) -> None:
+        """Warn where lambda1 is so small that samples of some class all look like others."""
+        known = projections[~np.isnan(projections).any(axis=1)]
+        found = np.unique(class_scores(known, self.codewords_).argmax(axis=1))
+        if self.lambda1 < 1.0 and len(found) < len(self.classes_):
+            warnings.warn(
+                f"lambda1: {self.lambda1!r} costs so little that functions are nearly constant; "
+                f"no training sample is decoded as {len(self.classes_) - len(found)} of "
+                f"{len(self.classes_)} classes. Raise lambda1.",
+                UserWarning,
+                stacklevel=4,
+            )
 
     @property
     def _n_features_out(self) -> int:

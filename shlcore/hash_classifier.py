@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from sklearn.base import (
@@ -19,6 +20,7 @@ from shlcore.assignments import class_margins, class_scores
 from shlcore.estimator_file import dump
 from shlcore.gathering import chosen_solver
 from shlcore.kernel_hash import RowHash, StackHash
+from shlcore.kernels import Kernel
 from shlcore.model_file import write_model
 from shlcore.objective import regularisers
 from shlcore.samples import SeenColumns
@@ -45,6 +47,7 @@ class HashClassifier(
 
     decoding: DecodingChoice
     lambda1: float
+    kernels: Any  # a name, or kernels
 
     def _take(self, fitted: Fitted) -> None:
         """Unpack what was learnt into the attributes that scikit-learn's users know."""
@@ -53,6 +56,41 @@ class HashClassifier(
         self._fitted = fitted
         for name, value in fitted.attributes().items():
             setattr(self, name, value)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 (sklearn's)
+        """Return the parameters; deep ones are those of given kernels, as ``kernels__0__sigma``.
+
+        Returns
+        -------
+        dict
+        """
+        found: dict[str, Any] = super().get_params(deep=deep)
+        kernels = found.get("kernels")
+        if deep and isinstance(kernels, list | tuple):
+            given = [kernel for kernel in kernels if isinstance(kernel, Kernel)]
+            for place, kernel in enumerate(given if len(given) == len(kernels) else []):
+                for field in fields(kernel):
+                    found[f"kernels__{place}__{field.name}"] = getattr(kernel, field.name)
+        return found
+
+    def set_params(self, **params: object) -> Self:
+        """Set parameters, those of given kernels among them: ``kernels__0__sigma=2.0``.
+
+        Returns
+        -------
+        self
+        """
+        inner = {name: params.pop(name) for name in [*params] if name.startswith("kernels__")}
+        super().set_params(**params)
+        known = self.get_params()
+        for name, value in inner.items():
+            if name not in known:
+                raise ValueError(f"{name}: wanted a field of a given kernel, got another name")
+            _, place, field = name.split("__")
+            kernels = list(self.kernels)
+            kernels[int(place)] = replace(kernels[int(place)], **{field: value})
+            self.kernels = kernels
+        return self
 
     def project(self, X: Samples) -> Array:
         """Return f(x), ``n x B``; the sign of each column is a bit.
@@ -68,11 +106,21 @@ class HashClassifier(
         return cast("Array", hash_.project(self._table(X)))
 
     def transform(self, X: Samples) -> NDArray[np.uint8]:
-        """Return the hash codes, ``n x B`` of 0 and 1."""
+        """Return the hash codes.
+
+        Returns
+        -------
+        array of shape (n, B), 0 or 1
+        """
         return (self.project(X) >= 0).astype(np.uint8)
 
     def hash(self, X: Samples) -> NDArray[np.uint8]:
-        """Return the hash codes packed into bytes (`shlcore.hamming`)."""
+        """Return the hash codes packed into bytes (`shlcore.hamming`).
+
+        Returns
+        -------
+        array of shape (n, ceil(B / 8))
+        """
         return hamming.pack(self.transform(X))
 
     def predict(self, X: Samples) -> NDArray[Any]:  # labels of the kind that y had
@@ -101,7 +149,12 @@ class HashClassifier(
         return scores if scores.shape[1] > 2 else np.asarray(scores[:, 1] - scores[:, 0])
 
     def margin(self, X: Samples) -> Array:
-        """Return the confidence: second-best minus best class in hinge distance, >= 0."""
+        """Return the confidence: second-best minus best class in hinge distance, >= 0.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
         return class_margins(self.project(X), self.codewords_)
 
     def function_norms(self) -> Array:

@@ -101,9 +101,11 @@ def fitting_kernels(rows: Array) -> tuple[Kernel, ...]:
     rows
         Scaled already.
     """
+    # Neither their order nor how often a row is repeated must count.
+    rows = np.unique(rows, axis=0)
     sample = rows[:: -(-len(rows) // _SAMPLE)]
     squared = squared_distances(sample, rows)
-    # The nearest is the row itself: 0. Rows equal to it say nothing about scale.
+    # The nearest is the row itself: 0. Rows all but equal to it say nothing about scale.
     others = np.where(squared > 1e-12, squared, np.inf).min(axis=1)
     others = others[np.isfinite(others)]
     nearest = float(np.sqrt(np.median(others))) if len(others) else 1.0

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -100,7 +101,7 @@ class HashClassifier(
         check_is_fitted(self)
         hash_ = self._fitted.hash
         if isinstance(hash_, RowHash):
-            return hash_.project(validate_data(self, X, dtype=np.float64, reset=False))
+            return hash_.project(self._dense(X, reset=False))
         if isinstance(hash_, StackHash):
             return hash_.project(cast("ArrayLike | Grams", X))
         return cast("Array", hash_.project(self._table(X)))
@@ -180,7 +181,7 @@ class HashClassifier(
             solver = chosen_solver(parameters, self._columns(), shape[0], dask=dask)
             if solver == "random_features":
                 return self._table(X), solver
-        samples = np.asarray(validate_data(self, X, dtype=np.float64))
+        samples = self._dense(X, reset=True)
         return samples, chosen_solver(parameters, self._columns(), len(samples), dask=False)
 
     def _warn_if_nothing_was_learnt(self, projections: Floats) -> None:
@@ -204,6 +205,7 @@ class HashClassifier(
         tags = super().__sklearn_tags__()
         # Codes are bytes of 0 and 1, whatever the type of X.
         tags.transformer_tags.preserves_dtype = []
+        tags.input_tags.sparse = True
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -214,7 +216,14 @@ class HashClassifier(
         if isinstance(X, np.ndarray) or hasattr(X, "dask"):
             validate_data(self, X, skip_check_array=True, reset=False)
             return cast("Table", X)
-        return cast("Table", validate_data(self, X, dtype=np.float64, reset=False))
+        return cast("Table", self._dense(X, reset=False))
+
+    def _dense(self, X: Samples, *, reset: bool) -> Array:
+        """Check X as scikit-learn does; a sparse matrix is written out, as kernels compare all."""
+        checked = validate_data(
+            self, X, dtype=np.float64, accept_sparse=["csr", "csc", "coo"], reset=reset
+        )
+        return np.asarray(checked.toarray() if sparse.issparse(checked) else checked)
 
     def _columns(self) -> SeenColumns:
         names = getattr(self, "feature_names_in_", None)

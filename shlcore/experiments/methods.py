@@ -38,7 +38,7 @@ def shl(n_bits: int, seed: int, X: Array) -> Hasher:
 
 
 def kernels_for(X: Array) -> list[Kernel]:
-    """Return what ``kernels="auto"`` chooses for these rows, less the Gaussian that sees the whole.
+    """Return what ``kernels="auto"`` chooses for these rows, less the widest Gaussian.
 
     It came later than the tables of tests/benchmarks/RETRIEVAL.md.
     """

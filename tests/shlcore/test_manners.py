@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sklearn
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, load_wine
@@ -66,6 +67,14 @@ def test_class_weight_equals_sample_weight(wine):
     np.testing.assert_allclose(one.project(X), other.project(X))
     balanced = SHL(class_weight="balanced", random_state=0).fit(X, y)
     assert balanced.score(X, y) > 0.95
+
+
+def test_sparse_samples_are_the_same_samples(wine):
+    X, y = wine
+    X = np.where(np.median(X, axis=0) < X, X, 0.0)
+    dense = SHL(random_state=0).fit(X, y)
+    given = SHL(random_state=0).fit(sparse.csr_array(X), y)
+    np.testing.assert_array_equal(given.project(sparse.coo_array(X)), dense.project(X))
 
 
 def test_weights_are_routed(wine):

@@ -99,7 +99,7 @@ class SHL(HashClassifier):
         The label of samples without one; None: all have one.
     unlabelled_weight
         How much a sample without a label counts beside one with a label. ``"annealed"``: little
-        at first, then more, in stages, after labels have spread to neighbours (exact solver).
+        at first, then more, once few labels have spread to neighbours (exact solver).
     decoding
         Which codeword is nearest: by ``"hinge"`` or by ``"hamming"`` distance.
     class_weight

@@ -19,7 +19,7 @@ from shlcore.codewords import count_distinct
 from shlcore.fitted import Fitted, Stages
 from shlcore.problem import UNLABELLED, Function, Problem, Start
 from shlcore.samples import LEFT_OUT
-from shlcore.stages import ANNEALED, Plan, descend_in_stages
+from shlcore.stages import ANNEALED, FEW_LABELS, Plan, descend_in_stages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -146,6 +146,7 @@ class TrainingData(Generic[Function]):
     def plan(self, start: Start, parameters: Parameters) -> Plan:
         """Settle the stages: one, unless unlabelled rows are to count more and more.
 
+        Where labels are not few, the function of the labelled rows knows more than neighbours.
         A start in which all rows have a codeword although there are labels is a warm one: it has
         been through the stages already.
         """
@@ -154,7 +155,8 @@ class TrainingData(Generic[Function]):
         weights: tuple[float, ...] = (1.0 if unlabelled.all() else weight,)
         graph: NeighbourGraph | None = None
         fresh = start.kernel_weights is None
-        if parameters.annealed and fresh and unlabelled.any():
+        few = (~unlabelled).mean() <= FEW_LABELS
+        if parameters.annealed and fresh and unlabelled.any() and few:
             graph = self.space.graph()
             if graph is not None and not unlabelled.all():
                 weights = ANNEALED

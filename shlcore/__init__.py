@@ -1,9 +1,20 @@
-"""Supervised hash learning (*SHL): kernel hash functions and codewords, learnt together."""
+"""Supervised hash learning (*SHL): kernel hash functions and codewords, learnt together.
+
+The method: Y. Huang, M. Georgiopoulos and G. C. Anagnostopoulos,
+"Learning Hash Function through Codewords".
+"""
+
+from importlib.metadata import PackageNotFoundError, version
 
 from shlcore.estimator import SHL, FitStep
 from shlcore.kernels import Gaussian, Linear, Polynomial, paper_kernels
 from shlcore.model_file import ModelFileError
 from shlcore.svm import Grams
+
+try:
+    __version__ = version("segapp")
+except PackageNotFoundError:  # used from its folder, without having been installed
+    __version__ = "unknown"
 
 __all__ = [
     "SHL",
@@ -13,5 +24,6 @@ __all__ = [
     "Linear",
     "ModelFileError",
     "Polynomial",
+    "__version__",
     "paper_kernels",
 ]

@@ -28,12 +28,17 @@ def hinge_distances(projections: Floats, codewords: NDArray[np.int8]) -> Array:
     return np.asarray(distances.reshape(len(projections), *codewords.shape[:2]))
 
 
-def class_scores(projections: Floats, codewords: NDArray[np.int8]) -> Array:
+def class_scores(
+    projections: Floats, codewords: NDArray[np.int8], decoding: str = "hinge"
+) -> Array:
     """Return a score of each class, ``n x C``, whose best is the class of the nearest codeword.
 
-    Minus the Hamming distance of the code; ties, common with few bits, go to the smaller hinge
-    distance, which is squeezed into [0, 1) so that it decides nothing else.
+    "hinge": minus the hinge distance. "hamming": minus the Hamming distance of the code; ties,
+    common with few bits, go to the smaller hinge distance, which is squeezed into [0, 1) so
+    that it decides nothing else.
     """
+    if decoding == "hinge":
+        return np.asarray(-hinge_distances(projections, codewords).min(axis=2))
     signs = np.where(projections >= 0, 1.0, -1.0)
     words = codewords.reshape(-1, codewords.shape[-1]).astype(float)
     apart = 0.5 * (words.shape[1] - signs @ words.T)

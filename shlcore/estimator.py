@@ -10,19 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from shlcore.estimator_file import restore
-from shlcore.gathering import chosen_solver, gather
+from shlcore.gathering import gather
 from shlcore.hash_classifier import HashClassifier
 from shlcore.model_file import read_model
 from shlcore.parameters import Parameters
-from shlcore.svm import Grams
 
 if TYPE_CHECKING:
     import os
@@ -30,11 +28,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from shlcore.array_types import Array, Table
+    from shlcore.array_types import Array
     from shlcore.fitted import Fitted
-    from shlcore.gathering import Solver
     from shlcore.hash_classifier import Samples
     from shlcore.kernels import Kernel
+    from shlcore.parameters import Label
     from shlcore.training_data import Moment
 
 
@@ -45,7 +43,7 @@ class FitStep:
     Parameters
     ----------
     objective
-        Eq. (6), which never rises from step to step.
+        Eq. (6), which never rises from step to step of a stage.
     iteration
         Outer pass; 0 is the start.
     bit
@@ -78,10 +76,11 @@ class SHL(HashClassifier):
     Parameters
     ----------
     n_bits
-        Length B of the hash codes.
+        Length B of the hash codes; ``"auto"``: five for each doubling of the number of classes.
     n_codewords
         Codewords S of each class to begin with; equal ones merge (`n_codewords_`).
     kernels
+        ``"auto"`` (polynomials, and Gaussians as wide as neighbours are apart: `kernels_`),
         ``"paper"`` (linear, polynomial and nine Gaussians), a list of kernel objects from
         `shlcore.kernels`, or ``"precomputed"``: then X is a stack of M Gram matrices,
         ``M x n x n`` in `fit` and ``M x m x n`` (rows against training samples) elsewhere.
@@ -96,6 +95,15 @@ class SHL(HashClassifier):
         Norm of the kernel weights, above 1; near 1 few kernels survive.
     transductive
         Whether samples without a label take part in training.
+    unlabelled
+        The label of samples without one; None: all have one.
+    unlabelled_weight
+        How much a sample without a label counts beside one with a label. ``"annealed"``: little
+        at first, then more, once few labels have spread to neighbours (exact solver).
+    decoding
+        Which codeword is nearest: by ``"hinge"`` or by ``"hamming"`` distance.
+    class_weight
+        Factors of the samples' weights by class, or ``"balanced"``.
     scale
         ``"minmax"`` brings columns to [0, 1], ``"standard"`` to mean 0 and deviation 1.
     n_classes
@@ -103,7 +111,7 @@ class SHL(HashClassifier):
     warm_start
         Start from the codewords, kernel weights and memberships of the last fit.
     max_iter, tol
-        Passes at the most, and the relative decrease of eq. (6) that ends the fit when no
+        Passes of a stage at the most, and the relative decrease of eq. (6) that ends it when no
         sample changes its codeword any more.
     random_state
         Seeds the codewords' search, random features and, where labels say too little, the
@@ -122,6 +130,8 @@ class SHL(HashClassifier):
     memory
         What the kernel matrices or the features kept may take, such as ``"4GB"``; features
         beyond it are made whenever needed. On a cluster, that of each worker.
+    verbose
+        Whether each pass is reported on standard output.
 
     Attributes
     ----------
@@ -129,8 +139,10 @@ class SHL(HashClassifier):
     codewords_ : int8 array of shape (C, S, B), -1 or +1
     n_codewords_ : array of shape (C,), distinct codewords of each class
     kernel_weights_ : array of shape (B, M)
+    kernels_ : the M kernels, unless they were precomputed
     transduction_ : array of shape (n,), label of each training sample
-    objective_ : array, eq. (6) at the start and after every block
+    objective_ : array, eq. (6) at the start of each stage and after every block
+    stage_starts_, stage_weights_ : where in it each stage begins, and its unlabelled weight
     n_iter_ : passes made
     n_features_in_ : columns seen
     solver_ : "exact" or "random_features"
@@ -147,14 +159,18 @@ class SHL(HashClassifier):
     def __init__(
         self,
         *,
-        n_bits: int = 5,
+        n_bits: int | Literal["auto"] = "auto",
         n_codewords: int = 1,
-        kernels: Literal["paper", "precomputed"] | Sequence[Kernel] = "paper",
+        kernels: Literal["auto", "paper", "precomputed"] | Sequence[Kernel] = "auto",
         column_groups: Mapping[str, Sequence[int]] | None = None,
         lambda1: float = 1000.0,
         lambda2: float = 2000.0,
         p: float = 2.0,
         transductive: bool = True,
+        unlabelled: Label = -1,
+        unlabelled_weight: Literal["annealed"] | float = "annealed",
+        decoding: Literal["hinge", "hamming"] = "hinge",
+        class_weight: Literal["balanced"] | Mapping[object, float] | None = None,
         scale: Literal["minmax", "standard"] | None = "minmax",
         n_classes: int | None = None,
         warm_start: bool = False,
@@ -165,6 +181,7 @@ class SHL(HashClassifier):
         n_components: int = 4000,
         features: Literal["landmarks", "fourier"] = "landmarks",
         memory: str | float = "4GB",
+        verbose: bool = False,
     ) -> None:
         self.n_bits = n_bits
         self.n_codewords = n_codewords
@@ -174,6 +191,10 @@ class SHL(HashClassifier):
         self.lambda2 = lambda2
         self.p = p
         self.transductive = transductive
+        self.unlabelled = unlabelled
+        self.unlabelled_weight = unlabelled_weight
+        self.decoding = decoding
+        self.class_weight = class_weight
         self.scale = scale
         self.n_classes = n_classes
         self.warm_start = warm_start
@@ -184,11 +205,19 @@ class SHL(HashClassifier):
         self.n_components = n_components
         self.features = features
         self.memory = memory
+        self.verbose = verbose
+
+    @classmethod
+    def paper(cls, **changes: object) -> Self:
+        """Return an estimator with the paper's settings to the letter, but for some changes."""
+        settings: dict[str, object] = {"n_bits": 5, "kernels": "paper"}
+        settings |= {"decoding": "hamming", "unlabelled_weight": 1.0}
+        return cls(**cast("dict[str, Any]", settings | changes))
 
     def fit(
         self, X: Samples, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn from samples; ``y == -1`` marks those without a label.
+        """Learn from samples, of which some may have no label (``y == unlabelled``).
 
         Parameters
         ----------
@@ -235,6 +264,8 @@ class SHL(HashClassifier):
     def _iterate(self, learner: SHL, moments: Iterator[Moment]) -> Iterator[FitStep]:
         moment: Moment | None = None
         for moment in moments:
+            if self.verbose and moment.pass_ended:
+                print(f"SHL: pass {moment.iteration}, eq. (6) {moment.objective:.6g}")  # noqa: T201
             yield FitStep(
                 moment.objective,
                 moment.iteration,
@@ -246,27 +277,7 @@ class SHL(HashClassifier):
             )
         if moment is not None:
             self._take(moment.fitted())
-
-    def _checked(self, X: Samples, parameters: Parameters) -> tuple[Grams | Table, Solver]:
-        """Check X, remember its columns, and settle the solver; only the exact one copies X."""
-        if parameters.precomputed:
-            if parameters.solver == "random_features":
-                raise ValueError(
-                    "solver: wanted 'exact' or 'auto' with precomputed kernels, "
-                    "got 'random_features'"
-                )
-            given = X if isinstance(X, Grams) else Grams(cast("ArrayLike", X))
-            self.n_features_in_ = given.n_rows
-            return given, "exact"
-        shape: tuple[int, ...] = getattr(X, "shape", ())
-        dask = hasattr(X, "dask")
-        if parameters.solver != "exact" and len(shape) == 2 and 0 not in shape:
-            validate_data(self, X, skip_check_array=True)
-            solver = chosen_solver(parameters, self._columns(), shape[0], dask=dask)
-            if solver == "random_features":
-                return self._table(X), solver
-        samples = np.asarray(validate_data(self, X, dtype=np.float64))
-        return samples, chosen_solver(parameters, self._columns(), len(samples), dask=False)
+            self._warn_if_nothing_was_learnt(moment.projections)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, cast
 
 from shlcore.feature_hash import FeatureHash
 from shlcore.feature_map import FeatureMap
-from shlcore.fitted import Fitted, check_shape
+from shlcore.fitted import Fitted, Stages, check_shape
 from shlcore.kernel_hash import KernelHash, RowHash, StackHash
 from shlcore.kernels import Gaussian, Kernel, Linear, Polynomial, kernel_bank
 from shlcore.model_file import ModelFileError
 from shlcore.samples import SeenColumns
 from shlcore.scaling import Scaling
+
+Json = dict[str, object]
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -22,9 +24,11 @@ if TYPE_CHECKING:
     from shlcore.fitted import Hash
     from shlcore.kernels import KernelBank
 
-    Json = dict[str, object]
-
 _KERNELS = {"gaussian": Gaussian, "linear": Linear, "polynomial": Polynomial}
+_BEFORE: Json = {"decoding": "hamming", "unlabelled_weight": 1.0}
+_ONE_STAGE = {"weights": [1.0], "starts": [0]}
+"""What files say that were written before there was a choice: they answer as they did."""
+
 # Names in the file. They were those of the estimator's attributes when version 1 was settled.
 _FITTED = (
     "codewords_",
@@ -41,9 +45,12 @@ def dump(parameters: Mapping[str, object], fitted: Fitted) -> tuple[Json, FileAr
     header: Json = {
         "parameters": {name: _dump_parameter(name, value) for name, value in parameters.items()},
         "solver": fitted.solver,
+        "stages": {"weights": list(fitted.stages.weights), "starts": list(fitted.stages.starts)},
         "n_iter": int(fitted.n_iter),
         "n_features_in": int(fitted.columns.count),
     }
+    if fitted.kernels is not None:
+        header["kernels"] = [_dump_kernel(kernel) for kernel in fitted.kernels]
     if fitted.columns.names is not None:
         header["feature_names_in"] = [str(name) for name in fitted.columns.names]
     arrays: FileArrays = {name: getattr(fitted, name.removesuffix("_")) for name in _FITTED}
@@ -69,13 +76,18 @@ def restore(
             None if names is None else tuple(names),
         )
         solver = str(header.get("solver", "exact"))
+        stages = cast("dict[str, list[float]]", header.get("stages", _ONE_STAGE))
+        kernels = parameters["kernels"]
+        if "kernels" in header:
+            kernels = [_restore_kernel(found) for found in cast("list[Json]", header["kernels"])]
         fitted = Fitted(
             **{name.removesuffix("_"): arrays[name] for name in _FITTED},
             squared_norms=arrays["squared_norms"],
             n_iter=cast("int", header["n_iter"]),
             solver=solver,
             columns=columns,
-            hash=_restore_hash(parameters, columns, solver, arrays),
+            stages=Stages(tuple(stages["weights"]), tuple(int(i) for i in stages["starts"])),
+            hash=_restore_hash(parameters | {"kernels": kernels}, columns, solver, arrays),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelFileError(
@@ -88,7 +100,7 @@ def _restore_parameters(written: Json, known: Collection[str]) -> Json:
     unknown = set(written) - set(known)
     if unknown:
         raise ValueError(f"parameters: wanted known ones, got {sorted(unknown)}")
-    parameters = dict(written)
+    parameters = _BEFORE | dict(written)
     if not isinstance(parameters["kernels"], str):
         kernels = cast("Iterable[Json]", parameters["kernels"])
         parameters["kernels"] = [_restore_kernel(kernel) for kernel in kernels]

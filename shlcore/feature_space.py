@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 
     from shlcore.array_types import AnyArray, Array, Features, Indices, Table
     from shlcore.feature_map import FeatureMap
-    from shlcore.kernels import KernelBank
     from shlcore.parameters import Parameters
     from shlcore.row_blocks import Blocks
-    from shlcore.samples import Rows
+    from shlcore.samples import Rows, SeenColumns
     from shlcore.scaling import Scaling
 
 
@@ -73,6 +72,9 @@ class FeatureSpace:
         distances = self.blocks.gather(_distances, _split(rows, self.blocks.sizes), means)
         return assign_balanced(np.concatenate(distances), some.weights)
 
+    def graph(self) -> None:
+        """Tie no rows: every pair of them would have to be compared."""
+
     def hash_of(self, functions: Sequence[FeatureFunction]) -> FeatureHash:
         """Make learnt functions ready for further samples."""
         return FeatureHash.of(self.map, self.scaling, functions)
@@ -81,21 +83,30 @@ class FeatureSpace:
 def feature_space(
     X: Table,
     rows: Rows,
-    bank: KernelBank,
+    seen: tuple[SeenColumns, Indices],
     parameters: Parameters,
     rng: np.random.Generator,
 ) -> FeatureSpace:
-    """Learn the scaling, draw the map, and lay out the features, in two passes over X."""
+    """Learn the scaling, draw the map, and lay out the features, in two passes over X.
+
+    ``seen`` says what the columns are, and by which samples they are brought to one scale.
+    """
+    columns, samples = seen
     n_components = int(parameters.n_components)
     size = rows_per_block(4 * (n_components + X.shape[1]), _LEAST_ROWS)
     raw = row_blocks(slabs(X, rows.first, size))
-    weights = np.split(rows.weights, np.cumsum(raw.sizes)[:-1])
-    scaling = learn_scaling(parameters.scale, merge(raw.gather(_summary, weights, None)))
+    # Rows that take no part (inductive learning) count for the scale all the same.
+    alike = len(samples) == len(rows.first)
+    whole = raw if alike else row_blocks(slabs(X, samples, size))
+    counts = rows.weights if alike else np.ones(len(samples))
+    weights = np.split(counts, np.cumsum(whole.sizes)[:-1])
+    scaling = learn_scaling(parameters.scale, merge(whole.gather(_summary, weights, None)))
     n_rows = len(rows.first)
     count = min(n_rows, _SAMPLE + n_components)
     chosen = np.sort(rng.choice(n_rows, count, replace=False))
     sample = np.concatenate(raw.gather(_pick, _split(chosen, raw.sizes), None))
     scaled = scaling.apply(rng.permutation(checked(sample)))
+    bank = parameters.bank(columns, scaled)
     map_ = draw_map(bank, scaled, n_rows, n_components, parameters.features, rng)
     # The ridge regression needs four matrices of this width in double precision.
     budget = int(max(0, bytes_of(parameters.memory) - 32 * map_.n_features**2))

@@ -14,10 +14,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shlcore.array_types import AnyArray, Array, Indices
+    from shlcore.kernels import Kernel
     from shlcore.samples import SeenColumns
 
 Hash = RowHash | StackHash | FeatureHash
 """All B hash functions: over rows, over given kernel matrices, or over explicit features."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stages:
+    """How a fit was divided: the unlabelled rows' weight in each stage, and its first step."""
+
+    weights: tuple[float, ...]
+    starts: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -35,7 +44,9 @@ class Fitted:
     kernel_weights, squared_norms
         ``(B, M)``, theta and ``||w_bm||^2``.
     objective
-        Eq. (6) at the start and after every block.
+        Eq. (6) at the start of each stage and after every block.
+    stages
+        Where each stage begins in it.
     transduction
         ``(n,)``, label of each training sample.
     n_iter
@@ -54,6 +65,7 @@ class Fitted:
     kernel_weights: Array
     squared_norms: Array
     objective: Array
+    stages: Stages
     transduction: AnyArray
     n_iter: int
     solver: str
@@ -66,6 +78,13 @@ class Fitted:
         check_shape(self.kernel_weights, n_bits, self.hash.n_kernels)
         check_shape(self.hash.intercepts, n_bits)
 
+    @property
+    def kernels(self) -> tuple[Kernel, ...] | None:
+        """The kernels that were chosen; None if their matrices were given."""
+        if isinstance(self.hash, RowHash):
+            return self.hash.bank.kernels
+        return None if isinstance(self.hash, StackHash) else self.hash.map.bank.kernels
+
     def attributes(self) -> dict[str, object]:
         """Return the record under the names that scikit-learn gives to what was learnt."""
         named: dict[str, object] = {
@@ -74,11 +93,15 @@ class Fitted:
             "n_codewords_": self.n_codewords,
             "kernel_weights_": self.kernel_weights,
             "objective_": self.objective,
+            "stage_starts_": np.array(self.stages.starts, dtype=np.intp),
+            "stage_weights_": np.array(self.stages.weights),
             "transduction_": self.transduction,
             "n_iter_": self.n_iter,
             "solver_": self.solver,
             "n_features_in_": self.columns.count,
         }
+        if self.kernels is not None:
+            named["kernels_"] = list(self.kernels)
         if self.columns.names is not None:
             named["feature_names_in_"] = np.array(self.columns.names, dtype=object)
         return named

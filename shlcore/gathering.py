@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from sklearn.utils import check_array
+from sklearn.utils.class_weight import compute_class_weight
 
 from shlcore.feature_hash import FeatureHash
 from shlcore.feature_space import feature_space
@@ -70,8 +71,16 @@ def gather(
     """
     y, sample_weight = targets
     n_samples = samples.n_rows if isinstance(samples, Grams) else samples.shape[0]
-    classes, labels = _labels(y, n_samples, parameters.n_classes)
+    classes, labels = _labels(y, n_samples, parameters)
     weights = _weights(sample_weight, n_samples)
+    known = labels != UNLABELLED
+    if parameters.class_weight is not None and known.any():
+        factors = compute_class_weight(
+            parameters.class_weight, classes=classes, y=classes[labels[known]]
+        )
+        weights[known] *= factors[labels[known]]
+    # Columns are brought to one scale, and kernels chosen, by the same samples in both modes.
+    seen = np.flatnonzero(weights > 0)
     if not parameters.transductive:
         weights = np.where(labels == UNLABELLED, 0.0, weights)
     by_rows = solver == "exact" and not isinstance(samples, Grams)
@@ -82,7 +91,7 @@ def gather(
         weights=rows.weights,
         n_classes=len(classes),
         n_codewords=int(parameters.n_codewords),
-        n_bits=int(parameters.n_bits),
+        n_bits=parameters.bits_for(len(classes)),
         lambda1=float(parameters.lambda1),
         lambda2=float(parameters.lambda2),
         p=float(parameters.p),
@@ -91,20 +100,23 @@ def gather(
     if isinstance(samples, Grams):
         space = GramSpace(samples.among(rows.first), (rows.first, samples.n_rows))
     elif solver == "exact":
-        space = _gram_space(np.asarray(samples, dtype=np.float64), columns, rows, parameters)
+        every = (np.asarray(samples, dtype=np.float64), _weights(sample_weight, n_samples))
+        space = _gram_space(every, columns, rows, parameters)
     else:
-        features = feature_space(samples, rows, parameters.bank(columns), parameters, rng)
+        features = feature_space(samples, rows, (columns, seen), parameters, rng)
         return TrainingData(classes, rows, problem, features, solver, columns, project)
     return TrainingData(classes, rows, problem, space, solver, columns, project)
 
 
 def _gram_space(
-    samples: Array, columns: SeenColumns, rows: Rows, parameters: Parameters
+    every: tuple[Array, Array], columns: SeenColumns, rows: Rows, parameters: Parameters
 ) -> GramSpace:
-    chosen = samples[rows.first]
-    scaling = learn_scaling(parameters.scale, summarise(chosen, rows.weights))
-    scaled = scaling.apply(chosen)
-    bank = parameters.bank(columns)
+    """Compute the kernels of the rows; ``every`` is all samples and their weights."""
+    samples, weights = every
+    seen = weights > 0
+    scaling = learn_scaling(parameters.scale, summarise(samples[seen], weights[seen]))
+    bank = parameters.bank(columns, scaling.apply(samples[seen]))
+    scaled = scaling.apply(samples[rows.first])
     grams = Grams.of(bank.each(scaled, scaled), len(bank), len(scaled))
     return GramSpace(grams, GivenRows(bank, scaling, scaled))
 
@@ -122,8 +134,9 @@ def _project_samples(samples: Grams | Table, hash_: Hash, chosen: Indices) -> Fl
 
 
 def _labels(
-    y: ArrayLike | None, n_samples: int, n_classes: int | None
+    y: ArrayLike | None, n_samples: int, parameters: Parameters
 ) -> tuple[AnyArray, Indices]:
+    n_classes = parameters.n_classes
     if y is None:
         if n_classes is None:
             raise ValueError(
@@ -131,7 +144,7 @@ def _labels(
                 "to learn without labels, set n_classes"
             )
         return np.arange(n_classes), np.full(n_samples, UNLABELLED, dtype=np.intp)
-    classes, labels = encode_labels(y, n_samples)
+    classes, labels = encode_labels(y, n_samples, parameters.unlabelled)
     if n_classes is not None and n_classes != len(classes):
         raise ValueError(
             f"n_classes: wanted labelled samples of {n_classes} classes, got {len(classes)}: "

@@ -10,6 +10,7 @@ import numpy as np
 from shlcore.clustering import WeightedRows, kernel_clusters
 from shlcore.kernel_hash import KernelHash, RowHash, StackHash
 from shlcore.kernel_solver import KernelFunction, KernelMachine
+from shlcore.spreading import NeighbourGraph
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,6 +58,15 @@ class GramSpace:
         """Split some rows into clusters, all kernels counting alike."""
         theta = np.ones(self.n_kernels)
         return kernel_clusters(self.grams.weighted_sum(theta, some.rows), some.weights, count, rng)
+
+    def graph(self) -> NeighbourGraph | None:
+        """Tie rows to their neighbours, all kernels counting alike."""
+        n_rows = self.grams.n_rows
+        if n_rows < 3:
+            return None
+        return NeighbourGraph.of(
+            self.grams.weighted_sum(np.ones(self.n_kernels), np.arange(n_rows))
+        )
 
     def hash_of(self, functions: Sequence[KernelFunction]) -> RowHash | StackHash:
         """Make learnt functions ready for further samples."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+import warnings
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -16,10 +19,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from shlcore import hamming
 from shlcore.assignments import class_margins, class_scores
 from shlcore.estimator_file import dump
+from shlcore.gathering import chosen_solver
 from shlcore.kernel_hash import RowHash, StackHash
+from shlcore.kernels import Kernel
 from shlcore.model_file import write_model
 from shlcore.objective import regularisers
 from shlcore.samples import SeenColumns
+from shlcore.svm import Grams
 
 if TYPE_CHECKING:
     import os
@@ -27,9 +33,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from sklearn.utils import Tags
 
-    from shlcore.array_types import Array, DaskArray, Table
+    from shlcore.array_types import Array, DaskArray, Floats, Table
     from shlcore.fitted import Fitted
-    from shlcore.svm import Grams
+    from shlcore.gathering import Solver
+    from shlcore.parameters import DecodingChoice, Parameters
 
     Samples = ArrayLike | DaskArray | Grams
 
@@ -39,6 +46,10 @@ class HashClassifier(
 ):
     """Codes, classes, confidence and the file of what was learnt; `shlcore.SHL` learns it."""
 
+    decoding: DecodingChoice
+    lambda1: float
+    kernels: Any  # a name, or kernels
+
     def _take(self, fitted: Fitted) -> None:
         """Unpack what was learnt into the attributes that scikit-learn's users know."""
         if hasattr(self, "feature_names_in_"):
@@ -46,6 +57,41 @@ class HashClassifier(
         self._fitted = fitted
         for name, value in fitted.attributes().items():
             setattr(self, name, value)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 (sklearn's)
+        """Return the parameters; deep ones are those of given kernels, as ``kernels__0__sigma``.
+
+        Returns
+        -------
+        dict
+        """
+        found: dict[str, Any] = super().get_params(deep=deep)
+        kernels = found.get("kernels")
+        if deep and isinstance(kernels, list | tuple):
+            given = [kernel for kernel in kernels if isinstance(kernel, Kernel)]
+            for place, kernel in enumerate(given if len(given) == len(kernels) else []):
+                for field in fields(kernel):
+                    found[f"kernels__{place}__{field.name}"] = getattr(kernel, field.name)
+        return found
+
+    def set_params(self, **params: object) -> Self:
+        """Set parameters, those of given kernels among them: ``kernels__0__sigma=2.0``.
+
+        Returns
+        -------
+        self
+        """
+        inner = {name: params.pop(name) for name in [*params] if name.startswith("kernels__")}
+        super().set_params(**params)
+        known = self.get_params()
+        for name, value in inner.items():
+            if name not in known:
+                raise ValueError(f"{name}: wanted a field of a given kernel, got another name")
+            _, place, field = name.split("__")
+            kernels = list(self.kernels)
+            kernels[int(place)] = replace(kernels[int(place)], **{field: value})
+            self.kernels = kernels
+        return self
 
     def project(self, X: Samples) -> Array:
         """Return f(x), ``n x B``; the sign of each column is a bit.
@@ -55,44 +101,101 @@ class HashClassifier(
         check_is_fitted(self)
         hash_ = self._fitted.hash
         if isinstance(hash_, RowHash):
-            return hash_.project(validate_data(self, X, dtype=np.float64, reset=False))
+            return hash_.project(self._dense(X, reset=False))
         if isinstance(hash_, StackHash):
             return hash_.project(cast("ArrayLike | Grams", X))
         return cast("Array", hash_.project(self._table(X)))
 
     def transform(self, X: Samples) -> NDArray[np.uint8]:
-        """Return the hash codes, ``n x B`` of 0 and 1."""
+        """Return the hash codes.
+
+        Returns
+        -------
+        array of shape (n, B), 0 or 1
+        """
         return (self.project(X) >= 0).astype(np.uint8)
 
     def hash(self, X: Samples) -> NDArray[np.uint8]:
-        """Return the hash codes packed into bytes (`shlcore.hamming`)."""
+        """Return the hash codes packed into bytes (`shlcore.hamming`).
+
+        Returns
+        -------
+        array of shape (n, ceil(B / 8))
+        """
         return hamming.pack(self.transform(X))
 
     def predict(self, X: Samples) -> NDArray[Any]:  # labels of the kind that y had
-        """Return the class of the nearest codeword by Hamming distance.
+        """Return the class of the nearest codeword, by the distance that ``decoding`` names.
 
-        Ties, common with few bits, go to the smaller hinge distance.
+        By Hamming distance ties are common; they go to the smaller hinge distance.
+
+        Returns
+        -------
+        array of shape (n,), values of `classes_`
         """
-        best = class_scores(self.project(X), self.codewords_).argmax(axis=1)
+        best = class_scores(self.project(X), self.codewords_, self.decoding).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     def decision_function(self, X: Samples) -> Array:
         """Return a score of each class that ranks them exactly as `predict` does.
 
-        Minus the Hamming distance, minus the hinge distance squeezed into [0, 1). With two
-        classes: the second's score minus the first's.
+        Minus the hinge distance; or, decoded by Hamming distance, minus that, minus the hinge
+        distance squeezed into [0, 1). With two classes: the second's score minus the first's.
+
+        Returns
+        -------
+        array of shape (n, C), or (n,) with two classes
         """
-        scores = class_scores(self.project(X), self.codewords_)
+        scores = class_scores(self.project(X), self.codewords_, self.decoding)
         return scores if scores.shape[1] > 2 else np.asarray(scores[:, 1] - scores[:, 0])
 
     def margin(self, X: Samples) -> Array:
-        """Return the confidence: second-best minus best class in hinge distance, >= 0."""
+        """Return the confidence: second-best minus best class in hinge distance, >= 0.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
         return class_margins(self.project(X), self.codewords_)
 
     def function_norms(self) -> Array:
         """Return ``sqrt(sum_m ||w_bm||^2 / theta_bm)`` of each bit: the R of Theorem 1."""
         check_is_fitted(self)
         return np.sqrt(2.0 * regularisers(self._fitted.squared_norms, self.kernel_weights_))
+
+    def _checked(self, X: Samples, parameters: Parameters) -> tuple[Grams | Table, Solver]:
+        """Check X, remember its columns, and settle the solver; only the exact one copies X."""
+        if parameters.precomputed:
+            if parameters.solver == "random_features":
+                raise ValueError(
+                    "solver: wanted 'exact' or 'auto' with precomputed kernels, "
+                    "got 'random_features'"
+                )
+            given = X if isinstance(X, Grams) else Grams(cast("ArrayLike", X))
+            self.n_features_in_ = given.n_rows
+            return given, "exact"
+        shape: tuple[int, ...] = getattr(X, "shape", ())
+        dask = hasattr(X, "dask")
+        if parameters.solver != "exact" and len(shape) == 2 and 0 not in shape:
+            validate_data(self, X, skip_check_array=True)
+            solver = chosen_solver(parameters, self._columns(), shape[0], dask=dask)
+            if solver == "random_features":
+                return self._table(X), solver
+        samples = self._dense(X, reset=True)
+        return samples, chosen_solver(parameters, self._columns(), len(samples), dask=False)
+
+    def _warn_if_nothing_was_learnt(self, projections: Floats) -> None:
+        """Warn where lambda1 is so small that samples of some class all look like others."""
+        known = projections[~np.isnan(projections).any(axis=1)]
+        found = np.unique(class_scores(known, self.codewords_).argmax(axis=1))
+        if self.lambda1 < 1.0 and len(found) < len(self.classes_):
+            warnings.warn(
+                f"lambda1: {self.lambda1!r} costs so little that functions are nearly constant; "
+                f"no training sample is decoded as {len(self.classes_) - len(found)} of "
+                f"{len(self.classes_)} classes. Raise lambda1.",
+                UserWarning,
+                stacklevel=4,
+            )
 
     @property
     def _n_features_out(self) -> int:
@@ -102,6 +205,7 @@ class HashClassifier(
         tags = super().__sklearn_tags__()
         # Codes are bytes of 0 and 1, whatever the type of X.
         tags.transformer_tags.preserves_dtype = []
+        tags.input_tags.sparse = True
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -112,7 +216,14 @@ class HashClassifier(
         if isinstance(X, np.ndarray) or hasattr(X, "dask"):
             validate_data(self, X, skip_check_array=True, reset=False)
             return cast("Table", X)
-        return cast("Table", validate_data(self, X, dtype=np.float64, reset=False))
+        return cast("Table", self._dense(X, reset=False))
+
+    def _dense(self, X: Samples, *, reset: bool) -> Array:
+        """Check X as scikit-learn does; a sparse matrix is written out, as kernels compare all."""
+        checked = validate_data(
+            self, X, dtype=np.float64, accept_sparse=["csr", "csc", "coo"], reset=reset
+        )
+        return np.asarray(checked.toarray() if sparse.issparse(checked) else checked)
 
     def _columns(self) -> SeenColumns:
         names = getattr(self, "feature_names_in_", None)

@@ -123,7 +123,12 @@ class RowHash:
         return self.functions.intercepts
 
     def project(self, X: Array) -> Array:
-        """Return f of rows, a block at a time so that memory stays bounded."""
+        """Return f of rows, a block at a time so that memory stays bounded.
+
+        Without support rows (every bit is constant) that is the intercepts.
+        """
+        if not len(self.support_rows):
+            return np.tile(self.intercepts, (len(X), 1))
         size = rows_per_block(8 * max(1, len(self.support_rows)))
         blocks = [
             self.functions.combine(self.bank.each(block, self.support_rows), len(block))

@@ -80,6 +80,41 @@ def paper_kernels(columns: Columns = None) -> tuple[Kernel, ...]:
     return (Linear(columns), Polynomial(2, 1.0, columns), *gaussians)
 
 
+_SAMPLE = 1000
+"""Rows on which distances are judged: a median of so many is known to a few percent."""
+
+_DEGREES = (2, 3, 5)
+_BANDWIDTHS = (-0.5, 0.0, 0.5, 1.0, 2.0)
+"""Powers of 2, in distances to the nearest other row. Chosen on held-out rows of usps and mnist;
+tests/benchmarks/RETRIEVAL.md has what was compared."""
+
+
+def fitting_kernels(rows: Array) -> tuple[Kernel, ...]:
+    """Choose polynomial kernels, and Gaussians around the distance to a row's nearest other.
+
+    The paper's bandwidths are fixed. On many columns most of them have the identity for a
+    Gram matrix: such a kernel fits any labels, says nothing about new rows, and the kernel
+    weights favour it all the same.
+
+    Parameters
+    ----------
+    rows
+        Scaled already.
+    """
+    # Neither their order nor how often a row is repeated must count.
+    rows = np.unique(rows, axis=0)
+    sample = rows[:: -(-len(rows) // _SAMPLE)]
+    squared = squared_distances(sample, rows)
+    # The nearest is the row itself: 0. Rows all but equal to it say nothing about scale.
+    others = np.where(squared > 1e-12, squared, np.inf).min(axis=1)
+    others = others[np.isfinite(others)]
+    nearest = float(np.sqrt(np.median(others))) if len(others) else 1.0
+    gaussians = (Gaussian(nearest * 2.0**power) for power in _BANDWIDTHS)
+    # Neighbours may be so near that all these kernels see neighbours only: one sees the whole.
+    typical = float(np.sqrt(np.median(squared))) or 1.0
+    return (*(Polynomial(degree) for degree in _DEGREES), *gaussians, Gaussian(typical))
+
+
 class KernelBank:
     """Kernels with their columns resolved for one width of data.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from shlcore.problem import UNLABELLED
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from shlcore.array_types import AnyArray, Array, Indices
 
+    Label = int | float | str | None
+
+_ENOUGH = 10
+"""Samples from which on a share says something."""
 
 LEFT_OUT = -1
 """Row index of a sample that takes no part in training."""
@@ -49,22 +54,19 @@ class SeenColumns:
     names: tuple[str, ...] | None = None
 
 
-def encode_labels(y: ArrayLike, n_samples: int) -> tuple[AnyArray, Indices]:
-    """Return the classes, and the class index of each sample, `UNLABELLED` where y is -1."""
+def encode_labels(
+    y: ArrayLike, n_samples: int, unlabelled: Label = UNLABELLED
+) -> tuple[AnyArray, Indices]:
+    """Return the classes, and the class index of each sample, `UNLABELLED` where it has none.
+
+    ``unlabelled`` is the value of y that says so; None: every sample has a label.
+    """
     array = np.asarray(column_or_1d(y, warn=True))
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise ValueError("y: wanted finite labels, got NaN or infinity")
     if array.shape != (n_samples,):
         raise ValueError(f"y: wanted {n_samples} labels, one for each sample, got {array.shape}")
-    if array.dtype.kind == "O":
-        missing = np.array([not isinstance(v, str | bool) and v == -1 for v in array], dtype=bool)
-    elif array.dtype.kind in "US":
-        # numpy writes the -1 in ["a", -1] as text.
-        missing = array == np.asarray("-1", dtype=array.dtype)
-    elif array.dtype.kind == "b":
-        missing = np.zeros(n_samples, dtype=bool)
-    else:
-        missing = array == UNLABELLED
+    missing = _missing(array, unlabelled)
     known = array[~missing]
     if known.dtype.kind == "O":
         known = np.array(known.tolist())
@@ -78,10 +80,50 @@ def encode_labels(y: ArrayLike, n_samples: int) -> tuple[AnyArray, Indices]:
     if len(classes) < 2:
         raise ValueError(
             f"y: wanted labelled samples of at least two classes, got only one class: {classes[0]}"
+            + (
+                f" ({unlabelled!r} says: no label; see the parameter unlabelled)"
+                if missing.any()
+                else ""
+            )
         )
+    _warn_of_a_class(np.bincount(indices), int(missing.sum()), unlabelled)
     labels = np.full(n_samples, UNLABELLED, dtype=np.intp)
     labels[~missing] = indices
     return classes, labels
+
+
+def _missing(array: AnyArray, unlabelled: Label) -> NDArray[np.bool_]:
+    """Return which labels are none."""
+    kind = array.dtype.kind
+    if unlabelled is None or kind == "b":
+        return np.zeros(len(array), dtype=bool)
+    if kind == "O":
+        text = isinstance(unlabelled, str)
+        return np.array(
+            [
+                v == unlabelled and isinstance(v, str) == text and not isinstance(v, bool)
+                for v in array
+            ],
+            dtype=bool,
+        )
+    if kind in "US":
+        # numpy writes the -1 in ["a", -1] as text.
+        return np.asarray(array == np.asarray(str(unlabelled), dtype=array.dtype.kind))
+    if isinstance(unlabelled, str):
+        return np.zeros(len(array), dtype=bool)
+    return np.asarray(array == unlabelled)
+
+
+def _warn_of_a_class(counts: Indices, n_missing: int, unlabelled: Label) -> None:
+    """Warn where the mark of samples without a label has a share as if it were a class."""
+    alike = 0.8 * counts.mean() <= n_missing <= 1.25 * counts.mean()
+    if unlabelled == UNLABELLED and n_missing >= _ENOUGH and alike:
+        warnings.warn(
+            f"y: {n_missing} samples of label -1 are taken as samples without a label, yet their "
+            f"share is like that of a class. If -1 is a class, set unlabelled=None.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def gather_rows(X: Array | None, labels: Indices, weights: Array) -> Rows:

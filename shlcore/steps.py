@@ -68,8 +68,8 @@ def until_converged(
                 f"SHL stopped after max_iter={max_iter} passes without converging to "
                 f"tol={tol:g}; raise max_iter or tol.",
                 ConvergenceWarning,
-                # The caller of `SHL.fit`, past this function, `moments`, `_iterate` and `fit`.
-                stacklevel=5,
+                # The caller of `SHL.fit`, past this, the stages, `moments`, `_iterate` and `fit`.
+                stacklevel=6,
             )
             return
         last = step

@@ -14,12 +14,12 @@ import numpy as np
 
 from shlcore.assignments import class_scores, hinge_distances, nearest_codewords
 from shlcore.clustering import WeightedRows
-from shlcore.codewords import count_distinct, spread_codewords
-from shlcore.descent import begin_and_descend
-from shlcore.fitted import Fitted
+from shlcore.code_search import spread_codewords
+from shlcore.codewords import count_distinct
+from shlcore.fitted import Fitted, Stages
 from shlcore.problem import UNLABELLED, Function, Problem, Start
 from shlcore.samples import LEFT_OUT
-from shlcore.steps import until_converged
+from shlcore.stages import ANNEALED, FEW_LABELS, Plan, descend_in_stages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from shlcore.fitted import Hash
     from shlcore.parameters import Parameters
     from shlcore.samples import Rows, SeenColumns
+    from shlcore.spreading import NeighbourGraph
     from shlcore.steps import Step
 
 
@@ -47,6 +48,9 @@ class Space(Protocol[Function]):
 
     def hash_of(self, functions: Sequence[Function]) -> Hash:
         """Make learnt functions ready for further samples."""
+
+    def graph(self) -> NeighbourGraph | None:
+        """Tie rows to their neighbours; None where there are too many rows for that."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,15 +143,39 @@ class TrainingData(Generic[Function]):
         members, _ = nearest_codewords(distances, self.problem.labels)
         return Start(earlier.codewords, members, earlier.kernel_weights)
 
+    def plan(self, start: Start, parameters: Parameters) -> Plan:
+        """Settle the stages: one, unless unlabelled rows are to count more and more.
+
+        Where labels are not few, the function of the labelled rows knows more than neighbours.
+        A start in which all rows have a codeword although there are labels is a warm one: it has
+        been through the stages already.
+        """
+        unlabelled = self.problem.labels == UNLABELLED
+        weight = 1.0 if parameters.annealed else float(parameters.unlabelled_weight)
+        weights: tuple[float, ...] = (1.0 if unlabelled.all() else weight,)
+        graph: NeighbourGraph | None = None
+        fresh = start.kernel_weights is None
+        few = (~unlabelled).mean() <= FEW_LABELS
+        if parameters.annealed and fresh and unlabelled.any() and few:
+            graph = self.space.graph()
+            if graph is not None and not unlabelled.all():
+                weights = ANNEALED
+        return Plan(weights, graph, parameters.tol, parameters.max_iter)
+
     def moments(self, start: Start, parameters: Parameters) -> Iterator[Moment]:
-        """Descend from a start until nothing changes any more."""
-        steps = begin_and_descend(self.problem, start, self.space.machine(parameters.tol))
-        objective: list[float] = []
-        for step in until_converged(steps, tol=parameters.tol, max_iter=parameters.max_iter):
+        """Descend from a start, stage by stage, until nothing changes any more."""
+        plan = self.plan(start, parameters)
+        machine = self.space.machine(parameters.tol)
+        path: list[float] = []
+        starts: list[int] = []
+        for stage, step in descend_in_stages(self.problem, start, machine, plan):
             if step.block != "start" or step.pass_ended:
-                objective.append(step.objective)
+                if stage == len(starts):
+                    starts.append(len(path))
+                path.append(step.objective)
             projections = step.model.projections[self.rows.row_of_sample]
             projections[self.rows.row_of_sample == LEFT_OUT] = np.nan
+            stages = Stages(plan.weights[: len(starts)], tuple(starts))
             yield Moment(
                 step.objective,
                 step.iteration,
@@ -155,10 +183,12 @@ class TrainingData(Generic[Function]):
                 step.block,
                 step.pass_ended,
                 projections,
-                partial(self._fitted, step, tuple(objective)),
+                partial(self._fitted, step, tuple(path), stages, parameters.decoding),
             )
 
-    def _fitted(self, step: Step[Function], objective: tuple[float, ...]) -> Fitted:
+    def _fitted(
+        self, step: Step[Function], path: tuple[float, ...], stages: Stages, decoding: str
+    ) -> Fitted:
         """Return the record of a step."""
         model = step.model
         hash_ = self.space.hash_of(model.functions)
@@ -167,14 +197,15 @@ class TrainingData(Generic[Function]):
         left_out = np.flatnonzero(rows == LEFT_OUT)
         if left_out.size:
             projections = self.project_samples(hash_, left_out)
-            found[left_out] = class_scores(projections, model.codewords).argmax(axis=1)
+            found[left_out] = class_scores(projections, model.codewords, decoding).argmax(axis=1)
         return Fitted(
             classes=self.classes,
             codewords=model.codewords.copy(),
             n_codewords=count_distinct(model.codewords),
             kernel_weights=model.kernel_weights,
             squared_norms=model.squared_norms,
-            objective=np.array(objective),
+            objective=np.array(path),
+            stages=stages,
             transduction=self.classes[found],
             n_iter=step.iteration,
             solver=self.solver,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import platform
 from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from shlcore.atomic_file import write_text
@@ -70,9 +72,30 @@ def _parsed(line: str) -> Row | None:
     return entry if isinstance(entry, dict) else None
 
 
+def settings_in(folder: Path) -> Row:
+    """Return the settings that a folder's journal begins with."""
+    path = folder / JOURNAL
+    if not path.exists():
+        return {}
+    with path.open(encoding="utf-8") as file:
+        return dict((_parsed(file.readline()) or {}).get("settings", {}))
+
+
+def versions() -> dict[str, str]:
+    """Return what results may depend on."""
+    found = {"python": platform.python_version()}
+    for name in ("segapp", "numpy", "scipy", "scikit-learn"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "unknown"
+    return found
+
+
 def write_rows(folder: Path, name: str, rows: Sequence[Cell]) -> None:
-    """Write rows as ``name.json`` (a list) and ``name.csv``."""
-    write_text(folder / f"{name}.json", json.dumps(list(rows), indent=1) + "\n")
+    """Write rows as ``name.json``, with versions and settings, and as ``name.csv``."""
+    content = {"versions": versions(), "settings": settings_in(folder), "rows": list(rows)}
+    write_text(folder / f"{name}.json", json.dumps(content, indent=1) + "\n")
     write_csv(folder / f"{name}.csv", rows)
 
 

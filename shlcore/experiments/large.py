@@ -55,6 +55,7 @@ def add_parser(commands: options.Commands) -> None:
         NAME,
         "Training time and top-10 precision by random features on large data (table 1).",
         "mnist.npz --bits 5,25,45",
+        ".npz with X, y and is_test (queries), or .npy rows with y and is_test in the .npz beside",
     )
     parser.add_argument(
         "--bits", type=_numbers, default=[5, 25, 45], metavar="B,B,...", help="(5,25,45)"

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from shlcore import baselines
-from shlcore.distances import squared_distances
 from shlcore.estimator import SHL
-from shlcore.kernels import Gaussian, Kernel, Polynomial
+from shlcore.kernels import fitting_kernels
 from shlcore.scaling import learn_scaling, summarise
 
 if TYPE_CHECKING:
@@ -18,11 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shlcore.array_types import AnyArray, Array
-
-SAMPLE = 1000  # rows on which distances are judged: a median of so many is known to a few percent
-# Chosen on held-out rows of usps and mnist; tests/benchmarks/RETRIEVAL.md has what was compared.
-DEGREES = (2, 3, 5)
-BANDWIDTHS = (-0.5, 0.0, 0.5, 1.0, 2.0)  # powers of 2, in nearest-neighbour distances
+    from shlcore.kernels import Kernel
 
 
 class Hasher(Protocol):
@@ -43,26 +38,17 @@ def shl(n_bits: int, seed: int, X: Array) -> Hasher:
 
 
 def kernels_for(X: Array) -> list[Kernel]:
-    """Choose polynomial kernels, and Gaussians around the distance to a row's nearest other.
+    """Return what ``kernels="auto"`` chooses for these rows, less the widest Gaussian.
 
-    The paper's bandwidths are fixed. On many columns most of them have the identity for a
-    Gram matrix: such a kernel fits any labels, says nothing about new rows, and the kernel
-    weights favour it all the same. These here were chosen on splits of training rows.
+    It came later than the tables of tests/benchmarks/RETRIEVAL.md.
     """
     rows = learn_scaling("minmax", summarise(X, np.ones(len(X)))).apply(X)
-    sample = rows[:: -(-len(rows) // SAMPLE)]
-    squared = squared_distances(sample, rows)
-    # The nearest is the row itself: 0. Rows equal to it say nothing about scale.
-    others = np.where(squared > 1e-12, squared, np.inf).min(axis=1)
-    others = others[np.isfinite(others)]
-    nearest = float(np.sqrt(np.median(others))) if len(others) else 1.0
-    gaussians = [Gaussian(nearest * 2.0**power) for power in BANDWIDTHS]
-    return [*(Polynomial(degree) for degree in DEGREES), *gaussians]
+    return list(fitting_kernels(rows)[:-1])
 
 
 def shl_paper(n_bits: int, seed: int, X: Array) -> Hasher:  # noqa: ARG001 (one signature)
     """*SHL with the paper's settings, its eleven kernels among them."""
-    hasher: Hasher = SHL(n_bits=n_bits, random_state=seed)
+    hasher: Hasher = SHL.paper(n_bits=n_bits, random_state=seed)
     return hasher
 
 

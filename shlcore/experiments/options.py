@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
+FORMATS = ".npz with X, y and optionally is_test; or IDX, LIBSVM (.libsvm), CSV"
+
+
 def positive(text: str) -> int:
     """Read a whole number of at least 1."""
     try:
@@ -40,7 +43,7 @@ def method(text: str) -> str:
 
 
 def add_parser(
-    commands: Commands, name: str, summary: str, example: str
+    commands: Commands, name: str, summary: str, example: str, formats: str = FORMATS
 ) -> argparse.ArgumentParser:
     """Add an experiment's command with the dataset and the folder for its results."""
     parser: argparse.ArgumentParser = commands.add_parser(
@@ -54,10 +57,15 @@ def add_parser(
         "dataset",
         type=Path,
         metavar="DATASET",
-        help=".npz with X, y and optionally is_test; or IDX, LIBSVM (.libsvm), CSV",
+        help=formats,
     )
     parser.add_argument(
-        "--output", type=Path, metavar="DIR", help=f"folder for results (DATASET-{name})"
+        "--out",
+        "--output",
+        dest="output",
+        type=Path,
+        metavar="DIR",
+        help=f"folder for results (DATASET-{name})",
     )
     parser.add_argument("--seed", type=int, default=0, help="first seed; run r takes seed + r")
     return parser

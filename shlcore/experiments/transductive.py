@@ -85,7 +85,7 @@ def measure(path: Path, settings: Cell, cell: Cell) -> Row:
     )
     classes, y = np.unique(rows.y, return_inverse=True)  # so that -1 is free for "unlabelled"
     started = time.perf_counter()
-    model = SHL(n_bits=cell["bits"], random_state=seed)
+    model = SHL(n_bits=cell["bits"], kernels="paper", random_state=seed)
     if cell["mode"] == "transductive":
         labels = np.concatenate([y, np.full(len(rows.wanted), UNLABELLED)])
         model.fit(np.concatenate([rows.X, rows.queries]), labels)

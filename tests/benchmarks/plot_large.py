@@ -27,4 +27,5 @@ def draw(out, rows):
 
 
 if __name__ == "__main__":
-    draw(sys.argv[1], [row for name in sys.argv[2:] for row in json.loads(Path(name).read_text())])
+    files = [json.loads(Path(name).read_text()) for name in sys.argv[2:]]
+    draw(sys.argv[1], [row for file in files for row in file["rows"]])

@@ -6,11 +6,12 @@ import warnings
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from shlcore import SHL, Grams, paper_kernels
 from shlcore import descent as descent_module
-from shlcore.codewords import spread_codewords
+from shlcore.code_search import spread_codewords
 from shlcore.descent import begin, begin_and_descend, bit_groups
 from shlcore.kernel_solver import KernelMachine
 from shlcore.kernels import KernelBank
@@ -41,8 +42,8 @@ def eq_6(model, labels, weights, lambda1, lambda2):
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(samples())
-def test_eq_6_never_rises(problem):
+@given(samples(), st.sampled_from(["annealed", 1.0, 0.01]))
+def test_eq_6_never_rises(problem, weight):
     estimator = SHL(
         n_bits=problem.n_bits,
         n_codewords=problem.n_codewords,
@@ -52,9 +53,15 @@ def test_eq_6_never_rises(problem):
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        estimator.set_params(unlabelled_weight=weight)
         objectives = [step.objective for step in estimator.iter_fit(problem.X, problem.y)]
-    assert all(after <= before for before, after in itertools.pairwise(objectives))
-    np.testing.assert_array_equal(estimator.objective_, objectives[-len(estimator.objective_) :])
+    if weight == 1.0:
+        assert all(after <= before for before, after in itertools.pairwise(objectives))
+        path = objectives[-len(estimator.objective_) :]
+        np.testing.assert_array_equal(estimator.objective_, path)
+    assert estimator.stage_starts_[0] == 0
+    for stage in np.split(estimator.objective_, estimator.stage_starts_[1:]):
+        assert (np.diff(stage) <= 0).all()
     if problem.y is not None:
         known = problem.y != -1
         np.testing.assert_array_equal(estimator.transduction_[known], problem.y[known])

@@ -20,7 +20,8 @@ GOOD = {
 def test_the_defaults_are_those_of_the_estimator():
     parameters = Parameters(**GOOD)
     assert {field.name for field in dataclasses.fields(Parameters)} == set(GOOD)
-    assert len(parameters.bank(SeenColumns(4))) == 11
+    assert len(parameters.bank(SeenColumns(4))) == 9
+    assert len(Parameters(**GOOD | {"kernels": "paper"}).bank(SeenColumns(4))) == 11
     assert not parameters.precomputed
     assert Parameters(**GOOD | {"kernels": "precomputed"}).precomputed
 
@@ -49,7 +50,13 @@ def test_the_defaults_are_those_of_the_estimator():
         (
             "kernels",
             "cosine",
-            "kernels: wanted 'paper', 'precomputed' or a list of kernels, got 'cosine'",
+            "kernels: wanted 'auto', 'paper', 'precomputed' or a list of kernels, got 'cosine'",
+        ),
+        ("decoding", "x", "decoding: wanted one of ('hinge', 'hamming'), got 'x'"),
+        (
+            "unlabelled_weight",
+            0.0,
+            "unlabelled_weight: wanted a finite number above 0, got 0.0",
         ),
     ],
 )

@@ -16,7 +16,7 @@ def test_top_10_precision_with_3000_training_samples(hashing_data, name, n_bits,
     X, y = hashing_data(name)
     order = np.random.default_rng(0).permutation(len(X))
     train, test = order[:3000], order[3000:6000]
-    model = SHL(n_bits=n_bits, random_state=0).fit(X[train], y[train])
+    model = SHL.paper(n_bits=n_bits, random_state=0).fit(X[train], y[train])
     ranking = rank(model.hash(X[test]), y[test], model.hash(X[train]), y[train], n_bits=n_bits)
     assert ranking.precision_at([10])[0] >= floor
 

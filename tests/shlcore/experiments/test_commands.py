@@ -23,7 +23,7 @@ def quick(digits_file, folder, *more):
 @pytest.mark.slow
 def test_retrieval_writes_rows_tables_and_figures(digits_file, tmp_path, capsys):
     assert run(*quick(digits_file, tmp_path)) == 0
-    rows = json.loads((tmp_path / "results.json").read_text())
+    rows = json.loads((tmp_path / "results.json").read_text())["rows"]
     wanted = {"dataset", "method", "bits", "run", "k", "precision", "seconds"}
     assert all(wanted <= row.keys() for row in rows)
     assert len(rows) == 2 * 2 * 2 * 9
@@ -106,7 +106,7 @@ def test_qualitative_frames_wrong_answers_red(digits_file, tmp_path, monkeypatch
     )
     words = ["--query", 2, "--bits", 8, "--methods", "SHL", "LSH", "--train", 150]
     assert run("qualitative", digits_file, "--output", tmp_path, *words) == 0
-    rows = json.loads((tmp_path / "results.json").read_text())
+    rows = json.loads((tmp_path / "results.json").read_text())["rows"]
     assert [row["rank"] for row in rows] == [*range(1, 16), *range(1, 16)]
     assert drawn.count(True) == sum(not row["right"] for row in rows) > 0
     assert drawn.count(None) == 2  # the query, once a method
@@ -126,7 +126,7 @@ def test_qualitative_resumes(digits_file, tmp_path, monkeypatch):
     monkeypatch.setitem(qualitative.METHODS, "LSH", lambda *_: fitted.append("LSH"))
     assert run("qualitative", *words, "LSH", "ITQ") == 0
     assert fitted == ["ITQ"]
-    rows = json.loads((tmp_path / "results.json").read_text())
+    rows = json.loads((tmp_path / "results.json").read_text())["rows"]
     assert [row["method"] for row in rows] == ["LSH"] * 15 + ["ITQ"] * 15
 
 
@@ -146,7 +146,7 @@ def test_qualitative_says_what_is_wrong(digits_file, tmp_path, capsys, words, me
 def test_transductive_compares_both_modes(digits_file, tmp_path, capsys):
     words = ["--bits", 4, 6, "--runs", 2, "--train", 60, "--test", 30, "--output", tmp_path]
     assert run("transductive", digits_file, *words) == 0
-    rows = json.loads((tmp_path / "results.json").read_text())
+    rows = json.loads((tmp_path / "results.json").read_text())["rows"]
     assert {(row["bits"], row["mode"]) for row in rows} == {
         (bits, mode) for bits in (4, 6) for mode in transductive.MODES
     }
@@ -164,7 +164,7 @@ def test_transductive_starts_where_each_class_can_have_a_codeword(n_classes, fir
 def test_codewords_counts_what_remains(digits_file, tmp_path):
     words = ["--codewords", 1, 2, "--lambda2", 0, 1e9, "--bits", 8, "--runs", 1, "--train", 100]
     assert run("codewords", digits_file, "--output", tmp_path, *words) == 0
-    rows = json.loads((tmp_path / "results.json").read_text())
+    rows = json.loads((tmp_path / "results.json").read_text())["rows"]
     remaining = {(row["codewords"], row["lambda2"]): row["remaining"] for row in rows}
     assert remaining[1, 0] == remaining[1, 1e9] == remaining[2, 1e9] == 1
     assert remaining[2, 0] > 1

@@ -35,7 +35,11 @@ def test_results_of_other_settings_are_not_mixed(tmp_path):
 
 def test_rows_are_written_as_json_and_csv(tmp_path):
     rows = [{"method": "LSH", "k": 10}, {"method": "*SHL", "k": 15}]
+    Journal(tmp_path, SETTINGS)
     write_rows(tmp_path, "results", rows)
-    assert json.loads((tmp_path / "results.json").read_text()) == rows
+    written = json.loads((tmp_path / "results.json").read_text())
+    assert written["rows"] == rows
+    assert written["settings"] == SETTINGS
+    assert {"python", "segapp", "numpy", "scikit-learn"} <= set(written["versions"])
     with (tmp_path / "results.csv").open(newline="") as file:
         assert [*csv.DictReader(file)] == [{**row, "k": str(row["k"])} for row in rows]

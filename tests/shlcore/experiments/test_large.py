@@ -18,7 +18,7 @@ def run(*words):
 def test_large_writes_the_rows_of_table_1(digits_file, tmp_path, capsys):
     words = ["large", digits_file, "--bits", "5,8", "--components", 100, "--output", tmp_path]
     assert run(*words) == 0
-    rows = json.loads((tmp_path / "results.json").read_text())
+    rows = json.loads((tmp_path / "results.json").read_text())["rows"]
     wanted = {"dataset", "bits", "precision_at_10", "train_seconds", "peak_rss_mb", "workers"}
     assert all(wanted <= row.keys() for row in rows)
     assert [row["bits"] for row in rows] == [5, 8]
@@ -47,7 +47,7 @@ def test_deformed_digits_are_learnt_from_disk(digits_file, tmp_path):
     np.testing.assert_allclose(split.queries, np.rint(wanted * (255 / 16)), atol=1)
     words = ["large", out, "--bits", "6", "--components", 100, "--output", tmp_path / "results"]
     assert run(*words) == 0
-    rows = json.loads((tmp_path / "results" / "results.json").read_text())
+    rows = json.loads((tmp_path / "results" / "results.json").read_text())["rows"]
     assert rows[0]["samples"] == 450
     assert rows[0]["precision_at_10"] > 0.7
 
@@ -112,7 +112,7 @@ def test_cells_run_on_a_scheduler_too(digits_file, tmp_path):
     assert run(*words, "--output", tmp_path / "here") == 0
 
     def precisions(name):
-        rows = json.loads((tmp_path / name / "results.json").read_text())
+        rows = json.loads((tmp_path / name / "results.json").read_text())["rows"]
         return [(row["bits"], row["run"], row["k"], row["precision"]) for row in rows]
 
     assert precisions("there") == precisions("here")

@@ -29,6 +29,9 @@ def estimator_of(
         lambda2=settings.lambda2,
         p=settings.p,
         transductive=settings.transductive,
+        # Unmarked regions bring their own weights, which fade as strokes grow.
+        unlabelled_weight=1.0,
+        decoding="hamming",
         scale=None,
         # One pass more than is made: `first_passes` ends the fit, and warns of nothing.
         max_iter=settings.passes + 1,

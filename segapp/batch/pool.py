@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits
 
-from segapp.batch.task import Outcome, Stopped, Task, run_case
+from segapp.batch.task import Outcome, Stopped, Task, never, run_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -39,7 +39,7 @@ def outcomes(
     if jobs == 1 or len(tasks) <= 1:
         with threadpool_limits(1):
             for task in tasks:
-                yield run_case(task, make_segmenter, _never)
+                yield run_case(task, make_segmenter, never)
         return
     suspects = yield from _parallel(tasks, make_segmenter, min(jobs, len(tasks)))
     # A process died, out of memory perhaps, and took the others' work with it. Alone in a
@@ -109,7 +109,3 @@ def _run(task: Task) -> Outcome:
         return run_case(task, _make, _stop.is_set)
     except Stopped:
         return Outcome(task.case.name, error="Stopped.")
-
-
-def _never() -> bool:
-    return False

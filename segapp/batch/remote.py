@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits
 
-from segapp.batch.task import Outcome, Task, run_case
+from segapp.batch.task import Outcome, Task, never, run_case
 from shlcore.cluster import ClusterError, as_they_come, connected
 
 if TYPE_CHECKING:
@@ -48,8 +48,4 @@ def _rooted(task: Task) -> Task:
 def _run(make_segmenter: Make, task: Task) -> Outcome:
     # One thread, as everywhere: masks must not depend on where they are made.
     with threadpool_limits(1):
-        return run_case(task, make_segmenter, _never)
-
-
-def _never() -> bool:
-    return False
+        return run_case(task, make_segmenter, never)

@@ -36,6 +36,11 @@ if TYPE_CHECKING:
     from segapp.values.updates import Report, Segmenter
 
 
+def never() -> bool:
+    """Nobody asks to stop."""
+    return False
+
+
 class Stopped(Exception):  # noqa: N818 - the user's wish is no error
     """The user asked to stop."""
 

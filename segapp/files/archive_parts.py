@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import zipfile
+from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
-from segapp.values.wording import shown
+from segapp.files.damage import DAMAGE
+from segapp.values.wording import reason, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 _PIECE = 1 << 20
 _MOST_MEMBERS = 1000
@@ -17,6 +20,30 @@ _MOST_MEMBERS = 1000
 
 class TooLargeError(ValueError):
     """A part unpacks to more than it should hold."""
+
+
+@contextmanager
+def opened_archive(path: Path, wanted: str, error: type[ValueError]) -> Iterator[zipfile.ZipFile]:
+    """Open an archive; whatever is in the way, or is wrong in it, becomes one sentence.
+
+    ``wanted`` is what the file should be, with its article; ``error`` is raised.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except error:
+        raise
+    except FileNotFoundError as cause:
+        raise error(f"There is no file {shown(path)}.") from cause
+    except IsADirectoryError as cause:
+        raise error(f"{shown(path)} is a folder: wanted {wanted}.") from cause
+    except OSError as cause:
+        told = shown(cause.strerror) if cause.strerror else reason(cause)
+        raise error(f"{shown(path)} cannot be read: {told}.") from cause
+    except MemoryError as cause:
+        raise error(f"{shown(path.name)} does not fit into the memory.") from cause
+    except DAMAGE as cause:
+        raise error(f"{shown(path.name)} is damaged or not {wanted}: {reason(cause)}.") from cause
 
 
 def read_part(archive: zipfile.ZipFile, name: str, largest: int) -> bytes:

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from segapp.files.archive_parts import read_part
-from segapp.files.damage import DAMAGE
+from segapp.files.archive_parts import opened_archive, read_part
 from segapp.files.file_names import name_in, with_name
 from segapp.files.plain_document import classes_to_plain, document_from_plain, marks_to_plain
 from segapp.values.checked import field, fields, from_json, text, whole
@@ -93,24 +92,8 @@ def load_project(path: str | Path) -> Project:
         When the file is missing, no project, damaged, or of a newer version.
     """
     path = Path(path)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return _read(archive, path)
-    except ProjectError:
-        raise
-    except FileNotFoundError as error:
-        raise ProjectError(f"There is no file {shown(path)}.") from error
-    except IsADirectoryError as error:
-        raise ProjectError(f"{shown(path)} is a folder: wanted a project file.") from error
-    except OSError as error:
-        told = shown(error.strerror) if error.strerror else reason(error)
-        raise ProjectError(f"{shown(path)} cannot be read: {told}.") from error
-    except MemoryError as error:
-        raise ProjectError(f"{shown(path.name)} does not fit into the memory.") from error
-    except DAMAGE as error:  # of the archive itself
-        raise ProjectError(
-            f"{shown(path.name)} is no project or is damaged: {reason(error)}."
-        ) from error
+    with opened_archive(path, "a project", ProjectError) as archive:
+        return _read(archive, path)
 
 
 def _read(archive: zipfile.ZipFile, path: Path) -> Project:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from segapp.files.archive_parts import check_parts, read_part
-from segapp.files.damage import DAMAGE
+from segapp.files.archive_parts import check_parts, opened_archive, read_part
 from segapp.files.plain_document import classes_from_plain, classes_to_plain
 from segapp.learning.colour_likelihood import LARGEST_COST, ColourLikelihood, StrokeColours
 from segapp.learning.fitting import estimator_of, first_passes
@@ -29,7 +28,7 @@ from segapp.values.plain_settings import from_plain, to_plain
 from segapp.values.rasterize import UNMARKED
 from segapp.values.settings import PICTURE_BOUND, Settings
 from segapp.values.updates import Answer, Report, answer_of
-from segapp.values.wording import quoted, reason, shown
+from segapp.values.wording import quoted, shown
 from shlcore import SHL
 from shlcore.atomic_file import replacing
 from shlcore.model_file import read_model
@@ -186,23 +185,10 @@ def load_model(path: str | Path) -> LearntModel:
     """Read what `LearntModel.save` wrote; `LearntModelError` says why it cannot be read."""
     path = Path(path)
     name = shown(path.name)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            model = _read(archive, name)
+    with opened_archive(path, "a learnt model", LearntModelError) as archive:
+        model = _read(archive, name)
         with np.errstate(all="ignore"):
             _try(model)
-    except LearntModelError:
-        raise
-    except FileNotFoundError as error:
-        raise LearntModelError(f"There is no file {shown(path)}.") from error
-    except IsADirectoryError as error:
-        raise LearntModelError(f"{shown(path)} is a folder: wanted a learnt model.") from error
-    except PermissionError as error:
-        raise LearntModelError(f"{shown(path)} cannot be read: {reason(error)}.") from error
-    except DAMAGE as error:  # whatever the readers of its parts raise
-        raise LearntModelError(
-            f"{name} is damaged or not a learnt model: {reason(error)}."
-        ) from error
     return model
 
 

@@ -133,13 +133,13 @@ DAMAGE = {
     "support rows too few": with_array("support_rows", lambda a: a[:-1]),
     "intercepts too few": with_array("hash_intercepts", lambda a: a[:-1]),
     "a kernel of no width": with_learner_header(
-        lambda h: h["parameters"]["kernels"][0].update(sigma=0)
+        lambda h: h["kernels"][0].update(sigma=0)
     ),
     "a kernel of a text": with_learner_header(
-        lambda h: h["parameters"]["kernels"][0].update(sigma="wide")
+        lambda h: h["kernels"][0].update(sigma="wide")
     ),
     "a kernel of unknown columns": with_learner_header(
-        lambda h: h["parameters"]["kernels"][0].update(columns="none")
+        lambda h: h["kernels"][0].update(columns="none")
     ),
 }  # fmt: skip
 

@@ -180,7 +180,7 @@ def test_other_files_give_a_sentence(tmp_path):
     with pytest.raises(ProjectError, match="is a folder"):
         load_project(tmp_path)
     (tmp_path / "text.segapp").write_text("hello")
-    with pytest.raises(ProjectError, match=r"text\.segapp is no project"):
+    with pytest.raises(ProjectError, match=r"text\.segapp is damaged or not a project"):
         load_project(tmp_path / "text.segapp")
     with zipfile.ZipFile(tmp_path / "zip.segapp", "w") as archive:
         archive.writestr("letter.txt", "hello")

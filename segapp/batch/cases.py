@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _BAND = 128  # between object (255) and ground (0)
 
 
-class DatasetError(ValueError):
+class CaseError(ValueError):
     """A folder holds nothing to work on; the message is one sentence that says what was wanted."""
 
 
@@ -46,7 +46,7 @@ def find_cases(folder: str | Path) -> tuple[Case, ...]:
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise DatasetError(f"There is no folder {shown(folder)}.")
+        raise CaseError(f"There is no folder {shown(folder)}.")
     if (folder / "images").is_dir() and (folder / "images-labels").is_dir():
         cases = [
             _case(image, folder / "images-labels", "-anno.png", folder / "images-gt", ".png")
@@ -59,7 +59,7 @@ def find_cases(folder: str | Path) -> tuple[Case, ...]:
         ]
     found = [case for case in cases if case is not None]
     if not found:
-        raise DatasetError(
+        raise CaseError(
             f"There is no image with strokes in {shown(folder)}: wanted X.jpg with X-strokes.png "
             f"or X{PROJECT_SUFFIX}, or the folders images and images-labels of the Gulshan set."
         )
@@ -81,7 +81,7 @@ def load_truth(path: Path, size: tuple[int, int], n_classes: int) -> NDArray[np.
     indices = load_indices(path)
     values = indices.values
     if values.shape != size:
-        raise DatasetError(
+        raise CaseError(
             f"{shown(path.name)} has {values.shape[1]} x {values.shape[0]} pixels: "
             f"wanted the image's {size[1]} x {size[0]}."
         )
@@ -100,7 +100,7 @@ def load_truth(path: Path, size: tuple[int, int], n_classes: int) -> NDArray[np.
             if indices.palette is not None
             else ("grey values of 0, 128 and 255")
         )
-        raise DatasetError(f"{shown(path.name)}: wanted {wanted}, got {worst}.")
+        raise CaseError(f"{shown(path.name)}: wanted {wanted}, got {worst}.")
     return truth
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from segapp.batch.task import Outcome
 
 _FORMULAE = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-LEVELS = (85, 90, 95)  # per cent of IoU that the robot's strokes are counted to
+MILESTONES = (85, 90, 95)  # per cent of IoU that the robot's strokes are counted to
 
 
 def summary(outcomes: Sequence[Outcome], preset: str, robot: int | None) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def summary(outcomes: Sequence[Outcome], preset: str, robot: int | None) -> dict
             "auc": _mean([float(np.mean(ious)) for ious in scored]),
             **{
                 f"strokes_to_{level}": _mean([strokes_to(ious, level / 100) for ious in scored])
-                for level in LEVELS
+                for level in MILESTONES
             },
             "dips": _mean([len(dips(ious)) for ious in scored]),
             "dip_sum": _mean([sum(dips(ious)) for ious in scored]),
@@ -62,7 +62,7 @@ def write_reports(
 def _csv(outcomes: Sequence[Outcome], robot: int | None) -> str:
     names = ["image", "width", "height", "classes", "iou", "seconds"]
     if robot is not None:
-        names += ["auc", *(f"strokes_to_{level}" for level in LEVELS)]
+        names += ["auc", *(f"strokes_to_{level}" for level in MILESTONES)]
         names += [f"iou_{count}" for count in range(1, robot + 1)]
     names.append("error")
     text = io.StringIO()
@@ -83,7 +83,7 @@ def _row(outcome: Outcome, robot: int | None) -> dict[str, Any]:
         row["iou"] = f"{outcome.ious[0]:.6f}"
     if robot is not None and outcome.ious:
         row["auc"] = f"{np.mean(outcome.ious):.6f}"
-        for level in LEVELS:
+        for level in MILESTONES:
             row[f"strokes_to_{level}"] = strokes_to(outcome.ious, level / 100)
         for count, value in enumerate(outcome.ious[1:], start=1):
             row[f"iou_{count}"] = f"{value:.6f}"

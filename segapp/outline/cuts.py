@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     """Bonds of the pixels of a box with their right and lower neighbours in it."""
 
 _TILE = 192
+"""Side of what is cut at once: SciPy holds the interpreter meanwhile, and the window waits."""
 _PROHIBITIVE = 1e4
 """More than a small region can gain by another class, and little enough for exact flows."""
 

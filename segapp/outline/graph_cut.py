@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 # SciPy's maximum flow counts in 32-bit integers: costs become multiples of a unit that
 # keeps every sum of capacities below this.
 _LARGEST_FLOW = 2**30
-_FINEST_UNIT = 1e-4
-_ROUNDS_OF_EXPANSION = 3
+_FINEST_UNIT = 1e-4  # a pixel's costs are of the order of 1
+_ROUNDS_OF_EXPANSION = 3  # at the most; a round that finds nothing is the last
 
 
 def min_cut(

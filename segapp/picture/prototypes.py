@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 # Compactness, and blur in pixels. In noise the first pair's regions fall into crumbs, which
 # SLIC then merges into a few huge ones; the others hold out longer.
 _SLIC_ATTEMPTS = ((10.0, 0.0), (20.0, 1.0), (40.0, 2.0), (100.0, 3.0))
-_ENOUGH = 0.4
+_ENOUGH = 0.4  # of the wanted regions; with fewer, the next pair is tried
+# Levels a channel, finest first, each about three quarters of the one before.
 _PALETTE_LEVELS = (256, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2)
 
 

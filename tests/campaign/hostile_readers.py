@@ -12,7 +12,7 @@ import numpy as np
 
 from segapp.batch import Outcome, Task
 from segapp.batch.case_record import read_record
-from segapp.batch.cases import Case, DatasetError, load_truth
+from segapp.batch.cases import Case, CaseError, load_truth
 from segapp.files.images import ImageError, load_image, load_indices
 from segapp.files.project_file import ProjectError, load_project, save_project
 from segapp.files.strokes_file import load_strokes
@@ -184,7 +184,7 @@ SEGAPP: tuple[Reader, ...] = (
     ),
     Reader(
         "truth", "a.png", seeds.truth_seeds, pictures.of_png, _use_truth,
-        (ImageError, DatasetError),
+        (ImageError, CaseError),
     ),
     Reader(
         "project", "a.segapp", seeds.project_seeds, _PROJECT, _use_project, (ProjectError,), 700

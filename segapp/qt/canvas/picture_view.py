@@ -15,12 +15,10 @@ from segapp.qt.canvas.viewport import Viewport
 if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent, QResizeEvent
 
+    from segapp.learning.suggestion import Spot
     from segapp.qt.canvas.layers import Layer
     from segapp.values.document import Document
     from segapp.values.rasterize import Rectangle
-
-Spot = tuple[float, float, float]
-"""Centre and radius of a region, in image pixels."""
 
 
 class PictureView(QWidget):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from segapp.batch.cases import Case, DatasetError, bundled_cases, find_cases, load_truth
+from segapp.batch.cases import Case, CaseError, bundled_cases, find_cases, load_truth
 from segapp.files.images import load_image
 from segapp.files.project_file import Project, save_project
 from segapp.files.strokes_file import load_strokes
@@ -72,10 +72,10 @@ def test_images_that_differ_in_the_suffix_alone_keep_apart(tmp_path):
 
 
 def test_nothing_to_do_gives_a_sentence(tmp_path):
-    with pytest.raises(DatasetError, match="There is no folder"):
+    with pytest.raises(CaseError, match="There is no folder"):
         find_cases(tmp_path / "none")
     save(tmp_path / "a.jpg", np.zeros((4, 5)))
-    with pytest.raises(DatasetError, match=r"no image with strokes in .*: wanted X\.jpg with"):
+    with pytest.raises(CaseError, match=r"no image with strokes in .*: wanted X\.jpg with"):
         find_cases(tmp_path)
 
 
@@ -91,14 +91,12 @@ def test_a_truth_with_a_palette(tmp_path):
 
 def test_a_wrong_truth_gives_a_sentence(tmp_path):
     save(tmp_path / "t.png", [[0, 128, 77]])
-    with pytest.raises(
-        DatasetError, match=r"t\.png: wanted grey values of 0, 128 and 255, got 77"
-    ):
+    with pytest.raises(CaseError, match=r"t\.png: wanted grey values of 0, 128 and 255, got 77"):
         load_truth(tmp_path / "t.png", (1, 3), 2)
-    with pytest.raises(DatasetError, match="has 3 x 1 pixels: wanted the image's 4 x 2"):
+    with pytest.raises(CaseError, match="has 3 x 1 pixels: wanted the image's 4 x 2"):
         load_truth(tmp_path / "t.png", (2, 4), 2)
     save(tmp_path / "p.png", [[0, 1, 2]], palette=True)
-    with pytest.raises(DatasetError, match=r"p\.png: wanted classes from 0 to 1, got 2"):
+    with pytest.raises(CaseError, match=r"p\.png: wanted classes from 0 to 1, got 2"):
         load_truth(tmp_path / "p.png", (1, 3), 2)
 
 

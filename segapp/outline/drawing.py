@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _HALF_WIDTH = 7
 """Of the band that is cut pixel by pixel, to each side: a patch's border may be off by that much.
-The rows "band" among the trials in SEGMENTATION.md: narrower needs more strokes, wider no fewer."""
+Rows "band" of the trials in SEGMENTATION.md: narrower needs more strokes, wider not fewer."""
 _HALF_WIDTH_ABOVE = 2
 """A level doubles the last one's outline, which is then off by a pixel or so."""
 _USUAL_SIDE = 450.0

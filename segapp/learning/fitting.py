@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from segapp.learning.supervision import UNLABELLED
 from shlcore import SHL
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def estimator_of(
         p=settings.p,
         transductive=settings.transductive,
         # Unmarked regions bring their own weights, which fade as strokes grow.
+        unlabelled=UNLABELLED,
         unlabelled_weight=1.0,
         decoding="hamming",
         scale=None,

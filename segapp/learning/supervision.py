@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from segapp.picture.prototypes import Prototypes
     from segapp.values.settings import Settings
 
-_UNLABELLED = -1
+UNLABELLED = -2
+"""Not -1, which might be a class elsewhere, so that `SHL` warns where there is as much of it."""
 _LEAST_COVERAGE = 0.02
 """A row of weight 0 would be left out; a stroke that only grazes a region still says something."""
 _FADING = 10
@@ -49,7 +50,7 @@ class Supervision:
         The prototype of each row. All prototypes come first, in order; one that holds the
         only strokes of a class besides more of another's comes again at the end.
     labels
-        Position of the class in ``classes``, or -1.
+        Position of the class in ``classes``, or `UNLABELLED`.
     weights
         How much each row counts; the average prototype has weight 1.
     classes
@@ -73,7 +74,7 @@ class Supervision:
         classes = np.unique(marked[marked >= 0]).astype(np.intp)
         counts = np.stack([prototypes.count(marked == c) for c in classes], axis=1)
         total, most = counts.sum(axis=1), counts.max(axis=1)
-        labels = np.where(total > 0, counts.argmax(axis=1), _UNLABELLED)
+        labels = np.where(total > 0, counts.argmax(axis=1), UNLABELLED)
         sizes = prototypes.sizes / prototypes.sizes.mean()
         coverage = (2 * most - total) / prototypes.sizes
         weights = sizes * np.where(

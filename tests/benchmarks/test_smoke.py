@@ -65,6 +65,15 @@ def test_every_script_is_run_here():
     } == set()
 
 
+def test_bound_draws():
+    assert "2" in run("bound_draws.py", "--draws", 2)
+
+
+def test_semi_supervised(tmp_path):
+    """The report alone: a single cell takes a minute."""
+    run("semi_supervised.py", "--out", tmp_path, "--report")
+
+
 def test_binary_index():
     words = ("--rows", 2000, "--queries", 10, "--bits", 64)
     assert "| 64 | 1 |" in run("binary_index.py", *words, needs=["faiss"])
@@ -112,7 +121,7 @@ def test_plot_large(tmp_path):
         {"bits": 5, "samples": 100, "train_cpu_seconds": 1.0},
         {"bits": 5, "samples": 200, "train_cpu_seconds": 2.0},
     ]
-    (tmp_path / "results.json").write_text(json.dumps(results))
+    (tmp_path / "results.json").write_text(json.dumps({"rows": results}))
     out = tmp_path / "time.png"
     run("plot_large.py", out, tmp_path / "results.json", needs=["matplotlib"])
     assert out.stat().st_size > 1000

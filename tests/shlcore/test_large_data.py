@@ -32,7 +32,7 @@ def test_2000_samples_agree_with_the_exact_solver(hashing_data, name, n_componen
     order = np.random.default_rng(0).permutation(len(X))
     train, test = order[:2000], order[2000:4000]
     exact, features = (
-        SHL(solver=solver, n_components=n_components, max_iter=1, random_state=0).fit(
+        SHL.paper(solver=solver, n_components=n_components, max_iter=1, random_state=0).fit(
             X[train], y[train]
         )
         for solver in ("exact", "random_features")

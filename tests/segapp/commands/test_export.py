@@ -63,5 +63,5 @@ def test_where_it_cannot_go(segapp, ball, words, sentence):
 def test_what_is_no_project(segapp, ball):
     done = segapp("export", ball.image, "--as", "mask")
     assert done.code == 1
-    assert "ball.png is no project or is damaged" in done.err
+    assert "ball.png is damaged or not a project" in done.err
     assert segapp("export", ball.project, "--as", "video").code == 2

@@ -12,7 +12,7 @@ from sklearn.mixture import GaussianMixture
 
 from segapp.outline.graph_cut import smallest_energy
 from segapp.picture.contrast import Contrast
-from segapp.picture.neighbours import ACROSS, DOWN
+from segapp.picture.neighbours import PAIRS
 from segapp.picture.region_graph import Edges
 
 _COMPONENTS = 5
@@ -58,8 +58,8 @@ def boykov_jolly(rgb, marked):
     number = np.arange(marked.size, dtype=np.int32).reshape(marked.shape)
     bonds = Contrast.of(rgb).bonds(rgb)
     edges = Edges(
-        np.concatenate([number[pair[0]].ravel() for pair in (ACROSS, DOWN)]),
-        np.concatenate([number[pair[1]].ravel() for pair in (ACROSS, DOWN)]),
+        np.concatenate([number[pair[0]].ravel() for pair in PAIRS]),
+        np.concatenate([number[pair[1]].ravel() for pair in PAIRS]),
         _SMOOTHNESS * np.concatenate([bond.ravel() for bond in bonds]).astype(float),
     )
     return smallest_energy(costs.reshape(-1, 2), edges).reshape(marked.shape)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import sys
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from typing import TYPE_CHECKING
 
-from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from shlcore.cluster import as_they_come, connected
 from shlcore.experiments.journal import Journal
+from shlcore.process_pool import in_processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -91,16 +89,12 @@ def _results(
         for cell in cells:
             yield cell, _guarded(measure, cell)
         return
-    context = multiprocessing.get_context("spawn")
     threads = max(1, (os.cpu_count() or 1) // jobs)
-    with ProcessPoolExecutor(jobs, context, threadpool_limits, (threads,)) as pool:
-        waiting = {pool.submit(_guarded, measure, cell): cell for cell in cells}
-        try:
-            for done in as_completed(waiting):
-                yield waiting[done], done.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    yield from in_processes(partial(_unless_stopped, measure), cells, jobs, threads=threads)
+
+
+def _unless_stopped(measure: Measure, cell: Cell, stopped: Callable[[], bool]) -> Row | ValueError:
+    return ValueError("Stopped.") if stopped() else _guarded(measure, cell)
 
 
 def _guarded(measure: Measure, cell: Cell) -> Row | ValueError:

@@ -50,7 +50,8 @@ def halved(rgba: NDArray[np.uint8]) -> NDArray[np.uint8]:
     height, width, _ = rgba.shape
     if height % 2 or width % 2:
         rgba = np.pad(rgba, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")
-    # Two channels at a time in one word, with room for the carry: four times fewer numbers.
+    # The mean is that of `segapp.picture.pyramid`, which has three channels and no hurry. Here
+    # two channels go at a time in one word, with room for the carry: four times fewer numbers.
     pixels = rgba.view(np.uint32)[..., 0]
     corners = (pixels[0::2, 0::2], pixels[1::2, 0::2], pixels[0::2, 1::2], pixels[1::2, 1::2])
     even = np.full(corners[0].shape, _HALVES, dtype=np.uint32)

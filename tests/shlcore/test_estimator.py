@@ -2,6 +2,7 @@
 
 import io
 import json
+import multiprocessing
 import warnings
 import zipfile
 
@@ -266,6 +267,46 @@ def test_same_seed_same_answer(iris):
     X, y = iris
     first, second = (SHL(n_bits=8, n_codewords=2, random_state=3).fit(X, y) for _ in range(2))
     np.testing.assert_array_equal(first.project(X), second.project(X))
+
+
+def fit_asymmetric(n, told):
+    K = np.random.default_rng(0).random((2, n, n))
+    try:
+        SHL(kernels="precomputed", random_state=0).fit(K, np.arange(n) % 2)
+    except ValueError as error:
+        told.put(str(error))
+
+
+@pytest.mark.parametrize("n", [20, 300])
+def test_asymmetric_kernel_matrices_are_refused_at_once(n):
+    """LIBSVM would not come back, nor can it be interrupted: hence the process."""
+    context = multiprocessing.get_context("spawn")
+    told = context.Queue()
+    process = context.Process(target=fit_asymmetric, args=(n, told))
+    process.start()
+    try:
+        assert told.get(timeout=60).startswith("X: wanted symmetric Gram matrices, got ")
+    finally:
+        process.kill()
+        process.join()
+
+
+def test_one_odd_entry_of_a_small_matrix_is_found_and_rounding_is_allowed():
+    K = np.eye(30)[None].repeat(2, axis=0)
+    K[1, 3, 7] = 1e-7
+    Grams(K)
+    K[1, 3, 7] = 0.5
+    with pytest.raises(ValueError, match=r"in row \d, column \d of matrix 1 and"):
+        Grams(K)
+
+
+def test_kernel_matrices_are_checked_once(monkeypatch):
+    K = np.eye(30)[None]
+    once = Grams(K)
+    checked = []
+    monkeypatch.setattr("shlcore.svm._check_symmetry", lambda stack: checked.append(stack))
+    Grams(once, K).among(np.arange(10))
+    assert len(checked) == 1
 
 
 # --- files -------------------------------------------------------------------------------

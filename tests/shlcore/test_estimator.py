@@ -405,6 +405,67 @@ def test_bad_files_give_one_clear_error(tmp_path, fitted, damage, message):
     assert "\n" not in str(caught.value)
 
 
+def put(name, value):
+    return lambda h, a: a.update({name: value(a[name])})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        put("codewords_", lambda a: a * 2),
+        put("codewords_", lambda a: a.astype(float)),
+        put("codewords_", lambda a: np.int8(1)),
+        put("kernel_weights_", lambda a: -a - 1),
+        put("hash_coefficients", lambda a: a * np.nan),
+        put("hash_intercepts", lambda a: a.astype(complex)),
+        put("hash_support", lambda a: a - 1000),
+        put("support_rows", lambda a: a[1:]),
+        put("support_rows", lambda a: a[:, 1:]),
+        put("factors", lambda a: a * np.inf),
+        put("offsets", lambda a: a[:2]),
+        put("transduction_", lambda a: a[:, None]),
+        lambda h, a: h.update(n_features_in=[]),
+        lambda h, a: h.update(n_iter=1 << 70),
+        lambda h, a: h.update(stages={"weights": [1.0], "starts": [1 << 70]}),
+        lambda h, a: h["parameters"].update(decoding="x"),
+        lambda h, a: h["kernels"][0].update(degree=1 << 70),
+        lambda h, a: h["kernels"][-1].update(sigma=1e-320),
+    ],
+)
+def test_every_part_of_a_file_is_checked(tmp_path, fitted, change):
+    path = tmp_path / "model.shl"
+    fitted.save(path)
+    rewrite(path, change)
+    with pytest.raises(ModelFileError, match="incomplete or its parts do not fit together"):
+        SHL.load(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        put("diagonal", lambda a: np.zeros(10**6, dtype=bool)),
+        put("landmarks", lambda a: a[:, 1:]),
+        put("landmarks", lambda a: a[:1]),
+        put("hash_weights", lambda a: a[1:]),
+        put("lacks", lambda a: a.astype("M8[s]")),
+        lambda h, a: [a.pop(name) for name in [*a] if name.startswith("root_")],
+    ],
+)
+def test_every_part_of_a_map_is_checked(tmp_path, iris, change):
+    model = SHL(solver="random_features", n_components=20, max_iter=2, random_state=0)
+    model.fit(*iris).save(tmp_path / "model.shl")
+    rewrite(tmp_path / "model.shl", change)
+    with pytest.raises(ModelFileError, match="incomplete or its parts do not fit together"):
+        SHL.load(tmp_path / "model.shl")
+
+
+def test_a_model_that_unpacks_to_too_much_is_refused(tmp_path, fitted, monkeypatch):
+    fitted.save(tmp_path / "model.shl")
+    monkeypatch.setattr("shlcore.model_file.LARGEST_MODEL", 1000)
+    with pytest.raises(ModelFileError, match="damaged or not a shlcore model"):
+        SHL.load(tmp_path / "model.shl")
+
+
 def test_a_failed_save_leaves_the_old_file(tmp_path, fitted, monkeypatch):
     path = tmp_path / "model.shl"
     fitted.save(path)

@@ -270,6 +270,6 @@ def _restore_kernel(fields: Json) -> Kernel:
     for name in {"sigma", "bias"} & set(arguments):
         if _real(arguments[name]) < 1 / _LARGEST:
             raise ValueError(f"{name}: wanted a number whose square is one above 0")
-    if _whole(arguments.get("degree", 1), 1) > _LARGEST_DEGREE:
+    if _real(arguments.get("degree", 1)) > _LARGEST_DEGREE:
         raise ValueError(f"degree: wanted at most {_LARGEST_DEGREE}, got more")
     return cast("Kernel", _KERNELS[str(fields["kind"])](**arguments))

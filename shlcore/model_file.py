@@ -139,7 +139,7 @@ def read_arrays(path: str | os.PathLike[str], largest: int) -> FileArrays:
                 array = np.lib.format.read_array(cast("IO[bytes]", stream), allow_pickle=False)
                 if stream.read(1):
                     raise ValueError("a part goes on behind its array")
-            largest = min(stream.left, largest - array.nbytes)
+            largest = stream.left
             arrays[member.filename.removesuffix(".npy")] = array
     return arrays
 

@@ -6,12 +6,15 @@ import dataclasses
 import numbers
 from typing import TYPE_CHECKING, cast
 
+import numpy as np
+
 from shlcore.feature_hash import FeatureHash
-from shlcore.feature_map import FeatureMap
+from shlcore.feature_map import FeatureMap, Root
 from shlcore.fitted import Fitted, Stages, check_shape
 from shlcore.kernel_hash import KernelHash, RowHash, StackHash
 from shlcore.kernels import Gaussian, Kernel, Linear, Polynomial, kernel_bank
-from shlcore.model_file import ModelFileError
+from shlcore.model_file import DAMAGE, ModelFileError
+from shlcore.parameters import DECODINGS
 from shlcore.samples import SeenColumns
 from shlcore.scaling import Scaling
 
@@ -20,7 +23,7 @@ Json = dict[str, object]
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from shlcore.array_types import FileArrays
+    from shlcore.array_types import AnyArray, FileArrays
     from shlcore.fitted import Hash
     from shlcore.kernels import KernelBank
 
@@ -28,6 +31,10 @@ _KERNELS = {"gaussian": Gaussian, "linear": Linear, "polynomial": Polynomial}
 _BEFORE: Json = {"decoding": "hamming", "unlabelled_weight": 1.0}
 _ONE_STAGE = {"weights": [1.0], "starts": [0]}
 """What files say that were written before there was a choice: they answer as they did."""
+
+_LARGEST = 1e100  # of real numbers: products of three of them are finite
+_LARGEST_WHOLE = (1 << 62) - 1
+_LARGEST_DEGREE = 1000
 
 # Names in the file. They were those of the estimator's attributes when version 1 was settled.
 _FITTED = (
@@ -70,26 +77,23 @@ def restore(
     """
     try:
         parameters = _restore_parameters(cast("Json", header["parameters"]), known)
-        names = cast("list[str] | None", header.get("feature_names_in"))
-        columns = SeenColumns(
-            cast("int", header["n_features_in"]),
-            None if names is None else tuple(names),
-        )
+        columns = _columns(header)
         solver = str(header.get("solver", "exact"))
-        stages = cast("dict[str, list[float]]", header.get("stages", _ONE_STAGE))
         kernels = parameters["kernels"]
         if "kernels" in header:
             kernels = [_restore_kernel(found) for found in cast("list[Json]", header["kernels"])]
+        hash_ = _restore_hash(parameters | {"kernels": kernels}, columns, solver, arrays)
+        _check_learnt(arrays, hash_.n_kernels)
         fitted = Fitted(
             **{name.removesuffix("_"): arrays[name] for name in _FITTED},
             squared_norms=arrays["squared_norms"],
-            n_iter=cast("int", header["n_iter"]),
+            n_iter=_whole(header["n_iter"], 0),
             solver=solver,
             columns=columns,
-            stages=Stages(tuple(stages["weights"]), tuple(int(i) for i in stages["starts"])),
-            hash=_restore_hash(parameters | {"kernels": kernels}, columns, solver, arrays),
+            stages=_stages(header, len(arrays["objective_"])),
+            hash=hash_,
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except DAMAGE as error:
         raise ModelFileError(
             f"{name}: the model is incomplete or its parts do not fit together"
         ) from error
@@ -101,28 +105,123 @@ def _restore_parameters(written: Json, known: Collection[str]) -> Json:
     if unknown:
         raise ValueError(f"parameters: wanted known ones, got {sorted(unknown)}")
     parameters = _BEFORE | dict(written)
+    if parameters["decoding"] not in DECODINGS:
+        raise ValueError(f"decoding: wanted one of {DECODINGS}, got another")
     if not isinstance(parameters["kernels"], str):
         kernels = cast("Iterable[Json]", parameters["kernels"])
         parameters["kernels"] = [_restore_kernel(kernel) for kernel in kernels]
     return parameters
 
 
+def _columns(header: Json) -> SeenColumns:
+    count = _whole(header["n_features_in"], 1)
+    names = header.get("feature_names_in")
+    if names is None:
+        return SeenColumns(count)
+    if not isinstance(names, list) or len(names) != count:
+        raise ValueError(f"feature_names_in: wanted {count} names")
+    return SeenColumns(count, tuple(str(name) for name in names))
+
+
+def _stages(header: Json, n_steps: int) -> Stages:
+    stages = cast("dict[str, list[float]]", header.get("stages", _ONE_STAGE))
+    starts = tuple(_whole(start, 0) for start in stages["starts"])
+    weights = tuple(_real(weight) for weight in stages["weights"])
+    if len(starts) != len(weights) or max(starts) > n_steps:
+        raise ValueError("stages: wanted a weight and a step for each")
+    return Stages(weights, starts)
+
+
+def _whole(value: object, least: int) -> int:
+    if not isinstance(value, int) or not least <= value <= _LARGEST_WHOLE:
+        raise ValueError(f"header: wanted a whole number from {least} on")
+    return value
+
+
+def _real(value: object) -> float:
+    if not isinstance(value, int | float) or not abs(value) <= _LARGEST:
+        raise ValueError("header: wanted a finite number")
+    return float(value)
+
+
+def _check_array(array: AnyArray, kinds: str, *shape: int) -> None:
+    """Refuse an array unless it holds numbers of these kinds, finite ones, in this shape."""
+    check_shape(array, *shape)
+    if array.dtype.kind not in kinds or array.itemsize > 8:
+        raise ValueError(f"dtype: wanted one of kind {kinds}, got {array.dtype}")
+    if kinds == "f" and not (np.abs(array) <= np.float64(_LARGEST)).all():
+        raise ValueError("values: wanted finite ones, got others")
+
+
+def _check_whole(array: AnyArray, least: int, largest: int, *shape: int) -> None:
+    _check_array(array, "iu", *shape)
+    if array.size and not least <= array.min() <= array.max() <= largest:
+        raise ValueError(f"values: wanted {least} to {largest}, got others")
+
+
+def _check_learnt(arrays: FileArrays, n_kernels: int) -> None:
+    """Check what was learnt besides the hash functions."""
+    codewords, classes = arrays["codewords_"], arrays["classes_"]
+    n_classes, n_each, n_bits = codewords.shape
+    _check_array(codewords, "i", n_classes, n_each, n_bits)
+    if not codewords.size or not (abs(codewords) == 1).all():
+        raise ValueError("codewords: wanted -1 and 1, got others")
+    _check_whole(arrays["n_codewords_"], 1, n_each, n_classes)
+    for name in ("kernel_weights_", "squared_norms"):
+        _check_array(arrays[name], "f", n_bits, n_kernels)
+        if (arrays[name] < 0).any():
+            raise ValueError(f"{name}: wanted none below 0")
+    _check_array(arrays["objective_"], "f", arrays["objective_"].size)
+    for labels, size in ((classes, n_classes), (arrays["transduction_"], None)):
+        check_shape(labels, labels.size if size is None else size)
+        if labels.dtype.kind not in "biufUSMm":
+            raise ValueError(f"classes: wanted labels, got {labels.dtype}")
+        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+            raise ValueError("classes: wanted finite numbers, got others")
+        labels.tolist()  # fails for text that is none
+
+
 def _restore_hash(parameters: Json, columns: SeenColumns, solver: str, arrays: FileArrays) -> Hash:
     n_bits = arrays["codewords_"].shape[-1]
+    _check_array(arrays["hash_intercepts"], "f", n_bits)
     if solver == "random_features":
-        map_ = FeatureMap.restored(_bank(parameters, columns), arrays)
-        check_shape(arrays["hash_weights"], map_.n_features, n_bits)
-        return FeatureHash(
-            map_, _scaling(arrays), arrays["hash_weights"], arrays["hash_intercepts"]
-        )
+        bank = _bank(parameters, columns)
+        map_ = _restore_map(bank, columns.count, arrays)
+        _check_array(arrays["hash_weights"], "f", map_.n_features, n_bits)
+        scaling = _scaling(arrays, columns.count)
+        return FeatureHash(map_, scaling, arrays["hash_weights"], arrays["hash_intercepts"])
     fields = [field.name for field in dataclasses.fields(KernelHash)]
     functions = KernelHash(*(arrays[f"hash_{field}"] for field in fields))
-    check_shape(functions.coefficients, n_bits, len(functions.support))
-    check_shape(functions.scales, *arrays["kernel_weights_"].shape)
+    n_support = functions.support.size
+    _check_whole(functions.support, 0, _LARGEST_WHOLE, n_support)
+    _check_array(functions.coefficients, "f", n_bits, n_support)
+    _check_array(functions.scales, "f", *arrays["kernel_weights_"].shape)
     if "support_rows" not in arrays:
+        _check_whole(functions.support, 0, columns.count - 1, n_support)
         return StackHash(functions, columns.count)
+    _check_array(arrays["support_rows"], "f", n_support, columns.count)
     bank = _bank(parameters, columns)
-    return RowHash(functions, bank, _scaling(arrays), arrays["support_rows"])
+    return RowHash(functions, bank, _scaling(arrays, columns.count), arrays["support_rows"])
+
+
+def _restore_map(bank: KernelBank, n_columns: int, arrays: FileArrays) -> FeatureMap:
+    _check_array(arrays["diagonal"], "b", len(bank))
+    _check_array(arrays["lacks"], "f", len(bank))
+    n_landmarks = len(arrays["landmarks"])
+    _check_array(arrays["landmarks"], "f", n_landmarks, n_columns)
+    map_ = FeatureMap.restored(bank, arrays)
+    for kernel, width, part in zip(bank.kernels, bank.widths, map_.parts, strict=True):
+        if isinstance(part, Root):
+            rows, count = part.matrix.shape
+            _check_array(part.matrix, "f", min(rows, n_landmarks), count)
+        elif part is not None:
+            gaussian = isinstance(kernel, Gaussian)
+            if (gaussian and len(part) != 1) or (isinstance(kernel, Linear) and part):
+                raise ValueError("map: wanted matrices as the kernel needs them")
+            for matrix in part:
+                _check_array(matrix, "f", width + (not gaussian), part[0].shape[1])
+                check_shape(matrix, matrix.shape[0], max(1, matrix.shape[1]))
+    return map_
 
 
 def _bank(parameters: Json, columns: SeenColumns) -> KernelBank:
@@ -131,7 +230,9 @@ def _bank(parameters: Json, columns: SeenColumns) -> KernelBank:
     return kernel_bank(kernels, columns.count, groups, columns.names)
 
 
-def _scaling(arrays: FileArrays) -> Scaling:
+def _scaling(arrays: FileArrays, n_columns: int) -> Scaling:
+    for name in ("offsets", "factors"):
+        _check_array(arrays[name], "f", n_columns)
     return Scaling(arrays["offsets"], arrays["factors"])
 
 
@@ -166,4 +267,9 @@ def _restore_kernel(fields: Json) -> Kernel:
     arguments = {key: value for key, value in fields.items() if key != "kind"}
     if isinstance(arguments["columns"], list):
         arguments["columns"] = tuple(arguments["columns"])
+    for name in {"sigma", "bias"} & set(arguments):
+        if _real(arguments[name]) < 1 / _LARGEST:
+            raise ValueError(f"{name}: wanted a number whose square is one above 0")
+    if _real(arguments.get("degree", 1)) > _LARGEST_DEGREE:
+        raise ValueError(f"degree: wanted at most {_LARGEST_DEGREE}, got more")
     return cast("Kernel", _KERNELS[str(fields["kind"])](**arguments))

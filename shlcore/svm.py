@@ -7,6 +7,7 @@ that the new f fails join them. When none does, the answer is that of all rows.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,11 @@ _FEWEST_ROWS = 100
 many more than twice their number. Any choice gives the same answer: rows that it leaves out
 and that the new f fails join in (`_violators`)."""
 
+_COMPARED = 50
+_ASYMMETRY = 1e-5
+"""Rows between which all entries are compared with their mirror images, and by how much of the
+largest they may differ: kernels computed in single precision do, by 1e-6."""
+
 
 class Grams:
     """The M kernel matrices of the training rows, and products with their weighted sums.
@@ -50,12 +56,19 @@ class Grams:
 
     def __init__(self, *stacks: ArrayLike | Grams) -> None:
         parts: list[Array] = []
+        unchecked: list[Array] = []
         for stack in stacks:
-            parts.extend(stack._stacks if isinstance(stack, Grams) else [check_stack(stack)])
+            if isinstance(stack, Grams):
+                parts.extend(stack._stacks)
+            else:
+                unchecked.append(check_stack(stack))
+                parts.append(unchecked[-1])
         shapes = {part.shape[1:] for part in parts}
         if len(shapes) != 1 or any(rows != columns for rows, columns in shapes):
             got = ", ".join(str(shape) for shape in sorted(shapes)) or "none"
             raise ValueError(f"X: wanted square Gram matrices, got {got}")
+        for part in unchecked:
+            _check_symmetry(part)
         self._stacks: tuple[Array, ...] = tuple(parts)
 
     @classmethod
@@ -83,7 +96,9 @@ class Grams:
         """Return the matrices among some of the rows."""
         if np.array_equal(rows, np.arange(self.n_rows)):
             return self
-        return Grams(*(stack[:, rows[:, None], rows] for stack in self._stacks))
+        part = copy(self)
+        part._stacks = tuple(stack[:, rows[:, None], rows] for stack in self._stacks)
+        return part
 
     def matrices_of(self, rows: Indices) -> Array:
         """Return the kernels between some rows and all, ``M x len(rows) x n``."""
@@ -147,6 +162,25 @@ def check_stack(X: ArrayLike) -> Array:
     if not np.isfinite(stack.sum()):
         raise ValueError("X: wanted finite kernel matrices, got NaN or infinity")
     return stack
+
+
+def _check_symmetry(stack: Array) -> None:
+    """Refuse matrices that differ from their transposes: LIBSVM might never come back.
+
+    Compared are all entries between some rows, always the same ones.
+    """
+    n = stack.shape[1]
+    rows = np.arange(n)
+    if n > _COMPARED:
+        rows = np.sort(np.random.default_rng(0).choice(n, _COMPARED, replace=False))
+    block = stack[:, rows[:, None], rows]
+    gaps = np.abs(block - block.transpose(0, 2, 1))
+    m, i, j = np.unravel_index(int(gaps.argmax()), gaps.shape)
+    if gaps[m, i, j] > _ASYMMETRY * np.abs(block).max():
+        raise ValueError(
+            f"X: wanted symmetric Gram matrices, got {block[m, i, j]:g} in row {rows[i]}, column "
+            f"{rows[j]} of matrix {m} and {block[m, j, i]:g} in row {rows[j]}, column {rows[i]}"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

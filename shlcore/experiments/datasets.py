@@ -6,13 +6,14 @@ import bz2
 import csv
 import gzip
 import io
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
 import numpy as np
 from sklearn.datasets import load_svmlight_file
+
+from shlcore.model_file import DAMAGE, Bounded, read_arrays, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +26,7 @@ Parts = tuple[object, object, object]
 """Rows, classes and the mark of test rows (or None) as a file holds them, not yet checked."""
 
 LABEL_NAMES = ("label", "labels", "class", "target", "y")  # columns of a CSV file
+LARGEST_DATASET = 16 << 30  # bytes; the paper's largest, cifar10, has 1.5 GB as float64
 SUFFIXES_OF_PACKED = (".gz", ".bz2")
 TRAINING_ROWS = {"pendigits": 3000, "usps": 3000, "mnist": 6000, "cifar10": 6000}  # sect. 6.1
 IDX_TYPES = {
@@ -85,12 +87,13 @@ def load_dataset(path: str | Path) -> Dataset:
         raise DatasetError(f"{path}: wanted a dataset file, got none there")
     name, reader = path.name, _reader(path)
     try:
-        parts = reader(path)
+        return _checked(name.split(".")[0], reader(path), path)
     except DatasetError:
         raise
-    except (ValueError, KeyError, OSError, EOFError, IndexError, zipfile.BadZipFile) as error:
-        raise DatasetError(f"{path}: wanted a readable dataset, got: {error}") from error
-    return _checked(name.split(".")[0], parts, path)
+    except MemoryError as error:
+        raise DatasetError(f"{path}: wanted a dataset that fits into memory") from error
+    except DAMAGE as error:
+        raise DatasetError(f"{path}: wanted a readable dataset, got: {shown(error)}") from error
 
 
 def _reader(path: Path) -> Callable[[Path], Parts]:
@@ -115,30 +118,32 @@ def _checked(name: str, parts: Parts, path: Path) -> Dataset:
     classes = np.asarray(y)
     if rows.ndim != 2 or not rows.size or classes.shape != (len(rows),):
         raise DatasetError(
-            f"{path}: wanted rows X and one class y for each, got {rows.shape} and {classes.shape}"
+            f"{path}: wanted rows X and one class y for each, got {shown(rows.shape)} and "
+            f"{shown(classes.shape)}"
         )
     if not np.isfinite(rows).all():
         raise DatasetError(f"{path}: wanted finite values in X, got NaN or infinity")
     marked = None if is_test is None else np.asarray(is_test, dtype=bool)
     if marked is not None and marked.shape != (len(rows),):
-        raise DatasetError(f"{path}: wanted is_test for each row, got {marked.shape}")
+        raise DatasetError(f"{path}: wanted is_test for each row, got {shown(marked.shape)}")
     return Dataset(name, rows, classes, marked)
 
 
 def _read_npz(path: Path) -> Parts:
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-        missing = {"X", "y"} - set(archive.files)
-        if missing:
-            raise DatasetError(f"{path}: wanted arrays X and y, got {sorted(archive.files)}")
-        return archive["X"], archive["y"], archive.get("is_test")
+    arrays = read_arrays(path, LARGEST_DATASET)
+    if not {"X", "y"} <= set(arrays):
+        raise DatasetError(f"{path}: wanted arrays X and y, got {shown(sorted(arrays))}")
+    return arrays["X"], arrays["y"], arrays.get("is_test")
 
 
 def _unpacked(path: Path) -> bytes:
-    if path.suffix == ".gz":
-        return gzip.decompress(path.read_bytes())
-    if path.suffix == ".bz2":
-        return bz2.decompress(path.read_bytes())
-    return path.read_bytes()
+    with path.open("rb") as packed:
+        file: IO[bytes] = packed
+        if path.suffix == ".gz":
+            file = cast("IO[bytes]", gzip.GzipFile(fileobj=packed))
+        elif path.suffix == ".bz2":
+            file = cast("IO[bytes]", bz2.BZ2File(packed))
+        return Bounded(file, LARGEST_DATASET).read_all()
 
 
 def _read_idx(path: Path) -> Parts:
@@ -163,6 +168,8 @@ def idx_array(content: bytes) -> AnyArray:
 
 def _read_libsvm(path: Path) -> Parts:
     X, y = load_svmlight_file(io.BytesIO(_unpacked(path)))
+    if 8 * X.shape[0] * X.shape[1] > LARGEST_DATASET:
+        raise DatasetError(f"{path}: wanted fewer columns, got {X.shape[1]} for {len(y)} rows")
     return X.toarray(), y, None
 
 
@@ -170,7 +177,9 @@ def _read_csv(path: Path) -> Parts:
     lines = [line for line in csv.reader(io.StringIO(_unpacked(path).decode())) if line]
     widths = {len(line) for line in lines}
     if len(widths) != 1 or widths == {1}:
-        raise DatasetError(f"{path}: wanted lines of one width, at least 2, got {sorted(widths)}")
+        raise DatasetError(
+            f"{path}: wanted lines of one width, at least 2, got {shown(sorted(widths))}"
+        )
     column = len(lines[0]) - 1
     names = [cell.strip().lower() for cell in lines[0]]
     if not all(_is_number(cell) for cell in lines[0][:-1]):

@@ -10,14 +10,14 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of anoth
 COUNT, SEED = 40, 20
 
 
-@pytest.mark.parametrize("reader", hostile_files.OF_SEGAPP)
+@pytest.mark.parametrize("reader", hostile_files.ALL)
 def test_damaged_files_are_opened_or_refused_in_one_sentence(reader):
     table = hostile_files.run(SEED, COUNT, [reader])
     assert table.rows[0].tried == COUNT
     assert not table.failures, str(table)
 
 
-@pytest.mark.parametrize("reader", hostile_files.OF_SEGAPP)
+@pytest.mark.parametrize("reader", hostile_files.ALL)
 def test_undamaged_files_are_opened(reader, tmp_path):
     for seed in hostile_worker.seeds_of(reader):
         if reader not in ("strokes", "truth", "record"):  # some of their seeds fit other sizes

@@ -2,6 +2,7 @@
 
 import io
 import json
+import multiprocessing
 import warnings
 import zipfile
 
@@ -268,6 +269,46 @@ def test_same_seed_same_answer(iris):
     np.testing.assert_array_equal(first.project(X), second.project(X))
 
 
+def fit_asymmetric(n, told):
+    K = np.random.default_rng(0).random((2, n, n))
+    try:
+        SHL(kernels="precomputed", random_state=0).fit(K, np.arange(n) % 2)
+    except ValueError as error:
+        told.put(str(error))
+
+
+@pytest.mark.parametrize("n", [20, 300])
+def test_asymmetric_kernel_matrices_are_refused_at_once(n):
+    """LIBSVM would not come back, nor can it be interrupted: hence the process."""
+    context = multiprocessing.get_context("spawn")
+    told = context.Queue()
+    process = context.Process(target=fit_asymmetric, args=(n, told))
+    process.start()
+    try:
+        assert told.get(timeout=60).startswith("X: wanted symmetric Gram matrices, got ")
+    finally:
+        process.kill()
+        process.join()
+
+
+def test_one_odd_entry_of_a_small_matrix_is_found_and_rounding_is_allowed():
+    K = np.eye(30)[None].repeat(2, axis=0)
+    K[1, 3, 7] = 1e-7
+    Grams(K)
+    K[1, 3, 7] = 0.5
+    with pytest.raises(ValueError, match=r"in row \d, column \d of matrix 1 and"):
+        Grams(K)
+
+
+def test_kernel_matrices_are_checked_once(monkeypatch):
+    K = np.eye(30)[None]
+    once = Grams(K)
+    checked = []
+    monkeypatch.setattr("shlcore.svm._check_symmetry", lambda stack: checked.append(stack))
+    Grams(once, K).among(np.arange(10))
+    assert len(checked) == 1
+
+
 # --- files -------------------------------------------------------------------------------
 
 
@@ -362,6 +403,67 @@ def test_bad_files_give_one_clear_error(tmp_path, fitted, damage, message):
         SHL.load(path)
     assert str(caught.value).startswith("model.shl: ")
     assert "\n" not in str(caught.value)
+
+
+def put(name, value):
+    return lambda h, a: a.update({name: value(a[name])})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        put("codewords_", lambda a: a * 2),
+        put("codewords_", lambda a: a.astype(float)),
+        put("codewords_", lambda a: np.int8(1)),
+        put("kernel_weights_", lambda a: -a - 1),
+        put("hash_coefficients", lambda a: a * np.nan),
+        put("hash_intercepts", lambda a: a.astype(complex)),
+        put("hash_support", lambda a: a - 1000),
+        put("support_rows", lambda a: a[1:]),
+        put("support_rows", lambda a: a[:, 1:]),
+        put("factors", lambda a: a * np.inf),
+        put("offsets", lambda a: a[:2]),
+        put("transduction_", lambda a: a[:, None]),
+        lambda h, a: h.update(n_features_in=[]),
+        lambda h, a: h.update(n_iter=1 << 70),
+        lambda h, a: h.update(stages={"weights": [1.0], "starts": [1 << 70]}),
+        lambda h, a: h["parameters"].update(decoding="x"),
+        lambda h, a: h["kernels"][0].update(degree=1 << 70),
+        lambda h, a: h["kernels"][-1].update(sigma=1e-320),
+    ],
+)
+def test_every_part_of_a_file_is_checked(tmp_path, fitted, change):
+    path = tmp_path / "model.shl"
+    fitted.save(path)
+    rewrite(path, change)
+    with pytest.raises(ModelFileError, match="incomplete or its parts do not fit together"):
+        SHL.load(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        put("diagonal", lambda a: np.zeros(10**6, dtype=bool)),
+        put("landmarks", lambda a: a[:, 1:]),
+        put("landmarks", lambda a: a[:1]),
+        put("hash_weights", lambda a: a[1:]),
+        put("lacks", lambda a: a.astype("M8[s]")),
+        lambda h, a: [a.pop(name) for name in [*a] if name.startswith("root_")],
+    ],
+)
+def test_every_part_of_a_map_is_checked(tmp_path, iris, change):
+    model = SHL(solver="random_features", n_components=20, max_iter=2, random_state=0)
+    model.fit(*iris).save(tmp_path / "model.shl")
+    rewrite(tmp_path / "model.shl", change)
+    with pytest.raises(ModelFileError, match="incomplete or its parts do not fit together"):
+        SHL.load(tmp_path / "model.shl")
+
+
+def test_a_model_that_unpacks_to_too_much_is_refused(tmp_path, fitted, monkeypatch):
+    fitted.save(tmp_path / "model.shl")
+    monkeypatch.setattr("shlcore.model_file.LARGEST_MODEL", 1000)
+    with pytest.raises(ModelFileError, match="damaged or not a shlcore model"):
+        SHL.load(tmp_path / "model.shl")
 
 
 def test_a_failed_save_leaves_the_old_file(tmp_path, fitted, monkeypatch):

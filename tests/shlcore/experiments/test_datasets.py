@@ -181,3 +181,28 @@ def test_too_few_rows_are_refused(dataset, n_train, given, message):
 )
 def test_training_rows_are_those_of_the_paper(name, rows):
     assert training_rows(numbered(90, name)) == rows
+
+
+def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("shlcore.experiments.datasets.LARGEST_DATASET", 1 << 20)
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"1,2\n" * (1 << 20)))
+    np.savez_compressed(tmp_path / "a.npz", X=np.zeros((1 << 10, 1 << 10)), y=np.zeros(1 << 10))
+    for name in ("a.csv.gz", "a.npz"):
+        with pytest.raises(DatasetError, match="unpacks to more than it may hold"):
+            load_dataset(tmp_path / name)
+
+
+@pytest.mark.parametrize("where", [12, 40, -6])
+def test_damaged_gzip_is_refused_in_one_sentence(tmp_path, where):
+    content = bytearray(gzip.compress(b"1,2,3\n4,5,6\n" + bytes(range(48, 58)) * 20, mtime=0))
+    content[where] ^= 0xFF
+    (tmp_path / "a.csv.gz").write_bytes(content)
+    with pytest.raises(DatasetError, match="wanted a readable dataset, got"):
+        load_dataset(tmp_path / "a.csv.gz")
+
+
+def test_a_long_reason_is_cut(tmp_path):
+    (tmp_path / "a.csv").write_text("1,2\n" + "9" * 5000 + "x,2\n")
+    with pytest.raises(DatasetError, match="…") as caught:
+        load_dataset(tmp_path / "a.csv")
+    assert len(str(caught.value)) < 300 + len(str(tmp_path))

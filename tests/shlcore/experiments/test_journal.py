@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from shlcore.experiments.journal import JOURNAL, Journal, JournalError, write_rows
+from shlcore.experiments.journal import JOURNAL, Journal, JournalError, settings_in, write_rows
 
 SETTINGS = {"dataset": "d", "train": 5}
 
@@ -43,3 +43,33 @@ def test_rows_are_written_as_json_and_csv(tmp_path):
     assert {"python", "segapp", "numpy", "scikit-learn"} <= set(written["versions"])
     with (tmp_path / "results.csv").open(newline="") as file:
         assert [*csv.DictReader(file)] == [{**row, "k": str(row["k"])} for row in rows]
+
+
+DEEP = "[" * 100_000
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["{}", '{"cell": "a"}', '{"cell": [], "found": 1}', DEEP, "9" * 5000, "[]", "\udcff"],
+    ids=["empty", "nothing found", "no name", "deep", "long number", "list", "no UTF-8"],
+)
+def test_a_damaged_line_is_left_out_and_told(tmp_path, line):
+    journal = Journal(tmp_path, SETTINGS)
+    journal.add("run=0", 1)
+    with journal.path.open("ab") as file:
+        file.write(line.encode(errors="surrogateescape") + b"\n")
+    journal.add("run=1", 2)
+    with pytest.warns(UserWarning, match="left out 1 damaged lines, the first is line 3"):
+        assert Journal(tmp_path, SETTINGS).cells == {"run=0": 1, "run=1": 2}
+    assert Journal(tmp_path, SETTINGS).cells == {"run=0": 1, "run=1": 2}
+
+
+@pytest.mark.parametrize("first", ["{", "[]", DEEP, '{"settings": "' + "x" * 5000 + '"}'])
+def test_cells_of_unknown_settings_are_refused_in_one_sentence(tmp_path, first):
+    path = tmp_path / JOURNAL
+    path.write_text(first + '\n{"cell": "run=0", "found": 1}\n')
+    with pytest.raises(JournalError) as caught:
+        Journal(tmp_path, SETTINGS)
+    assert len(str(caught.value)) < 500
+    assert "run=0" in path.read_text()
+    assert settings_in(tmp_path) == {}

@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 import lzma
-import struct
-import tokenize
 import zipfile
-import zlib
+
+from shlcore import model_file
 
 DAMAGE = (
-    OSError,
-    EOFError,
-    SyntaxError,
-    ValueError,
-    TypeError,
-    LookupError,
-    ArithmeticError,
-    RuntimeError,
-    AttributeError,
+    *model_file.DAMAGE,
     AssertionError,
     ImportError,  # of a decoder that is not installed
-    MemoryError,
-    struct.error,
-    zlib.error,
     lzma.LZMAError,
     zipfile.LargeZipFile,
-    zipfile.BadZipFile,
-    tokenize.TokenError,  # from the headers of NumPy's arrays
 )
+"""What shlcore's readers meet, and what decoders of pictures and other archives add to it."""

@@ -94,7 +94,7 @@ class Jobs(QObject):
             try:
                 self._consume(job)
             # The thread's edge: whatever went wrong is shown to the user by the receiver.
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:  # noqa: BLE001 - the thread's edge
                 self._reported.emit(job.ticket, "failed", error)
             finally:
                 self._reported.emit(job.ticket, "ended", None)

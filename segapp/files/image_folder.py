@@ -12,13 +12,15 @@ if TYPE_CHECKING:
 
 # Strokes and truths of data sets ("anno" in the Gulshan set), and what our exports add to a name.
 _COMPANIONS = ("strokes", "truth", "anno", *FORMATS)
+_OF_A_CLASS = "-classes-"
 
 
 def images_in(folder: Path) -> list[Path]:
     """List the images of a folder, ordered by name.
 
     Strokes, truths and results that lie beside their image (``cat-mask.png`` by ``cat.jpg``)
-    are none to work on, and neither are hidden files.
+    are none to work on, and neither are hidden files. Nor is a class's mask
+    (``cat-classes-fur.png``), whose name ends in that of the class.
     """
     found = [
         path
@@ -32,7 +34,10 @@ def images_in(folder: Path) -> list[Path]:
 
 
 def _belongs_to(stem: str, others: set[str]) -> bool:
-    return any(
+    if any(
         stem.endswith(f"-{word}") and stem.removesuffix(f"-{word}") in others
         for word in _COMPANIONS
-    )
+    ):
+        return True
+    parts = stem.split(_OF_A_CLASS)  # which the image's own name, or the class's, may hold too
+    return any(_OF_A_CLASS.join(parts[:end]) in others for end in range(1, len(parts)))

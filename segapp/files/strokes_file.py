@@ -11,6 +11,7 @@ import numpy as np
 from segapp.files.images import Indices, load_indices
 from segapp.files.project_file import PROJECT_SUFFIX, load_project
 from segapp.values.checked import from_json, listed, text
+from segapp.values.colours import unused_colour
 from segapp.values.document import (
     MOST_CLASSES,
     PALETTE,
@@ -73,17 +74,16 @@ def _present(values: NDArray[np.uint8]) -> list[int]:
 
 
 def _classes(indices: Indices, highest: int) -> tuple[ClassInfo, ...]:
-    names = _names(indices)
-    if len(names) >= max(highest, 2) and indices.palette is not None:
-        colours = [*indices.palette[1:].tolist(), *PALETTE * len(names)]
-        return tuple(
-            ClassInfo(name, (int(red), int(green), int(blue)))
-            for name, (red, green, blue) in zip(names, colours, strict=False)
-        )
-    return TWO_CLASSES + tuple(
-        ClassInfo(f"class {index + 1}", PALETTE[index % len(PALETTE)])
-        for index in range(2, highest)
-    )
+    names, colours = _names(indices), []
+    if len(names) >= max(highest, 2):
+        if indices.palette is not None:
+            colours = [(int(r), int(g), int(b)) for r, g, b in indices.palette[1:].tolist()]
+    else:
+        names = [info.name for info in TWO_CLASSES]
+        names += [f"class {index + 1}" for index in range(2, highest)]
+    for _ in names[len(colours) :]:
+        colours.append(unused_colour(colours))
+    return tuple(map(ClassInfo, names, colours))
 
 
 def _names(indices: Indices) -> list[str]:

@@ -41,15 +41,20 @@ class Actions(QObject):
         action.setCheckable(command.checkable)
         if command.keys is not None:
             action.setShortcut(QKeySequence(command.keys))
-        keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        name = command.text.replace("&", "").rstrip("…")
-        action.setToolTip(f"{name} ({keys})\n{command.tip}" if keys else f"{name}\n{command.tip}")
-        action.setStatusTip(command.tip)
         if command.group is not None:
             group = self._groups.setdefault(command.group, QActionGroup(self))
             group.addAction(action)
         self._commands[command.name] = command
         self._actions[command.name] = action
+        self.explain(command.name)
+
+    def explain(self, name: str, reason: str = "") -> None:
+        """Tell what a command does, or the reason why it cannot be used now."""
+        action, tip = self._actions[name], reason or self._commands[name].tip
+        keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+        title = f"{self.name_of(name)} ({keys})" if keys else self.name_of(name)
+        action.setToolTip(f"{title}\n{tip}")
+        action.setStatusTip(tip)
 
     def name_of(self, name: str) -> str:
         """Return what a command is called, without the marks of menus."""

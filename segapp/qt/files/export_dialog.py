@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -26,17 +26,23 @@ from PySide6.QtWidgets import (
 from segapp.files.export import FORMATS, ExportFormat
 from segapp.qt.files.file_preview import FilePreview, FilePreviewBox, file_previews
 from segapp.qt.session.jobs import Jobs
+from segapp.qt.session.progress import Stage
+from segapp.values.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from segapp.qt.session.session import Session
 
+# Milliseconds between two looks whether the threads of a closed dialog have ended.
+_PAUSE = 20
+
 
 class ExportDialog(QDialog):
-    """Writes the session's answer; it waits for the newest one to be there."""
+    """Writes the session's answer; where none is under way, it asks for the newest one."""
 
     exported = Signal(object, str)  # paths written, name of the format
+    threads_ended = Signal()  # after closing: nothing of it is under way any more
 
     def __init__(
         self, session: Session, folder: Path, form: str, parent: QWidget | None = None
@@ -46,6 +52,7 @@ class ExportDialog(QDialog):
         self._session = session
         self._folder = folder
         self._edited = False  # whether the user has chosen a file name
+        self._proposed, self._proposed_text = folder, ""
         self._jobs = Jobs("export preview", self)
         self._jobs.arrived.connect(self._show_preview)
         self._jobs.failed.connect(self._show_failure)
@@ -57,6 +64,8 @@ class ExportDialog(QDialog):
         self._list.setCurrentRow(names.index(form) if form in names else 0)
         session.answers.answer_changed.connect(self._refresh)
         session.answers.progress_changed.connect(self._tell_state)
+        if not session.answers.is_current and session.answers.progress.stage is not Stage.RUNNING:
+            session.answers.update_now()  # “Update now” itself is out of reach from here
         self._path.setFocus()
         self._path.selectAll()
 
@@ -129,7 +138,9 @@ class ExportDialog(QDialog):
                 self._path.setText(str(path.with_suffix(self.form.suffix)))
         else:
             name = f"{self._stem()}-{self.form.name}{self.form.suffix}"
-            self._path.setText(str(self._folder / name))
+            self._proposed = self._folder / name
+            self._path.setText(str(self._proposed))
+            self._proposed_text = self._path.text()
         self._refresh()
 
     def _note_edit(self) -> None:
@@ -185,6 +196,8 @@ class ExportDialog(QDialog):
 
     def _target(self) -> Path | None:
         """Return the file that is meant, None while no file is named."""
+        if self._path.text() == self._proposed_text:  # a name that is not UTF-8 is no text
+            return self._proposed
         path = self._folder / Path(os.path.expanduser(self._path.text().strip()))
         if not path.name or path.is_dir():
             return None
@@ -211,16 +224,27 @@ class ExportDialog(QDialog):
     def _complain(self, ticket: int, error: Exception) -> None:
         del ticket
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        target = self._target() or self._folder
         QMessageBox.warning(
             self,
             self.tr("Export"),
-            self.tr("{} cannot be written: {}.").format(self._target(), reason.rstrip(".")),
+            self.tr("{} cannot be written: {}.").format(shown(target), reason.rstrip(".")),
         )
         self._writing.cancel()
         self._tell_state()
 
     def done(self, result: int) -> None:
-        """Close, and end the threads first."""
-        self._jobs.close()
-        self._writing.close()
+        """Close at once; a file that is being written is not waited for."""
         super().done(result)
+        self._end_threads()
+
+    def _end_threads(self) -> None:
+        if self.end(0):
+            self.threads_ended.emit()
+        else:
+            QTimer.singleShot(_PAUSE, self, self._end_threads)
+
+    def end(self, timeout: float | None = None) -> bool:
+        """Stop the threads and wait so long; say whether they have ended."""
+        ended = [jobs.close(timeout) for jobs in (self._jobs, self._writing)]
+        return all(ended)

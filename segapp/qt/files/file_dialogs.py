@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 from segapp.files.images import IMAGE_SUFFIXES
 from segapp.files.project_file import PROJECT_SUFFIX
 from segapp.qt.files.restore_dialog import Decision, Left, RestoreDialog
+from segapp.values.wording import shown
 
 if TYPE_CHECKING:
     from segapp.qt.session.picture_state import PictureState
@@ -80,13 +81,22 @@ def ask_model(parent: QWidget, proposed: Path, suffix: str, *, save: bool) -> Pa
     return _path(QFileDialog.getOpenFileName(parent, tr("Apply model"), str(proposed), filters))
 
 
-def ask_unsaved(parent: QWidget, states: list[PictureState]) -> Unsaved:
-    """Ask what to do with unsaved strokes before the window closes."""
-    names = [state.path.name for state in states]
+def ask_unsaved(
+    parent: QWidget, states: list[PictureState], overlaid: list[PictureState]
+) -> Unsaved:
+    """Ask what to do with unsaved strokes before the window closes.
+
+    Those that a project was opened over are asked about as well, by that name.
+    """
+    names = [shown(state.path.name) for state in states]
+    names += [tr("{}, under the opened project").format(shown(o.path.name)) for o in overlaid]
     box = QMessageBox(parent)
     box.setIcon(QMessageBox.Icon.Question)
     box.setWindowTitle(tr("Unsaved strokes"))
-    if len(names) == 1:
+    if len(names) == 1 and overlaid:
+        told = tr("Save the strokes on {} that a project was opened over, before closing?")
+        box.setText(told.format(shown(overlaid[0].path.name)))
+    elif len(names) == 1:
         box.setText(tr("Save the strokes on {} before closing?").format(names[0]))
     else:
         box.setText(tr("Save the strokes on {} images before closing?").format(len(names)))
@@ -104,7 +114,7 @@ def ask_conflict(parent: QWidget, project: Path) -> Conflict:
     box = QMessageBox(parent)
     box.setIcon(QMessageBox.Icon.Warning)
     box.setWindowTitle(tr("Changed by others"))
-    box.setText(tr("{} was changed by another window or program.").format(project.name))
+    box.setText(tr("{} was changed by another window or program.").format(shown(project.name)))
     box.setInformativeText(tr("Opening the other one keeps your strokes: undo brings them back."))
     roles = QMessageBox.ButtonRole
     choices = {
@@ -129,8 +139,8 @@ def ask_restore(parent: QWidget, offered: list[Left]) -> Decision:
 
 def complain(parent: QWidget, sentence: str, details: str = "") -> None:
     """Say what went wrong; the same is not said twice before it is read."""
-    for shown in parent.findChildren(QMessageBox):
-        if shown.isVisible() and shown.text() == sentence:
+    for box in parent.findChildren(QMessageBox):
+        if box.isVisible() and box.text() == sentence:
             return
     box = QMessageBox(
         QMessageBox.Icon.Warning, "segapp", sentence, QMessageBox.StandardButton.Ok, parent

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from segapp.files.image_folder import images_in
-from segapp.files.project_file import Project, save_project
+from segapp.files.project_file import Project
 from segapp.files.resources import SAMPLES
 from segapp.qt.files.default_folder import saving_folder
 from segapp.qt.files.opening import (
@@ -23,7 +23,9 @@ from segapp.qt.files.opening import (
     open_project,
     project_beside,
 )
+from segapp.qt.files.project_saving import save_over
 from segapp.qt.session.jobs import Jobs, details_of
+from segapp.values.wording import shown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -162,28 +164,40 @@ class Files(QObject):
         """
         if state.project is not None:
             return state.project
-        folder = saving_folder(state.path, self._preferences.get("save/folder", ""))
+        folder = saving_folder(state.path, self._preferences.folder("save/folder"))
         beside = folder / project_beside(state.path).name
         names = (beside.with_stem(f"{beside.stem}-{number}") for number in count(2))
         return next(path for path in chain([beside], names) if not path.exists())
 
-    def changed_by_others(self, state: PictureState, path: Path) -> bool:
-        """Tell whether a project is another one than this window has read or written."""
-        return path == state.project and digest_of(path) not in ("", state.digest)
+    def save(self, state: PictureState, path: Path, known: str | None = None) -> bool:
+        """Write a picture's project as `write` does; say whether it is safe on disk."""
+        digest = self.write(state, path, known)
+        if digest:
+            self._session.mark_saved(state.path, state.content, path, digest)
+        return bool(digest)
 
-    def save(self, state: PictureState, path: Path) -> bool:
-        """Write a project; say whether it is safe on disk."""
+    def write(self, state: PictureState, path: Path, known: str | None = None) -> str:
+        """Write strokes to a project; return its digest, empty when it failed and was told.
+
+        Only the file whose digest is ``known`` is replaced: without it, the picture's own project
+        as this window has read or written it, or of another name what is there now.
+
+        Raises
+        ------
+        ChangedByOthersError
+            When there is another file.
+        """
+        if known is None:
+            known = state.digest if path == state.project else digest_of(path)
         content = state.content
         project = Project(content.document, content.settings, state.path, state.sha256)
         try:
-            save_project(path, project)
+            return save_over(path, project, known)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            sentence = self.tr("{} cannot be written: {}.").format(path, reason)
+            sentence = self.tr("{} cannot be written: {}.").format(shown(path), reason)
             self.failed.emit(sentence, details_of(error))
-            return False
-        self._session.mark_saved(state.path, content, path, digest_of(path))
-        return True
+            return ""
 
     def close(self, timeout: float | None = None) -> bool:
         """Wait for the thread; say whether it has ended."""

@@ -50,6 +50,16 @@ class FolderLock:
         except OSError:
             return False
 
+    def remove(self) -> None:
+        """Let others have it, and leave no file behind.
+
+        Whoever has opened the file meanwhile notices by `in_place` that it is gone. Where a
+        file that is open cannot be removed, it stays, which does no harm.
+        """
+        with suppress(OSError):
+            self._file.unlink()
+        self.release()
+
     def release(self) -> None:
         """Let others have it; once is enough, and more does no harm."""
         if self._handle >= 0:

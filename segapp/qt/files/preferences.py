@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import unquote_to_bytes
 
 from PySide6.QtCore import QSettings
+
+from segapp.values.checked import is_unicode
 
 # Recent files: as many as a menu holds without hiding its other entries.
 _MOST_RECENT = 12
 Value = TypeVar("Value", int, float, bool, str)
+_URI = "file://"
 
 
 class Preferences:
@@ -51,17 +56,38 @@ class Preferences:
             names = [names]
         if not isinstance(names, list):
             return []
-        return [Path(name) for name in names if isinstance(name, str) and name]
+        return [_read(name) for name in names if isinstance(name, str) and name]
 
     def add_recent(self, path: Path) -> None:
         """Put a file at the head of the recent ones."""
         paths = [path, *(other for other in self.recent() if other != path)]
-        self._store.setValue("recent", [str(each) for each in paths[:_MOST_RECENT]])
+        self._store.setValue("recent", [_written(each) for each in paths[:_MOST_RECENT]])
 
     def drop_recent(self, path: Path) -> None:
         """Forget a file that is not there any more."""
-        self._store.setValue("recent", [str(each) for each in self.recent() if each != path])
+        self._store.setValue("recent", [_written(each) for each in self.recent() if each != path])
+
+    def folder(self, name: str) -> Path | None:
+        """Read a folder; None when there is none, or none any more."""
+        text = self.get(name, "")
+        folder = _read(text) if text else None
+        return folder if folder is not None and folder.is_dir() else None
+
+    def set_folder(self, name: str, folder: Path) -> None:
+        """Remember a folder."""
+        self.set(name, _written(folder))
 
     def flush(self) -> None:
         """Write to disk now."""
         self._store.sync()
+
+
+def _written(path: Path) -> str:
+    """Return a path as text: Qt's text cannot hold a name that is not UTF-8, a URI can."""
+    return str(path) if is_unicode(str(path)) else path.absolute().as_uri()
+
+
+def _read(text: str) -> Path:
+    if not text.startswith(_URI):
+        return Path(text)
+    return Path(os.fsdecode(unquote_to_bytes(text.removeprefix(_URI))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from segapp.qt.session.progress import Stage
+from segapp.values.document import MOST_CLASSES
 
 if TYPE_CHECKING:
     from segapp.qt.actions.actions import Actions
@@ -16,9 +17,11 @@ def enable_commands(actions: Actions, session: Session, files: Files) -> None:
     """Bring the commands to the state of the session and of the folder."""
     state, answers = session.state, session.answers
     is_open = state is not None
-    actions.enable(
-        "save", "save_as", "export", "import_strokes", "update", "add_class", when=is_open
-    )
+    actions.enable("save", "save_as", "export", "import_strokes", "update", when=is_open)
+    full = len(session.document.classes) >= MOST_CLASSES
+    actions.enable("add_class", when=is_open and not full)
+    reason = actions.tr("{} classes are all there can be.").format(MOST_CLASSES)
+    actions.explain("add_class", reason if full else "")
     actions.enable("zoom_in", "zoom_out", "fit", "actual_size", "apply_model", when=is_open)
     actions.enable("stop", when=answers.progress.stage is Stage.RUNNING)
     actions.enable("spot", when=answers.shown is not None)

@@ -12,9 +12,12 @@ from segapp.files.resources import SAMPLES
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.export_dialog import ExportDialog
 from segapp.qt.files.file_dialogs import Conflict, Unsaved
+from segapp.qt.files.overlaid import Overlaid
 from segapp.qt.files.pasting import pasted_paths
+from segapp.qt.files.project_saving import ChangedByOthersError
 from segapp.qt.files.recovery import LeftCopy, UnreadableCopy
 from segapp.qt.files.restore_dialog import newest_first
+from segapp.values.wording import shown
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QMenu, QWidget
@@ -58,6 +61,7 @@ class FileCommands(QObject):
         files.failed.connect(self._complain)
         files.image_missing.connect(self._locate)
         files.overlaid.connect(autosave.set_aside)
+        self._overlaid = Overlaid(session, files)
 
     def connect_actions(self, actions: Actions, recent: QMenu, samples: QMenu) -> None:
         """Let the menu's commands arrive here."""
@@ -124,7 +128,7 @@ class FileCommands(QObject):
     def _fill_recent(self) -> None:
         self._recent.clear()
         for path in self._preferences.recent():
-            action = QAction(str(path).replace("&", "&&"), self._recent)
+            action = QAction(shown(path).replace("&", "&&"), self._recent)
             action.triggered.connect(lambda _=False, chosen=path: self._files.open(chosen))
             self._recent.addAction(action)
         self._recent.setEnabled(not self._recent.isEmpty())
@@ -136,9 +140,7 @@ class FileCommands(QObject):
         state = self._session.state
         if state is None:
             return False
-        if state.project is None:
-            return self.save_as()
-        return self._save(state, state.project)
+        return self._save_where_it_is(state)
 
     def save_as(self) -> bool:
         """Ask for a file and save to it."""
@@ -147,25 +149,31 @@ class FileCommands(QObject):
             return False
         return self._save_as(state)
 
+    def _save_where_it_is(self, state: PictureState) -> bool:
+        if state.project is None:
+            return self._save_as(state)
+        return self._save(state, state.project)
+
     def _save_as(self, state: PictureState) -> bool:
         path = file_dialogs.ask_project(self._window, self._files.default_project(state))
         return path is not None and self._save(state, path)
 
-    def _save(self, state: PictureState, path: Path) -> bool:
-        if self._files.changed_by_others(state, path):
+    def _save(self, state: PictureState, path: Path, known: str | None = None) -> bool:
+        """Save over the file that is known; ask when it has become another one."""
+        try:
+            saved = self._files.save(state, path, known)
+        except ChangedByOthersError as changed:
             choice = file_dialogs.ask_conflict(self._window, path)
             if choice is Conflict.SAVE_AS:
                 return self._save_as(state)
             if choice is Conflict.OPEN_THEIRS:
                 self._files.open(path)
-            if choice is not Conflict.REPLACE:
-                return False
-        saved = self._files.save(state, path)
+            return choice is Conflict.REPLACE and self._save(state, path, changed.digest)
         if saved:
             self._preferences.add_recent(path)
-            self._preferences.set("save/folder", str(path.parent))
+            self._preferences.set_folder("save/folder", path.parent)
             self._files.recent_changed.emit()
-            self.said.emit(self.tr("Saved {}").format(path.name))
+            self.said.emit(self.tr("Saved {}").format(shown(path.name)))
         return saved
 
     def export(self) -> None:
@@ -173,37 +181,38 @@ class FileCommands(QObject):
         state = self._session.state
         if state is None:
             return
-        folder = self._files.default_project(state).parent
-        last = self._preferences.get("export/folder", "")
-        folder = Path(last) if last and Path(last).is_dir() else folder
+        last = self._preferences.folder("export/folder")
+        folder = last or self._files.default_project(state).parent
         form = self._preferences.get("export/format", "mask")
         dialog = ExportDialog(self._session, folder, form, self._window)
         dialog.exported.connect(self._note_export)
-        dialog.finished.connect(dialog.deleteLater)
+        dialog.threads_ended.connect(dialog.deleteLater)
         dialog.open()
 
     def _note_export(self, paths: tuple[Path, ...], form: str) -> None:
         self._preferences.set("export/format", form)
-        self._preferences.set("export/folder", str(paths[0].parent))
-        names = ", ".join(path.name for path in paths)
+        self._preferences.set_folder("export/folder", paths[0].parent)
+        names = ", ".join(shown(path.name) for path in paths)
         self.said.emit(self.tr("Wrote {}").format(names))
 
     # Closing ----------------------------------------------------------------------------
 
     def may_close(self) -> bool:
         """Ask about unsaved strokes; False keeps the window open."""
-        states = self._session.unsaved_states()
-        if not states:
+        states, overlaid = self._session.unsaved_states(), self._overlaid.lost()
+        if not states and not overlaid:
             return True
-        choice = file_dialogs.ask_unsaved(self._window, states)
+        choice = file_dialogs.ask_unsaved(self._window, states, overlaid)
         if choice is Unsaved.SAVE:
-            return all(self._save_before_closing(state) for state in states)
+            return all(self._save_where_it_is(state) for state in states) and all(
+                self._overlaid.save(self._window, state) for state in overlaid
+            )
         return choice is Unsaved.DISCARD
 
-    def _save_before_closing(self, state: PictureState) -> bool:
-        if state.project is None:
-            return self._save_as(state)
-        return self._save(state, state.project)
+    def close(self, timeout: float | None = None) -> bool:
+        """Wait for exports that are under way; say whether they have ended."""
+        ended = [dialog.end(timeout) for dialog in self._window.findChildren(ExportDialog)]
+        return all(ended)
 
     # What a crash left ---------------------------------------------------------------------------
 

@@ -251,7 +251,14 @@ class MainWindow(QMainWindow):
         self.closing.emit()
         self.hide()  # what follows may take a moment, and nobody needs to watch it
         self.threads_ended = _ended_together(
-            (self.session, self.labelling_view, self.files, self.answer_commands, self.autosave)
+            (
+                self.session,
+                self.labelling_view,
+                self.files,
+                self.file_commands,
+                self.answer_commands,
+                self.autosave,
+            )
         )
         event.accept()
 

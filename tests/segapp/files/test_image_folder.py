@@ -21,5 +21,17 @@ def test_what_belongs_to_an_image_is_none_itself(tmp_path, word):
     assert listed(tmp_path, "cat.jpg", f"cat-{word}.png") == ["cat.jpg"]
 
 
+def test_the_masks_of_the_classes_belong_to_their_image(tmp_path):
+    names = ("cat-classes-fur.png", "cat-classes-a-classes-b.png", "cat-classes-.png")
+    assert listed(tmp_path, "cat.jpg", *names) == ["cat.jpg"]
+    (tmp_path / "cat.jpg").unlink()
+    assert len(listed(tmp_path)) == 3  # nobody's
+
+
+def test_an_images_own_name_may_hold_the_word(tmp_path):
+    names = ("x-classes-y.jpg", "x-classes-y-classes-z.png")
+    assert listed(tmp_path, *names) == ["x-classes-y.jpg"]
+
+
 def test_the_same_name_without_its_image_is_an_image(tmp_path):
     assert listed(tmp_path, "dog.jpg", "cat-mask.png") == ["cat-mask.png", "dog.jpg"]

@@ -122,3 +122,16 @@ def test_as_many_classes_as_there_may_be_come_back_from_a_picture(tmp_path):
     document = load_strokes(tmp_path / "s.png", SIZE).document
     assert [info.name for info in document.classes] == names
     assert (rasterize(document, SIZE) == values - 1).all()
+
+
+def test_classes_without_a_colour_in_the_file_get_one_each(tmp_path):
+    values = np.arange(SIZE[0] * SIZE[1], dtype=np.uint8).reshape(SIZE) % 41
+    names = PngInfo()
+    names.add_itxt("Classes", json.dumps([f"class {k}" for k in range(40)]))
+    short = Image.fromarray(values, mode="L")
+    short.putpalette([0, 0, 0, 250, 10, 10, 10, 10, 250])
+    for kind, image in {"palette": short, "grey": Image.fromarray(values)}.items():
+        image.save(tmp_path / f"{kind}.png", pnginfo=names)
+        classes = load_strokes(tmp_path / f"{kind}.png", SIZE).document.classes
+        assert [info.name for info in classes] == [f"class {k}" for k in range(40)]
+        assert len({info.colour for info in classes}) == 40

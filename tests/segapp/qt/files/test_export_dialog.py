@@ -1,3 +1,6 @@
+import threading
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import shiboken6
@@ -169,3 +172,61 @@ def test_after_a_preview_and_undo_the_last_answer_is_shown_and_exported(
         qtbot.mouseClick(dialog._export, Qt.MouseButton.LeftButton)
     mask = np.array(Image.open(tmp_path / "mask.png"))
     np.testing.assert_array_equal(mask, np.where(final == 0, 255, 0))
+
+
+def test_closing_waits_for_no_file_that_is_being_written(
+    make_window, picture_file, answered, qtbot, monkeypatch
+):
+    window = answered(make_window(picture_file()))
+    began, may_end = threading.Event(), threading.Event()
+
+    def write(*_):
+        began.set()
+        may_end.wait(20)
+        return ()
+
+    monkeypatch.setitem(FORMATS, "mask", replace(FORMATS["mask"], write=write))
+    window.commands["export"].trigger()
+    dialog = QApplication.activeModalWidget()
+    qtbot.mouseClick(dialog._export, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(began.is_set)
+    timer = threading.Timer(3, may_end.set)
+    timer.start()
+    dialog.reject()
+    assert not may_end.is_set()
+    assert not dialog.isVisible()
+    assert window.file_commands.close(0) is False
+    with qtbot.waitSignal(dialog.threads_ended):
+        may_end.set()
+    timer.cancel()
+    timer.join()
+    assert window.file_commands.close(0)
+
+
+def test_the_dialog_asks_for_the_answer_that_nobody_is_making(
+    make_window, picture_file, two_strokes, qtbot
+):
+    window = make_window(picture_file())
+    window.session.answers.set_live(False)
+    for stroke in two_strokes:
+        window.session.add_stroke(stroke)
+    assert not window.session.answers.is_current
+    window.commands["export"].trigger()
+    dialog = QApplication.activeModalWidget()
+    qtbot.waitUntil(dialog._export.isEnabled)
+    dialog.reject()
+
+
+def test_a_picture_whose_name_is_no_text_is_exported_beside_it(
+    make_window, picture_file, answered, qtbot
+):
+    path = picture_file("caf\udce9/caf\udce9.png")
+    window = answered(make_window(path))
+    window.commands["export"].trigger()
+    dialog = QApplication.activeModalWidget()
+    with qtbot.waitSignal(dialog.exported) as signal:
+        qtbot.mouseClick(dialog._export, Qt.MouseButton.LeftButton)
+    (written,) = signal.args[0]
+    assert written == path.with_name("caf\udce9-mask.png")
+    assert written.exists()
+    assert window.preferences.folder("export/folder") == path.parent

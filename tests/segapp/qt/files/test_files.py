@@ -202,6 +202,20 @@ def test_recent_files_open_again_and_lost_ones_are_dropped(make_window, picture_
     assert [action.text() for action in window.menus.recent.actions()] == [str(first)]
 
 
+def test_recent_files_whose_names_are_no_text_open_again(make_window, picture_file, qtbot):
+    path = picture_file("caf\udce9/caf\udce9.png")
+    window = make_window(path)
+    window.preferences.flush()
+    again = make_window()
+    (entry,) = again.menus.recent.actions()
+    assert "caf\ufffd" in entry.text()
+    with qtbot.waitSignal(again.files.opened):
+        entry.trigger()
+    assert again.session.state.path == path
+    again.preferences.drop_recent(path)
+    assert again.preferences.recent() == []
+
+
 def moved_project(picture_file, tmp_path):
     image = picture_file("old/picture.png")
     picture = load_image(image)

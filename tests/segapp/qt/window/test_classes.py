@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QApplication, QColorDialog, QLineEdit
 
 from segapp.qt.canvas.brush import BrushUnit, Tool
+from segapp.values.document import MOST_CLASSES, ClassInfo, Document
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
@@ -150,3 +151,19 @@ def test_twenty_classes_have_twenty_colours(window):
         20, dtype=int
     )
     assert apart.min() > 30
+
+
+def test_no_class_more_than_there_can_be_and_the_tip_says_why(window):
+    few = window.session.document.classes
+    many = [ClassInfo(f"{k}", (k, 0, 0)) for k in range(MOST_CLASSES - 1)]
+    window.session.edit("many", Document(tuple(many)))
+    add = window.commands["add_class"]
+    tip = add.toolTip()
+    add.trigger()
+    assert len(window.session.document.classes) == MOST_CLASSES
+    assert not add.isEnabled()
+    assert "255 classes are all there can be" in add.toolTip()
+    add.trigger()
+    window.session.edit("few", Document(few))
+    assert add.isEnabled()
+    assert add.toolTip() == tip

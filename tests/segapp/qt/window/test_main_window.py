@@ -275,7 +275,8 @@ def test_files_and_folders_are_dropped_on_the_window(window, picture_file, qtbot
 def test_closing_asks_when_something_is_unsaved(window, qtbot, monkeypatch):
     asked = []
 
-    def ask(_, states):
+    def ask(_, states, overlaid):
+        assert not overlaid
         asked.append(states)
         return Unsaved.CANCEL
 

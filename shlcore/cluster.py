@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    from distributed.security import Security
+
 Item = TypeVar("Item")
 
 _PATIENCE = "10s"
@@ -76,7 +78,9 @@ def connected(address: str | None) -> AbstractContextManager[Client | None]: ...
 def connected(address: str | None) -> Iterator[Client | None]:
     """Be a client of the scheduler at an address; None yields None.
 
-    What was sent is taken back in the end, however the block is left.
+    For ``tls://`` the certificates are those of Dask's configuration (``distributed.comm.tls``:
+    a file of its own, or the environment). What was sent is taken back in the end, however the
+    block is left.
     """
     if address is None:
         yield None
@@ -87,22 +91,46 @@ def connected(address: str | None) -> Iterator[Client | None]:
         raise ClusterError(
             "--scheduler: wanted the extra 'cluster' (dask.distributed), got no such package"
         ) from error
+    security = _security(address)
     try:
-        asyncio.run(_greet(address))
-        client = DaskClient(address, timeout=_PATIENCE)
+        asyncio.run(_greet(address, security))
+        client = DaskClient(address, timeout=_PATIENCE, security=security)
     except _NO_SCHEDULER as error:
         raise ClusterError(f"{address}: wanted a Dask scheduler there, got no answer") from error
     with client:
         yield client
 
 
-async def _greet(address: str) -> None:
+def _security(address: str) -> Security:
+    """Read the certificates that Dask is configured with, and see that they fit the address."""
+    from distributed.security import Security
+
+    where = "in Dask's configuration (distributed.comm.tls)"
+    try:
+        security = Security()
+        certain = security.get_connection_args("client")
+    except (OSError, ValueError, TypeError) as error:
+        told = getattr(error, "strerror", None) or str(error)
+        raise ClusterError(
+            f"{address}: wanted TLS certificates {where}, got an error: {told}"
+        ) from error
+    if address.startswith("tls://") and certain["ssl_context"] is None:
+        raise ClusterError(f"{address}: wanted TLS certificates {where}, got none")
+    if certain["require_encryption"] and not address.startswith("tls://"):
+        raise ClusterError(
+            f"{address}: wanted a tls:// address, as Dask's configuration requires encryption"
+        )
+    return security
+
+
+async def _greet(address: str, security: Security) -> None:
     """Exchange the first words with a scheduler in time, for which Dask would wait for ever."""
     from dask.utils import parse_timedelta
     from distributed.comm import connect
 
     seconds = parse_timedelta(_PATIENCE)
-    comm = await asyncio.wait_for(connect(address, timeout=seconds), seconds)
+    certain = security.get_connection_args("client")
+    comm = await asyncio.wait_for(connect(address, timeout=seconds, **certain), seconds)
     comm.abort()
 
 

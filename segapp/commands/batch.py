@@ -42,6 +42,7 @@ _EXAMPLES = """\
   segapp batch gulshan --out dabs --robot 20 --start dabs   begun with one dab for each class
   segapp batch gulshan --out paper --preset paper --limit 10
   segapp batch pictures --out results --scheduler tcp://host:8786
+  segapp batch pictures --out results --scheduler tls://host:8786   certificates: Dask's own
 
 A truth, where there is one, is X-truth.png: grey values 0, 128 (not judged) and 255, or a
 palette with the classes from 0. The exit code is 0 when all went well, 3 when some images

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Mutation = Callable[[bytes, Random], bytes]
 
 NUMBERS = (0, 1, 2, 7, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 1 << 20, 0x7FFFFFFF, 0xFFFFFFFF)
+_LARGEST_LIST = 50 << 20  # characters: much for a reader, and little for who makes it
 _HOSTILE_TEXTS = (
     "null", "true", "false", "0", "-1", "3.5", "1e308", "-1e308", "1e999", "-1e999", "NaN",
     "Infinity", "-Infinity", "9" * 400, "9" * 5000, "1e-320", "256", "4294967296",
@@ -91,7 +92,8 @@ def of_json(data: bytes, rng: Random) -> bytes:
     elif way == 1 and isinstance(outer, dict):
         outer[rng.choice(("", "x", "class", "patch", "points", "\ud800"))] = outer.pop(key)
     elif way == 2 and isinstance(outer[key], list):
-        outer[key] = outer[key] * rng.choice((0, 2, 300, 20_000))
+        most = _LARGEST_LIST // (1 + len(json.dumps(outer[key])))
+        outer[key] = outer[key] * min(most, rng.choice((0, 2, 300, 20_000)))
     elif way == 3:
         _, other = rng.choice(places)
         outer[key] = other

@@ -30,6 +30,10 @@ def test_a_mutant_can_be_made_again():
     assert hostile_worker.mutant("png", 3, 4) != hostile_worker.mutant("png", 3, 5)
 
 
+def test_mutants_are_not_so_large_that_making_them_fails():
+    assert len(hostile_worker.mutant("record", 3103, 353)) < 60 << 20  # was 2 GB
+
+
 def hang(path):
     while True:
         pass

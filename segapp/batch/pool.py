@@ -13,12 +13,7 @@ from shlcore.process_pool import ProcessDied, in_processes
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from segapp.values.updates import Segmenter
-
-    Make = Callable[[NDArray[np.uint8]], Segmenter]
+    from segapp.batch.task import Make
 
 
 def outcomes(

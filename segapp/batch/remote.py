@@ -12,14 +12,9 @@ from segapp.batch.task import Outcome, Task, never, run_case
 from shlcore.cluster import ClusterError, as_they_come, connected
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Generator, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from segapp.values.updates import Segmenter
-
-    Make = Callable[[NDArray[np.uint8]], Segmenter]
+    from segapp.batch.task import Make
 
 
 def remote_outcomes(

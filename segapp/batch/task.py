@@ -15,7 +15,7 @@ from segapp.batch.case_record import read_record, write_record
 from segapp.batch.cases import Case, load_truth
 from segapp.batch.robot_user import first_dabs, robot_steps
 from segapp.batch.scores import IGNORED
-from segapp.files.export import write_binary_png, write_indexed_png, write_strokes_png
+from segapp.files.export import usual_format, write_strokes_png
 from segapp.files.images import digest_of, load_image
 from segapp.files.project_file import PROJECT_SUFFIX, Project, save_project
 from segapp.files.strokes_file import load_strokes
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from segapp.values.settings import Settings
     from segapp.values.settings_choice import SettingsChoice
     from segapp.values.updates import Report, Segmenter
+
+    Make = Callable[[NDArray[np.uint8]], Segmenter]
 
 
 def never() -> bool:
@@ -111,11 +113,7 @@ class Outcome:
     reused: bool = False
 
 
-def run_case(
-    task: Task,
-    make_segmenter: Callable[[NDArray[np.uint8]], Segmenter],
-    stopped: Callable[[], bool],
-) -> Outcome:
+def run_case(task: Task, make_segmenter: Make, stopped: Callable[[], bool]) -> Outcome:
     """Do a task; whatever goes wrong with it becomes an outcome, so that others go on."""
     try:
         return _reused(task) or _run(task, make_segmenter, stopped)
@@ -128,11 +126,7 @@ def run_case(
         return Outcome(task.case.name, error=f"{type(error).__name__}: {sentence(error)}")
 
 
-def _run(
-    task: Task,
-    make_segmenter: Callable[[NDArray[np.uint8]], Segmenter],
-    stopped: Callable[[], bool],
-) -> Outcome:
+def _run(task: Task, make_segmenter: Make, stopped: Callable[[], bool]) -> Outcome:
     picture = load_image(task.case.image)
     strokes = load_strokes(task.case.strokes, picture.size)
     document, settings = strokes.document, task.settings.settings(strokes.settings)
@@ -154,8 +148,7 @@ def _run(
         seconds.append(last.seconds)
     for path in (task.mask_path, task.strokes_path, task.project_path, task.record_path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    write_mask = write_binary_png if n_classes == 2 else write_indexed_png
-    write_mask(task.mask_path, last.labelling, last.document, picture)
+    usual_format(n_classes).write(task.mask_path, last.labelling, last.document, picture)
     write_strokes_png(task.strokes_path, last.labelling, last.document, picture)
     project = Project(last.document, settings, task.case.image, picture.sha256)
     save_project(task.project_path, project)

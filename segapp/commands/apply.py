@@ -19,7 +19,7 @@ from segapp.commands.options import (
 )
 from segapp.commands.segment import described
 from segapp.commands.speech import printable
-from segapp.files.export import FORMATS
+from segapp.files.export import FORMATS, usual_format
 from segapp.files.images import load_image
 from segapp.learning.learnt_model import load_model
 from segapp.values.document import Document
@@ -50,7 +50,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Do the command."""
     model = load_model(arguments.model)
-    entry = FORMATS[arguments.format or ("mask" if len(model.classes) == 2 else "indexed")]
+    entry = FORMATS[arguments.format] if arguments.format else usual_format(len(model.classes))
     if entry.name == "strokes":
         raise CommandError("--as: a learnt model has no strokes to write.")
     out = made_folder(arguments.out)

@@ -24,6 +24,7 @@ from segapp.commands.options import (
 )
 from segapp.commands.speech import printable
 from segapp.files.images import load_image, load_indices
+from segapp.files.project_file import is_project
 from segapp.files.strokes_file import load_strokes
 from segapp.learning.training import Trainer
 from shlcore.cluster import ClusterError
@@ -107,7 +108,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         running = outcomes(tasks, Trainer, arguments.jobs)
     done = _run_tasks(tasks, running)
-    result = write_reports(out, done, settings.name, arguments.robot)
+    name = settings.name_for(is_project(task.case.strokes) for task in tasks)
+    result = write_reports(out, done, name, arguments.robot)
     _draw_sheet(out / "sheet.png", tasks, done)
     if arguments.robot is not None and result["robot"]["curve"]:
         _draw_curve(out / "iou-over-strokes.png", result)

@@ -19,6 +19,7 @@ from segapp.commands.options import (
     new_parser,
     tell,
 )
+from segapp.files.export import usual_format
 from segapp.files.images import load_image
 from segapp.files.strokes_file import load_strokes
 from segapp.learning.training import Trainer
@@ -66,6 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
     picture = load_image(arguments.image)
     strokes = load_strokes(arguments.strokes, picture.size)
     document = strokes.document
+    if arguments.format is None and entry.name == "mask":
+        entry = usual_format(len(document.classes))
     settings = chosen_settings(arguments).settings(strokes.settings)
     trainer = Trainer(picture.rgb)
     start = time.perf_counter()

@@ -83,6 +83,11 @@ def save_project(path: str | Path, project: Project) -> None:
             archive.writestr(zipfile.ZipInfo(_MODEL, _DATE), project.model, zipfile.ZIP_STORED)
 
 
+def is_project(path: Path) -> bool:
+    """Tell a project from an image by its name."""
+    return path.suffix.lower() == PROJECT_SUFFIX
+
+
 def load_project(path: str | Path) -> Project:
     """Open a project.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from segapp.files.images import Indices, load_indices
-from segapp.files.project_file import PROJECT_SUFFIX, load_project
+from segapp.files.project_file import is_project, load_project
 from segapp.values.checked import from_json, listed, text
 from segapp.values.colours import unused_colour
 from segapp.values.document import (
@@ -44,7 +44,7 @@ def load_strokes(path: str | Path, size: tuple[int, int]) -> Strokes:
     and background, or as many as the largest value asks for.
     """
     path = Path(path)
-    if path.suffix.lower() == PROJECT_SUFFIX:
+    if is_project(path):
         project = load_project(path)
         return Strokes(project.document, project.settings)
     indices = load_indices(path)

@@ -9,6 +9,8 @@ from segapp.values.plain_settings import with_value
 from segapp.values.settings import DEFAULT_PRESET, PRESETS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from segapp.values.settings import Settings
 
 
@@ -42,7 +44,17 @@ class SettingsChoice:
             settings = with_value(settings, change)
         return settings
 
-    @property
-    def name(self) -> str:
-        """What a report calls it."""
-        return (self.preset or DEFAULT_PRESET) + (" (changed)" if self.changes else "")
+    def name_for(self, own: Iterable[bool]) -> str:
+        """Return what a report calls it; ``own`` says of each image whether it has its own.
+
+        >>> SettingsChoice().name_for([True, False])
+        "best, or the project's own"
+        """
+        name = self.preset or DEFAULT_PRESET
+        if self.preset is None:
+            kinds = set(own)
+            if kinds == {True}:
+                name = "the project's own"
+            elif True in kinds:
+                name += ", or the project's own"
+        return name + (" (changed)" if self.changes else "")

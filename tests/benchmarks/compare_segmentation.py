@@ -12,6 +12,7 @@ run with the same ``--json`` file ended. Needs the extra ``bench``.
 
 import argparse
 import csv
+import io
 import json
 import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -204,10 +205,11 @@ def main():
     print(f"{len(cases)} images, {options.strokes} strokes of the robot\n")
     print(table(rows))
     if options.csv:
-        with options.csv.open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(["method", *next(iter(rows.values()))])
-            writer.writerows([name, *row.values()] for name, row in rows.items())
+        text = io.StringIO(newline="")
+        writer = csv.writer(text)
+        writer.writerow(["method", *next(iter(rows.values()))])
+        writer.writerows([name, *row.values()] for name, row in rows.items())
+        write_text(options.csv, text.getvalue())
 
 
 if __name__ == "__main__":

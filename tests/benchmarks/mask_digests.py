@@ -7,7 +7,8 @@ that the script runs on any version of the program:
     python tests/benchmarks/mask_digests.py --gulshan DIR --against before.md > after.md
 
 A row holds the first 12 digits of SHA-256 of the labels, of the margins and of the codes.
-Margins and codes are as exact as the machine's arithmetic; compare on one machine.
+Margins and codes are as exact as the machine's arithmetic; compare on one machine. The exit code
+is 1 when a command failed or a row changed.
 """
 
 from __future__ import annotations
@@ -25,14 +26,16 @@ SAMPLES = Path(__file__).parents[2] / "assets" / "samples"
 EVERY = 10
 
 
-def segapp(*words: object) -> None:
+FAILED = ("failed",) * 3
+
+
+def segapp(*words: object) -> bool:
+    """Run a command; say whether all went well."""
     command = [sys.executable, "-m", "segapp", *map(str, words)]
-    subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
+    return subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode == 0
 
 
 def digests(result: Path) -> tuple[str, ...]:
-    if not result.is_file():
-        return ("failed",) * 3
     with np.load(result) as arrays:
         return tuple(
             hashlib.sha256(np.ascontiguousarray(arrays[name]).tobytes()).hexdigest()[:12]
@@ -58,15 +61,15 @@ def rows(samples: Path, gulshan: Path | None, folder: Path) -> list[tuple[str, .
         for preset in ("best", "paper"):
             out, model = folder / f"{name}-{preset}.npz", folder / f"{name}-{preset}.shlmodel"
             words = ("--strokes", strokes, "--out", out, "--preset", preset)
-            segapp("segment", image, *words, "--save-model", model)
-            table.append((name, preset, *digests(out)))
+            done = segapp("segment", image, *words, "--save-model", model)
+            table.append((name, preset, *(digests(out) if done else FAILED)))
             print(*table[-1], file=sys.stderr)
         # The model of the best preset, for this picture and for the next one.
         for target in dict.fromkeys((image, chosen[(place + 1) % len(chosen)][1])):
             out = folder / f"{name}-to"
             model = folder / f"{name}-best.shlmodel"
-            segapp("apply", model, target, "--out", out, "--as", "numpy")
-            found = digests(out / f"{target.stem}.npz")
+            done = segapp("apply", model, target, "--out", out, "--as", "numpy")
+            found = digests(out / f"{target.stem}.npz") if done else FAILED
             table.append((name, f"apply to {target.stem}", *found))
             print(*table[-1], file=sys.stderr)
     return table
@@ -87,12 +90,13 @@ def main() -> int:
     lines = [f"| {' | '.join(row)} |" for row in table]
     print("| picture | answer | labels | margin | codes |\n|---|---|---|---|---|")
     print("\n".join(lines))
+    failed = any(row[-3:] == FAILED for row in table)
     if arguments.against is None:
-        return 0
+        return int(failed)
     earlier = set(arguments.against.read_text().splitlines())
     changed = [line for line in lines if line not in earlier]
     print(f"\n{len(lines) - len(changed)} of {len(lines)} rows as in {arguments.against.name}.")
-    return 1 if changed else 0
+    return int(failed or bool(changed))
 
 
 if __name__ == "__main__":

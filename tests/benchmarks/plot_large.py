@@ -9,6 +9,8 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from shlcore.atomic_file import replacing
+
 
 def draw(out, rows):
     figure = Figure(figsize=(5, 3.4), layout="constrained")
@@ -23,7 +25,8 @@ def draw(out, rows):
     axes.set_xlabel("training samples (deformed MNIST digits)")
     axes.set_ylabel("CPU seconds of training")
     axes.legend()
-    figure.savefig(out, dpi=100)
+    with replacing(out) as file:
+        figure.savefig(file, dpi=100, format=Path(out).suffix[1:])
 
 
 if __name__ == "__main__":

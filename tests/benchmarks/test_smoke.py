@@ -114,6 +114,15 @@ def test_mask_digests(folder, tmp_path):
     rows = [line for line in before.read_text().splitlines() if line.startswith("| disc")]
     assert len(rows) == 3  # two presets, and the model applied to its own picture
     assert not any("failed" in row for row in rows)
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "disc.jpg").write_bytes(b"no image")
+    assert run("mask_digests.py", "--samples", broken, allowed=(1,)).count("failed") == 9
+
+
+def test_open_memory():
+    rows = run("open_memory.py", "--megapixels", "0.1").splitlines()[2:]
+    assert [row.split(" | ")[1] for row in rows] == ["0.1"] * 5
 
 
 def test_plot_large(tmp_path):

@@ -1,7 +1,9 @@
-"""The real program with a hand that never stops: started as a process, to be killed.
+"""The real program with a hand that never stops: a process of its own, to be killed.
 
-``python -m tests.campaign.driver LIFE.json``. Each change of a picture's strokes is noted in a
-log, on disk before the hand goes on, so that whoever kills the process knows what was there.
+``python -m tests.campaign.driver`` loads the libraries once; for each line that it reads, the
+name of a life's JSON file, it forks a program and writes the process's number. Each change of a
+picture's strokes is noted in a log, on disk before the hand goes on, so that whoever kills the
+process knows what was there.
 """
 
 from __future__ import annotations
@@ -10,8 +12,10 @@ import hashlib
 import json
 import os
 import random
+import signal
 import sys
 import time
+import traceback
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt, QTimer
@@ -186,5 +190,34 @@ def live(life):
     Hand(window, log, life).work()
 
 
+def _begin(life):
+    """Become the program of one life; nobody who comes back from here goes on as the parent."""
+    code = 1
+    try:
+        os.environ.update(life["environment"])
+        errors = os.open(life["stderr"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        os.dup2(errors, 2)
+        live(life)
+        code = 0
+    except BaseException:  # noqa: BLE001 - the process's edge
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def serve():
+    """Fork a program for each line."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # who is killed is gone, and no zombie
+    for line in sys.stdin:
+        life = json.loads(Path(line.strip()).read_text())
+        pid = os.fork()
+        if pid == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            _begin(life)
+        sys.stdout.write(f"{pid}\n")
+        sys.stdout.flush()
+
+
 if __name__ == "__main__":
-    live(json.loads(Path(sys.argv[1]).read_text()))
+    serve()

@@ -2,11 +2,14 @@
 
 A chain of lives shares the user's folders. In each life the real program paints without rest,
 until the parent ends it by SIGKILL; the next life restores what it is offered. Strokes that
-were finished two seconds before the kill must come back, and no file may be half-written.
+were finished two seconds before the kill must come back, and no file may be half-written. Two
+seconds are by the clock; only time in which other programs had the processor that this one was
+waiting for does not count, and a life that needed this is counted in the table.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -14,7 +17,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +30,7 @@ from segapp.files.images import ImageError, load_image
 from segapp.files.project_file import ProjectError, load_project
 from segapp.values.document import Document
 from tests.campaign.driver import digest_of
+from tests.campaign.processor import Watch
 from tests.campaign.results import Failure, Row
 
 ROOT = Path(__file__).parents[2]
@@ -38,14 +45,56 @@ class PromiseError(AssertionError):
     """A promise was not kept."""
 
 
+class Nursery:
+    """The process that has loaded the libraries, and forks a program for each life."""
+
+    def __init__(self):
+        environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "PYTHONPATH": str(ROOT)}
+        self._turn = threading.Lock()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.campaign.driver"],
+            env=environment,
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def born(self, plan):
+        """Start a program; return its process number."""
+        with self._turn:
+            self._process.stdin.write(f"{plan}\n")
+            self._process.stdin.flush()
+            return int(self._process.stdout.readline())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.wait()
+
+
+def alive(pid):
+    """Tell whether a process is there."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 class Chain:
     """Lives of the program on the same folders."""
 
-    def __init__(self, folder, seed):
+    def __init__(self, folder, seed, nursery):
+        self.nursery, self.late = nursery, 0
         self.folder, self.rng = Path(folder), random.Random(seed)
         self.images = [self.folder / "pictures" / f"{name}.png" for name in ("one", "two", "é 3")]
         self.log = self.folder / "log"
         self.shown = {str(image): [BLANK] for image in self.images}  # what may come back
+        self.in_time = dict(self.shown)  # likewise, had nobody else used the processor
         self.entries = []
         self.images[0].parent.mkdir(parents=True)
         pixels = np.random.default_rng(self.rng.randint(0, 999))
@@ -63,13 +112,7 @@ class Chain:
             f"XDG_{name}_HOME": str(self.folder / name.lower())
             for name in ("STATE", "CONFIG", "DATA", "CACHE")
         }
-        return {
-            **os.environ,
-            **names,
-            "HOME": str(self.folder),
-            "QT_QPA_PLATFORM": "offscreen",
-            "PYTHONPATH": str(ROOT),
-        }
+        return {**names, "HOME": str(self.folder)}
 
     def life(self, kind, moment):
         """Let the program live, kill it, and see what the next one must bring back."""
@@ -83,37 +126,37 @@ class Chain:
                     "seed": self.rng.randint(0, 10**9),
                     "images": images,
                     "log": str(self.log),
+                    "stderr": str(self.folder / "stderr"),
+                    "environment": self.environment(),
                 }
             )
         )
         seen = len(self.read())
-        with (self.folder / "stderr").open("ab") as stderr:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "tests.campaign.driver", str(plan)],
-                env=self.environment(),
-                cwd=ROOT,
-                stderr=stderr,
-            )
+        pid = self.nursery.born(plan)
+        watch = Watch(pid)
         try:
             if moment == "restore":
-                self.wait(process, seen, "born")
+                self.wait(pid, seen, "born")
                 time.sleep(self.rng.uniform(0.0, 1.0))
             else:
-                self.wait(process, seen, "ready")
+                self.wait(pid, seen, "ready")
                 self.wait_for_moment(moment)
         finally:
             killed = time.time()
-            process.send_signal(signal.SIGKILL)
-            process.wait()
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            watch.end()
+            while alive(pid):
+                time.sleep(0.002)
         self.entries = self.read()[seen:]
         self.check_start()
-        self.expect(killed)
+        self.expect(killed, watch)
         self.check_files()
 
-    def wait(self, process, seen, what):
+    def wait(self, pid, seen, what):
         until = time.monotonic() + PATIENCE
         while not any(entry["what"] == what for entry in self.read()[seen:]):
-            if process.poll() is not None or time.monotonic() > until:
+            if not alive(pid) or time.monotonic() > until:
                 raise PromiseError(f"not {what}: {(self.folder / 'stderr').read_text()[-600:]}")
             time.sleep(0.02)
 
@@ -129,7 +172,7 @@ class Chain:
             folder, pattern = patterns[moment]
             end = time.monotonic() + 4
             while time.monotonic() < end and not any(folder.glob(pattern)):
-                pass
+                time.sleep(0.0005)
 
     def read(self):
         if not self.log.exists():
@@ -149,18 +192,18 @@ class Chain:
                         f"{Path(image).name} came back with {entry['n']} strokes, "
                         f"which is none of {self.shown[image]}"
                     )
-                self.shown[image] = [entry["digest"]]
+                self.late += entry["digest"] not in self.in_time[image]
+                self.shown[image] = self.in_time[image] = [entry["digest"]]
 
-    def expect(self, killed):
+    def expect(self, killed, watch):
         """Note which states of each picture may come back after this kill."""
         for image in self.shown:
             noted = [entry for entry in self.entries if self.is_change(entry, image)]
-            may = [(0.0, digest) for digest in self.shown[image]]
-            may += [(entry["time"], entry["digest"]) for entry in noted]
-            old = [index for index, (when, _) in enumerate(may) if when <= killed - PROMISE]
-            # Which of several the last life would have shown is not known if it had no time.
-            first = old[-1] if noted and may[old[-1]][0] else 0
-            self.shown[image] = [digest for _, digest in may[first:]]
+            changes = [(entry["time"], entry["digest"]) for entry in noted]
+            by_the_clock = [when <= killed - PROMISE for when, _ in changes]
+            by_its_own = [watch.own_seconds(when, killed) >= PROMISE for when, _ in changes]
+            self.in_time[image] = _may_come(self.in_time[image], changes, by_the_clock)
+            self.shown[image] = _may_come(self.shown[image], changes, by_its_own)
 
     @staticmethod
     def is_change(entry, image):
@@ -198,11 +241,24 @@ class Chain:
         self.life("idle", "any")
 
 
-def chain(seed, n_kills, rows):
+def _may_come(before, changes, safe):
+    """List what may come back: the last safe state, and whatever followed it.
+
+    Which of several the last life would have shown is not known if it had no time.
+    """
+    last = max((index for index, is_safe in enumerate(safe) if is_safe), default=None)
+    digests = [digest for _, digest in changes]
+    return [*before, *digests] if last is None else digests[last:]
+
+
+def chain(seed, n_kills, rows, nursery=None):
     """Kill ``n_kills`` times; return whether all was well."""
+    if nursery is None:
+        with Nursery() as own:
+            return chain(seed, n_kills, rows, own)
     rng = random.Random(seed)
     with tempfile.TemporaryDirectory(prefix="kills-") as folder:
-        lives = Chain(folder, rng.randint(0, 10**9))
+        lives = Chain(folder, rng.randint(0, 10**9), nursery)
         for number in range(n_kills):
             kind, moment = rng.choice(KINDS), rng.choice(MOMENTS)
             kind = "mixed" if moment in ("save", "switch") else kind
@@ -211,12 +267,15 @@ def chain(seed, n_kills, rows):
             try:
                 lives.life(kind, moment)
                 changes = sum(entry["what"] == "document" for entry in lives.entries)
-                row.note = f"{int(row.note.split()[0] if row.note else 0) + changes} changes"
+                row.count(changes=changes)
                 if number == n_kills - 1:
                     lives.end()
             except PromiseError as error:
                 row.failures.append(Failure(f"kills:{seed}:{n_kills}", f"life {number}: {error}"))
                 return False
+            finally:
+                row.count(late=lives.late)
+                lives.late = 0
     return True
 
 
@@ -275,12 +334,20 @@ def batch(seed, count):
     return row
 
 
-def run(seed, count, seconds=None, chain_length=5):
+def run(seed, count, seconds=None, chain_length=5, at_once=2):
     """Kill at least ``count`` times, or until ``seconds`` are over."""
-    rows, number = {}, 0
+    rows, numbers = {}, itertools.count()
     until = time.monotonic() + seconds if seconds else None
-    while number < count and (until is None or time.monotonic() < until):
-        length = min(chain_length, count - number)
-        chain(f"{seed}.{number}", length, rows)
-        number += length
-    return [*rows.values(), batch(seed, max(1, number // 10))]
+
+    def work(nursery):
+        while until is None or time.monotonic() < until:
+            number = next(numbers)
+            if number * chain_length >= count:
+                return
+            chain(f"{seed}.{number * chain_length}", chain_length, rows, nursery)
+
+    with Nursery() as nursery, ThreadPoolExecutor(at_once) as pool:
+        for done in [pool.submit(work, nursery) for _ in range(at_once)]:
+            done.result()
+    killed = sum(row.tried for row in rows.values())
+    return [*rows.values(), batch(seed, max(1, killed // 20))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 
@@ -22,6 +23,12 @@ class Row:
     tried: int = 0
     failures: list[Failure] = field(default_factory=list)
     note: str = ""
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def count(self, **more: int) -> None:
+        """Count something besides what was tried; the note tells all that is not zero."""
+        self.counts.update(more)
+        self.note = ", ".join(f"{number} {name}" for name, number in self.counts.items() if number)
 
 
 def table(rows):

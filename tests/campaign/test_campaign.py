@@ -3,11 +3,12 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.campaign import faults, kills, random_users, soak
+from tests.campaign import faults, kills, processor, random_users, soak
 from tests.campaign.__main__ import PARTS, SHARES
 from tests.campaign.results import Failure, Row, table
 
@@ -73,6 +74,34 @@ def test_the_program_opens_no_connection(tmp_path):
     )
     assert done.returncode == 0, done.stderr[-800:]
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("ran", "waited", "theirs"),
+    [(0.0, 0.0, 0.0), (1.0, 4.0, 0.0), (0.25, 0.5, 0.5), (0.25, 3.0, 0.75)],
+)
+def test_only_time_that_others_took_does_not_count(ran, waited, theirs):
+    assert processor.taken(1.0, ran, waited) == theirs
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux tells how long threads waited")
+def test_a_program_that_sleeps_or_computes_has_its_time_counted():
+    busy = [sys.executable, "-c", "import time\nwhile time.process_time() < 60: pass"]
+    for command in (["sleep", "60"], busy):
+        process = subprocess.Popen(command)
+        try:
+            watch, began = processor.Watch(process.pid), time.time()
+            while processor.ran_and_waited(process.pid)[0] < (0.1 if command is busy else 0.0):
+                time.sleep(0.01)
+            ran, waited = processor.ran_and_waited(process.pid)
+            watch.end()
+            ended = time.time()
+        finally:
+            process.kill()
+            process.wait()
+        own = watch.own_seconds(began, ended)
+        assert ended - began - waited - 0.1 <= own <= ended - began
+        assert own >= ran - 0.1
 
 
 def test_the_table_names_what_failed_and_how_to_see_it_again():

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FORMATS",
     "ExportFormat",
+    "usual_format",
     "write_binary_png",
     "write_class_pngs",
     "write_coco_polygons",
@@ -158,3 +159,8 @@ FORMATS: dict[str, ExportFormat] = {
         ),
     )
 }
+
+
+def usual_format(n_classes: int) -> ExportFormat:
+    """Return how a PNG shows a result when nobody says: black and white if that tells all."""
+    return FORMATS["mask" if n_classes == 2 else "indexed"]

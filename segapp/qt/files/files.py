@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from segapp.files.image_folder import images_in
-from segapp.files.project_file import Project
+from segapp.files.project_file import Project, is_project
 from segapp.files.resources import SAMPLES
 from segapp.qt.files.default_folder import saving_folder
 from segapp.qt.files.opening import (
@@ -18,7 +18,6 @@ from segapp.qt.files.opening import (
     arrived_state,
     as_people_count,
     digest_of,
-    is_project,
     open_image,
     open_project,
     project_beside,

@@ -68,11 +68,6 @@ def as_people_count(paths: list[Path]) -> list[Path]:
     return sorted(paths, key=lambda path: by_name(path.name))
 
 
-def is_project(path: Path) -> bool:
-    """Tell a project from an image by its name."""
-    return path.suffix.lower() == PROJECT_SUFFIX
-
-
 def project_beside(image: Path) -> Path:
     """Return where the project of an image is looked for, and saved by default."""
     return image.with_suffix(PROJECT_SUFFIX)

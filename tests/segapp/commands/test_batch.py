@@ -188,7 +188,9 @@ def test_a_project_brings_its_own_settings(segapp, ball, tmp_path):
     )
     save_project(ball.project, project)
     for name, more in (("own", ()), ("best", ("--preset", "best")), ("set", ("--set", "bits=3"))):
-        segapp("batch", ball.folder, "--out", tmp_path / name, *more)
+        done = segapp("batch", ball.folder, "--out", tmp_path / name, "--json", *more)
+        told = {"own": "the project's own", "set": "the project's own (changed)", "best": "best"}
+        assert done.json["preset"] == told[name]
         alone = tmp_path / f"{name}.png"
         segapp("segment", ball.image, "--strokes", ball.project, "--out", alone, *more)
         assert masks(tmp_path / name)["ball.png"] == alone.read_bytes()

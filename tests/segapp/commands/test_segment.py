@@ -5,6 +5,7 @@ from PIL import Image
 from segapp.batch.scores import iou
 from segapp.files.project_file import Project, save_project
 from segapp.learning.training import segment
+from segapp.values.document import ClassInfo, Stroke
 from segapp.values.settings import PRESETS
 
 
@@ -41,6 +42,19 @@ def test_json_tells_what_was_written(segapp, ball, tmp_path):
     assert [c["name"] for c in done.json["classes"]] == ["foreground", "background"]
     assert sum(c["pixels"] for c in done.json["classes"]) == 60 * 90
     assert done.json["seconds"] > 0
+
+
+def test_a_png_of_more_than_two_classes_tells_them_apart(segapp, ball, tmp_path):
+    document = ball.document.with_class(ClassInfo("rim", (1, 2, 3)))
+    document = document.with_stroke(Stroke(((3.0, 3.0), (12.0, 3.0)), 2.0, 2))
+    project = Project(document, PRESETS["best"], ball.image, ball.picture.sha256)
+    save_project(ball.project, project)
+    for name, more in (("a.png", ()), ("b.png", ("--as", "indexed")), ("c.png", ("--as", "mask"))):
+        words = ("segment", ball.image, "--strokes", ball.project, "--out", tmp_path / name)
+        assert segapp(*words, *more).code == 0
+    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+    with Image.open(tmp_path / "a.png") as image:
+        assert set(np.unique(np.array(image))) == {0, 1, 2}
 
 
 def test_settings_come_from_the_project_unless_told(segapp, ball, tmp_path):

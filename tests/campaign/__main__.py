@@ -1,10 +1,12 @@
-"""``python -m tests.campaign --minutes 30 --seed 1 [--only kills,users,faults,soak,files]``."""
+"""``python -m tests.campaign --minutes 30 --seed 1 [--only kills,users,faults,soak,files]``.
+
+``--full`` instead of ``--minutes`` goes on until as much was tried as a full run asks for.
+"""
 
 from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.util
 import os
 import sys
 import time
@@ -13,6 +15,9 @@ PARTS = ("faults", "users", "kills", "soak", "files")
 # Of the minutes that are given; faults take as long as they take.
 SHARES = {"users": 0.25, "kills": 0.45, "soak": 0.2, "files": 0.1}
 PLENTY = 10**9
+# A full run: kills, actions of each kind of user, strokes, mutants of each reader.
+FULL = {"kills": 200, "users": 5000, "soak": 2000, "files": 1000}
+MUTANTS_A_SECOND = 8  # of each reader, on a machine that others use too
 
 
 def _part(name):
@@ -20,25 +25,27 @@ def _part(name):
     return importlib.import_module(f"tests.campaign.{modules.get(name, name)}")
 
 
-def run(name, seed, seconds):
-    """Run one part for some seconds; return its rows."""
+def run(name, seed, seconds=None):
+    """Run one part for some seconds, or in full; return its rows."""
     from tests.campaign.results import Failure, Row
 
-    if name == "files":
-        if importlib.util.find_spec("tests.campaign.hostile_files") is None:
-            return [Row("files", "damaged files", note="not there")]
-        found = _part(name).run(seed, max(1, int(seconds * 10)))
-        failures = [Failure(f"files:{each.replay}", each.what) for each in found.failures]
-        tried = sum(row.tried for row in found.rows)
-        return [Row("files", "damaged files", tried, failures)]
     if name == "faults":
         return _part(name).run()
-    return _part(name).run(seed, PLENTY, seconds)
+    if name != "files":
+        return _part(name).run(seed, FULL[name] if seconds is None else PLENTY, seconds)
+    count = FULL[name] if seconds is None else max(1, int(seconds * MUTANTS_A_SECOND))
+    found = _part(name).run(seed, count)
+    whole = Row("files", f"damaged files for {len(found.rows)} readers")
+    for row in found.rows:
+        whole.tried += row.tried
+        whole.count(**row.counts)
+    whole.failures += [Failure(f"files:{each.replay}", each.what) for each in found.failures]
+    return [whole]
 
 
 def replay(words):
     """Do once more what failed: the words are those of the table."""
-    from tests.campaign import faults, kills, random_users, soak
+    from tests.campaign import faults, hostile_files, kills, random_users, soak
 
     part, *rest = words.split(":")
     if part == "kills":
@@ -54,13 +61,17 @@ def replay(words):
         return faults.run(rest)
     if part == "soak":
         return soak.run(rest[0], int(rest[1]))
-    raise ValueError(f"replay: wanted kills, batch, users, faults or soak, got {part}")
+    if part == "files":
+        sys.stdout.write(hostile_files.replayed(":".join(rest)) + "\n")
+        return []
+    raise ValueError(f"replay: wanted kills, batch, users, faults, soak or files, got {part}")
 
 
 def main():
     """Run what is asked for and write the table."""
     parser = argparse.ArgumentParser(prog="python -m tests.campaign", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--full", action="store_true", help="as much as a full run asks for")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--only", default=",".join(PARTS))
     parser.add_argument("--replay", metavar="PART:SEED:NUMBER")
@@ -78,9 +89,11 @@ def main():
         rows = []
         for part in chosen:
             seconds = 60 * arguments.minutes * SHARES.get(part, 0.0) / whole
-            rows += run(part, seed, seconds)
-            sys.stdout.write(f"{part} done\n")
+            began = time.monotonic()
+            found = run(part, seed, None if arguments.full else seconds)
+            sys.stdout.write(f"{part} done in {time.monotonic() - began:.0f} s\n{table(found)}\n")
             sys.stdout.flush()
+            rows += found
     sys.stdout.write(table(rows))
     return 1 if any(row.failures for row in rows) else 0
 

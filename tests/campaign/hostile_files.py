@@ -95,7 +95,8 @@ def _explained(row: Row) -> list[str]:
     ]
 
 
-def _replay(text: str) -> str:
+def replayed(text: str) -> str:
+    """Open one mutant again, with its traceback; return what came of it."""
     name, seed, number = text.rsplit(":", 2)
     data = mutant(name, int(seed), int(number))
     with tempfile.TemporaryDirectory() as folder:
@@ -114,7 +115,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     arguments = parser.parse_args(argv)
     if arguments.replay:
-        sys.stdout.write(_replay(arguments.replay) + "\n")
+        sys.stdout.write(replayed(arguments.replay) + "\n")
         return 0
     table = run(arguments.seed, arguments.count, arguments.readers)
     sys.stdout.write(f"{table}\n")

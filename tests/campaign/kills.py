@@ -256,7 +256,7 @@ def chain(seed, n_kills, rows, nursery=None):
     if nursery is None:
         with Nursery() as own:
             return chain(seed, n_kills, rows, own)
-    rng = random.Random(seed)
+    rng = random.Random(str(seed))
     with tempfile.TemporaryDirectory(prefix="kills-") as folder:
         lives = Chain(folder, rng.randint(0, 10**9), nursery)
         for number in range(n_kills):
@@ -312,7 +312,7 @@ def _masks(out):
 def batch(seed, count):
     """Kill a batch and resume it; the masks are those of a run that nobody disturbed."""
     row = Row("kills", "batch killed, then --resume")
-    rng = random.Random(seed)
+    rng = random.Random(str(seed))
     with tempfile.TemporaryDirectory(prefix="batch-") as name:
         folder = Path(name)
         _cases(folder / "data")

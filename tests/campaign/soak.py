@@ -36,7 +36,7 @@ def _memory():
 def run(seed, strokes, seconds=None):
     """Paint and wait for each answer; tell what it cost."""
     row = Row("soak", "strokes with live update")
-    rng = random.Random(seed)
+    rng = random.Random(str(seed))
     until = time.monotonic() + seconds if seconds else None
     memory, threads, longest = [], [], 0.0
     with (

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from tests.campaign import hostile_files, hostile_readers, hostile_worker
+from tests.campaign import fuzz, hostile_files, hostile_readers, hostile_worker
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of another kind")
 COUNT, SEED = 40, 20
@@ -28,6 +28,14 @@ def test_undamaged_files_are_opened(reader, tmp_path):
 def test_a_mutant_can_be_made_again():
     assert hostile_worker.mutant("png", 3, 4) == hostile_worker.mutant("png", 3, 4)
     assert hostile_worker.mutant("png", 3, 4) != hostile_worker.mutant("png", 3, 5)
+
+
+@pytest.mark.slow
+def test_the_fuzzer_runs_or_says_why_not(capsys):
+    code = fuzz.main(["--seconds", "2", "--readers", "settings"])
+    told = capsys.readouterr().out
+    assert code == 0, told
+    assert "skipped: atheris" in told or "| fuzz | files for settings |" in told
 
 
 def test_mutants_are_not_so_large_that_making_them_fails():

@@ -46,6 +46,17 @@ def test_ctrl_c_is_no_traceback(monkeypatch, capsys):
     assert capsys.readouterr().err == "segapp: stopped\n"
 
 
+def test_nothing_slow_is_loaded_before_ctrl_c_is_looked_after():
+    """Until then, Python itself answers with a traceback: some hundredths of a second."""
+    code = (
+        "import sys; old = set(sys.modules); import segapp.__main__; print(*{*sys.modules} - old)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.split()} - {"segapp"}
+    assert loaded <= sys.stdlib_module_names
+    assert not loaded & {"argparse", "pathlib", "typing", "logging", "importlib", "re"}
+
+
 def test_a_full_disk_is_a_sentence(capsys):
     error = OSError(28, "No space left on device", "out/mask.png")
     assert program._report(error, as_json=False) == 1

@@ -10,6 +10,7 @@ itself, in bytes a pixel. Linux only.
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -64,7 +65,8 @@ def make(kind: str, megapixels: float, folder: Path) -> Path:
 def cost_of(path: Path) -> Cost:
     """Open a file in another process."""
     command = [sys.executable, __file__, "--open", str(path)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     return Cost(*map(int, done.stdout.split()))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import ndimage
 
+from segapp.learning.border import border_of
 from segapp.picture.colour_bins import LEVELS
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ _SMOOTHING = 1.5
 _FLOOR = 1e-5
 """Density of a colour that was never seen: a third of an even histogram's 1 / 32768."""
 LARGEST_COST = 4.0
-_RING = 0.02
-"""Width of the picture's border, as a part of its shorter side."""
 _BORDER_PIXELS = 0.003
 """What the border counts for as background, in marked pixels, as a part of all pixels: three dabs
 of a brush of 8 pixels at 450 x 450. From one dab for each class, on the tuning images, the mean
@@ -79,7 +78,7 @@ class StrokeColours:
         what surrounds an object has never been touched.
         """
         densities = [_density(bins[marked == label]) for label in classes]
-        border = bins[_ring(bins.shape) & (marked < 0)]
+        border = bins[border_of(bins.shape) & (marked < 0)]
         if background in classes and border.size:
             row = int(np.flatnonzero(classes == background)[0])
             seen = np.count_nonzero(marked == background)
@@ -108,14 +107,6 @@ def _density(bins: NDArray[np.int32]) -> NDArray[np.float32]:
     cube = counts.reshape(LEVELS, LEVELS, LEVELS)
     smooth = ndimage.gaussian_filter(cube, _SMOOTHING, truncate=3.0).ravel()
     return np.asarray(smooth / smooth.sum())
-
-
-def _ring(shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Mask the border of a picture."""
-    width = max(1, round(_RING * min(shape[:2])))
-    ring = np.ones(shape[:2], dtype=bool)
-    ring[width:-width, width:-width] = False
-    return ring
 
 
 def beliefs(costs: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -6,7 +6,10 @@ import time
 
 
 class Laps:
-    """Notes how long each named step took; a step begins where the last one ended."""
+    """Notes how long each named step took; a step begins where the last one ended.
+
+    A step that comes again adds to what it took before.
+    """
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -15,5 +18,5 @@ class Laps:
     def end(self, name: str) -> None:
         """Note that a step has ended."""
         now = time.perf_counter()
-        self.seconds[name] = now - self._clock
+        self.seconds[name] = self.seconds.get(name, 0.0) + now - self._clock
         self._clock = now

@@ -152,8 +152,9 @@ class LearntModel:
             None,
             settings,
         )
-        coarse = yield from task.coarse_answer(verdict)
-        yield Answer((yield from task.full_size(coarse, verdict, Laps())))
+        laps = Laps()
+        coarse = yield from task.coarse_answer(verdict, laps)
+        yield Answer((yield from task.full_size(coarse, verdict, laps)))
 
     def apply(self, rgb: NDArray[np.uint8]) -> Labelling:
         """Return the labelling of another picture."""

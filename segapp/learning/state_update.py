@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from segapp.learning.border import with_border
 from segapp.learning.colour_likelihood import StrokeColours, beliefs
 from segapp.learning.fitting import estimator_of, first_passes
 from segapp.learning.geodesics import Geodesics
 from segapp.learning.locality import RegionShares, prior_costs
 from segapp.learning.stroke_features import all_grams, stroke_features
-from segapp.learning.supervision import Supervision
+from segapp.learning.supervision import Supervision, classes_in
 from segapp.learning.to_pixels import PixelTask, marks_of_levels
 from segapp.learning.verdict import Verdict
 from segapp.picture.kernels import kernel_names
@@ -66,7 +67,8 @@ class StateUpdate:
     Parameters
     ----------
     marked
-        The class of each marked pixel at full size, -1 elsewhere; at least two classes.
+        The class of each marked pixel at full size, -1 elsewhere; of one class alone, which
+        is not the background, the picture's border is learnt from as well.
     before
         The answered state before this one, or ``None`` for the first.
     """
@@ -83,9 +85,12 @@ class StateUpdate:
         self._graph = picture.graph(settings)
         self._prototypes = picture.table(settings).prototypes
         marks = marks_of_levels(picture, marked)
-        self._supervision = Supervision.of(self._prototypes, marks[-1], settings)
+        learnt_from = marks[-1]
+        if len(classes_in(marked)) == 1:
+            learnt_from = with_border(learnt_from, document.background)
+        self._supervision = Supervision.of(self._prototypes, learnt_from, settings)
         classes = self._supervision.classes
-        colours = StrokeColours.of(self._graph.bins, marks[-1], classes, document.background)
+        colours = StrokeColours.of(self._graph.bins, learnt_from, classes, document.background)
         self.task = PixelTask(
             picture, marks, document, classes, colours.likelihood(), colours, settings
         )
@@ -133,7 +138,7 @@ class StateUpdate:
     def shares(self, coarse: CoarseAnswer) -> RegionShares:
         """Return what the next stroke is told of this answer."""
         n_classes = len(self.task.document.classes)
-        return RegionShares.of(self._prototypes, self.task.tidied(coarse), n_classes)
+        return RegionShares.of(self._prototypes, coarse.tidied, n_classes)
 
     def insight(self, learnt: Learnt, laps: Laps) -> Insight:
         """Return what was learnt, for those who look inside."""

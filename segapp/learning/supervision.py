@@ -26,6 +26,11 @@ _LEAST_WEIGHT = 1e-9
 """Small enough to say nothing, and positive, since a row of weight 0 would be left out."""
 
 
+def classes_in(marked: NDArray[np.int16]) -> tuple[int, ...]:
+    """Return the classes that have marked pixels, in order."""
+    return tuple(np.unique(marked[marked >= 0]).tolist())
+
+
 def _unmarked_weight(marked: NDArray[np.int16], settings: Settings) -> float:
     """Return how much an unmarked pixel counts against a marked one.
 
@@ -34,8 +39,7 @@ def _unmarked_weight(marked: NDArray[np.int16], settings: Settings) -> float:
     """
     if not settings.few_strokes:
         return settings.unlabelled_weight
-    classes = np.unique(marked[marked >= 0])
-    count = sum(ndimage.label(marked == label)[1] for label in classes)
+    count = sum(ndimage.label(marked == label)[1] for label in classes_in(marked))
     fading = float(min(1.0, settings.few_strokes / count) ** _FADING)
     return max(settings.unlabelled_weight * fading, _LEAST_WEIGHT)
 
@@ -71,7 +75,7 @@ class Supervision:
         It counts by the share of it that is marked and agrees: a stroke that only grazes a
         region says little about it.
         """
-        classes = np.unique(marked[marked >= 0]).astype(np.intp)
+        classes = np.array(classes_in(marked), dtype=np.intp)
         counts = np.stack([prototypes.count(marked == c) for c in classes], axis=1)
         total, most = counts.sum(axis=1), counts.max(axis=1)
         labels = np.where(total > 0, counts.argmax(axis=1), UNLABELLED)

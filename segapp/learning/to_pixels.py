@@ -49,11 +49,14 @@ class CoarseAnswer:
     ----------
     labels
         The document's class of each pixel, outline drawn, not yet tidied.
+    tidied
+        The same, tidied: what the next stroke is told of this answer.
     problem
         ``None`` where no outline is drawn.
     """
 
     labels: NDArray[np.uint8]
+    tidied: NDArray[np.uint8]
     problem: OutlineProblem | None
 
 
@@ -88,14 +91,14 @@ class PixelTask:
         labels = self._enlarged(self._painted(verdict))
         return Preview(self._labelling(pinned(labels, self.marks[0]), verdict))
 
-    def coarse_answer(self, verdict: Verdict) -> Generator[Report, None, CoarseAnswer]:
-        """Draw the outline at the level at which is learnt.
+    def coarse_answer(self, verdict: Verdict, laps: Laps) -> Generator[Report, None, CoarseAnswer]:
+        """Draw the outline at the level at which is learnt, and tidy it.
 
         The colours of the first outline join those of the strokes, and it is drawn again: an
         object mostly has more colours than anybody marks.
         """
         if not self.settings.refine:
-            return CoarseAnswer(pinned(self._painted(verdict), self.marks[-1]), None)
+            return self._coarse(pinned(self._painted(verdict), self.marks[-1]), None, laps)
         problem = self._problem(self.likelihood)
         yield Report("Drawing the outline", 0.6)
         positions = cut_patches(problem, verdict.costs)
@@ -107,34 +110,44 @@ class PixelTask:
             positions = cut_patches(problem, verdict.costs)
         for _ in follow_edges(problem, verdict.costs, positions):
             yield Report("Drawing the outline", 0.75)
-        return CoarseAnswer(self._class_of(positions), problem)
+        return self._coarse(self._class_of(positions), problem, laps)
 
-    def tidied(self, coarse: CoarseAnswer) -> NDArray[np.uint8]:
-        """Tidy the coarse labels: what the next stroke is told of this answer."""
-        return self._tidied(coarse.labels, self.marks[-1])
+    def _coarse(
+        self, labels: NDArray[np.uint8], problem: OutlineProblem | None, laps: Laps
+    ) -> CoarseAnswer:
+        laps.end("outline")
+        tidied = self._tidied(labels, self.marks[-1])
+        laps.end("tidying")
+        return CoarseAnswer(labels, tidied, problem)
 
     def full_size(
         self, coarse: CoarseAnswer, verdict: Verdict, laps: Laps
     ) -> Generator[Report, None, Labelling]:
-        """Carry the coarse answer up to the picture's size, tidy it, and add the rest."""
-        if coarse.problem is None or len(self.picture.levels) == 1:
-            labels = pinned(self._enlarged(coarse.labels), self.marks[0])
-        else:
-            small = self._positions()[coarse.labels].astype(np.uint8)
-            drawing = enlarge_outline(coarse.problem, verdict.costs, small)
-            while True:
-                try:
-                    yield Report("Drawing the outline", 0.8 + 0.1 * next(drawing))
-                except StopIteration as end:
-                    labels = self._class_of(end.value)
-                    break
-        laps.end("outline")
-        yield Report("Tidying", 0.9)
-        labels = self._tidied(labels, self.marks[0])
-        laps.end("tidying")
+        """Carry the coarse answer up to the picture's size, tidy it there, and add the rest."""
+        labels = coarse.tidied
+        if len(self.picture.levels) > 1:
+            larger = yield from self._larger(coarse, verdict)
+            laps.end("outline")
+            yield Report("Tidying", 0.9)
+            labels = self._tidied(larger, self.marks[0])
+            laps.end("tidying")
         labelling = self._labelling(labels, verdict)
         laps.end("painting")
         return labelling
+
+    def _larger(
+        self, coarse: CoarseAnswer, verdict: Verdict
+    ) -> Generator[Report, None, NDArray[np.uint8]]:
+        """Carry the coarse labels up to the picture's size."""
+        if coarse.problem is None:
+            return pinned(self._enlarged(coarse.labels), self.marks[0])
+        small = self._positions()[coarse.labels].astype(np.uint8)
+        drawing = enlarge_outline(coarse.problem, verdict.costs, small)
+        while True:
+            try:
+                yield Report("Drawing the outline", 0.8 + 0.1 * next(drawing))
+            except StopIteration as end:
+                return self._class_of(end.value)
 
     def _tidied(self, labels: NDArray[np.uint8], marks: NDArray[np.int16]) -> NDArray[np.uint8]:
         return clean_up(labels, marks, self.settings.clean_up, self.document.background)

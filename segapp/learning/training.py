@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from segapp.learning.border import border_of
 from segapp.learning.laps import Laps
 from segapp.learning.learnt_model import LearntModel
 from segapp.learning.state_update import Before, StateUpdate
+from segapp.learning.supervision import classes_in
 from segapp.learning.to_pixels import marks_of_levels
 from segapp.picture.prepared import PreparedPicture
 from segapp.values.rasterize import rasterize
 from segapp.values.updates import Answer, Report, answer_of
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -41,7 +43,7 @@ _REMEMBERED = 4096
 
 
 class NotEnoughStrokes(ValueError):  # noqa: N818 - a state of the user's work, not an error
-    """Fewer than two classes are marked; the message says which still lack strokes."""
+    """What is marked does not suffice for an answer; the message says what is missing."""
 
 
 def segment(rgb: NDArray[np.uint8], document: Document, settings: Settings) -> Labelling:
@@ -72,11 +74,12 @@ class Trainer:
     def updates(self, document: Document, settings: Settings) -> Iterator[Update]:
         """Yield reports, with a preview now and then, and the answer at the end.
 
-        Whoever stops iterating stops the work. Raises `NotEnoughStrokes` when fewer than two
-        classes have marked pixels.
+        Whoever stops iterating stops the work. Raises `NotEnoughStrokes` when what has marked
+        pixels does not suffice (`Document.is_answerable`).
         """
         marked = self._marked_pixels(document)
-        _want_two_classes(document, marked)
+        if not document.is_answerable(classes_in(marked)) or not self._has_a_second_class(marked):
+            raise NotEnoughStrokes(_what_is_missing(document, classes_in(marked)))
         return self._answer(document, marked, settings)
 
     def learnt_model(self, document: Document, settings: Settings) -> LearntModel:
@@ -85,6 +88,13 @@ class Trainer:
         _want_two_classes(document, marked)
         marks = marks_of_levels(self._picture, marked)[-1]
         return LearntModel.of_strokes(self._picture.levels[-1], marks, document, settings)
+
+    def _has_a_second_class(self, marked: NDArray[np.int16]) -> bool:
+        """Tell whether there are two to tell apart: the border may be the second."""
+        if len(classes_in(marked)) > 1:
+            return True
+        coarse = marks_of_levels(self._picture, marked)[-1]
+        return bool((coarse[border_of(coarse.shape)] < 0).any())
 
     def _marked_pixels(self, document: Document) -> NDArray[np.int16]:
         height, width = self._picture.rgb.shape[:2]
@@ -104,8 +114,9 @@ class Trainer:
         laps.end("earlier strokes")
         update = StateUpdate(self._picture, document, marked, settings, before)
         learnt = yield from update.learn(laps)
-        coarse = yield from update.task.coarse_answer(learnt.verdict)
-        self._remember(document, settings, update.shares(coarse))
+        coarse = yield from update.task.coarse_answer(learnt.verdict, laps)
+        if len(classes_in(marked)) > 1:  # else nothing is held on to: see `_before`
+            self._remember(document, settings, update.shares(coarse))
         labelling = yield from update.task.full_size(coarse, learnt.verdict, laps)
         yield Answer(labelling, update.insight(learnt, laps))
 
@@ -114,7 +125,8 @@ class Trainer:
     ) -> Generator[Report, None, Before | None]:
         """Return the last state before this one, answered; what is remembered is not redone.
 
-        A state with fewer than two classes has no answer, and the next one begins afresh.
+        A state with fewer than two classes has no answer that is worth holding on to, and the
+        next one begins afresh.
         """
         before: Before | None = None
         if settings.locality == 0 or not settings.refine:
@@ -129,12 +141,12 @@ class Trainer:
         for number, state in enumerate(reversed(missing), start=1):
             yield Report(f"Earlier strokes, {number} of {len(missing)}", 0.1)
             marked = self._marked_pixels(state)
-            if len(_classes_in(marked)) < 2:
+            if len(classes_in(marked)) < 2:
                 before = None
                 continue
             update = StateUpdate(self._picture, state, marked, settings, before)
             learnt = yield from update.learn(Laps())
-            coarse = yield from update.task.coarse_answer(learnt.verdict)
+            coarse = yield from update.task.coarse_answer(learnt.verdict, Laps())
             shares = update.shares(coarse)
             self._remember(state, settings, shares)
             before = Before(marked, shares)
@@ -150,20 +162,16 @@ def _state(document: Document, settings: Settings) -> _State:
     return document.strokes, document.background, settings
 
 
-def _classes_in(marked: NDArray[np.int16]) -> NDArray[np.int16]:
-    return np.unique(marked[marked >= 0])
-
-
 def _want_two_classes(document: Document, marked: NDArray[np.int16]) -> None:
-    present = _classes_in(marked)
+    present = classes_in(marked)
     if len(present) < 2:
-        raise NotEnoughStrokes(_what_is_missing(document, [int(label) for label in present]))
+        raise NotEnoughStrokes(_what_is_missing(document, present))
 
 
-def _what_is_missing(document: Document, present: list[int]) -> str:
-    """Say what is there and what is still needed: any two classes suffice."""
+def _what_is_missing(document: Document, present: Sequence[int]) -> str:
+    """Say what is there and what is still needed."""
     if not present:
-        return "Nothing is marked yet: paint over two classes, an object and what surrounds it."
+        return "Nothing is marked yet: paint over an object."
     names = [info.name for info in document.classes]
     marked = names.pop(present[0])
     other = names[0] if len(names) == 1 else "one other class"

@@ -5,7 +5,9 @@ of neighbours of different classes, more where the picture is even than where it
 It is lowered first over whole superpixels, which finds the objects, and then over single
 pixels in a narrow band around the boundary, which finds the outline. Larger pictures are
 gone up level by level, with a band at each. The band is cut tile by tile, each with what is
-around it held fixed: no call to the solver takes long, and the energy never rises.
+around it held fixed: no call to the solver takes long, and the energy never rises. Where the
+boundary has run into what was held, the edge of the band or of a tile, it is cut again with
+room on both sides: neither edge shall be seen in the answer.
 """
 
 from __future__ import annotations
@@ -35,6 +37,10 @@ if TYPE_CHECKING:
 
 _TILE = 192
 """Side of what is cut at once: SciPy holds the interpreter meanwhile, and the window waits."""
+_RIM = 2
+"""A boundary this near to the band's edge has come to it."""
+_ROOM = 3
+"""How far around such a place the boundary is free again, in half widths of the band."""
 _PROHIBITIVE = 1e4
 """More than a small region can gain by another class, and little enough for exact flows."""
 
@@ -61,25 +67,77 @@ class Level:
     smoothness: float
 
 
-def cut_band(level: Level, labels: NDArray[np.uint8], half_width: int) -> Iterator[None]:
-    """Lower the energy within a band around the boundary, in place; yields after each tile."""
-    band = _band(labels, half_width) & (level.marked < 0)
-    height, width = labels.shape
-    for top in range(0, height, _TILE):
-        for left in range(0, width, _TILE):
-            tile = (slice(top, min(top + _TILE, height)), slice(left, min(left + _TILE, width)))
-            if band[tile].any():
-                _cut_tile(level, labels, band, tile)
+def cut_band(
+    level: Level, labels: NDArray[np.uint8], half_width: int, again: int = 0
+) -> Iterator[None]:
+    """Lower the energy within a band around the boundary, in place; yields after each tile.
+
+    Where the boundary has run into what was held, it is cut ``again`` so often at the most.
+    """
+    unmarked = level.marked < 0
+    close, free = _bands(labels, half_width)
+    moved, first = free, _TILE
+    for left in range(again, -1, -1):
+        free = free & unmarked
+        before = labels.copy()
+        for tile in _tiles(labels.shape, first):
+            if free[tile].any():
+                _cut_tile(level, labels, free, tile)
                 yield
+        if not left:
+            return
+        if left < again:
+            moved = labels != before
+        stuck = _boundary(labels) & unmarked
+        stuck &= ~close | (moved & _tile_edges(labels.shape, first))
+        if not stuck.any():
+            return
+        close, band = _bands(labels, half_width)
+        free = band & ndimage.maximum_filter(stuck, 2 * _ROOM * half_width + 1)
+        first = _TILE + _TILE // 2 - first  # the tiles' edges are elsewhere the next time
 
 
-def _band(labels: NDArray[np.uint8], half_width: int) -> NDArray[np.bool_]:
+def _tiles(shape: tuple[int, ...], first: int) -> Iterator[Box]:
+    """Divide an image into tiles, the first of which has that side."""
+    height, width = shape
+    for rows in _steps(height, first):
+        for columns in _steps(width, first):
+            yield rows, columns
+
+
+def _steps(size: int, first: int) -> Iterator[slice]:
+    starts = [0, *range(first, size, _TILE)]
+    for start, stop in zip(starts, [*starts[1:], size], strict=True):
+        yield slice(start, stop)
+
+
+def _tile_edges(shape: tuple[int, ...], first: int) -> NDArray[np.bool_]:
+    """Mask the pixels on either side of the tiles' edges."""
+    edges = np.zeros(shape, dtype=bool)
+    for axis, size in enumerate(shape):
+        for edge in range(first, size, _TILE):
+            edges[(slice(None),) * axis + (slice(edge - 1, edge + 1),)] = True
+    return edges
+
+
+def _boundary(labels: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Mask the pixels on either side of a boundary."""
     edge = np.zeros(labels.shape, dtype=bool)
     for here, there in BOTH_WAYS:
         edge[here] |= labels[here] != labels[there]
-    if half_width <= 1:
-        return edge
-    return np.asarray(ndimage.binary_dilation(edge, iterations=half_width - 1))
+    return edge
+
+
+def _bands(
+    labels: NDArray[np.uint8], half_width: int
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Mask what is close to a boundary, and the band around it, which is wider by `_RIM`."""
+    close = _grown(_boundary(labels), half_width - 1 - _RIM)
+    return close, _grown(close, min(half_width - 1, _RIM))
+
+
+def _grown(mask: NDArray[np.bool_], steps: int) -> NDArray[np.bool_]:
+    return ndimage.binary_dilation(mask, iterations=steps) if steps > 0 else mask
 
 
 def _cut_tile(level: Level, labels: NDArray[np.uint8], band: NDArray[np.bool_], tile: Box) -> None:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _HALF_WIDTH = 7
 """Of the band that is cut pixel by pixel, to each side: a patch's border may be off by that much.
 Rows "band" of the trials in SEGMENTATION.md: narrower needs more strokes, wider not fewer."""
+_AGAIN = 6
+"""How often the boundary may go on where it has come to the band's edge."""
 _HALF_WIDTH_ABOVE = 2
 """A level doubles the last one's outline, which is then off by a pixel or so."""
 _USUAL_SIDE = 450.0
@@ -114,7 +116,10 @@ def follow_edges(
         bonds_of=partial(_bonds_of, problem, steps_up),
         smoothness=problem.smoothness * scale_of(rgb),
     )
-    yield from cut_band(level, labels, _HALF_WIDTH_ABOVE if steps_up else _HALF_WIDTH)
+    if steps_up:
+        yield from cut_band(level, labels, _HALF_WIDTH_ABOVE)
+    else:
+        yield from cut_band(level, labels, _HALF_WIDTH, _AGAIN)
 
 
 def _costs_of(

@@ -11,7 +11,7 @@ from segapp.values.checked import is_unicode
 from segapp.values.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -209,6 +209,21 @@ class Document:
         """
         named = (index for index, info in enumerate(self.classes) if info.is_background)
         return next(named, len(self.classes) - 1)
+
+    def is_answerable(self, marked: Collection[int]) -> bool:
+        """Tell whether marks of these classes suffice for an answer: of any two, or of an object.
+
+        Where a class is named background, an object alone is enough: the picture's border is
+        taken for background until somebody marks some.
+
+        >>> Document().is_answerable({0}), Document().is_answerable({1})
+        (True, False)
+        """
+        return len(marked) > 1 or (
+            len(marked) == 1
+            and self.background not in marked
+            and self.classes[self.background].is_background
+        )
 
     def with_stroke(self, stroke: Mark) -> Document:
         """Add a stroke."""

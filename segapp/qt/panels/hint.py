@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 class Hint(Card):
-    """One sentence at the lower edge; the first answer or a click ends it for good."""
+    """One sentence at the lower edge; a click ends it for good, or the first answer.
+
+    An answer from one class alone does not: that there is another one is still to be said.
+    """
 
     def __init__(self, canvas: QWidget) -> None:
         super().__init__(canvas, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignBottom)
@@ -42,10 +45,10 @@ class Hint(Card):
         """Say what comes next for these strokes and these classes of the two buttons."""
         if self._ended:
             return
-        if answered:
+        marked = {mark.label for mark in document.strokes if mark.label is not None}
+        if answered and len(marked) != 1:
             self.end()
             return
-        marked = {mark.label for mark in document.strokes if mark.label is not None}
         names = [escape(document.classes[index].name) for index in (left, right)]
         if not marked:
             text = self.tr(

@@ -115,7 +115,7 @@ class Answers(QObject):
             self._jobs.cancel()
             self._drop_preview()
             self._report(Progress(Stage.CURRENT, self.tr("Up to date")))
-        elif self.live or not _has_two_classes(content.document):
+        elif self.live or not _is_answerable(content.document):
             self.update_now()
         else:
             self._jobs.cancel()
@@ -216,5 +216,7 @@ def _learning(
         segmenter.prepare(content.settings)
 
 
-def _has_two_classes(document: Document) -> bool:
-    return len({mark.label for mark in document.strokes if mark.label is not None}) >= 2
+def _is_answerable(document: Document) -> bool:
+    return document.is_answerable(
+        {mark.label for mark in document.strokes if mark.label is not None}
+    )

@@ -143,13 +143,67 @@ def test_classes_without_strokes_never_appear():
     ("strokes", "named"),
     [
         ((), "Nothing is marked yet"),
-        ((dot(5, 5, 0),), "Only foreground is marked so far: mark background as well"),
+        ((dot(5, 5, 1),), "Only background is marked so far: mark foreground as well"),
+        ((dot(32, 24, 0, radius=90.0),), "mark background as well"),  # no border is left
         ((dot(-90, 0, 1),), "Nothing"),  # outside the picture
     ],
 )
 def test_too_few_strokes_are_named(strokes, named):
     with pytest.raises(NotEnoughStrokes, match=named):
         Trainer(HALVES).updates(Document(strokes=strokes), BEST)
+
+
+def a_ball(shape=(60, 90)):
+    """A blue ball, off the picture's border, on an even brown ground."""
+    y, x = np.indices(shape)
+    inside = (y - 32) ** 2 + (x - 40) ** 2 < 16**2
+    rng = np.random.default_rng(3)
+    rgb = np.where(inside[..., None], (40, 90, 200), (170, 130, 80))
+    return np.clip(rgb + rng.normal(0, 6, rgb.shape), 0, 255).astype(np.uint8), inside
+
+
+@pytest.mark.parametrize("preset", ["best", "alike", "paper"])
+def test_an_object_alone_is_told_from_the_pictures_border(preset):
+    rgb, inside = a_ball()
+    labels = segment(rgb, Document(strokes=(dot(40, 32, 0),)), PRESETS[preset]).labels
+    assert score(labels, np.where(inside, 0, 1), 2) > 0.95
+
+
+def test_of_several_objects_one_alone_suffices_where_a_background_is_named():
+    rgb, inside = a_ball()
+    classes = tuple(ClassInfo(name, PALETTE[0]) for name in ("background", "ball", "cup"))
+    labels = segment(rgb, Document(classes, (dot(40, 32, 1),)), BEST).labels
+    assert score(labels, inside.astype(int), 2) > 0.95
+
+
+def test_an_object_may_reach_the_border_that_is_taken_for_background():
+    labels = segment(HALVES, Document(strokes=(dot(10, 20, 0), dot(3, 24, 0))), BEST).labels
+    assert (labels[:, 0] == 0).any()
+    assert (labels[:, 40:] == 1).all()
+
+
+def test_a_large_picture_is_answered_from_an_object_alone():
+    rgb, inside = (part.repeat(20, axis=0).repeat(20, axis=1) for part in a_ball())
+    labels = segment(rgb, Document(strokes=(dot(800, 640, 0, radius=40.0),)), QUICK).labels
+    assert score(labels, np.where(inside, 0, 1), 2) > 0.95
+
+
+def test_with_a_second_class_the_first_answer_is_forgotten():
+    """What only the border said is nothing to hold on to, remembered or not."""
+    first = Document(strokes=(dot(10, 20, 0),))
+    second = first.with_stroke(dot(50, 20, 1))
+    trainer = Trainer(HALVES)
+    answer_of(trainer.updates(first, QUICK))
+    step_by_step = answer_of(trainer.updates(second, QUICK)).labelling
+    for other in (second, second.as_one_state()):
+        at_once = segment(HALVES, other, QUICK)
+        np.testing.assert_array_equal(step_by_step.labels, at_once.labels)
+        np.testing.assert_array_equal(step_by_step.margin, at_once.margin)
+
+
+def test_a_model_still_wants_two_classes():
+    with pytest.raises(NotEnoughStrokes, match="mark background as well"):
+        Trainer(HALVES).learnt_model(Document(strokes=(dot(5, 5, 0),)), BEST)
 
 
 def test_of_many_classes_any_second_one_suffices():

@@ -24,8 +24,8 @@ def exact_cut(gain, bonds, ways=((), ())):
     """
     n = gain.size
     wanted, unwanted = np.flatnonzero(gain > 0), np.flatnonzero(gain < 0)
-    if not wanted.size:
-        return np.zeros(n, dtype=bool)
+    if not wanted.size or not unwanted.size:
+        return np.full(n, wanted.size > 0)
     u, v, weight = bonds
     finite = np.concatenate((gain[wanted], -gain[unwanted], weight, weight))
     counts = np.rint(finite / _UNIT).astype(np.int64)

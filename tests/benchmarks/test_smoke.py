@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from segapp.batch.cases import find_cases, load_truth
+from segapp.files.strokes_file import load_strokes
+
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.slow
 # Parts of other scripts, which run them.
@@ -113,6 +116,14 @@ def test_make_samples(tmp_path):
     run("make_samples.py", "cells", "--out", tmp_path)
     names = {"cells.jpg", "cells-strokes.png", "cells-truth.png"}
     assert {path.name for path in tmp_path.iterdir()} == names
+
+
+def test_many_classes(folder, tmp_path):
+    run("many_classes.py", folder, "--out", tmp_path, "--every", 1)
+    (case,) = find_cases(tmp_path)
+    document = load_strokes(case.strokes, (48, 64)).document
+    assert [info.is_background for info in document.classes] == [False, False, False, True]
+    assert set(np.unique(load_truth(case.truth, (48, 64), 4))) == {-1, 0, 1, 2, 3}
 
 
 def test_mask_digests(folder, tmp_path):

@@ -6,7 +6,6 @@ import hashlib
 import json
 import logging
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from segapp.values.labelling import Labelling
     from segapp.values.settings import Settings
     from segapp.values.settings_choice import SettingsChoice
-    from segapp.values.updates import Report, Segmenter
+    from segapp.values.updates import Answer, Report, Segmenter
 
     Make = Callable[[NDArray[np.uint8]], Segmenter]
 
@@ -133,14 +132,16 @@ def _run(task: Task, make_segmenter: Make, stopped: Callable[[], bool]) -> Outco
     n_classes = len(document.classes)
     segmenter = make_segmenter(picture.rgb)
     segmenter.prepare(settings)
-    segment = partial(_segment, segmenter, settings, stopped)
+    if strokes.answer is not None:
+        segmenter.recall(strokes.answer)
+    answers = _Answers(segmenter, settings, stopped)
     if task.case.truth is None:
         truth = np.full(picture.size, IGNORED, np.int16)  # judges nothing: no scores, no robot
     else:
         truth = load_truth(task.case.truth, picture.size, n_classes)
     if task.dabs:
         document = _dabs(task, truth, document)
-    steps = robot_steps(segment, document, truth, task.robot or 0)
+    steps = robot_steps(answers.labelling, document, truth, task.robot or 0)
     last = next(steps)
     ious, seconds = [last.iou], [last.seconds]
     for last in steps:
@@ -150,7 +151,8 @@ def _run(task: Task, make_segmenter: Make, stopped: Callable[[], bool]) -> Outco
         path.parent.mkdir(parents=True, exist_ok=True)
     usual_format(n_classes).write(task.mask_path, last.labelling, last.document, picture)
     write_strokes_png(task.strokes_path, last.labelling, last.document, picture)
-    project = Project(last.document, settings, task.case.image, picture.sha256)
+    carried = answers.last.carried() if answers.last is not None else None
+    project = Project(last.document, settings, task.case.image, picture.sha256, answer=carried)
     save_project(task.project_path, project)
     height, width = picture.size
     outcome = Outcome(
@@ -173,14 +175,23 @@ def _dabs(task: Task, truth: NDArray[np.int16], document: Document) -> Document:
     return first_dabs(truth, document.classes)
 
 
-def _segment(
-    segmenter: Segmenter, settings: Settings, stopped: Callable[[], bool], document: Document
-) -> Labelling:
-    def watch(_: Report) -> None:
-        if stopped():
-            raise Stopped
+class _Answers:
+    """Answers one document after the other, and keeps the last answer for the project."""
 
-    return answer_of(segmenter.updates(document, settings), watch).labelling
+    def __init__(
+        self, segmenter: Segmenter, settings: Settings, stopped: Callable[[], bool]
+    ) -> None:
+        self._segmenter, self._settings, self._stopped = segmenter, settings, stopped
+        self.last: Answer | None = None
+
+    def labelling(self, document: Document) -> Labelling:
+        """Return the final labelling, unless the user asks to stop."""
+        self.last = answer_of(self._segmenter.updates(document, self._settings), self._watch)
+        return self.last.labelling
+
+    def _watch(self, _: Report) -> None:
+        if self._stopped():
+            raise Stopped
 
 
 def _padded(ious: list[float], robot: int | None) -> tuple[float, ...]:

@@ -68,7 +68,10 @@ def run(arguments: argparse.Namespace) -> int:
     targets = _targets(arguments)
     picture = _picture(project, arguments.image)
     settings = chosen_settings(arguments).settings(project.settings)
-    labelling = labelled(Trainer(picture.rgb), project.document, settings)
+    trainer = Trainer(picture.rgb)
+    if project.answer is not None:
+        trainer.recall(project.answer)
+    labelling = labelled(trainer, project.document, settings)
     files: list[str] = []
     for name, target in targets.items():
         made_folder(target.parent)

@@ -71,6 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
         entry = usual_format(len(document.classes))
     settings = chosen_settings(arguments).settings(strokes.settings)
     trainer = Trainer(picture.rgb)
+    if strokes.answer is not None:
+        trainer.recall(strokes.answer)
     start = time.perf_counter()
     labelling = labelled(trainer, document, settings)
     seconds = time.perf_counter() - start

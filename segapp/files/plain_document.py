@@ -24,7 +24,7 @@ def classes_from_plain(plain: object) -> tuple[ClassInfo, ...]:
 
 
 def marks_to_plain(marks: tuple[Mark, ...]) -> list[dict[str, Any]]:
-    """Return strokes and patches in their order."""
+    """Return strokes and patches in their order; equal marks give equal values."""
     return [_mark_to_plain(mark) for mark in marks]
 
 
@@ -51,9 +51,12 @@ def _mark_to_plain(mark: Mark) -> dict[str, Any]:
             "bits": base64.b64encode(mark.bits).decode("ascii"),
         }
     else:
-        plain = {"points": [list(point) for point in mark.points], "radius": mark.radius}
+        plain = {
+            "points": [[float(x), float(y)] for x, y in mark.points],
+            "radius": float(mark.radius),
+        }
         if mark.pressures:
-            plain["pressures"] = list(mark.pressures)
+            plain["pressures"] = [float(pressure) for pressure in mark.pressures]
     plain["class"] = mark.label
     if mark.joined:
         plain["joined"] = True

@@ -1,7 +1,10 @@
 """Projects: strokes, classes, settings and where the image is, in one file.
 
 The file is a ZIP archive that holds ``project.json`` and, when there is one, the learnt model
-as ``model``. Paths are stored relative to the project, so that a folder can be moved.
+as ``model`` and what is carried of an answer as ``answer``. Paths are stored relative to the
+project, so that a folder can be moved. An answer can be made again, strokes cannot: a part
+``answer`` that is damaged is left out, and programs that do not know it open the project too, so
+that the version stays.
 """
 
 from __future__ import annotations
@@ -15,9 +18,12 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from segapp.files.archive_parts import opened_archive, read_part
+from segapp.files.damage import DAMAGE
 from segapp.files.file_names import name_in, with_name
 from segapp.files.plain_document import classes_to_plain, document_from_plain, marks_to_plain
+from segapp.values.carried_answer import MOST_REGIONS, CarriedAnswer
 from segapp.values.checked import field, fields, from_json, text, whole
+from segapp.values.document import MOST_CLASSES
 from segapp.values.plain_settings import from_plain, to_plain
 from segapp.values.wording import quoted, reason, shown
 from shlcore.atomic_file import replacing
@@ -29,10 +35,11 @@ if TYPE_CHECKING:
 PROJECT_SUFFIX = ".segapp"
 VERSION = 1
 
-_CONTENT, _MODEL = "project.json", "model"
+_CONTENT, _MODEL, _ANSWER = "project.json", "model", "answer"
 _FORMAT = "segapp project"
 # Bytes of the parts unpacked. A mask of 100 megapixels that came as a picture has 17 million.
 _LARGEST_CONTENT, _LARGEST_MODEL = 128 << 20, 128 << 20
+_LARGEST_ANSWER = MOST_CLASSES * MOST_REGIONS
 _DATE = (1980, 1, 1, 0, 0, 0)  # equal projects give equal files
 
 
@@ -45,7 +52,8 @@ class Project:
     """All that is needed to go on working, or to get the same answer again.
 
     ``image_path`` is where the image should be; whether it is there, and still the one with
-    ``image_sha256``, is for the caller to see.
+    ``image_sha256``, is for the caller to see. ``answer`` changes nothing but how long the first
+    update takes.
     """
 
     document: Document
@@ -53,6 +61,7 @@ class Project:
     image_path: Path
     image_sha256: str
     model: bytes | None = None
+    answer: CarriedAnswer | None = None
 
 
 def save_project(path: str | Path, project: Project) -> None:
@@ -69,6 +78,9 @@ def save_project(path: str | Path, project: Project) -> None:
         "strokes": marks_to_plain(project.document.strokes),
         "settings": to_plain(project.settings),
     }
+    answer = project.answer
+    if answer is not None:
+        content["answer"] = {"digest": answer.digest, "classes": answer.n_classes}
     packed = json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8")
     if len(packed) > _LARGEST_CONTENT or len(project.model or b"") > _LARGEST_MODEL:
         raise OSError(
@@ -81,6 +93,8 @@ def save_project(path: str | Path, project: Project) -> None:
         archive.writestr(zipfile.ZipInfo(_CONTENT, _DATE), packed, zipfile.ZIP_DEFLATED)
         if project.model is not None:
             archive.writestr(zipfile.ZipInfo(_MODEL, _DATE), project.model, zipfile.ZIP_STORED)
+        if answer is not None:
+            archive.writestr(zipfile.ZipInfo(_ANSWER, _DATE), answer.shares, zipfile.ZIP_DEFLATED)
 
 
 def is_project(path: Path) -> bool:
@@ -117,11 +131,27 @@ def _read(archive: zipfile.ZipFile, path: Path) -> Project:
             image_path=_found(image, path.parent),
             image_sha256=text(image.get("sha256", ""), "sha256"),
             model=model,
+            answer=_answer(archive, content.get("answer")),
         )
     except ProjectError:
         raise
     except ValueError as error:
         raise ProjectError(f"{shown(path.name)} is damaged: {reason(error)}.") from error
+
+
+def _answer(archive: zipfile.ZipFile, plain: object) -> CarriedAnswer | None:
+    """Return what is carried of an answer, if it is whole."""
+    if plain is None or _ANSWER not in archive.namelist():
+        return None
+    try:
+        told = fields(plain, _ANSWER)
+        return CarriedAnswer(
+            text(field(told, "digest"), "digest"),
+            whole(field(told, "classes"), "classes", 2, MOST_CLASSES),
+            read_part(archive, _ANSWER, _LARGEST_ANSWER),
+        )
+    except DAMAGE:
+        return None
 
 
 def _check_version(path: Path, name: object, version: object) -> None:

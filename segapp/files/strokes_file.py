@@ -25,15 +25,17 @@ from segapp.values.wording import shown
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from segapp.values.carried_answer import CarriedAnswer
     from segapp.values.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class Strokes:
-    """A document, and the settings that come along when a project holds it."""
+    """A document, with settings and what is carried of an answer when a project holds it."""
 
     document: Document
     settings: Settings | None = None
+    answer: CarriedAnswer | None = None
 
 
 def load_strokes(path: str | Path, size: tuple[int, int]) -> Strokes:
@@ -46,7 +48,7 @@ def load_strokes(path: str | Path, size: tuple[int, int]) -> Strokes:
     path = Path(path)
     if is_project(path):
         project = load_project(path)
-        return Strokes(project.document, project.settings)
+        return Strokes(project.document, project.settings, project.answer)
     indices = load_indices(path)
     if indices.values.shape != size:
         height, width = indices.values.shape

@@ -4,17 +4,19 @@ The answer is a function of picture, settings and the strokes in their order: ea
 document (`Document.states`) is answered with the answer of the one before it as a prior
 (`segapp.learning.locality`). What the trainer remembers makes this fast and changes nothing:
 all that depends on the picture alone, and how much of each region each class had in earlier
-answers.
+answers, the last but one of which a project may bring along (`segapp.learning.carried_shares`).
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from segapp.learning.border import border_of
+from segapp.learning.carried_shares import packed, pixels_digest, unpacked
 from segapp.learning.laps import Laps
 from segapp.learning.learnt_model import LearntModel
 from segapp.learning.state_update import Before, StateUpdate
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.learning.locality import RegionShares
+    from segapp.values.carried_answer import CarriedAnswer
     from segapp.values.document import Document, Mark
     from segapp.values.labelling import Labelling
     from segapp.values.settings import Settings
@@ -65,11 +68,16 @@ class Trainer:
             raise ValueError(f"rgb: wanted H x W x 3 of uint8, got {rgb.shape} of {rgb.dtype}")
         self._picture = PreparedPicture(rgb)
         self._shares: OrderedDict[_State, RegionShares] = OrderedDict()
+        self._carried: CarriedAnswer | None = None
 
     def prepare(self, settings: Settings) -> None:
         """Make now what depends on the picture alone; without this, the first update does."""
         self._picture.graph(settings)
         self._picture.grams(settings)
+
+    def recall(self, carried: CarriedAnswer) -> None:
+        """Use what a project carries where it fits, so that only its newest stroke is learnt."""
+        self._carried = carried
 
     def updates(self, document: Document, settings: Settings) -> Iterator[Update]:
         """Yield reports, with a preview now and then, and the answer at the end.
@@ -110,7 +118,8 @@ class Trainer:
         yield Report("Comparing regions", 0.1)
         self._picture.grams(settings)
         laps.end("kernels")
-        before = yield from self._before(document, settings)
+        *earlier, _ = document.states
+        before = yield from self._before(earlier, settings)
         laps.end("earlier strokes")
         update = StateUpdate(self._picture, document, marked, settings, before)
         learnt = yield from update.learn(laps)
@@ -118,12 +127,15 @@ class Trainer:
         if len(classes_in(marked)) > 1:  # else nothing is held on to: see `_before`
             self._remember(document, settings, update.shares(coarse))
         labelling = yield from update.task.full_size(coarse, learnt.verdict, laps)
-        yield Answer(labelling, update.insight(learnt, laps))
+        carry = None
+        if before is not None:
+            carry = partial(packed, self._pixels, earlier[-1], settings, before.shares)
+        yield Answer(labelling, update.insight(learnt, laps), carry)
 
     def _before(
-        self, document: Document, settings: Settings
+        self, earlier: list[Document], settings: Settings
     ) -> Generator[Report, None, Before | None]:
-        """Return the last state before this one, answered; what is remembered is not redone.
+        """Return the last of the earlier states, answered; what is remembered is not redone.
 
         A state with fewer than two classes has no answer that is worth holding on to, and the
         next one begins afresh.
@@ -132,8 +144,8 @@ class Trainer:
         if settings.locality == 0 or not settings.refine:
             return before
         missing: list[Document] = []
-        for state in reversed(document.states[:-1]):
-            shares = self._shares.get(_state(state, settings))
+        for state in reversed(earlier):
+            shares = self._known(state, settings, newest=not missing)
             if shares is not None:
                 before = Before(self._marked_pixels(state), shares)
                 break
@@ -151,6 +163,20 @@ class Trainer:
             self._remember(state, settings, shares)
             before = Before(marked, shares)
         return before
+
+    def _known(self, state: Document, settings: Settings, *, newest: bool) -> RegionShares | None:
+        """Return what is remembered of an earlier answer, or what was carried of the newest."""
+        shares = self._shares.get(_state(state, settings))
+        if shares is None and newest and self._carried is not None:
+            n_regions = len(self._picture.table(settings).prototypes)
+            shares = unpacked(self._carried, self._pixels, state, settings, n_regions)
+            if shares is not None:
+                self._remember(state, settings, shares)
+        return shares
+
+    @cached_property
+    def _pixels(self) -> str:
+        return pixels_digest(self._picture.rgb)
 
     def _remember(self, document: Document, settings: Settings, shares: RegionShares) -> None:
         self._shares[_state(document, settings)] = shares

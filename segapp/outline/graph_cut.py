@@ -1,11 +1,12 @@
 """Smallest Potts energies on graphs: a node's cost for its class plus the cost of cut edges.
 
 Two classes are solved exactly by one minimum cut, more by alpha-expansion, each of whose
-moves is again one minimum cut.
+moves is again one minimum cut, and by those of two classes that could be better.
 """
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -71,7 +72,8 @@ def smallest_energy(costs: NDArray[np.float64], edges: Edges) -> NDArray[np.intp
     """Label nodes with a small Potts energy: the smallest for two classes.
 
     ``costs`` is nodes x classes. With more than two classes the answer cannot be improved by
-    any expansion of one class unless the rounds were used up.
+    any expansion of one class unless the rounds were used up, and is never worse than the best
+    with one or two of the classes alone.
     """
     n_classes = costs.shape[1]
     if n_classes == 1:
@@ -80,11 +82,25 @@ def smallest_energy(costs: NDArray[np.float64], edges: Edges) -> NDArray[np.intp
         tails, heads = np.concatenate((edges.u, edges.v)), np.concatenate((edges.v, edges.u))
         both_ways = np.concatenate((edges.weight, edges.weight))
         return min_cut(costs[:, 0] - costs[:, 1], tails, heads, both_ways).astype(np.intp)
-    labels: NDArray[np.intp] = costs.argmin(axis=1)
+    labels = _by_expansion(costs, edges, costs.argmin(axis=1))
+    for pair in combinations(range(n_classes), 2):
+        two = costs[:, pair]
+        # Without the cost of any edge: mostly too much already, and nothing need be cut.
+        if two.min(axis=1).sum() < energy(costs, edges, labels):
+            cut = np.array(pair)[smallest_energy(two, edges)]
+            if energy(costs, edges, cut) < energy(costs, edges, labels):
+                labels = _by_expansion(costs, edges, cut)
+    return labels
+
+
+def _by_expansion(
+    costs: NDArray[np.float64], edges: Edges, labels: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """Expand one class after the other as long as the energy falls."""
     best = energy(costs, edges, labels)
     for _ in range(_ROUNDS_OF_EXPANSION):
         before = best
-        for label in range(n_classes):
+        for label in range(costs.shape[1]):
             candidate = _expanded(costs, edges, labels, label)
             value = energy(costs, edges, candidate)
             if value < best:

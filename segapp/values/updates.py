@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from segapp.values.carried_answer import CarriedAnswer
     from segapp.values.document import Document
     from segapp.values.labelling import Labelling
     from segapp.values.settings import Settings
@@ -63,10 +64,19 @@ class Report:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """The final labelling for a document and settings, and what was learnt on the way."""
+    """The final labelling for a document and settings, and what was learnt on the way.
+
+    ``carry`` makes what a project may carry, so that the same answer comes quickly when it is
+    opened again; ``None`` where that would save nothing.
+    """
 
     labelling: Labelling
     insight: Insight | None = None
+    carry: Callable[[], CarriedAnswer] | None = None
+
+    def carried(self) -> CarriedAnswer | None:
+        """Return what a project may carry of it."""
+        return self.carry() if self.carry is not None else None
 
 
 Update = Report | Answer
@@ -77,6 +87,9 @@ class Segmenter(Protocol):
 
     def prepare(self, settings: Settings) -> None:
         """Make what depends on the picture alone."""
+
+    def recall(self, carried: CarriedAnswer) -> None:
+        """Use what a project carries of an answer, if it is one of this picture."""
 
     def updates(self, document: Document, settings: Settings) -> Iterator[Update]:
         """Report progress; the last update, and no other, is the answer."""

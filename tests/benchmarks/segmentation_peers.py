@@ -6,14 +6,14 @@ returns the class of each pixel.
 
 import cv2
 import numpy as np
+from exact_cut import exact_cut
 from skimage.graph import MCP_Geometric
 from skimage.segmentation import random_walker
 from sklearn.mixture import GaussianMixture
+from star_convexity import geodesic_parents, star_convex_cut, straight_parents
 
-from segapp.outline.graph_cut import smallest_energy
 from segapp.picture.contrast import Contrast
 from segapp.picture.neighbours import PAIRS
-from segapp.picture.region_graph import Edges
 
 _COMPONENTS = 5
 _SMOOTHNESS = 50.0  # the weight that GrabCut uses
@@ -50,19 +50,32 @@ def _log_likelihoods(rgb, marked):
 
 def boykov_jolly(rgb, marked):
     """One graph cut on mixtures of the strokes' colours and contrast-sensitive bonds."""
-    costs = -_log_likelihoods(rgb, marked)
+    likelihoods = _log_likelihoods(rgb, marked)
+    gain = likelihoods[..., 0] - likelihoods[..., 1]
     prohibitive = 1e5
-    for label in (0, 1):
-        costs[marked == label] = prohibitive
-        costs[marked == label, label] = 0.0
-    number = np.arange(marked.size, dtype=np.int32).reshape(marked.shape)
+    gain[marked == 0], gain[marked == 1] = prohibitive, -prohibitive
+    number = np.arange(marked.size).reshape(marked.shape)
     bonds = Contrast.of(rgb).bonds(rgb)
-    edges = Edges(
+    pairs = (
         np.concatenate([number[pair[0]].ravel() for pair in PAIRS]),
         np.concatenate([number[pair[1]].ravel() for pair in PAIRS]),
         _SMOOTHNESS * np.concatenate([bond.ravel() for bond in bonds]).astype(float),
     )
-    return smallest_energy(costs.reshape(-1, 2), edges).reshape(marked.shape)
+    return np.where(exact_cut(gain.ravel(), pairs).reshape(marked.shape), 0, 1)
+
+
+def euclidean_stars(rgb, marked):
+    """ESC: a foreground pixel's straight line to its nearest stroke is foreground."""
+    return star_convex_cut(
+        rgb, marked, _log_likelihoods(rgb, marked), straight_parents(marked == 0)
+    )
+
+
+def geodesic_stars(rgb, marked):
+    """GSC: a foreground pixel's geodesic to its nearest stroke is foreground."""
+    return star_convex_cut(
+        rgb, marked, _log_likelihoods(rgb, marked), geodesic_parents(rgb, marked == 0)
+    )
 
 
 def walker(rgb, marked):
@@ -87,4 +100,6 @@ PEERS = {
     "Boykov-Jolly graph cut": boykov_jolly,
     "random walker (scikit-image)": walker,
     "geodesic distance": geodesic,
+    "ESC (Gulshan et al.)": euclidean_stars,
+    "GSC (Gulshan et al.)": geodesic_stars,
 }

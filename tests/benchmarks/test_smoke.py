@@ -11,10 +11,19 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from segapp.batch.cases import find_cases, load_truth
+from segapp.files.strokes_file import load_strokes
+
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.slow
 # Parts of other scripts, which run them.
-PARTS = {"paint_flat.py", "render_fruit.py", "segmentation_peers.py"}
+PARTS = {
+    "exact_cut.py",
+    "paint_flat.py",
+    "render_fruit.py",
+    "segmentation_peers.py",
+    "star_convexity.py",
+}
 
 
 def run(name, *words, allowed=(0,), needs=()):
@@ -59,7 +68,8 @@ def folder(tmp_path_factory):
 
 def test_every_script_is_run_here():
     text = Path(__file__).read_text(encoding="utf-8")
-    scripts = {path.name for path in HERE.glob("*.py")} - PARTS - {Path(__file__).name}
+    scripts = {path.name for path in HERE.glob("*.py")} - PARTS
+    scripts = {name for name in scripts if not name.startswith("test_")}
     assert {
         name for name in scripts if f'run("{name}"' not in text and f'"{name}",' not in text
     } == set()
@@ -91,9 +101,9 @@ def test_cluster_traffic():
 
 def test_compare_segmentation(folder, tmp_path):
     words = ("--every", 1, "--strokes", 1, "--json", tmp_path / "curves.json")
-    text = run("compare_segmentation.py", folder, *words, needs=["cv2"])
-    assert "*SHL best" in text
-    assert "random walker" in text
+    text = run("compare_segmentation.py", folder, *words, needs=["cv2", "ortools"])
+    for method in ("*SHL best", "random walker", "GSC", "ESC"):
+        assert method in text
     curves = json.loads((tmp_path / "curves.json").read_text())
     assert all(len(result["curves"]["disc"]) == 2 for result in curves.values())
 
@@ -106,6 +116,14 @@ def test_make_samples(tmp_path):
     run("make_samples.py", "cells", "--out", tmp_path)
     names = {"cells.jpg", "cells-strokes.png", "cells-truth.png"}
     assert {path.name for path in tmp_path.iterdir()} == names
+
+
+def test_many_classes(folder, tmp_path):
+    run("many_classes.py", folder, "--out", tmp_path, "--every", 1)
+    (case,) = find_cases(tmp_path)
+    document = load_strokes(case.strokes, (48, 64)).document
+    assert [info.is_background for info in document.classes] == [False, False, False, True]
+    assert set(np.unique(load_truth(case.truth, (48, 64), 4))) == {-1, 0, 1, 2, 3}
 
 
 def test_mask_digests(folder, tmp_path):

@@ -19,6 +19,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from segapp.files.project_file import Project, save_project
 from segapp.learning.training import Trainer
+from segapp.values.carried_answer import CarriedAnswer
 from segapp.values.document import Document, Patch, Stroke
 from segapp.values.plain_settings import to_plain
 from segapp.values.settings import PRESETS, Settings
@@ -183,10 +184,14 @@ def _document() -> Document:
 
 
 def project_seeds() -> list[bytes]:
-    """Strokes, patches, settings; one with a model and a name that is not UTF-8."""
+    """Strokes, patches, settings; one with a model, an answer and a name that is not UTF-8."""
     seeds = []
-    for image, model in ((Path("a.png"), None), (Path("caf\udce9.png"), b"model" * 20)):
-        project = Project(_document(), Settings(), image, "ab" * 32, model)
+    answer = CarriedAnswer("cd" * 32, 2, bytes(range(240)))
+    for image, model, carried in (
+        (Path("a.png"), None, None),
+        (Path("caf\udce9.png"), b"model" * 20, answer),
+    ):
+        project = Project(_document(), Settings(), image, "ab" * 32, model, carried)
         seeds.append(_written(partial(save_project, project=project)))
     return seeds
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from segapp.qt.session.jobs import Work
     from segapp.qt.session.picture_state import PictureState
     from segapp.qt.session.session import Session
+    from segapp.values.carried_answer import CarriedAnswer
 
 
 class Files(QObject):
@@ -139,7 +140,8 @@ class Files(QObject):
         state = arrived_state(result, known, self._session.settings)
         if known is not None and known.unsaved and known.content != state.content:
             self.overlaid.emit(known)
-        self._session.open(result.picture, result.layer, state)
+        carried = found.project.answer if found is not None else None
+        self._session.open(result.picture, result.layer, state, carried)
         if self._remembered is not None:
             self._preferences.add_recent(self._remembered)
             self.recent_changed.emit()
@@ -189,7 +191,13 @@ class Files(QObject):
         if known is None:
             known = state.digest if path == state.project else digest_of(path)
         content = state.content
-        project = Project(content.document, content.settings, state.path, state.sha256)
+        project = Project(
+            content.document,
+            content.settings,
+            state.path,
+            state.sha256,
+            answer=_carried(self._session, state),
+        )
         try:
             return save_over(path, project, known)
         except (OSError, ValueError) as error:
@@ -201,3 +209,11 @@ class Files(QObject):
     def close(self, timeout: float | None = None) -> bool:
         """Wait for the thread; say whether it has ended."""
         return self._jobs.close(timeout)
+
+
+def _carried(session: Session, state: PictureState) -> CarriedAnswer | None:
+    """Return what a project may carry: of the open picture, once the answer is there."""
+    if session.state is None or session.state.path != state.path:
+        return None
+    answer = session.answers.answer
+    return answer.carried() if answer is not None else None

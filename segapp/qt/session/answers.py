@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.qt.session.picture_state import Content, Lesson
+    from segapp.values.carried_answer import CarriedAnswer
     from segapp.values.document import Document
     from segapp.values.labelling import Labelling
     from segapp.values.updates import Insight, Preview, Report, Segmenter
@@ -95,10 +96,18 @@ class Answers(QObject):
         """What was learnt for the last answer."""
         return self._answered.answer.insight if self._answered is not None else None
 
-    def begin(self, rgb: NDArray[np.uint8]) -> None:
+    def begin(self, rgb: NDArray[np.uint8], carried: CarriedAnswer | None = None) -> None:
         """Forget the answers for one picture, to make those for another."""
         self._jobs.cancel()
-        self._segmenter = cache(lambda: self._make_segmenter(rgb))
+
+        @cache
+        def segmenter() -> Segmenter:
+            made = self._make_segmenter(rgb)
+            if carried is not None:
+                made.recall(carried)
+            return made
+
+        self._segmenter = segmenter
         self._set(None)
 
     def set_live(self, live: bool) -> None:  # noqa: FBT001 - a Qt slot

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.qt.canvas.layers import Layer
+    from segapp.values.carried_answer import CarriedAnswer
     from segapp.values.document import Mark
     from segapp.values.picture import Picture
     from segapp.values.settings import Settings
@@ -72,11 +73,20 @@ class Session(QObject):
         """Return every picture whose strokes are not in a project file."""
         return [state for state in self._states.values() if state.unsaved]
 
-    def open(self, picture: Picture, layer: Layer, state: PictureState) -> None:
-        """Show a picture with its strokes; the one that was open is remembered."""
+    def open(
+        self,
+        picture: Picture,
+        layer: Layer,
+        state: PictureState,
+        carried: CarriedAnswer | None = None,
+    ) -> None:
+        """Show a picture with its strokes; the one that was open is remembered.
+
+        What its project has ``carried`` makes the first answer quick.
+        """
         self.picture, self.layer = picture, layer
         self._set_state(state)
-        self.answers.begin(picture.rgb)
+        self.answers.begin(picture.rgb, carried)
         self.picture_changed.emit()
         self.document_changed.emit()
         self.settings_changed.emit()

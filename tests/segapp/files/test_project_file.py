@@ -2,6 +2,7 @@ import json
 import os
 import shutil
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from PIL import Image
 from segapp.files import project_file
 from segapp.files.images import load_image
 from segapp.files.project_file import Project, ProjectError, load_project, save_project
+from segapp.values.carried_answer import CarriedAnswer
 from segapp.values.document import ClassInfo, Document, Stroke
 from segapp.values.settings import PRESETS, Settings
 from tests.segapp.strategies import documents
@@ -199,3 +201,90 @@ def test_a_failed_save_leaves_the_old_project(folder, monkeypatch):
         save_project(home / "pröject 1.segapp", project)
     assert load_project(home / "pröject 1.segapp") == project
     assert not [name for name in os.listdir(home) if name.startswith(".")]
+
+
+CARRIED = CarriedAnswer("0f" * 32, 3, bytes(range(255)))
+
+
+@pytest.fixture
+def carrying(folder):
+    """A project that carries an answer."""
+    home, project = folder
+    path = home / "carrying.segapp"
+    save_project(path, replace(project, answer=CARRIED))
+    return path, project
+
+
+def test_a_carried_answer_comes_back(carrying):
+    path, project = carrying
+    assert load_project(path) == replace(project, answer=CARRIED)
+
+
+def test_a_program_that_knows_no_answers_opens_the_project(carrying):
+    """It looks at the parts that it knows, and at no other key."""
+    path, _ = carrying
+    with zipfile.ZipFile(path) as archive:
+        content = json.loads(archive.read("project.json"))
+        assert archive.namelist() == ["project.json", "model", "answer"]
+    assert content["version"] == 1
+    assert set(content) - {"answer"} == {
+        "format",
+        "version",
+        "image",
+        "classes",
+        "strokes",
+        "settings",
+    }
+
+
+def with_answer(path, told, part):
+    """Write another answer into a project."""
+    with zipfile.ZipFile(path) as archive:
+        content = json.loads(archive.read("project.json"))
+        model = archive.read("model")
+    content["answer"] = told
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("project.json", json.dumps(content))
+        archive.writestr("model", model)
+        if part is not None:
+            archive.writestr("answer", part)
+
+
+TOLD = {"digest": "0f" * 32, "classes": 3}
+
+
+@pytest.mark.parametrize(
+    ("told", "part"),
+    [
+        (None, bytes(6)),
+        (TOLD, None),
+        (7, bytes(6)),
+        ([], bytes(6)),
+        ({}, bytes(6)),
+        (TOLD | {"digest": 3}, bytes(6)),
+        (TOLD | {"digest": "0f"}, bytes(6)),
+        (TOLD | {"digest": "0f" * 10**6}, bytes(6)),
+        (TOLD | {"classes": "three"}, bytes(6)),
+        (TOLD | {"classes": 1e300}, bytes(6)),
+        (TOLD | {"classes": 10**400}, bytes(6)),
+        (TOLD | {"classes": 256}, bytes(256)),
+        (TOLD | {"classes": -3}, bytes(6)),
+        (TOLD, b""),
+        (TOLD, bytes(7)),
+        (TOLD, bytes(3 * (1 << 16) + 3)),
+        (TOLD, bytes(300 << 20)),
+    ],
+)
+def test_a_damaged_answer_costs_no_stroke(carrying, told, part):
+    path, project = carrying
+    with_answer(path, told, part)
+    assert load_project(path) == project
+
+
+def test_an_answer_with_a_wrong_checksum_costs_no_stroke(carrying):
+    path, project = carrying
+    data = path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        checksum = archive.getinfo("answer").CRC.to_bytes(4, "little")
+    path.write_bytes(data.replace(checksum, b"\1\2\3\4"))
+    assert load_project(path) == project

@@ -12,7 +12,7 @@ from segapp.learning.locality import RegionShares, prior_costs
 from segapp.learning.training import Trainer, segment
 from segapp.picture.prototypes import Prototypes
 from segapp.picture.region_graph import Edges
-from segapp.values.document import Document, Stroke
+from segapp.values.document import ClassInfo, Document, Stroke
 from segapp.values.settings import PRESETS
 from segapp.values.updates import answer_of
 
@@ -134,3 +134,64 @@ def test_far_from_the_stroke_the_answer_stays():
 def test_the_first_mark_begins_a_state(mark):
     document = Document(strokes=(mark, dab(5, 5, 1)))
     assert [len(state.strokes) for state in document.states] == [1, 2]
+
+
+def grown_and_fresh(*documents):
+    """Answer documents one after the other, and the last one alone."""
+    trainer = Trainer(RGB)
+    for document in documents:
+        grown = answer(trainer, document)
+    return grown, segment(RGB, documents[-1], QUICK)
+
+
+def test_erasing_is_a_state_that_frees_what_was_marked():
+    marked = Document(strokes=(*START, dab(45, 30, 0, radius=8)))
+    erased = marked.with_stroke(dab(45, 30, None, radius=10))
+    assert len(erased.states) == 4
+    grown, fresh = grown_and_fresh(marked, erased)
+    np.testing.assert_array_equal(grown.labels, fresh.labels)
+    held = answer(Trainer(RGB), marked).labels
+    assert (held[23:38, 38:53] == 0).mean() > 0.7
+    again = answer(Trainer(RGB), erased.with_stroke(dab(45, 30, 1)))
+    assert again.labels[30, 45] == 1
+
+
+def test_after_a_class_was_erased_the_next_state_begins_afresh():
+    """What was answered before the erasing has no say any more."""
+    erased = Document(strokes=(*START, dab(50, 10, 1), dab(15, 30, None, radius=9)))
+    with pytest.raises(ValueError, match="Only background is marked"):
+        answer(Trainer(RGB), erased)
+    again = erased.with_stroke(dab(20, 40, 0))
+    anew = Document(strokes=again.strokes).as_one_state()
+    np.testing.assert_array_equal(
+        answer(Trainer(RGB), again).labels, answer(Trainer(RGB), anew).labels
+    )
+
+
+def test_painting_over_a_mark_moves_it_to_the_other_class():
+    wrong = Document(strokes=(*START, dab(60, 20, 0, radius=6)))
+    right = wrong.with_stroke(dab(60, 20, 1, radius=7))
+    grown, fresh = grown_and_fresh(wrong, right)
+    np.testing.assert_array_equal(grown.labels, fresh.labels)
+    disc = np.hypot(*(np.indices(RGB.shape[:2]) - np.array([[[19.5]], [[59.5]]]))) <= 6
+    assert (grown.labels[disc] == 1).all()
+
+
+def test_deleting_a_class_takes_it_out_of_all_states():
+    classes = (*Document().classes, ClassInfo("third", (1, 2, 3)))
+    three = Document(classes, (*START, dab(45, 50, 2), dab(50, 10, 1)))
+    two = three.without_class(2)
+    grown, fresh = grown_and_fresh(three, two)
+    np.testing.assert_array_equal(grown.labels, fresh.labels)
+    never = Document(two.classes, (*START, dab(50, 10, 1)))
+    np.testing.assert_array_equal(grown.labels, segment(RGB, never, QUICK).labels)
+
+
+def test_other_settings_hold_for_all_states():
+    document = Document(strokes=(*START, dab(50, 10, 1), dab(30, 50, 0)))
+    other = replace(QUICK, locality=5.0)
+    trainer = Trainer(RGB)
+    answer(trainer, document)
+    np.testing.assert_array_equal(
+        answer(trainer, document, other).labels, segment(RGB, document, other).labels
+    )

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from segapp.outline import graph_cut
 from segapp.outline.graph_cut import energy, min_cut, smallest_energy
 from segapp.picture.region_graph import Edges
 
@@ -45,6 +46,56 @@ def test_expansion_stays_within_its_bound(graph):
     best = best_by_brute_force(costs, edges)
     start = energy(costs, edges, costs.argmin(axis=1))
     assert best - 1e-9 <= found <= min(2 * best, start) + 1e-9
+
+
+@given(graphs(3), st.integers(0, 2), st.integers(0, 2**32 - 1))
+@settings(max_examples=80, deadline=None)
+def test_an_expansion_is_the_best_of_all_and_never_raises_the_energy(graph, label, seed):
+    costs, edges = graph
+    start = np.random.default_rng(seed).integers(0, 3, len(costs))
+    found = energy(costs, edges, graph_cut._expanded(costs, edges, start, label))
+    best = min(
+        energy(costs, edges, np.where(np.array(moved), label, start))
+        for moved in itertools.product([False, True], repeat=len(costs))
+    )
+    assert found == pytest.approx(best)
+    assert found <= energy(costs, edges, start)
+
+
+@given(st.integers(3, 5).flatmap(graphs))
+@settings(max_examples=150, deadline=None)
+def test_many_classes_are_never_worse_than_two_of_them(graph):
+    """Nor than one class everywhere, nor than the cheapest class of each node."""
+    costs, edges = graph
+    classes = range(costs.shape[1])
+    found = energy(costs, edges, smallest_energy(costs, edges))
+    for pair in itertools.combinations(classes, 2):
+        assert found <= best_by_brute_force(costs[:, pair], edges) + 1e-9
+    for label in classes:
+        assert found <= energy(costs, edges, np.full(len(costs), label)) + 1e-9
+    assert found <= energy(costs, edges, costs.argmin(axis=1)) + 1e-9
+
+
+def test_where_expansion_is_caught_two_classes_set_it_free():
+    """All moves of one class at a time end in a trap here, a cut of two classes does not."""
+    costs = np.array([[0, 4, 1], [7, 5, 1], [8, 5, 0], [0, 0, 0], [2, 1, 8], [1, 0, 3.0]])
+    ends = np.array([[0, 2, 2, 2, 3], [4, 3, 4, 5, 5]], np.int32)
+    edges = Edges(ends[0], ends[1], np.array([5, 3, 4, 4, 4.0]))
+    caught = graph_cut._by_expansion(costs, edges, costs.argmin(axis=1))
+    found = energy(costs, edges, smallest_energy(costs, edges))
+    assert found == best_by_brute_force(costs, edges) < energy(costs, edges, caught)
+
+
+@given(graphs(4))
+@settings(max_examples=80, deadline=None)
+def test_no_expansion_improves_the_answer(graph):
+    costs, edges = graph
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(graph_cut, "_ROUNDS_OF_EXPANSION", 100)
+        labels = smallest_energy(costs, edges)
+    for label in range(4):
+        moved = graph_cut._expanded(costs, edges, labels, label)
+        assert energy(costs, edges, moved) >= energy(costs, edges, labels) - 1e-9
 
 
 def test_the_cut_is_as_small_as_an_independent_solver_finds():

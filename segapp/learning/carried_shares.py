@@ -1,0 +1,98 @@
+"""The answer before the newest stroke on its way into a project and back.
+
+A digest says what it belongs to: the picture's pixels, the settings, the strokes in their order,
+and the program that answered. If one of them is another, the answer is made from the first
+stroke on, as if nothing had been carried: it is the same to the pixel either way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import shlcore
+from segapp.files.plain_document import marks_to_plain
+from segapp.learning.locality import RegionShares
+from segapp.values.carried_answer import CarriedAnswer
+from segapp.values.plain_settings import to_plain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from segapp.values.document import Document
+    from segapp.values.settings import Settings
+
+_ROOMS = ("values", "picture", "outline", "learning")
+"""Where answers are made, besides the learner itself."""
+_LIBRARIES = ("numpy", "scipy", "scikit-image", "scikit-learn")
+
+
+def pixels_digest(rgb: NDArray[np.uint8]) -> str:
+    """Tell pictures apart by their pixels, however they were stored."""
+    digest = hashlib.sha256(repr(rgb.shape).encode())
+    digest.update(np.ascontiguousarray(rgb).data)
+    return digest.hexdigest()
+
+
+@cache
+def program_digest() -> str:
+    """Tell programs apart that may answer differently: by their sources and libraries.
+
+    No number has to be raised when the engine changes, so that nobody forgets it.
+    """
+    digest = hashlib.sha256(shlcore.__version__.encode())
+    versions = [version(name) for name in _LIBRARIES]
+    digest.update(repr((versions, platform.system(), platform.machine())).encode())
+    here, learner = Path(__file__).parents[1], Path(shlcore.__file__).parent
+    for folder in (*(here / room for room in _ROOMS), learner):
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def packed(
+    pixels: str, document: Document, settings: Settings, shares: RegionShares
+) -> CarriedAnswer:
+    """Make what a project may carry of the answer to a document."""
+    values = np.ascontiguousarray(shares.shares).tobytes()
+    n_classes = shares.shares.shape[1]
+    return CarriedAnswer(_digest(pixels, document, settings, n_classes, values), n_classes, values)
+
+
+def unpacked(
+    carried: CarriedAnswer, pixels: str, document: Document, settings: Settings, n_regions: int
+) -> RegionShares | None:
+    """Return what was carried, or ``None`` when it is not the answer to this document."""
+    n_classes, values = carried.n_classes, carried.shares
+    if len(values) != n_regions * n_classes:
+        return None
+    if carried.digest != _digest(pixels, document, settings, n_classes, values):
+        return None
+    shares = np.frombuffer(values, dtype=np.uint8).reshape(n_regions, n_classes)
+    whole = shares.sum(axis=1, dtype=np.int64)
+    # Each share is rounded, by half a byte at the most.
+    if (np.abs(whole - 255) * 2 > n_classes).any():
+        return None
+    return RegionShares(shares)
+
+
+def _digest(
+    pixels: str, document: Document, settings: Settings, n_classes: int, shares: bytes
+) -> str:
+    told = [
+        program_digest(),
+        pixels,
+        to_plain(settings),
+        marks_to_plain(document.strokes),
+        document.background,
+        n_classes,
+        hashlib.sha256(shares).hexdigest(),
+    ]
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()

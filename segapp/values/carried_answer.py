@@ -1,0 +1,45 @@
+"""What a project carries of an answer, so that reopening it costs one update."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from segapp.values.document import MOST_CLASSES
+from segapp.values.wording import quoted
+
+MOST_REGIONS = 1 << 16
+_DIGEST = 64
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedAnswer:
+    """How much of each region each class had before the newest stroke.
+
+    Parameters
+    ----------
+    digest
+        SHA-256, in hexadecimal digits, of all that the shares depend on and of themselves. Who
+        finds another one does not use them, and is slower.
+    n_classes
+        Of the document when the answer was made.
+    shares
+        A byte for each class of each region, region by region; 255 is all of it.
+    """
+
+    digest: str
+    n_classes: int
+    shares: bytes
+
+    def __post_init__(self) -> None:
+        if len(self.digest) != _DIGEST or set(self.digest) - set("0123456789abcdef"):
+            raise ValueError(
+                f"digest: wanted {_DIGEST} hexadecimal digits, got {quoted(self.digest)}"
+            )
+        if not 2 <= self.n_classes <= MOST_CLASSES:
+            raise ValueError(f"classes: wanted 2 to {MOST_CLASSES}, got {quoted(self.n_classes)}")
+        count, rest = divmod(len(self.shares), self.n_classes)
+        if rest or not 1 <= count <= MOST_REGIONS:
+            raise ValueError(
+                f"shares: wanted {self.n_classes} bytes for each of 1 to {MOST_REGIONS} regions, "
+                f"got {len(self.shares)}"
+            )

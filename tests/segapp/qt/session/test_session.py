@@ -81,13 +81,14 @@ def test_undo_has_no_limit_and_every_step_has_a_name(session, qtbot):
 
 
 @pytest.mark.parametrize("live", [True, False])
-def test_with_one_class_left_the_answer_is_withdrawn_and_the_reason_told(session, qtbot, live):
+def test_without_the_object_the_answer_is_withdrawn_and_the_reason_told(session, qtbot, live):
     session.answers.set_live(live)
-    session.undo()
+    background = [mark for mark in session.document.strokes if mark.label == 1]
+    session.edit("without the object", replace(session.document, strokes=tuple(background)))
     wait(qtbot, session, Stage.WAITING)
     assert session.answers.shown is None
     assert session.answers.insight is None
-    assert "background" in session.answers.progress.text
+    assert "foreground" in session.answers.progress.text
 
 
 def test_erasing_a_class_away_withdraws_the_answer(session, qtbot):

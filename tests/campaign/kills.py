@@ -36,6 +36,7 @@ from tests.campaign.results import Failure, Row
 ROOT = Path(__file__).parents[2]
 KINDS = ("steady", "hasty", "paused", "mixed")
 MOMENTS = ("any", "any", "autosave", "save", "restore", "switch")
+WORDS = {"any": "any moment", "save": "a save or an export", "autosave": "a copy"}
 PROMISE = 2.0  # seconds from a stroke's end until it is safe
 PATIENCE = 90.0  # seconds, for a start on a machine that may be busy
 BLANK = digest_of(Document())
@@ -170,8 +171,9 @@ class Chain:
             time.sleep(0.05)
         if moment in patterns:
             folder, pattern = patterns[moment]
+            left = set(folder.glob(pattern))  # by kills before
             end = time.monotonic() + 4
-            while time.monotonic() < end and not any(folder.glob(pattern)):
+            while time.monotonic() < end and left.issuperset(folder.glob(pattern)):
                 time.sleep(0.0005)
 
     def read(self):
@@ -262,7 +264,7 @@ def chain(seed, n_kills, rows, nursery=None):
         for number in range(n_kills):
             kind, moment = rng.choice(KINDS), rng.choice(MOMENTS)
             kind = "mixed" if moment in ("save", "switch") else kind
-            row = rows.setdefault(moment, Row("kills", f"killed at {moment}"))
+            row = rows.setdefault(moment, Row("kills", f"killed at {WORDS.get(moment, moment)}"))
             row.tried += 1
             try:
                 lives.life(kind, moment)

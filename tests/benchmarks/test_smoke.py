@@ -155,5 +155,5 @@ def test_plot_large(tmp_path):
 
 
 def test_update_speed(folder):
-    text = run("update_speed.py", folder, "--every", 1, "--strokes", 1, needs=["cv2"])
+    text = run("update_speed.py", folder, "--every", 1, "--strokes", 1, needs=["cv2", "ortools"])
     assert "over 1 updates" in text

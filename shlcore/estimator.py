@@ -9,28 +9,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from shlcore.estimator_file import restore
 from shlcore.gathering import gather
 from shlcore.hash_classifier import HashClassifier
-from shlcore.model_file import read_model
 from shlcore.parameters import Parameters
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
     from shlcore.array_types import Array
+    from shlcore.checked_samples import Samples
     from shlcore.fitted import Fitted
-    from shlcore.hash_classifier import Samples
     from shlcore.kernels import Kernel
     from shlcore.parameters import Label
     from shlcore.training_data import Moment
@@ -130,6 +126,11 @@ class SHL(HashClassifier):
     memory
         What the kernel matrices or the features kept may take, such as ``"4GB"``; features
         beyond it are made whenever needed. On a cluster, that of each worker.
+    probability
+        Whether a fit ends with what `predict_proba` needs, a tenth of its time.
+    n_jobs
+        Threads on which the exact solver works at several bits, as scikit-learn counts jobs
+        (-1: all cores). The result is the same for any number. The other solver uses all cores.
     verbose
         Whether each pass is reported on standard output.
 
@@ -146,6 +147,7 @@ class SHL(HashClassifier):
     n_iter_ : passes made
     n_features_in_ : columns seen
     solver_ : "exact" or "random_features"
+    temperature_ : what scores are divided by before they become probabilities
 
     Examples
     --------
@@ -181,6 +183,8 @@ class SHL(HashClassifier):
         n_components: int = 4000,
         features: Literal["landmarks", "fourier"] = "landmarks",
         memory: str | float = "4GB",
+        probability: bool = True,
+        n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
         self.n_bits = n_bits
@@ -205,6 +209,8 @@ class SHL(HashClassifier):
         self.n_components = n_components
         self.features = features
         self.memory = memory
+        self.probability = probability
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     @classmethod
@@ -278,15 +284,6 @@ class SHL(HashClassifier):
         if moment is not None:
             self._take(moment.fitted())
             self._warn_if_nothing_was_learnt(moment.projections)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote; raises ModelFileError with one sentence otherwise."""
-        known = cls().get_params(deep=False)
-        parameters, fitted = restore(*read_model(path), Path(path).name, known)
-        estimator = cls(**known | parameters)
-        estimator._take(fitted)
-        return estimator
 
 
 def _holding(learner: SHL, fitted: Callable[[], Fitted]) -> SHL:

@@ -57,6 +57,8 @@ class Fitted:
         What X looked like.
     hash
         The hash functions, ready for further samples.
+    temperature
+        What scores are divided by before they become probabilities; None: not learnt.
     """
 
     classes: AnyArray
@@ -71,12 +73,15 @@ class Fitted:
     solver: str
     columns: SeenColumns
     hash: Hash
+    temperature: float | None = None
 
     def __post_init__(self) -> None:
         n_classes, _, n_bits = self.codewords.shape
         check_shape(self.classes, n_classes)
         check_shape(self.kernel_weights, n_bits, self.hash.n_kernels)
         check_shape(self.hash.intercepts, n_bits)
+        if self.temperature is not None and not 0.0 < self.temperature < np.inf:
+            raise ValueError(f"temperature: wanted one above 0, got {self.temperature!r}")
 
     @property
     def kernels(self) -> tuple[Kernel, ...] | None:
@@ -100,6 +105,8 @@ class Fitted:
             "solver_": self.solver,
             "n_features_in_": self.columns.count,
         }
+        if self.temperature is not None:
+            named["temperature_"] = self.temperature
         if self.kernels is not None:
             named["kernels_"] = list(self.kernels)
         if self.columns.names is not None:

@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import (
-    BaseEstimator,
     ClassifierMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from shlcore import hamming
 from shlcore.assignments import class_margins, class_scores
-from shlcore.estimator_file import dump
-from shlcore.gathering import chosen_solver
+from shlcore.calibration import probabilities
+from shlcore.checked_samples import SampleChecks
+from shlcore.estimator_file import dump, restore
 from shlcore.kernel_hash import RowHash, StackHash
 from shlcore.kernels import Kernel
-from shlcore.model_file import write_model
+from shlcore.model_file import read_model, write_model
 from shlcore.objective import regularisers
-from shlcore.samples import SeenColumns
-from shlcore.svm import Grams
 
 if TYPE_CHECKING:
     import os
@@ -33,16 +31,15 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from sklearn.utils import Tags
 
-    from shlcore.array_types import Array, DaskArray, Floats, Table
+    from shlcore.array_types import Array, Floats
+    from shlcore.checked_samples import Samples
     from shlcore.fitted import Fitted
-    from shlcore.gathering import Solver
-    from shlcore.parameters import DecodingChoice, Parameters
-
-    Samples = ArrayLike | DaskArray | Grams
+    from shlcore.grams import Grams
+    from shlcore.parameters import DecodingChoice
 
 
 class HashClassifier(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, SampleChecks
 ):
     """Codes, classes, confidence and the file of what was learnt; `shlcore.SHL` learns it."""
 
@@ -101,7 +98,7 @@ class HashClassifier(
         check_is_fitted(self)
         hash_ = self._fitted.hash
         if isinstance(hash_, RowHash):
-            return hash_.project(self._dense(X, reset=False))
+            return hash_.project(self._rows(X, reset=False))
         if isinstance(hash_, StackHash):
             return hash_.project(cast("ArrayLike | Grams", X))
         return cast("Array", hash_.project(self._table(X)))
@@ -163,27 +160,6 @@ class HashClassifier(
         check_is_fitted(self)
         return np.sqrt(2.0 * regularisers(self._fitted.squared_norms, self.kernel_weights_))
 
-    def _checked(self, X: Samples, parameters: Parameters) -> tuple[Grams | Table, Solver]:
-        """Check X, remember its columns, and settle the solver; only the exact one copies X."""
-        if parameters.precomputed:
-            if parameters.solver == "random_features":
-                raise ValueError(
-                    "solver: wanted 'exact' or 'auto' with precomputed kernels, "
-                    "got 'random_features'"
-                )
-            given = X if isinstance(X, Grams) else Grams(cast("ArrayLike", X))
-            self.n_features_in_ = given.n_rows
-            return given, "exact"
-        shape: tuple[int, ...] = getattr(X, "shape", ())
-        dask = hasattr(X, "dask")
-        if parameters.solver != "exact" and len(shape) == 2 and 0 not in shape:
-            validate_data(self, X, skip_check_array=True)
-            solver = chosen_solver(parameters, self._columns(), shape[0], dask=dask)
-            if solver == "random_features":
-                return self._table(X), solver
-        samples = self._dense(X, reset=True)
-        return samples, chosen_solver(parameters, self._columns(), len(samples), dask=False)
-
     def _warn_if_nothing_was_learnt(self, projections: Floats) -> None:
         """Warn where lambda1 is so small that samples of some class all look like others."""
         known = projections[~np.isnan(projections).any(axis=1)]
@@ -211,25 +187,41 @@ class HashClassifier(
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "codewords_")
 
-    def _table(self, X: Samples) -> Table:
-        """Check the columns of X; an array, memory map or Dask array is not read or copied."""
-        if isinstance(X, np.ndarray) or hasattr(X, "dask"):
-            validate_data(self, X, skip_check_array=True, reset=False)
-            return cast("Table", X)
-        return cast("Table", self._dense(X, reset=False))
+    def predict_proba(self, X: Samples) -> Array:
+        """Return the probability of each class; the most probable one is what `predict` says.
 
-    def _dense(self, X: Samples, *, reset: bool) -> Array:
-        """Check X as scikit-learn does; a sparse matrix is written out, as kernels compare all."""
-        checked = validate_data(
-            self, X, dtype=np.float64, accept_sparse=["csr", "csc", "coo"], reset=reset
-        )
-        return np.asarray(checked.toarray() if sparse.issparse(checked) else checked)
+        The scores of `decision_function`, divided by one temperature and brought to sum 1. The
+        temperature was learnt from the labelled training samples, each by the hash functions
+        of the others (`shlcore.leave_one_out`).
 
-    def _columns(self) -> SeenColumns:
-        names = getattr(self, "feature_names_in_", None)
-        return SeenColumns(self.n_features_in_, None if names is None else tuple(names))
+        Parameters
+        ----------
+        X
+            Samples as in `fit`.
+
+        Returns
+        -------
+        array of shape (n, C), columns in the order of `classes_`
+        """
+        check_is_fitted(self)
+        temperature = self._fitted.temperature
+        if temperature is None:
+            raise AttributeError(
+                "predict_proba: wanted a model that was fitted with probability=True, got another"
+            )
+        scores = class_scores(self.project(X), self.codewords_, self.decoding)
+        return probabilities(scores, temperature)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted estimator into one file: arrays and JSON, no pickle."""
         check_is_fitted(self)
         write_model(path, *dump(self.get_params(deep=False), self._fitted))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `save` wrote; raises ModelFileError with one sentence otherwise."""
+        known = cls().get_params(deep=False)
+        parameters, fitted = restore(*read_model(path), Path(path).name, known)
+        estimator = cls(**known | parameters)
+        estimator._take(fitted)
+        return estimator

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Generic, Protocol
 import numpy as np
 
 from shlcore.assignments import class_scores, hinge_distances, nearest_codewords
+from shlcore.calibration import learn_temperature
 from shlcore.clustering import WeightedRows
 from shlcore.code_search import spread_codewords
 from shlcore.codewords import count_distinct
@@ -40,14 +41,17 @@ class Space(Protocol[Function]):
     def n_kernels(self) -> int:
         """How many kernels there are."""
 
-    def machine(self, tol: float) -> Machine[Function]:
-        """Return what solves block 1."""
+    def machine(self, tol: float, n_jobs: int) -> Machine[Function]:
+        """Return what solves block 1, several bits at a time if there are jobs for that."""
 
     def clusters(self, some: WeightedRows, count: int, rng: np.random.Generator) -> Indices:
         """Split some rows into clusters."""
 
     def hash_of(self, functions: Sequence[Function]) -> Hash:
         """Make learnt functions ready for further samples."""
+
+    def held_out(self, functions: Sequence[Function], projections: Floats, costs: Array) -> Floats:
+        """Return f of each row by functions that do not know it, as far as that can be told."""
 
     def graph(self) -> NeighbourGraph | None:
         """Tie rows to their neighbours; None where there are too many rows for that."""
@@ -165,7 +169,7 @@ class TrainingData(Generic[Function]):
     def moments(self, start: Start, parameters: Parameters) -> Iterator[Moment]:
         """Descend from a start, stage by stage, until nothing changes any more."""
         plan = self.plan(start, parameters)
-        machine = self.space.machine(parameters.tol)
+        machine = self.space.machine(parameters.tol, parameters.threads)
         path: list[float] = []
         starts: list[int] = []
         for stage, step in descend_in_stages(self.problem, start, machine, plan):
@@ -183,14 +187,18 @@ class TrainingData(Generic[Function]):
                 step.block,
                 step.pass_ended,
                 projections,
-                partial(self._fitted, step, tuple(path), stages, parameters.decoding),
+                partial(self._fitted, step, tuple(path), stages, parameters),
             )
 
     def _fitted(
-        self, step: Step[Function], path: tuple[float, ...], stages: Stages, decoding: str
+        self,
+        step: Step[Function],
+        path: tuple[float, ...],
+        stages: Stages,
+        parameters: Parameters,
     ) -> Fitted:
         """Return the record of a step."""
-        model = step.model
+        model, decoding = step.model, parameters.decoding
         hash_ = self.space.hash_of(model.functions)
         rows = self.rows.row_of_sample
         found = np.where(rows == LEFT_OUT, 0, (step.members // self.problem.n_codewords)[rows])
@@ -211,7 +219,19 @@ class TrainingData(Generic[Function]):
             solver=self.solver,
             columns=self.columns,
             hash=hash_,
+            temperature=self._temperature(step, decoding) if parameters.probability else None,
         )
+
+    def _temperature(self, step: Step[Function], decoding: str) -> float:
+        """Learn how sure scores are, from labelled rows; without labels, from the answers."""
+        problem, model = self.problem, step.model
+        known = problem.labels != UNLABELLED
+        labels = problem.labels if known.any() else step.members // problem.n_codewords
+        chosen = np.flatnonzero(known if known.any() else problem.weights > 0)
+        costs = problem.lambda1 * problem.weights
+        held_out = self.space.held_out(model.functions, model.projections, costs)[chosen]
+        scores = class_scores(held_out, model.codewords, decoding)
+        return learn_temperature(scores, labels[chosen], problem.weights[chosen])
 
     def _clusters(self, rows: Indices, count: int, rng: np.random.Generator) -> Indices:
         weights: Array = self.problem.weights[rows]

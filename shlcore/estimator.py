@@ -83,7 +83,8 @@ class SHL(HashClassifier):
     column_groups
         Column indices by name, for kernels that act on a named group.
     lambda1
-        Cost of a margin violation.
+        Cost of a margin violation. One so small that some class is never found gives way to 1,
+        with a warning.
     lambda2
         Pull between codewords of one class, on the scale of ``lambda1`` times the samples a
         codeword has.
@@ -143,7 +144,8 @@ class SHL(HashClassifier):
     kernels_ : the M kernels, unless they were precomputed
     transduction_ : array of shape (n,), label of each training sample
     objective_ : array, eq. (6) at the start of each stage and after every block
-    stage_starts_, stage_weights_ : where in it each stage begins, and its unlabelled weight
+    stage_starts_, stage_weights_, stage_costs_ : where in it each stage begins, its unlabelled
+        weight, and its lambda1
     n_iter_ : passes made
     n_features_in_ : columns seen
     solver_ : "exact" or "random_features"
@@ -283,7 +285,7 @@ class SHL(HashClassifier):
             )
         if moment is not None:
             self._take(moment.fitted())
-            self._warn_if_nothing_was_learnt(moment.projections)
+            self._warn_of_a_small_cost(moment.projections)
 
 
 def _holding(learner: SHL, fitted: Callable[[], Fitted]) -> SHL:

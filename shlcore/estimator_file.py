@@ -52,7 +52,9 @@ def dump(parameters: Mapping[str, object], fitted: Fitted) -> tuple[Json, FileAr
     header: Json = {
         "parameters": {name: _dump_parameter(name, value) for name, value in parameters.items()},
         "solver": fitted.solver,
-        "stages": {"weights": list(fitted.stages.weights), "starts": list(fitted.stages.starts)},
+        "stages": {
+            name: list(values) for name, values in dataclasses.asdict(fitted.stages).items()
+        },
         "n_iter": int(fitted.n_iter),
         "n_features_in": int(fitted.columns.count),
         "temperature": fitted.temperature,
@@ -129,9 +131,10 @@ def _stages(header: Json, n_steps: int) -> Stages:
     stages = cast("dict[str, list[float]]", header.get("stages", _ONE_STAGE))
     starts = tuple(_whole(start, 0) for start in stages["starts"])
     weights = tuple(_real(weight) for weight in stages["weights"])
-    if len(starts) != len(weights) or max(starts) > n_steps:
-        raise ValueError("stages: wanted a weight and a step for each")
-    return Stages(weights, starts)
+    costs = tuple(_real(cost) for cost in stages.get("costs", ()))
+    if len(starts) != len(weights) or max(starts) > n_steps or len(costs) not in (0, len(starts)):
+        raise ValueError("stages: wanted a weight, a step and a cost for each")
+    return Stages(weights, starts, costs)
 
 
 def _temperature(header: Json) -> float | None:

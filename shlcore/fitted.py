@@ -23,10 +23,15 @@ Hash = RowHash | StackHash | FeatureHash
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stages:
-    """How a fit was divided: the unlabelled rows' weight in each stage, and its first step."""
+    """How a fit was divided: the unlabelled rows' weight in each stage, its first step, its cost.
+
+    The cost is lambda1, or what was taken instead; files written before there was a choice
+    do not say it.
+    """
 
     weights: tuple[float, ...]
     starts: tuple[int, ...]
+    costs: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -100,6 +105,7 @@ class Fitted:
             "objective_": self.objective,
             "stage_starts_": np.array(self.stages.starts, dtype=np.intp),
             "stage_weights_": np.array(self.stages.weights),
+            "stage_costs_": np.array(self.stages.costs),
             "transduction_": self.transduction,
             "n_iter_": self.n_iter,
             "solver_": self.solver,

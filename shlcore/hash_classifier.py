@@ -160,18 +160,25 @@ class HashClassifier(
         check_is_fitted(self)
         return np.sqrt(2.0 * regularisers(self._fitted.squared_norms, self.kernel_weights_))
 
-    def _warn_if_nothing_was_learnt(self, projections: Floats) -> None:
-        """Warn where lambda1 is so small that samples of some class all look like others."""
+    def _warn_of_a_small_cost(self, projections: Floats) -> None:
+        """Say what was taken instead of a lambda1 at which nothing can be learnt."""
+        taken = float(self._fitted.stages.costs[-1])
         known = projections[~np.isnan(projections).any(axis=1)]
         found = np.unique(class_scores(known, self.codewords_).argmax(axis=1))
-        if self.lambda1 < 1.0 and len(found) < len(self.classes_):
-            warnings.warn(
-                f"lambda1: {self.lambda1!r} costs so little that functions are nearly constant; "
-                f"no training sample is decoded as {len(self.classes_) - len(found)} of "
-                f"{len(self.classes_)} classes. Raise lambda1.",
-                UserWarning,
-                stacklevel=4,
+        told = []
+        if taken > self.lambda1:
+            told.append(
+                f"{self.lambda1!r} costs so little that functions are nearly constant: "
+                f"{taken:g} was taken instead (stage_costs_)"
             )
+        if taken <= 1.0 and len(found) < len(self.classes_):
+            missing = len(self.classes_) - len(found)
+            told.append(
+                f"at {taken:g} no training sample is decoded as {missing} of "
+                f"{len(self.classes_)} classes. Raise lambda1"
+            )
+        if told:
+            warnings.warn(f"lambda1: {'; '.join(told)}.", UserWarning, stacklevel=4)
 
     @property
     def _n_features_out(self) -> int:

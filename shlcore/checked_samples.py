@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from shlcore.gathering import chosen_solver
 from shlcore.grams import Grams
+from shlcore.kernel_parameters import KernelParameters
 from shlcore.sample_rows import SampleRows
 from shlcore.samples import SeenColumns
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Samples = ArrayLike | DaskArray | Grams
 
 
-class SampleChecks(BaseEstimator):
+class SampleChecks(KernelParameters):
     """Turns the samples of a user into what the solvers take, and remembers their columns."""
 
     def _checked(

@@ -40,14 +40,9 @@ class FitStep:
     ----------
     objective
         Eq. (6), which never rises from step to step of a stage.
-    iteration
-        Outer pass; 0 is the start.
-    bit
-        The bit that was worked on.
-    block
+    iteration, bit, block, pass_ended
+        Outer pass (0 is the start) and whether it is over, the bit that was worked on, and
         "start", "svm", "kernels" or "codewords".
-    pass_ended
-        Whether the outer pass is over.
     projections
         ``n x B``, f at the training samples; NaN for those that were left out. In single
         precision with ``solver="random_features"``.
@@ -236,6 +231,10 @@ class SHL(HashClassifier):
             Class labels, or None to learn without any; then ``n_classes`` must be set.
         sample_weight
             How often each sample counts; 0 leaves it out.
+
+        Returns
+        -------
+        self
         """
         for _ in self.iter_fit(X, y, sample_weight):
             pass
@@ -244,9 +243,13 @@ class SHL(HashClassifier):
     def iter_fit(
         self, X: Samples, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Iterator[FitStep]:
-        """Learn step by step: yields after every block. Parameters as in `fit`.
+        """Learn step by step. Parameters as in `fit`.
 
         Whoever stops iterating stops the fit; the estimator is then as it was before.
+
+        Yields
+        ------
+        FitStep after every block
         """
         learner = clone(self)
         names = (field.name for field in fields(Parameters))

@@ -16,7 +16,7 @@ from shlcore.random_features import draw_map
 from shlcore.row_blocks import row_blocks
 from shlcore.sample_rows import SampleRows, ScaledRows
 from shlcore.scaling import ColumnSummary, learn_scaling, merge, summarise
-from shlcore.slabs import rows_per_block, slabs
+from shlcore.slabs import RAW_BYTES, rows_per_block, slabs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,7 +110,7 @@ def feature_space(
     """
     columns, samples = seen
     n_components = int(parameters.n_components)
-    size = rows_per_block(4 * (n_components + X.shape[1]), _LEAST_ROWS)
+    size = rows_per_block(4 * n_components + RAW_BYTES * X.shape[1], _LEAST_ROWS)
     raw = row_blocks(slabs(X, rows.first, size))
     # Rows that take no part (inductive learning) count for the scale all the same.
     alike = len(samples) == len(rows.first)

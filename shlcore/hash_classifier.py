@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -13,6 +12,8 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from shlcore import hamming
@@ -21,7 +22,6 @@ from shlcore.calibration import probabilities
 from shlcore.checked_samples import SampleChecks
 from shlcore.estimator_file import dump, restore
 from shlcore.kernel_hash import RowHash, StackHash
-from shlcore.kernels import Kernel
 from shlcore.model_file import read_model, write_model
 from shlcore.objective import regularisers
 
@@ -38,14 +38,32 @@ if TYPE_CHECKING:
     from shlcore.parameters import DecodingChoice
 
 
+def _with_probabilities(model: HashClassifier) -> bool:
+    """Whether there is, or will be, what `predict_proba` needs."""
+    if not model.probability:
+        raise AttributeError(
+            "predict_proba: wanted a model that was fitted with probability=True, got another"
+        )
+    return True
+
+
+def _temperature(fitted: Fitted) -> float:
+    if fitted.temperature is None:
+        raise NotFittedError("predict_proba: wanted a fit with probability=True, got another")
+    return fitted.temperature
+
+
 class HashClassifier(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, SampleChecks
 ):
     """Codes, classes, confidence and the file of what was learnt; `shlcore.SHL` learns it."""
 
+    _doc_link_module = "shlcore"
+    _doc_link_template = "https://arxiv.org/abs/1902.08639"  # the paper
+
     decoding: DecodingChoice
+    probability: bool
     lambda1: float
-    kernels: Any  # a name, or kernels
 
     def _take(self, fitted: Fitted) -> None:
         """Unpack what was learnt into the attributes that scikit-learn's users know."""
@@ -55,45 +73,17 @@ class HashClassifier(
         for name, value in fitted.attributes().items():
             setattr(self, name, value)
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 (sklearn's)
-        """Return the parameters; deep ones are those of given kernels, as ``kernels__0__sigma``.
-
-        Returns
-        -------
-        dict
-        """
-        found: dict[str, Any] = super().get_params(deep=deep)
-        kernels = found.get("kernels")
-        if deep and isinstance(kernels, list | tuple):
-            given = [kernel for kernel in kernels if isinstance(kernel, Kernel)]
-            for place, kernel in enumerate(given if len(given) == len(kernels) else []):
-                for field in fields(kernel):
-                    found[f"kernels__{place}__{field.name}"] = getattr(kernel, field.name)
-        return found
-
-    def set_params(self, **params: object) -> Self:
-        """Set parameters, those of given kernels among them: ``kernels__0__sigma=2.0``.
-
-        Returns
-        -------
-        self
-        """
-        inner = {name: params.pop(name) for name in [*params] if name.startswith("kernels__")}
-        super().set_params(**params)
-        known = self.get_params()
-        for name, value in inner.items():
-            if name not in known:
-                raise ValueError(f"{name}: wanted a field of a given kernel, got another name")
-            _, place, field = name.split("__")
-            kernels = list(self.kernels)
-            kernels[int(place)] = replace(kernels[int(place)], **{field: value})
-            self.kernels = kernels
-        return self
-
     def project(self, X: Samples) -> Array:
-        """Return f(x), ``n x B``; the sign of each column is a bit.
+        """Return f(x); the sign of each column is a bit.
 
-        With random features the numbers are of single precision.
+        Parameters
+        ----------
+        X
+            Samples as in `fit`.
+
+        Returns
+        -------
+        array of shape (n, B), of single precision with random features
         """
         check_is_fitted(self)
         hash_ = self._fitted.hash
@@ -106,6 +96,11 @@ class HashClassifier(
     def transform(self, X: Samples) -> NDArray[np.uint8]:
         """Return the hash codes.
 
+        Parameters
+        ----------
+        X
+            Samples as in `fit`.
+
         Returns
         -------
         array of shape (n, B), 0 or 1
@@ -113,11 +108,22 @@ class HashClassifier(
         return (self.project(X) >= 0).astype(np.uint8)
 
     def hash(self, X: Samples) -> NDArray[np.uint8]:
-        """Return the hash codes packed into bytes (`shlcore.hamming`).
+        """Return the hash codes packed into bytes, as `shlcore.index.HammingIndex` wants them.
+
+        Parameters
+        ----------
+        X
+            Samples as in `fit`.
 
         Returns
         -------
-        array of shape (n, ceil(B / 8))
+        array of shape (n, ceil(B / 8)), the last bits of which are 0
+
+        Examples
+        --------
+        >>> from shlcore import SHL
+        >>> SHL(n_bits=10, random_state=0).fit([[0.0], [1.0]], [0, 1]).hash([[0.1]]).shape
+        (1, 2)
         """
         return hamming.pack(self.transform(X))
 
@@ -126,9 +132,20 @@ class HashClassifier(
 
         By Hamming distance ties are common; they go to the smaller hinge distance.
 
+        Parameters
+        ----------
+        X
+            Samples as in `fit`.
+
         Returns
         -------
         array of shape (n,), values of `classes_`
+
+        Examples
+        --------
+        >>> from shlcore import SHL
+        >>> SHL(random_state=0).fit([[0.0], [1.0]], ["no", "yes"]).predict([[0.2]])
+        array(['no'], dtype='<U3')
         """
         best = class_scores(self.project(X), self.codewords_, self.decoding).argmax(axis=1)
         return np.asarray(self.classes_[best])
@@ -138,6 +155,11 @@ class HashClassifier(
 
         Minus the hinge distance; or, decoded by Hamming distance, minus that, minus the hinge
         distance squeezed into [0, 1). With two classes: the second's score minus the first's.
+
+        Parameters
+        ----------
+        X
+            Samples as in `fit`.
 
         Returns
         -------
@@ -149,6 +171,11 @@ class HashClassifier(
     def margin(self, X: Samples) -> Array:
         """Return the confidence: second-best minus best class in hinge distance, >= 0.
 
+        Parameters
+        ----------
+        X
+            Samples as in `fit`.
+
         Returns
         -------
         array of shape (n,)
@@ -156,7 +183,12 @@ class HashClassifier(
         return class_margins(self.project(X), self.codewords_)
 
     def function_norms(self) -> Array:
-        """Return ``sqrt(sum_m ||w_bm||^2 / theta_bm)`` of each bit: the R of Theorem 1."""
+        """Return ``sqrt(sum_m ||w_bm||^2 / theta_bm)`` of each bit: the R of Theorem 1.
+
+        Returns
+        -------
+        array of shape (B,)
+        """
         check_is_fitted(self)
         return np.sqrt(2.0 * regularisers(self._fitted.squared_norms, self.kernel_weights_))
 
@@ -194,6 +226,7 @@ class HashClassifier(
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "codewords_")
 
+    @available_if(_with_probabilities)  # type: ignore[untyped-decorator] # sklearn has no types
     def predict_proba(self, X: Samples) -> Array:
         """Return the probability of each class; the most probable one is what `predict` says.
 
@@ -209,24 +242,49 @@ class HashClassifier(
         Returns
         -------
         array of shape (n, C), columns in the order of `classes_`
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from shlcore import SHL
+        >>> X, y = load_iris(return_X_y=True)
+        >>> SHL(random_state=0).fit(X, y).predict_proba(X[:2]).round(1)
+        array([[1., 0., 0.],
+               [1., 0., 0.]])
         """
         check_is_fitted(self)
-        temperature = self._fitted.temperature
-        if temperature is None:
-            raise AttributeError(
-                "predict_proba: wanted a model that was fitted with probability=True, got another"
-            )
         scores = class_scores(self.project(X), self.codewords_, self.decoding)
-        return probabilities(scores, temperature)
+        return probabilities(scores, _temperature(self._fitted))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator into one file: arrays and JSON, no pickle."""
+        """Write the fitted estimator into one file: arrays and JSON, no pickle.
+
+        Parameters
+        ----------
+        path
+            The file, by custom ``.shl``; it is replaced whole or not at all.
+        """
         check_is_fitted(self)
         write_model(path, *dump(self.get_params(deep=False), self._fitted))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote; raises ModelFileError with one sentence otherwise."""
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Returns
+        -------
+        a fitted estimator
+
+        Raises
+        ------
+        ModelFileError
+            If it is no such file, in one sentence.
+        """
         known = cls().get_params(deep=False)
         parameters, fitted = restore(*read_model(path), Path(path).name, known)
         estimator = cls(**known | parameters)

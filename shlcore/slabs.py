@@ -20,6 +20,10 @@ does not count, and little enough for every thread to hold one. Results depend o
 rounding alone."""
 
 
+RAW_BYTES = 16
+"""Bytes of an entry of a block's rows: it is scaled in double precision, which takes a second."""
+
+
 class Delayed(Protocol):
     """A chunk of a Dask array."""
 

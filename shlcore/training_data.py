@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _HARDLY = 0.1
 _ENOUGH = 1.0
 """At a lambda1 below, a class may lose all rows but a tenth: then this is taken. With kernels
-normalised to k(x, x) = 1, a row of this cost can reach the margin by itself, whatever others do."""
+normalised to k(x, x) = 1, a row of this cost can reach the margin by itself."""
 
 
 class Space(Protocol[Function]):

@@ -8,6 +8,7 @@ from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
@@ -126,7 +127,12 @@ def test_a_temperature_that_is_none_is_refused(bad):
 def test_asked_for_in_vain():
     X, y = load_iris(return_X_y=True)
     model = SHL(probability=False, random_state=0).fit(X, y)
-    with pytest.raises(AttributeError, match="probability=True"):
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError):
+        model.predict_proba(X)
+    assert hasattr(SHL(), "predict_proba")
+    model.set_params(probability=True)
+    with pytest.raises(NotFittedError, match="probability=True"):
         model.predict_proba(X)
     with_them = SHL(random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.project(X), with_them.project(X))

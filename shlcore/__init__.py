@@ -7,9 +7,9 @@ The method: Y. Huang, M. Georgiopoulos and G. C. Anagnostopoulos,
 from importlib.metadata import PackageNotFoundError, version
 
 from shlcore.estimator import SHL, FitStep
+from shlcore.grams import Grams
 from shlcore.kernels import Gaussian, Linear, Polynomial, paper_kernels
 from shlcore.model_file import ModelFileError
-from shlcore.svm import Grams
 
 try:
     __version__ = version("segapp")

@@ -89,6 +89,7 @@ class FeatureMachine:
     """
 
     at_once = 2**30  # all of them: they share each pass over the rows
+    foresight = 0
     precision: type[np.floating] = np.float32
 
     def __init__(self, blocks: Blocks[Features], map_: FeatureMap, tol: float) -> None:
@@ -100,6 +101,9 @@ class FeatureMachine:
         self._lacks = map_.lacks
         self._tol = tol
         self._gram: tuple[NDArray[np.bool_], Gram] | None = None
+
+    def foresee(self, tasks: Sequence[BitTask[FeatureFunction]]) -> None:
+        """Do nothing: all bits are solved at once anyway."""
 
     def empty(self) -> FeatureFunction:
         """Return the function that is 0 everywhere."""

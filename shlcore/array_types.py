@@ -51,6 +51,31 @@ class DaskArray(Protocol):
         """Return the chunks, each to be computed when it is wanted."""
 
 
+class SparseRows(Protocol):
+    """What we need of a CSR matrix of scipy, which carries no types."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns."""
+
+    def __getitem__(self, rows: Indices | slice, /) -> SparseRows:
+        """Choose rows."""
+
+    def toarray(self) -> Floats:
+        """Write all out."""
+
+    def tocsc(self) -> SparseColumns:
+        """Order by columns."""
+
+
+class SparseColumns(Protocol):
+    """What we need of a CSC matrix of scipy."""
+
+    indptr: Indices
+    indices: Indices
+    data: Floats
+
+
 Table = AnyArray | DaskArray
 """Rows by columns: an array in memory, a memory map, or a Dask array."""
 

@@ -45,6 +45,16 @@ class BitTask(Generic[Function]):
     kernel_weights: Array
     present: BitSolution[Function]
 
+    def poses_the_same(self, other: BitTask[Function]) -> bool:
+        """Whether both have one answer, to the last digit."""
+        return (
+            self.present.function is other.present.function
+            and np.array_equal(self.targets, other.targets)
+            and np.array_equal(self.costs, other.costs)
+            and np.array_equal(self.kernel_weights, other.kernel_weights)
+            and np.array_equal(self.present.projections, other.present.projections)
+        )
+
 
 class Machine(Protocol[Function]):
     """Solves block 1, and knows how its functions are turned round and scaled."""
@@ -52,11 +62,16 @@ class Machine(Protocol[Function]):
     n_kernels: int
     at_once: int
     """How many SVMs are best handed over together."""
+    foresight: int
+    """How many SVMs are worth solving before their turn; 0: none."""
     precision: type[np.floating]
     """What f at the training rows is held in."""
 
     def solve(self, tasks: Sequence[BitTask[Function]]) -> list[BitSolution[Function]]:
         """Solve independent SVMs."""
+
+    def foresee(self, tasks: Sequence[BitTask[Function]]) -> None:
+        """Solve SVMs that `solve` is likely to be asked for next."""
 
     def empty(self) -> Function:
         """Return the function that is 0 everywhere."""
@@ -98,7 +113,9 @@ def begin(problem: Problem, start: Start, machine: Machine[Function]) -> Iterato
     chosen = np.where(taking_part, start.members, 0)
     costs = np.where(taking_part, problem.lambda1 * problem.weights, 0.0)
     model = empty
-    for groups in _batches(bit_groups(model), machine.at_once):
+    batches = list(_batches(bit_groups(model), machine.at_once))
+    for place, groups in enumerate(batches):
+        _foresee(model, batches[place:], chosen, costs, machine, place)
         model = _fit_bits(model, groups, chosen, costs, machine)
         gamma = evaluate(problem, model).members
         yield Step(0, groups[-1][-1], "start", ceiling, model, gamma)
@@ -131,11 +148,12 @@ def descend(
     for iteration in count(1):
         protected = keep_alive if iteration == 1 else None
         batches = list(_batches(bit_groups(model), machine.at_once))
-        for groups in batches:
+        for place, groups in enumerate(batches):
+            members = _with_survivors(now, protected)
+            _foresee(model, batches[place:], members, costs, machine, place)
             bits = [bit for group in groups for bit in group]
             for block in ("svm", "kernels", "codewords"):
                 if block == "svm":
-                    members = _with_survivors(now, protected)
                     candidate = _fit_bits(model, groups, members, costs, machine)
                 elif block == "kernels":
                     candidate = _weigh(problem, model, bits)
@@ -180,16 +198,26 @@ def _with_survivors(now: Evaluation, protected: Indices | None) -> Indices:
     return members
 
 
-def _fit_bits(
+def _foresee(
     model: Model[Function],
-    groups: list[list[int]],
+    coming: list[list[list[int]]],
     members: Indices,
     costs: Array,
     machine: Machine[Function],
-) -> Model[Function]:
-    """Block 1 for groups of bits, under memberships that stay fixed meanwhile."""
+    place: int,
+) -> None:
+    """Let a machine with foresight look at the next batches, every time it has none left."""
+    if machine.foresight and place % machine.foresight == 0:
+        groups = [group for batch in coming[: machine.foresight] for group in batch]
+        machine.foresee(_tasks(model, groups, members, costs))
+
+
+def _tasks(
+    model: Model[Function], groups: list[list[int]], members: Indices, costs: Array
+) -> list[BitTask[Function]]:
+    """Return the SVM that each group of bits poses."""
     columns = model.codewords.reshape(-1, model.codewords.shape[-1])
-    tasks = [
+    return [
         BitTask(
             columns[members, group[0]],
             costs,
@@ -202,6 +230,18 @@ def _fit_bits(
         )
         for group in groups
     ]
+
+
+def _fit_bits(
+    model: Model[Function],
+    groups: list[list[int]],
+    members: Indices,
+    costs: Array,
+    machine: Machine[Function],
+) -> Model[Function]:
+    """Block 1 for groups of bits, under memberships that stay fixed meanwhile."""
+    columns = model.codewords.reshape(-1, model.codewords.shape[-1])
+    tasks = _tasks(model, groups, members, costs)
     projections = model.projections.copy()
     squared_norms = model.squared_norms.copy()
     functions = list(model.functions)

@@ -9,28 +9,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from shlcore.estimator_file import restore
 from shlcore.gathering import gather
 from shlcore.hash_classifier import HashClassifier
-from shlcore.model_file import read_model
 from shlcore.parameters import Parameters
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
     from shlcore.array_types import Array
+    from shlcore.checked_samples import Samples
     from shlcore.fitted import Fitted
-    from shlcore.hash_classifier import Samples
     from shlcore.kernels import Kernel
     from shlcore.parameters import Label
     from shlcore.training_data import Moment
@@ -44,14 +40,9 @@ class FitStep:
     ----------
     objective
         Eq. (6), which never rises from step to step of a stage.
-    iteration
-        Outer pass; 0 is the start.
-    bit
-        The bit that was worked on.
-    block
+    iteration, bit, block, pass_ended
+        Outer pass (0 is the start) and whether it is over, the bit that was worked on, and
         "start", "svm", "kernels" or "codewords".
-    pass_ended
-        Whether the outer pass is over.
     projections
         ``n x B``, f at the training samples; NaN for those that were left out. In single
         precision with ``solver="random_features"``.
@@ -87,7 +78,8 @@ class SHL(HashClassifier):
     column_groups
         Column indices by name, for kernels that act on a named group.
     lambda1
-        Cost of a margin violation.
+        Cost of a margin violation. One so small that some class is never found gives way to 1,
+        with a warning.
     lambda2
         Pull between codewords of one class, on the scale of ``lambda1`` times the samples a
         codeword has.
@@ -130,6 +122,11 @@ class SHL(HashClassifier):
     memory
         What the kernel matrices or the features kept may take, such as ``"4GB"``; features
         beyond it are made whenever needed. On a cluster, that of each worker.
+    probability
+        Whether a fit ends with what `predict_proba` needs, a tenth of its time.
+    n_jobs
+        Threads on which the exact solver works at several bits, as scikit-learn counts jobs
+        (-1: all cores). The result is the same for any number. The other solver uses all cores.
     verbose
         Whether each pass is reported on standard output.
 
@@ -142,10 +139,12 @@ class SHL(HashClassifier):
     kernels_ : the M kernels, unless they were precomputed
     transduction_ : array of shape (n,), label of each training sample
     objective_ : array, eq. (6) at the start of each stage and after every block
-    stage_starts_, stage_weights_ : where in it each stage begins, and its unlabelled weight
+    stage_starts_, stage_weights_, stage_costs_ : where in it each stage begins, its unlabelled
+        weight, and its lambda1
     n_iter_ : passes made
     n_features_in_ : columns seen
     solver_ : "exact" or "random_features"
+    temperature_ : what scores are divided by before they become probabilities
 
     Examples
     --------
@@ -181,6 +180,8 @@ class SHL(HashClassifier):
         n_components: int = 4000,
         features: Literal["landmarks", "fourier"] = "landmarks",
         memory: str | float = "4GB",
+        probability: bool = True,
+        n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
         self.n_bits = n_bits
@@ -205,6 +206,8 @@ class SHL(HashClassifier):
         self.n_components = n_components
         self.features = features
         self.memory = memory
+        self.probability = probability
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     @classmethod
@@ -228,6 +231,10 @@ class SHL(HashClassifier):
             Class labels, or None to learn without any; then ``n_classes`` must be set.
         sample_weight
             How often each sample counts; 0 leaves it out.
+
+        Returns
+        -------
+        self
         """
         for _ in self.iter_fit(X, y, sample_weight):
             pass
@@ -236,9 +243,13 @@ class SHL(HashClassifier):
     def iter_fit(
         self, X: Samples, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Iterator[FitStep]:
-        """Learn step by step: yields after every block. Parameters as in `fit`.
+        """Learn step by step. Parameters as in `fit`.
 
         Whoever stops iterating stops the fit; the estimator is then as it was before.
+
+        Yields
+        ------
+        FitStep after every block
         """
         learner = clone(self)
         names = (field.name for field in fields(Parameters))
@@ -277,16 +288,7 @@ class SHL(HashClassifier):
             )
         if moment is not None:
             self._take(moment.fitted())
-            self._warn_if_nothing_was_learnt(moment.projections)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote; raises ModelFileError with one sentence otherwise."""
-        known = cls().get_params(deep=False)
-        parameters, fitted = restore(*read_model(path), Path(path).name, known)
-        estimator = cls(**known | parameters)
-        estimator._take(fitted)
-        return estimator
+            self._warn_of_a_small_cost(moment.projections)
 
 
 def _holding(learner: SHL, fitted: Callable[[], Fitted]) -> SHL:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shlcore.kernels import KernelBank
 
 _KERNELS = {"gaussian": Gaussian, "linear": Linear, "polynomial": Polynomial}
-_BEFORE: Json = {"decoding": "hamming", "unlabelled_weight": 1.0}
+_BEFORE: Json = {"decoding": "hamming", "unlabelled_weight": 1.0, "probability": False}
 _ONE_STAGE = {"weights": [1.0], "starts": [0]}
 """What files say that were written before there was a choice: they answer as they did."""
 
@@ -52,9 +52,12 @@ def dump(parameters: Mapping[str, object], fitted: Fitted) -> tuple[Json, FileAr
     header: Json = {
         "parameters": {name: _dump_parameter(name, value) for name, value in parameters.items()},
         "solver": fitted.solver,
-        "stages": {"weights": list(fitted.stages.weights), "starts": list(fitted.stages.starts)},
+        "stages": {
+            name: list(values) for name, values in dataclasses.asdict(fitted.stages).items()
+        },
         "n_iter": int(fitted.n_iter),
         "n_features_in": int(fitted.columns.count),
+        "temperature": fitted.temperature,
     }
     if fitted.kernels is not None:
         header["kernels"] = [_dump_kernel(kernel) for kernel in fitted.kernels]
@@ -92,6 +95,7 @@ def restore(
             columns=columns,
             stages=_stages(header, len(arrays["objective_"])),
             hash=hash_,
+            temperature=_temperature(header),
         )
     except DAMAGE as error:
         raise ModelFileError(
@@ -127,9 +131,17 @@ def _stages(header: Json, n_steps: int) -> Stages:
     stages = cast("dict[str, list[float]]", header.get("stages", _ONE_STAGE))
     starts = tuple(_whole(start, 0) for start in stages["starts"])
     weights = tuple(_real(weight) for weight in stages["weights"])
-    if len(starts) != len(weights) or max(starts) > n_steps:
-        raise ValueError("stages: wanted a weight and a step for each")
-    return Stages(weights, starts)
+    costs = tuple(_real(cost) for cost in stages.get("costs", ()))
+    if len(starts) != len(weights) or max(starts) > n_steps or len(costs) not in (0, len(starts)):
+        raise ValueError("stages: wanted a weight, a step and a cost for each")
+    return Stages(weights, starts, costs)
+
+
+def _temperature(header: Json) -> float | None:
+    value = header.get("temperature")
+    if isinstance(value, bool):
+        raise ValueError("temperature: wanted a number, got a truth value")  # noqa: TRY004
+    return None if value is None else _real(value)
 
 
 def _whole(value: object, least: int) -> int:

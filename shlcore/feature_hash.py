@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from shlcore.row_blocks import row_blocks
-from shlcore.slabs import rows_per_block, slabs
+from shlcore.slabs import RAW_BYTES, rows_per_block, slabs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,8 @@ class FeatureHash:
 
     def project(self, X: Table) -> Features:
         """Return f of rows in single precision; only blocks of X are ever in memory."""
-        cut = slabs(X, np.arange(X.shape[0]), rows_per_block(4 * max(1, self.map.n_features)))
+        width = 4 * self.map.n_features + RAW_BYTES * X.shape[1]
+        cut = slabs(X, np.arange(X.shape[0]), rows_per_block(width))
         found = row_blocks(cut).gather(_project, [None] * len(cut), self)
         return np.concatenate(found)
 

@@ -14,13 +14,14 @@ from shlcore.feature_hash import FeatureHash, checked, feature_maker
 from shlcore.parameters import bytes_of
 from shlcore.random_features import draw_map
 from shlcore.row_blocks import row_blocks
+from shlcore.sample_rows import SampleRows, ScaledRows
 from shlcore.scaling import ColumnSummary, learn_scaling, merge, summarise
-from shlcore.slabs import rows_per_block, slabs
+from shlcore.slabs import RAW_BYTES, rows_per_block, slabs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shlcore.array_types import AnyArray, Array, Features, Indices, Table
+    from shlcore.array_types import AnyArray, Array, Features, Floats, Indices, Table
     from shlcore.feature_map import FeatureMap
     from shlcore.parameters import Parameters
     from shlcore.row_blocks import Blocks
@@ -55,8 +56,8 @@ class FeatureSpace:
         """How many kernels there are."""
         return len(self.map.bank)
 
-    def machine(self, tol: float) -> FeatureMachine:
-        """Return what solves block 1."""
+    def machine(self, tol: float, n_jobs: int) -> FeatureMachine:  # noqa: ARG002
+        """Return what solves block 1, on all cores in any case."""
         return FeatureMachine(self.blocks, self.map, _RESIDUAL_SHARE * tol)
 
     def clusters(self, some: WeightedRows, count: int, rng: np.random.Generator) -> Indices:
@@ -74,6 +75,22 @@ class FeatureSpace:
 
     def graph(self) -> None:
         """Tie no rows: every pair of them would have to be compared."""
+
+    def held_out(
+        self,
+        functions: Sequence[FeatureFunction],
+        projections: Floats,  # noqa: ARG002
+        costs: Array,  # noqa: ARG002
+    ) -> Features:
+        """Return f of each row without the slack that is the row's own.
+
+        What the row did for the weights of thousands of features stays in: that is little where
+        rows are many more than features.
+        """
+        hash_ = self.hash_of(functions)
+        linear = hash_.weights, hash_.intercepts
+        found = self.blocks.gather(_linear, [None] * len(self.blocks.sizes), linear)
+        return np.concatenate(found)
 
     def hash_of(self, functions: Sequence[FeatureFunction]) -> FeatureHash:
         """Make learnt functions ready for further samples."""
@@ -93,7 +110,7 @@ def feature_space(
     """
     columns, samples = seen
     n_components = int(parameters.n_components)
-    size = rows_per_block(4 * (n_components + X.shape[1]), _LEAST_ROWS)
+    size = rows_per_block(4 * n_components + RAW_BYTES * X.shape[1], _LEAST_ROWS)
     raw = row_blocks(slabs(X, rows.first, size))
     # Rows that take no part (inductive learning) count for the scale all the same.
     alike = len(samples) == len(rows.first)
@@ -105,8 +122,9 @@ def feature_space(
     count = min(n_rows, _SAMPLE + n_components)
     chosen = np.sort(rng.choice(n_rows, count, replace=False))
     sample = np.concatenate(raw.gather(_pick, _split(chosen, raw.sizes), None))
-    scaled = scaling.apply(rng.permutation(checked(sample)))
-    bank = parameters.bank(columns, scaled)
+    mixed = rng.permutation(checked(sample))
+    scaled = scaling.apply(mixed)
+    bank = parameters.bank(columns, ScaledRows(SampleRows(mixed), np.arange(count), scaling))
     map_ = draw_map(bank, scaled, n_rows, n_components, parameters.features, rng)
     # The ridge regression needs four matrices of this width in double precision.
     budget = int(max(0, bytes_of(parameters.memory) - 32 * map_.n_features**2))
@@ -123,6 +141,11 @@ def _split(rows: Indices, sizes: list[int]) -> list[Indices]:
 
 def _summary(rows: AnyArray, weights: Array, _: None) -> ColumnSummary:
     return summarise(checked(rows).astype(np.float64), weights)
+
+
+def _linear(features: Features, _: None, linear: tuple[Features, Array]) -> Features:
+    weights, intercepts = linear
+    return features @ weights + intercepts.astype(np.float32)
 
 
 def _pick(rows: AnyArray, chosen: Indices, _: None) -> AnyArray:

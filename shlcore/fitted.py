@@ -23,10 +23,15 @@ Hash = RowHash | StackHash | FeatureHash
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stages:
-    """How a fit was divided: the unlabelled rows' weight in each stage, and its first step."""
+    """How a fit was divided: the unlabelled rows' weight in each stage, its first step, its cost.
+
+    The cost is lambda1, or what was taken instead; files written before there was a choice
+    do not say it.
+    """
 
     weights: tuple[float, ...]
     starts: tuple[int, ...]
+    costs: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -57,6 +62,8 @@ class Fitted:
         What X looked like.
     hash
         The hash functions, ready for further samples.
+    temperature
+        What scores are divided by before they become probabilities; None: not learnt.
     """
 
     classes: AnyArray
@@ -71,12 +78,15 @@ class Fitted:
     solver: str
     columns: SeenColumns
     hash: Hash
+    temperature: float | None = None
 
     def __post_init__(self) -> None:
         n_classes, _, n_bits = self.codewords.shape
         check_shape(self.classes, n_classes)
         check_shape(self.kernel_weights, n_bits, self.hash.n_kernels)
         check_shape(self.hash.intercepts, n_bits)
+        if self.temperature is not None and not 0.0 < self.temperature < np.inf:
+            raise ValueError(f"temperature: wanted one above 0, got {self.temperature!r}")
 
     @property
     def kernels(self) -> tuple[Kernel, ...] | None:
@@ -95,11 +105,14 @@ class Fitted:
             "objective_": self.objective,
             "stage_starts_": np.array(self.stages.starts, dtype=np.intp),
             "stage_weights_": np.array(self.stages.weights),
+            "stage_costs_": np.array(self.stages.costs),
             "transduction_": self.transduction,
             "n_iter_": self.n_iter,
             "solver_": self.solver,
             "n_features_in_": self.columns.count,
         }
+        if self.temperature is not None:
+            named["temperature_"] = self.temperature
         if self.kernels is not None:
             named["kernels_"] = list(self.kernels)
         if self.columns.names is not None:

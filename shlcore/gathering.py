@@ -12,12 +12,13 @@ from sklearn.utils.class_weight import compute_class_weight
 from shlcore.feature_hash import FeatureHash
 from shlcore.feature_space import feature_space
 from shlcore.gram_space import GivenRows, GramSpace
+from shlcore.grams import Grams
 from shlcore.kernel_hash import RowHash, StackHash
 from shlcore.parameters import bytes_of
 from shlcore.problem import UNLABELLED, Problem
+from shlcore.sample_rows import SampleRows, ScaledRows
 from shlcore.samples import Rows, encode_labels, gather_rows
-from shlcore.scaling import learn_scaling, summarise
-from shlcore.svm import Grams
+from shlcore.scaling import learn_scaling, merge, summarise
 from shlcore.training_data import TrainingData
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def chosen_solver(
 
 
 def gather(
-    samples: Grams | Table,
+    samples: Grams | SampleRows | Table,
     columns: SeenColumns,
     targets: tuple[ArrayLike | None, ArrayLike | None],
     parameters: Parameters,
@@ -63,14 +64,15 @@ def gather(
     Parameters
     ----------
     samples
-        Checked already; ``Grams`` if the kernels were precomputed.
+        Checked already; ``Grams`` if the kernels were precomputed, `SampleRows` for the exact
+        solver.
     targets
         ``y`` and ``sample_weight`` as the user gave them.
     rng
         Draws features.
     """
     y, sample_weight = targets
-    n_samples = samples.n_rows if isinstance(samples, Grams) else samples.shape[0]
+    n_samples = _count(samples)
     classes, labels = _labels(y, n_samples, parameters)
     weights = _weights(sample_weight, n_samples)
     known = labels != UNLABELLED
@@ -83,8 +85,7 @@ def gather(
     seen = np.flatnonzero(weights > 0)
     if not parameters.transductive:
         weights = np.where(labels == UNLABELLED, 0.0, weights)
-    by_rows = solver == "exact" and not isinstance(samples, Grams)
-    rows = gather_rows(np.asarray(samples) if by_rows else None, labels, weights)
+    rows = gather_rows(samples if isinstance(samples, SampleRows) else None, labels, weights)
     _check_every_class_has_rows(classes, rows, unsupervised=y is None)
     problem = Problem(
         labels=rows.labels,
@@ -99,8 +100,8 @@ def gather(
     project = partial(_project_samples, samples)
     if isinstance(samples, Grams):
         space = GramSpace(samples.among(rows.first), (rows.first, samples.n_rows))
-    elif solver == "exact":
-        every = (np.asarray(samples, dtype=np.float64), _weights(sample_weight, n_samples))
+    elif isinstance(samples, SampleRows):
+        every = samples, _weights(sample_weight, n_samples)
         space = _gram_space(every, columns, rows, parameters)
     else:
         features = feature_space(samples, rows, (columns, seen), parameters, rng)
@@ -109,27 +110,34 @@ def gather(
 
 
 def _gram_space(
-    every: tuple[Array, Array], columns: SeenColumns, rows: Rows, parameters: Parameters
+    every: tuple[SampleRows, Array], columns: SeenColumns, rows: Rows, parameters: Parameters
 ) -> GramSpace:
     """Compute the kernels of the rows; ``every`` is all samples and their weights."""
     samples, weights = every
-    seen = weights > 0
-    scaling = learn_scaling(parameters.scale, summarise(samples[seen], weights[seen]))
-    bank = parameters.bank(columns, scaling.apply(samples[seen]))
-    scaled = scaling.apply(samples[rows.first])
-    grams = Grams.of(bank.each(scaled, scaled), len(bank), len(scaled))
-    return GramSpace(grams, GivenRows(bank, scaling, scaled))
+    seen = np.flatnonzero(weights > 0)
+    parts = [summarise(block, weights[seen[place]]) for place, block in samples.blocks(seen)]
+    scaling = learn_scaling(parameters.scale, merge(parts))
+    bank = parameters.bank(columns, ScaledRows(samples, seen, scaling))
+    scaled = ScaledRows(samples, rows.first, scaling)
+    return GramSpace(Grams(bank.matrices(scaled)), GivenRows(bank, scaled))
 
 
-def _project_samples(samples: Grams | Table, hash_: Hash, chosen: Indices) -> Floats:
+def _count(samples: Grams | SampleRows | Table) -> int:
+    if isinstance(samples, Grams):
+        return samples.n_rows
+    return len(samples) if isinstance(samples, SampleRows) else int(samples.shape[0])
+
+
+def _project_samples(samples: Grams | SampleRows | Table, hash_: Hash, chosen: Indices) -> Floats:
     """Return f at some of the samples, by hash functions that were learnt on these samples."""
     if isinstance(samples, Grams):
         if isinstance(hash_, StackHash):
             return hash_.project(samples.matrices_of(chosen))
+    elif isinstance(samples, SampleRows):
+        if isinstance(hash_, RowHash):
+            return hash_.project(samples, chosen)
     elif isinstance(hash_, FeatureHash):
         return hash_.project(samples[chosen])
-    elif isinstance(hash_, RowHash):
-        return hash_.project(np.asarray(samples, dtype=np.float64)[chosen])
     raise TypeError(f"samples: wanted those of {type(hash_).__name__}, got other ones")
 
 

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import (
-    BaseEstimator,
     ClassifierMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from shlcore import hamming
 from shlcore.assignments import class_margins, class_scores
-from shlcore.estimator_file import dump
-from shlcore.gathering import chosen_solver
+from shlcore.calibration import probabilities
+from shlcore.checked_samples import SampleChecks
+from shlcore.estimator_file import dump, restore
 from shlcore.kernel_hash import RowHash, StackHash
-from shlcore.kernels import Kernel
-from shlcore.model_file import write_model
+from shlcore.model_file import read_model, write_model
 from shlcore.objective import regularisers
-from shlcore.samples import SeenColumns
-from shlcore.svm import Grams
 
 if TYPE_CHECKING:
     import os
@@ -33,22 +31,39 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from sklearn.utils import Tags
 
-    from shlcore.array_types import Array, DaskArray, Floats, Table
+    from shlcore.array_types import Array, Floats
+    from shlcore.checked_samples import Samples
     from shlcore.fitted import Fitted
-    from shlcore.gathering import Solver
-    from shlcore.parameters import DecodingChoice, Parameters
+    from shlcore.grams import Grams
+    from shlcore.parameters import DecodingChoice
 
-    Samples = ArrayLike | DaskArray | Grams
+
+def _with_probabilities(model: HashClassifier) -> bool:
+    """Whether there is, or will be, what `predict_proba` needs."""
+    if not model.probability:
+        raise AttributeError(
+            "predict_proba: wanted a model that was fitted with probability=True, got another"
+        )
+    return True
+
+
+def _temperature(fitted: Fitted) -> float:
+    if fitted.temperature is None:
+        raise NotFittedError("predict_proba: wanted a fit with probability=True, got another")
+    return fitted.temperature
 
 
 class HashClassifier(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, SampleChecks
 ):
     """Codes, classes, confidence and the file of what was learnt; `shlcore.SHL` learns it."""
 
+    _doc_link_module = "shlcore"
+    _doc_link_template = "https://arxiv.org/abs/1902.08639"  # the paper
+
     decoding: DecodingChoice
+    probability: bool
     lambda1: float
-    kernels: Any  # a name, or kernels
 
     def _take(self, fitted: Fitted) -> None:
         """Unpack what was learnt into the attributes that scikit-learn's users know."""
@@ -58,56 +73,33 @@ class HashClassifier(
         for name, value in fitted.attributes().items():
             setattr(self, name, value)
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 (sklearn's)
-        """Return the parameters; deep ones are those of given kernels, as ``kernels__0__sigma``.
-
-        Returns
-        -------
-        dict
-        """
-        found: dict[str, Any] = super().get_params(deep=deep)
-        kernels = found.get("kernels")
-        if deep and isinstance(kernels, list | tuple):
-            given = [kernel for kernel in kernels if isinstance(kernel, Kernel)]
-            for place, kernel in enumerate(given if len(given) == len(kernels) else []):
-                for field in fields(kernel):
-                    found[f"kernels__{place}__{field.name}"] = getattr(kernel, field.name)
-        return found
-
-    def set_params(self, **params: object) -> Self:
-        """Set parameters, those of given kernels among them: ``kernels__0__sigma=2.0``.
-
-        Returns
-        -------
-        self
-        """
-        inner = {name: params.pop(name) for name in [*params] if name.startswith("kernels__")}
-        super().set_params(**params)
-        known = self.get_params()
-        for name, value in inner.items():
-            if name not in known:
-                raise ValueError(f"{name}: wanted a field of a given kernel, got another name")
-            _, place, field = name.split("__")
-            kernels = list(self.kernels)
-            kernels[int(place)] = replace(kernels[int(place)], **{field: value})
-            self.kernels = kernels
-        return self
-
     def project(self, X: Samples) -> Array:
-        """Return f(x), ``n x B``; the sign of each column is a bit.
+        """Return f(x); the sign of each column is a bit.
 
-        With random features the numbers are of single precision.
+        Parameters
+        ----------
+        X
+            Samples as in `fit`.
+
+        Returns
+        -------
+        array of shape (n, B), of single precision with random features
         """
         check_is_fitted(self)
         hash_ = self._fitted.hash
         if isinstance(hash_, RowHash):
-            return hash_.project(self._dense(X, reset=False))
+            return hash_.project(self._rows(X, reset=False))
         if isinstance(hash_, StackHash):
             return hash_.project(cast("ArrayLike | Grams", X))
         return cast("Array", hash_.project(self._table(X)))
 
     def transform(self, X: Samples) -> NDArray[np.uint8]:
         """Return the hash codes.
+
+        Parameters
+        ----------
+        X
+            Samples as in `fit`.
 
         Returns
         -------
@@ -116,11 +108,22 @@ class HashClassifier(
         return (self.project(X) >= 0).astype(np.uint8)
 
     def hash(self, X: Samples) -> NDArray[np.uint8]:
-        """Return the hash codes packed into bytes (`shlcore.hamming`).
+        """Return the hash codes packed into bytes, as `shlcore.index.HammingIndex` wants them.
+
+        Parameters
+        ----------
+        X
+            Samples as in `fit`.
 
         Returns
         -------
-        array of shape (n, ceil(B / 8))
+        array of shape (n, ceil(B / 8)), the last bits of which are 0
+
+        Examples
+        --------
+        >>> from shlcore import SHL
+        >>> SHL(n_bits=10, random_state=0).fit([[0.0], [1.0]], [0, 1]).hash([[0.1]]).shape
+        (1, 2)
         """
         return hamming.pack(self.transform(X))
 
@@ -129,9 +132,20 @@ class HashClassifier(
 
         By Hamming distance ties are common; they go to the smaller hinge distance.
 
+        Parameters
+        ----------
+        X
+            Samples as in `fit`.
+
         Returns
         -------
         array of shape (n,), values of `classes_`
+
+        Examples
+        --------
+        >>> from shlcore import SHL
+        >>> SHL(random_state=0).fit([[0.0], [1.0]], ["no", "yes"]).predict([[0.2]])
+        array(['no'], dtype='<U3')
         """
         best = class_scores(self.project(X), self.codewords_, self.decoding).argmax(axis=1)
         return np.asarray(self.classes_[best])
@@ -141,6 +155,11 @@ class HashClassifier(
 
         Minus the hinge distance; or, decoded by Hamming distance, minus that, minus the hinge
         distance squeezed into [0, 1). With two classes: the second's score minus the first's.
+
+        Parameters
+        ----------
+        X
+            Samples as in `fit`.
 
         Returns
         -------
@@ -152,6 +171,11 @@ class HashClassifier(
     def margin(self, X: Samples) -> Array:
         """Return the confidence: second-best minus best class in hinge distance, >= 0.
 
+        Parameters
+        ----------
+        X
+            Samples as in `fit`.
+
         Returns
         -------
         array of shape (n,)
@@ -159,43 +183,34 @@ class HashClassifier(
         return class_margins(self.project(X), self.codewords_)
 
     def function_norms(self) -> Array:
-        """Return ``sqrt(sum_m ||w_bm||^2 / theta_bm)`` of each bit: the R of Theorem 1."""
+        """Return ``sqrt(sum_m ||w_bm||^2 / theta_bm)`` of each bit: the R of Theorem 1.
+
+        Returns
+        -------
+        array of shape (B,)
+        """
         check_is_fitted(self)
         return np.sqrt(2.0 * regularisers(self._fitted.squared_norms, self.kernel_weights_))
 
-    def _checked(self, X: Samples, parameters: Parameters) -> tuple[Grams | Table, Solver]:
-        """Check X, remember its columns, and settle the solver; only the exact one copies X."""
-        if parameters.precomputed:
-            if parameters.solver == "random_features":
-                raise ValueError(
-                    "solver: wanted 'exact' or 'auto' with precomputed kernels, "
-                    "got 'random_features'"
-                )
-            given = X if isinstance(X, Grams) else Grams(cast("ArrayLike", X))
-            self.n_features_in_ = given.n_rows
-            return given, "exact"
-        shape: tuple[int, ...] = getattr(X, "shape", ())
-        dask = hasattr(X, "dask")
-        if parameters.solver != "exact" and len(shape) == 2 and 0 not in shape:
-            validate_data(self, X, skip_check_array=True)
-            solver = chosen_solver(parameters, self._columns(), shape[0], dask=dask)
-            if solver == "random_features":
-                return self._table(X), solver
-        samples = self._dense(X, reset=True)
-        return samples, chosen_solver(parameters, self._columns(), len(samples), dask=False)
-
-    def _warn_if_nothing_was_learnt(self, projections: Floats) -> None:
-        """Warn where lambda1 is so small that samples of some class all look like others."""
+    def _warn_of_a_small_cost(self, projections: Floats) -> None:
+        """Say what was taken instead of a lambda1 at which nothing can be learnt."""
+        taken = float(self._fitted.stages.costs[-1])
         known = projections[~np.isnan(projections).any(axis=1)]
         found = np.unique(class_scores(known, self.codewords_).argmax(axis=1))
-        if self.lambda1 < 1.0 and len(found) < len(self.classes_):
-            warnings.warn(
-                f"lambda1: {self.lambda1!r} costs so little that functions are nearly constant; "
-                f"no training sample is decoded as {len(self.classes_) - len(found)} of "
-                f"{len(self.classes_)} classes. Raise lambda1.",
-                UserWarning,
-                stacklevel=4,
+        told = []
+        if taken > self.lambda1:
+            told.append(
+                f"{self.lambda1!r} costs so little that functions are nearly constant: "
+                f"{taken:g} was taken instead (stage_costs_)"
             )
+        if taken <= 1.0 and len(found) < len(self.classes_):
+            missing = len(self.classes_) - len(found)
+            told.append(
+                f"at {taken:g} no training sample is decoded as {missing} of "
+                f"{len(self.classes_)} classes. Raise lambda1"
+            )
+        if told:
+            warnings.warn(f"lambda1: {'; '.join(told)}.", UserWarning, stacklevel=4)
 
     @property
     def _n_features_out(self) -> int:
@@ -211,25 +226,67 @@ class HashClassifier(
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "codewords_")
 
-    def _table(self, X: Samples) -> Table:
-        """Check the columns of X; an array, memory map or Dask array is not read or copied."""
-        if isinstance(X, np.ndarray) or hasattr(X, "dask"):
-            validate_data(self, X, skip_check_array=True, reset=False)
-            return cast("Table", X)
-        return cast("Table", self._dense(X, reset=False))
+    @available_if(_with_probabilities)  # type: ignore[untyped-decorator] # sklearn has no types
+    def predict_proba(self, X: Samples) -> Array:
+        """Return the probability of each class; the most probable one is what `predict` says.
 
-    def _dense(self, X: Samples, *, reset: bool) -> Array:
-        """Check X as scikit-learn does; a sparse matrix is written out, as kernels compare all."""
-        checked = validate_data(
-            self, X, dtype=np.float64, accept_sparse=["csr", "csc", "coo"], reset=reset
-        )
-        return np.asarray(checked.toarray() if sparse.issparse(checked) else checked)
+        The scores of `decision_function`, divided by one temperature and brought to sum 1. The
+        temperature was learnt from the labelled training samples, each by the hash functions
+        of the others (`shlcore.leave_one_out`).
 
-    def _columns(self) -> SeenColumns:
-        names = getattr(self, "feature_names_in_", None)
-        return SeenColumns(self.n_features_in_, None if names is None else tuple(names))
+        Parameters
+        ----------
+        X
+            Samples as in `fit`.
+
+        Returns
+        -------
+        array of shape (n, C), columns in the order of `classes_`
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from shlcore import SHL
+        >>> X, y = load_iris(return_X_y=True)
+        >>> SHL(random_state=0).fit(X, y).predict_proba(X[:2]).round(1)
+        array([[1., 0., 0.],
+               [1., 0., 0.]])
+        """
+        check_is_fitted(self)
+        scores = class_scores(self.project(X), self.codewords_, self.decoding)
+        return probabilities(scores, _temperature(self._fitted))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator into one file: arrays and JSON, no pickle."""
+        """Write the fitted estimator into one file: arrays and JSON, no pickle.
+
+        Parameters
+        ----------
+        path
+            The file, by custom ``.shl``; it is replaced whole or not at all.
+        """
         check_is_fitted(self)
         write_model(path, *dump(self.get_params(deep=False), self._fitted))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Returns
+        -------
+        a fitted estimator
+
+        Raises
+        ------
+        ModelFileError
+            If it is no such file, in one sentence.
+        """
+        known = cls().get_params(deep=False)
+        parameters, fitted = restore(*read_model(path), Path(path).name, known)
+        estimator = cls(**known | parameters)
+        estimator._take(fitted)
+        return estimator

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shlcore.slabs import rows_per_block
-from shlcore.svm import Grams, check_stack
+from shlcore.grams import Grams, check_stack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,7 +17,12 @@ if TYPE_CHECKING:
     from shlcore.array_types import Array, FileArrays, Indices
     from shlcore.kernel_solver import KernelFunction
     from shlcore.kernels import KernelBank
+    from shlcore.sample_rows import SampleRows
     from shlcore.scaling import Scaling
+
+
+_MANY = 3
+"""If more than a third of the columns count, a product with all is faster than choosing them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,6 +67,12 @@ class KernelHash:
             total += kernel @ (self.coefficients * scales[:, None]).T
         return total
 
+    def spread_out(self, n_rows: int) -> KernelHash:
+        """Return the same functions with a coefficient, mostly 0, for each of n training rows."""
+        coefficients = np.zeros((len(self.coefficients), n_rows))
+        coefficients[:, self.support] = self.coefficients
+        return KernelHash(np.arange(n_rows), coefficients, self.scales, self.intercepts)
+
     def arrays(self) -> FileArrays:
         """Return the fields under names."""
         return {f"hash_{field.name}": getattr(self, field.name) for field in fields(self)}
@@ -95,8 +105,11 @@ class StackHash:
                 f"X: wanted {wanted[0]} kernel matrices against {wanted[1]} training "
                 f"samples, got shape {shape}"
             )
-        columns = (matrix[:, self.functions.support] for matrix in matrices)
-        return self.functions.combine(columns, shape[1])
+        functions = self.functions
+        if _MANY * len(functions.support) > self.n_samples:
+            return functions.spread_out(self.n_samples).combine(matrices, shape[1])
+        columns = (matrix[:, functions.support] for matrix in matrices)
+        return functions.combine(columns, shape[1])
 
     def arrays(self) -> FileArrays:
         """Return what a file must hold."""
@@ -122,20 +135,19 @@ class RowHash:
         """``(B,)``."""
         return self.functions.intercepts
 
-    def project(self, X: Array) -> Array:
-        """Return f of rows, a block at a time so that memory stays bounded.
+    def project(self, X: SampleRows, chosen: Indices | None = None) -> Array:
+        """Return f of (some) samples, a block at a time so that memory stays bounded.
 
         Without support rows (every bit is constant) that is the intercepts.
         """
+        chosen = np.arange(len(X)) if chosen is None else chosen
+        found = np.tile(self.intercepts, (len(chosen), 1))
         if not len(self.support_rows):
-            return np.tile(self.intercepts, (len(X), 1))
-        size = rows_per_block(8 * max(1, len(self.support_rows)))
-        blocks = [
-            self.functions.combine(self.bank.each(block, self.support_rows), len(block))
-            for first in range(0, len(X), size)
-            for block in (self.scaling.apply(X[first : first + size]),)
-        ]
-        return np.concatenate(blocks)
+            return found
+        for place, block in X.blocks(chosen, 8 * len(self.support_rows)):
+            kernels = self.bank.each(self.scaling.apply(block), self.support_rows)
+            found[place] = self.functions.combine(kernels, len(block))
+        return found
 
     def arrays(self) -> FileArrays:
         """Return what a file must hold."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,12 +11,13 @@ import numpy as np
 from shlcore.blas_threads import one_blas_thread
 from shlcore.descent import BitSolution, BitTask
 from shlcore.hinge import hinge_loss
-from shlcore.svm import Grams, solve_svm
+from shlcore.svm import solve_svm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shlcore.array_types import Array, Indices
+    from shlcore.grams import Grams
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,27 +35,67 @@ class KernelFunction:
 
 
 class KernelMachine:
-    """Solves block 1 on kernel matrices, one SVM at a time."""
+    """Solves block 1 on kernel matrices, one SVM at a time, or the next few on threads.
+
+    Parameters
+    ----------
+    n_jobs
+        How many threads. Bits come one after another, because each may move rows and codewords.
+        They seldom do: so the SVMs of the next bits are solved beforehand, as they stand,
+        and an answer is used if its bit's turn finds the SVM unchanged. Hence the result does
+        not depend on the number of threads.
+    """
 
     at_once = 1
     precision: type[np.floating] = np.float64
 
-    def __init__(self, grams: Grams, tol: float) -> None:
+    def __init__(self, grams: Grams, tol: float, n_jobs: int = 1) -> None:
         self._grams = grams
         self._tol = tol
+        self.foresight = n_jobs if n_jobs > 1 else 0
+        self._foreseen: list[tuple[BitTask[KernelFunction], BitSolution[KernelFunction]]] = []
+        self._kept: tuple[bytes, Array] | None = None
         self.n_kernels = len(grams)
+
+    def foresee(self, tasks: Sequence[BitTask[KernelFunction]]) -> None:
+        """Solve SVMs that are expected to come, each on a thread: LIBSVM and BLAS leave Python."""
+        with one_blas_thread(), ThreadPoolExecutor(max(1, self.foresight)) as threads:
+            self._foreseen = list(zip(tasks, threads.map(self._answer, tasks), strict=True))
 
     def solve(self, tasks: Sequence[BitTask[KernelFunction]]) -> list[BitSolution[KernelFunction]]:
         """Solve independent SVMs; what is optimal to ``tol`` already is handed back."""
         # The products are bound by memory, and more threads would only wait for each other.
         with one_blas_thread():
-            return [
-                task.present if self._is_optimal(task) else self._solve(task) for task in tasks
-            ]
+            return [self._foreseen_answer(task) or self._answer(task) for task in tasks]
+
+    def _foreseen_answer(
+        self, task: BitTask[KernelFunction]
+    ) -> BitSolution[KernelFunction] | None:
+        for foreseen, solution in self._foreseen:
+            if foreseen.poses_the_same(task):
+                return task.present if solution is foreseen.present else solution
+        return None
+
+    def _answer(self, task: BitTask[KernelFunction]) -> BitSolution[KernelFunction]:
+        return task.present if self._is_optimal(task) else self._solve(task)
+
+    def _summed(self, kernel_weights: Array, rows: Indices) -> Array:
+        """Return the weighted sum of kernels; at the start all bits weigh them alike."""
+        if len(rows) < self._grams.n_rows:
+            return self._grams.weighted_sum(kernel_weights, rows)
+        key, kept = kernel_weights.tobytes(), self._kept
+        if kept is None or kept[0] != key:
+            kept = self._kept = (key, self._grams.weighted_sum(kernel_weights, rows))
+        return kept[1]
 
     def _solve(self, task: BitTask[KernelFunction]) -> BitSolution[KernelFunction]:
         svm = solve_svm(
-            self._grams, task.kernel_weights, task.targets, task.costs, task.present.projections
+            self._grams,
+            task.kernel_weights,
+            task.targets,
+            task.costs,
+            task.present.projections,
+            self._summed,
         )
         function = KernelFunction(
             svm.support, svm.coefficients, task.kernel_weights, svm.intercept

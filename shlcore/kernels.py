@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from shlcore.distances import squared_distances
+from shlcore.sample_rows import SampleRows, ScaledRows
+from shlcore.scaling import unscaled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,10 +48,11 @@ class Polynomial:
 
     def of(self, x: Reals, y: Reals) -> Reals:
         """Return the kernel between the rows of ``x`` and those of ``y``."""
-        product: Floats = x @ y.T + self.bias
+        product: Floats = x @ y.T
+        product += self.bias
         product /= np.sqrt((x * x).sum(axis=1) + self.bias)[:, None]
         product /= np.sqrt((y * y).sum(axis=1) + self.bias)[None, :]
-        return cast("Reals", product**self.degree)
+        return cast("Reals", _power(product, self.degree))
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,21 @@ class Gaussian:
         scaled: Floats = squared * (-0.5 / self.sigma**2)
         return cast("Reals", np.exp(scaled, out=scaled))
 
+
+def _power(base: Floats, degree: float) -> Floats:
+    """Return a power; squares and products take a tenth of the time that numpy's power does."""
+    if degree != int(degree) or degree > _LARGEST_PRODUCT:
+        return np.asarray(base**degree)
+    power = base.copy() if degree > 1 else base
+    for bit in f"{int(degree):b}"[1:]:
+        power *= power
+        if bit == "1":
+            power *= base
+    return power
+
+
+_LARGEST_PRODUCT = 16
+"""Degree up to which powers are made of products: rounding grows with their number."""
 
 Kernel = Linear | Polynomial | Gaussian
 
@@ -89,7 +107,19 @@ _BANDWIDTHS = (-0.5, 0.0, 0.5, 1.0, 2.0)
 tests/benchmarks/RETRIEVAL.md has what was compared."""
 
 
-def fitting_kernels(rows: Array) -> tuple[Kernel, ...]:
+def sampled_distances(rows: Array | ScaledRows) -> Array:
+    """Return squared distances between some rows and all, each kind of row once."""
+    if isinstance(rows, np.ndarray):
+        rows = ScaledRows(SampleRows(rows), np.arange(len(rows)), unscaled(rows.shape[1]))
+    # Neither their order nor how often a row is repeated must count.
+    first, _ = rows.samples.kinds(rows.chosen)
+    every = replace(rows, chosen=rows.chosen[first])
+    sample = every.take(np.arange(0, len(every), -(-len(every) // _SAMPLE)))
+    parts = [squared_distances(sample, block) for _, block in every.blocks()]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+
+def fitting_kernels(rows: Array | ScaledRows) -> tuple[Kernel, ...]:
     """Choose polynomial kernels, and Gaussians around the distance to a row's nearest other.
 
     The paper's bandwidths are fixed. On many columns most of them have the identity for a
@@ -99,12 +129,9 @@ def fitting_kernels(rows: Array) -> tuple[Kernel, ...]:
     Parameters
     ----------
     rows
-        Scaled already.
+        Scaled already, or when they are read.
     """
-    # Neither their order nor how often a row is repeated must count.
-    rows = np.unique(rows, axis=0)
-    sample = rows[:: -(-len(rows) // _SAMPLE)]
-    squared = squared_distances(sample, rows)
+    squared = sampled_distances(rows)
     # The nearest is the row itself: 0. Rows all but equal to it say nothing about scale.
     others = np.where(squared > 1e-12, squared, np.inf).min(axis=1)
     others = others[np.isfinite(others)]
@@ -156,6 +183,22 @@ class KernelBank:
         """Yield the columns of x that each kernel in turn looks at."""
         for columns in self._columns:
             yield x if columns is None else cast("Reals", x[:, list(columns)])
+
+    def matrices(self, rows: ScaledRows) -> Array:
+        """Return the kernel matrices among rows, ``M x n x n``, made block by block."""
+        stack = np.empty((len(self), len(rows), len(rows)))
+        for down, left in rows.blocks():
+            for across, right in rows.blocks():
+                if across.start > down.start:
+                    break
+                diagonal = across == down
+                for matrix, part in zip(
+                    stack, self.each(left, left if diagonal else right), strict=True
+                ):
+                    matrix[down, across] = part
+                    if not diagonal:
+                        matrix[across, down] = part.T
+        return stack
 
     def each(self, x: Array, y: Array) -> Iterator[Array]:
         """Yield the kernel matrix between x and y of each kernel in turn."""

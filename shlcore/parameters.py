@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -14,7 +15,7 @@ from shlcore.kernels import Kernel, KernelBank, fitting_kernels, kernel_bank
 from shlcore.scaling import SCALES
 
 if TYPE_CHECKING:
-    from shlcore.array_types import Array
+    from shlcore.sample_rows import ScaledRows
     from shlcore.samples import SeenColumns
 
 KernelChoice = Literal["auto", "paper", "precomputed"] | Sequence[Kernel]
@@ -70,6 +71,8 @@ class Parameters:
     n_components: int
     features: FeatureChoice
     memory: str | float
+    probability: bool
+    n_jobs: int | None
     verbose: bool
 
     def __post_init__(self) -> None:
@@ -86,6 +89,9 @@ class Parameters:
         _check_real("tol", self.tol, 0.0, strict=False)
         _check_whole("n_components", self.n_components, 1)
         bytes_of(self.memory)
+        whole = isinstance(self.n_jobs, numbers.Integral) and not isinstance(self.n_jobs, bool)
+        if self.n_jobs is not None and (not whole or self.n_jobs == 0):
+            raise ValueError(f"n_jobs: wanted None or a whole number but 0, got {self.n_jobs!r}")
         for name, wanted in (
             ("solver", SOLVERS),
             ("features", FEATURES),
@@ -110,13 +116,19 @@ class Parameters:
         """Whether unlabelled samples count more from stage to stage."""
         return isinstance(self.unlabelled_weight, str) and self.unlabelled_weight == "annealed"
 
+    @property
+    def threads(self) -> int:
+        """On how many threads SVMs are solved, as scikit-learn counts jobs."""
+        jobs = 1 if self.n_jobs is None else int(self.n_jobs)
+        return jobs if jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + jobs)
+
     def bits_for(self, n_classes: int) -> int:
         """Return how many bits codes have: as asked, or by the number of codewords."""
         if self.n_bits != "auto":
             return int(self.n_bits)
         return _BITS_PER_DOUBLING * max(1, (n_classes * int(self.n_codewords) - 1).bit_length())
 
-    def bank(self, columns: SeenColumns, rows: Array | None = None) -> KernelBank:
+    def bank(self, columns: SeenColumns, rows: ScaledRows | None = None) -> KernelBank:
         """Return the kernels for the columns that X has; "auto" looks at (scaled) rows, too."""
         kernels = self.kernels
         if isinstance(kernels, str) and kernels == "auto":

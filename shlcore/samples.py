@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from shlcore.array_types import AnyArray, Array, Indices
+    from shlcore.sample_rows import SampleRows
 
     Label = int | float | str | None
 
@@ -126,7 +127,7 @@ def _warn_of_a_class(counts: Indices, n_missing: int, unlabelled: Label) -> None
         )
 
 
-def gather_rows(X: Array | None, labels: Indices, weights: Array) -> Rows:
+def gather_rows(X: SampleRows | None, labels: Indices, weights: Array) -> Rows:
     """Merge equal samples of positive weight into rows; without X, each is its own row."""
     taking_part = np.flatnonzero(weights > 0)
     if not taking_part.size:
@@ -134,10 +135,9 @@ def gather_rows(X: Array | None, labels: Indices, weights: Array) -> Rows:
     if X is None:
         first, inverse = taking_part, np.arange(len(taking_part))
     else:
-        keys = np.column_stack([X[taking_part], labels[taking_part].astype(float)])
-        _, index, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         # Sorted as they are, the rows are the same however the samples were repeated.
-        first, inverse = taking_part[index], inverse.ravel()
+        index, inverse = X.kinds(taking_part, labels[taking_part])
+        first = taking_part[index]
     row_of_sample = np.full(len(labels), LEFT_OUT, dtype=np.intp)
     row_of_sample[taking_part] = inverse
     gathered: Array = np.bincount(

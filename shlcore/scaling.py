@@ -62,6 +62,8 @@ def summarise(X: Array, weights: Array) -> ColumnSummary:
 
 def merge(parts: Sequence[ColumnSummary]) -> ColumnSummary:
     """Summarise rows of which the parts are summarised."""
+    if len(parts) == 1:
+        return parts[0]
     shares = np.array([part.weight for part in parts])
     means = np.stack([part.mean for part in parts])
     mean = np.average(means, axis=0, weights=shares)
@@ -71,13 +73,18 @@ def merge(parts: Sequence[ColumnSummary]) -> ColumnSummary:
     return ColumnSummary(float(shares.sum()), mean, scatter, low, high)
 
 
+def unscaled(n_columns: int) -> Scaling:
+    """Return the scaling that changes nothing."""
+    return Scaling(np.zeros(n_columns), np.ones(n_columns))
+
+
 def learn_scaling(scale: str | None, summary: ColumnSummary) -> Scaling:
     """Learn a scaling: to [0, 1], to mean 0 and deviation 1, or none.
 
     A constant column is only moved.
     """
     if scale is None:
-        return Scaling(np.zeros_like(summary.mean), np.ones_like(summary.mean))
+        return unscaled(len(summary.mean))
     if scale == "minmax":
         offsets, widths = summary.low, summary.high - summary.low
     else:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
+from scipy import sparse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from shlcore.array_types import AnyArray, Indices, Table
+    from shlcore.array_types import AnyArray, Indices, SparseRows, Table
 
 BLOCK_BYTES = 64 * 2**20
 """Bytes of a block's features or kernels: far more than a core's cache, so that the cost of a call
 does not count, and little enough for every thread to hold one. Results depend on it by
 rounding alone."""
+
+
+RAW_BYTES = 16
+"""Bytes of an entry of a block's rows: it is scaled in double precision, which takes a second."""
 
 
 class Delayed(Protocol):
@@ -47,7 +52,8 @@ class Slab:
     Parameters
     ----------
     source
-        An array (a slice of a memory map is not read before), a Dask chunk, or a `FilePart`.
+        An array (a slice of a memory map is not read before), a part of a CSR matrix, a Dask
+        chunk, or a `FilePart`.
     picks
         Which of its rows count; None for all.
     size
@@ -64,6 +70,8 @@ class Slab:
             rows = self.source.read()
         elif isinstance(self.source, np.ndarray):
             rows = np.asarray(self.source)
+        elif sparse.issparse(self.source):
+            rows = np.asarray(cast("SparseRows", self.source).toarray())
         else:
             rows = np.asarray(self.source.compute(scheduler="synchronous"))
         return picked(rows, self.picks)
@@ -82,9 +90,10 @@ def rows_per_block(bytes_per_row: int, least: int = 1) -> int:
 def slabs(X: Table, first: Indices, size: int) -> list[Slab]:
     """Cut the samples ``first`` (ascending) of X into slabs; Dask arrays keep their chunks."""
     sources: Iterable[AnyArray | Delayed]
-    if isinstance(X, np.ndarray):
-        starts = np.append(np.arange(0, len(X), size), len(X))
-        sources = (X[a:b] for a, b in pairwise(starts))
+    if isinstance(X, np.ndarray) or sparse.issparse(X):
+        starts = np.append(np.arange(0, X.shape[0], size), X.shape[0])
+        parts = cast("AnyArray", X)
+        sources = (parts[a:b] for a, b in pairwise(starts))
     else:
         starts = np.cumsum((0, *X.chunks[0]))
         sources = X.rechunk({1: -1}).to_delayed().ravel()

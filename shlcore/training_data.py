@@ -6,18 +6,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Generic, Protocol
 
 import numpy as np
 
 from shlcore.assignments import class_scores, hinge_distances, nearest_codewords
+from shlcore.calibration import learn_temperature
 from shlcore.clustering import WeightedRows
 from shlcore.code_search import spread_codewords
 from shlcore.codewords import count_distinct
 from shlcore.fitted import Fitted, Stages
-from shlcore.problem import UNLABELLED, Function, Problem, Start
+from shlcore.problem import UNLABELLED, Function, Model, Problem, Start
 from shlcore.samples import LEFT_OUT
 from shlcore.stages import ANNEALED, FEW_LABELS, Plan, descend_in_stages
 
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
     from shlcore.steps import Step
 
 
+_HARDLY = 0.1
+_ENOUGH = 1.0
+"""At a lambda1 below, a class may lose all rows but a tenth: then this is taken. With kernels
+normalised to k(x, x) = 1, a row of this cost can reach the margin by itself."""
+
+
 class Space(Protocol[Function]):
     """What a solver works on: the training rows as its kernels see them."""
 
@@ -40,14 +47,17 @@ class Space(Protocol[Function]):
     def n_kernels(self) -> int:
         """How many kernels there are."""
 
-    def machine(self, tol: float) -> Machine[Function]:
-        """Return what solves block 1."""
+    def machine(self, tol: float, n_jobs: int) -> Machine[Function]:
+        """Return what solves block 1, several bits at a time if there are jobs for that."""
 
     def clusters(self, some: WeightedRows, count: int, rng: np.random.Generator) -> Indices:
         """Split some rows into clusters."""
 
     def hash_of(self, functions: Sequence[Function]) -> Hash:
         """Make learnt functions ready for further samples."""
+
+    def held_out(self, functions: Sequence[Function], projections: Floats, costs: Array) -> Floats:
+        """Return f of each row by functions that do not know it, as far as that can be told."""
 
     def graph(self) -> NeighbourGraph | None:
         """Tie rows to their neighbours; None where there are too many rows for that."""
@@ -163,34 +173,68 @@ class TrainingData(Generic[Function]):
         return Plan(weights, graph, parameters.tol, parameters.max_iter)
 
     def moments(self, start: Start, parameters: Parameters) -> Iterator[Moment]:
-        """Descend from a start, stage by stage, until nothing changes any more."""
+        """Descend from a start, stage by stage, until nothing changes any more.
+
+        A cost at which no function tells some class from the others is raised, and the descent
+        begins anew: those are further stages.
+        """
         plan = self.plan(start, parameters)
-        machine = self.space.machine(parameters.tol)
+        machine = self.space.machine(parameters.tol, parameters.threads)
         path: list[float] = []
-        starts: list[int] = []
-        for stage, step in descend_in_stages(self.problem, start, machine, plan):
-            if step.block != "start" or step.pass_ended:
-                if stage == len(starts):
-                    starts.append(len(path))
-                path.append(step.objective)
-            projections = step.model.projections[self.rows.row_of_sample]
-            projections[self.rows.row_of_sample == LEFT_OUT] = np.nan
-            stages = Stages(plan.weights[: len(starts)], tuple(starts))
-            yield Moment(
-                step.objective,
-                step.iteration,
-                step.bit,
-                step.block,
-                step.pass_ended,
-                projections,
-                partial(self._fitted, step, tuple(path), stages, parameters.decoding),
-            )
+        marks: list[tuple[float, int, float]] = []
+        passes = 0
+        for cost in (self.problem.lambda1, _ENOUGH):
+            problem = replace(self.problem, lambda1=cost)
+            before, first, step = len(marks), passes, None
+            for stage, found in descend_in_stages(problem, start, machine, plan):
+                step = replace(found, iteration=first + found.iteration)
+                passes = step.iteration
+                if step.block != "start" or step.pass_ended:
+                    if before + stage == len(marks):
+                        marks.append((plan.weights[stage], len(path), cost))
+                    path.append(step.objective)
+                yield self._moment(step, tuple(path), _stages(marks), parameters)
+            if step is None or cost >= _ENOUGH or not self.undecided(step.model):
+                return
+
+    def undecided(self, model: Model[Function]) -> int:
+        """Return of how many classes hardly any labelled row is decoded right."""
+        known = self.problem.labels != UNLABELLED
+        if not known.any():
+            return 0
+        labels = self.problem.labels[known]
+        found = class_scores(model.projections[known], model.codewords).argmax(axis=1)
+        right = np.bincount(labels[found == labels], minlength=self.problem.n_classes)
+        return int(np.count_nonzero(right < _HARDLY * np.bincount(labels)))
+
+    def _moment(
+        self,
+        step: Step[Function],
+        path: tuple[float, ...],
+        stages: Stages,
+        parameters: Parameters,
+    ) -> Moment:
+        projections = step.model.projections[self.rows.row_of_sample]
+        projections[self.rows.row_of_sample == LEFT_OUT] = np.nan
+        return Moment(
+            step.objective,
+            step.iteration,
+            step.bit,
+            step.block,
+            step.pass_ended,
+            projections,
+            partial(self._fitted, step, path, stages, parameters),
+        )
 
     def _fitted(
-        self, step: Step[Function], path: tuple[float, ...], stages: Stages, decoding: str
+        self,
+        step: Step[Function],
+        path: tuple[float, ...],
+        stages: Stages,
+        parameters: Parameters,
     ) -> Fitted:
         """Return the record of a step."""
-        model = step.model
+        model, decoding = step.model, parameters.decoding
         hash_ = self.space.hash_of(model.functions)
         rows = self.rows.row_of_sample
         found = np.where(rows == LEFT_OUT, 0, (step.members // self.problem.n_codewords)[rows])
@@ -198,6 +242,10 @@ class TrainingData(Generic[Function]):
         if left_out.size:
             projections = self.project_samples(hash_, left_out)
             found[left_out] = class_scores(projections, model.codewords, decoding).argmax(axis=1)
+        temperature: float | None = None
+        if parameters.probability:
+            cost = stages.costs[-1] if stages.costs else self.problem.lambda1
+            temperature = self._temperature(step, decoding, cost)
         return Fitted(
             classes=self.classes,
             codewords=model.codewords.copy(),
@@ -211,8 +259,25 @@ class TrainingData(Generic[Function]):
             solver=self.solver,
             columns=self.columns,
             hash=hash_,
+            temperature=temperature,
         )
+
+    def _temperature(self, step: Step[Function], decoding: str, cost: float) -> float:
+        """Learn how sure scores are, from labelled rows; without labels, from the answers."""
+        problem, model = self.problem, step.model
+        known = problem.labels != UNLABELLED
+        labels = problem.labels if known.any() else step.members // problem.n_codewords
+        chosen = np.flatnonzero(known if known.any() else problem.weights > 0)
+        costs = cost * problem.weights
+        held_out = self.space.held_out(model.functions, model.projections, costs)[chosen]
+        scores = class_scores(held_out, model.codewords, decoding)
+        return learn_temperature(scores, labels[chosen], problem.weights[chosen])
 
     def _clusters(self, rows: Indices, count: int, rng: np.random.Generator) -> Indices:
         weights: Array = self.problem.weights[rows]
         return self.space.clusters(WeightedRows(rows, weights), count, rng)
+
+
+def _stages(marks: list[tuple[float, int, float]]) -> Stages:
+    weights, starts, costs = tuple(zip(*marks, strict=True)) or ((), (), ())
+    return Stages(weights, starts, costs)

@@ -35,6 +35,7 @@ def estimator_of(
         unlabelled_weight=1.0,
         decoding="hamming",
         scale=None,
+        probability=False,
         # One pass more than is made: `first_passes` ends the fit, and warns of nothing.
         max_iter=settings.passes + 1,
         random_state=settings.seed,

@@ -8,6 +8,7 @@ from sklearn.datasets import load_iris
 
 from shlcore import SHL
 from shlcore.estimator_file import dump, restore
+from shlcore.sample_rows import SampleRows
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def test_a_record_survives_header_and_arrays(model):
     assert again == parameters
     assert record.columns == model._fitted.columns or record.columns.count == 4
     X, _ = load_iris(return_X_y=True)
-    np.testing.assert_array_equal(record.hash.project(X), model.project(X))
+    np.testing.assert_array_equal(record.hash.project(SampleRows(X)), model.project(X))
 
 
 def test_a_fit_without_names_forgets_those_of_the_last():

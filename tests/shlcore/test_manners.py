@@ -102,7 +102,9 @@ def test_progress_is_told_on_demand(wine, capsys):
 
 
 def test_page_and_version():
-    assert "SHL" in SHL(kernels=[Gaussian(2.0)])._repr_html_()
+    page = SHL(kernels=[Gaussian(2.0)])._repr_html_()
+    assert "SHL" in page
+    assert 'href="https://arxiv.org/abs/1902.08639"' in page
     assert shlcore.__version__
 
 

@@ -11,6 +11,7 @@ from shlcore.gathering import chosen_solver, gather
 from shlcore.kernels import KernelBank
 from shlcore.parameters import Parameters
 from shlcore.problem import UNLABELLED
+from shlcore.sample_rows import SampleRows
 from shlcore.samples import SeenColumns
 
 DEFAULTS = {
@@ -34,6 +35,8 @@ def blobs():
 def gathered(X, y, solver="exact", weights=None, **changes):
     columns = SeenColumns(4)
     rng = np.random.default_rng(0)
+    if solver == "exact" and isinstance(X, np.ndarray):
+        X = SampleRows(X)
     return gather(X, columns, (y, weights), parameters(**changes), solver, rng)
 
 

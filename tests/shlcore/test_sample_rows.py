@@ -1,0 +1,107 @@
+"""Samples in single precision and sparse ones: the same answers, and no copy of X in doubles."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+from sklearn.datasets import load_digits
+
+from shlcore import SHL, Gaussian, Linear, slabs
+from shlcore.kernels import KernelBank, fitting_kernels, paper_kernels
+from shlcore.sample_rows import SampleRows, ScaledRows
+from shlcore.scaling import Scaling, unscaled
+
+TABLES = hnp.arrays(
+    np.float64,
+    st.tuples(st.integers(1, 12), st.integers(1, 4)),
+    elements=st.sampled_from([-1.0, -0.0, 0.0, 0.5, 2.0]),
+)
+
+
+@given(TABLES, st.sampled_from([np.array, sparse.csr_array]), st.booleans())
+def test_kinds_are_those_of_numpy(X, form, labelled):
+    labels = np.arange(len(X)) % 2 if labelled else np.zeros(len(X), dtype=int)
+    given_rows = SampleRows(form(X))
+    first, kind = given_rows.kinds(np.arange(len(X)), labels if labelled else None)
+    _, index, inverse = np.unique(
+        np.column_stack([X, labels]), axis=0, return_index=True, return_inverse=True
+    )
+    np.testing.assert_array_equal(first, index)
+    np.testing.assert_array_equal(kind, inverse.ravel())
+
+
+@pytest.mark.parametrize("block", [1, 300, 10**9])
+def test_kernels_made_in_blocks_are_the_kernels(monkeypatch, block):
+    X = np.random.default_rng(0).normal(size=(23, 5))
+    bank = KernelBank(paper_kernels(), 5)
+    whole = np.stack(list(bank.each(2 * X - 1, 2 * X - 1)))
+    monkeypatch.setattr(slabs, "BLOCK_BYTES", block)
+    scaling = Scaling(np.full(5, 0.5), np.full(5, 2.0))
+    for form in (np.array, sparse.csr_array):
+        rows = ScaledRows(SampleRows(form(X)), np.arange(23), scaling)
+        made = bank.matrices(rows)
+        np.testing.assert_allclose(made, whole, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(made, made.transpose(0, 2, 1), rtol=1e-9, atol=1e-12)
+
+
+def test_kernels_chosen_in_blocks_are_those_of_all_rows(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    wanted = fitting_kernels(np.concatenate([X, X[:7]]))
+    monkeypatch.setattr(slabs, "BLOCK_BYTES", 200)
+    rows = ScaledRows(SampleRows(np.concatenate([X, X[:7]])), np.arange(67), unscaled(3))
+    for one, other in zip(fitting_kernels(rows), wanted, strict=True):
+        assert getattr(one, "sigma", 0) == pytest.approx(getattr(other, "sigma", 0), rel=1e-12)
+
+
+@pytest.mark.parametrize("solver", ["exact", "random_features"])
+@pytest.mark.parametrize("scale", ["minmax", "standard"])
+def test_sparse_and_single_precision_give_the_same_answers(solver, scale):
+    X, y = load_digits(return_X_y=True)  # whole numbers, which both forms hold exactly
+    X, new, y = X[:200], X[200:260], y[:200]
+    model = SHL(n_bits=6, solver=solver, scale=scale, n_components=100, random_state=0)
+    wanted = model.fit(X, y).project(new)
+    exact = solver == "exact"
+    for form in (sparse.csr_array, sparse.csc_array, lambda a: a.astype(np.float32)):
+        found = model.fit(form(X), y).project(form(new))
+        np.testing.assert_allclose(
+            found, wanted, rtol=0 if exact else 1e-3, atol=1e-9 + 0.01 * (not exact)
+        )
+
+
+def peak(action):
+    tracemalloc.start()
+    try:
+        action()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def wide(n=240, columns=30_000):
+    """Two classes that one column tells apart; mostly zeros."""
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((n, columns), density=0.002, rng=rng, dtype=np.float32).tolil()
+    y = np.arange(n) % 2
+    X[:, 0] = (3.0 * y - 1.5)[:, None]
+    return X.tocsr().astype(np.float32), y
+
+
+def test_wide_samples_are_not_copied_as_a_whole(monkeypatch):
+    """Blocks of 4 MB stand for those of 64 MB, and X of 29 MB for one that fills the memory."""
+    monkeypatch.setattr(slabs, "BLOCK_BYTES", 4 * 2**20)
+    X, y = wide()
+    dense = X.toarray()
+    model = SHL(kernels=[Linear(), Gaussian(3.0)], scale=None, probability=False, random_state=0)
+    few = np.where(np.arange(len(y)) < 24, 1.0, 0.0)
+
+    def run(given_rows):
+        model.fit(given_rows, y, sample_weight=few)
+        model.predict(given_rows)
+
+    for given_rows in (X, dense):
+        # In doubles X is 58 MB; support rows (24 of 240 at the most) are kept: 6 MB.
+        assert peak(lambda rows=given_rows: run(rows)) < 0.8 * dense.nbytes

@@ -79,6 +79,17 @@ class Trainer:
         _want_two_classes(document, marked)
         return self._answer(document, marked, settings)
 
+    def glimpses(self, document: Document, settings: Settings) -> Iterator[Report]:
+        """Yield reports, the last one with a preview: a look at a stroke in the making.
+
+        Nothing of the document's last state is remembered, so that however often somebody
+        looks on the way, the finished stroke is answered as if nobody had. Raises
+        `NotEnoughStrokes` like `updates`.
+        """
+        marked = self._marked_pixels(document)
+        _want_two_classes(document, marked)
+        return self._glimpses(document, marked, settings)
+
     def learnt_model(self, document: Document, settings: Settings) -> LearntModel:
         """Learn what can be applied to other pictures: without what only this one has."""
         marked = self._marked_pixels(document)
@@ -108,6 +119,16 @@ class Trainer:
         self._remember(document, settings, update.shares(coarse))
         labelling = yield from update.task.full_size(coarse, learnt.verdict, laps)
         yield Answer(labelling, update.insight(learnt, laps))
+
+    def _glimpses(
+        self, document: Document, marked: NDArray[np.int16], settings: Settings
+    ) -> Iterator[Report]:
+        yield Report("Looking", 0.0)
+        self.prepare(settings)
+        before = yield from self._before(document, settings)
+        update = StateUpdate(self._picture, document, marked, settings, before)
+        learnt = yield from update.learn(Laps(), with_previews=False)
+        yield Report("Looking", 1.0, update.task.glimpse(learnt.verdict))
 
     def _before(
         self, document: Document, settings: Settings

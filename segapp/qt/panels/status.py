@@ -30,6 +30,7 @@ _COLOURS = {
     Stage.EMPTY: None,
     Stage.WAITING: QColor(230, 159, 0),
     Stage.RUNNING: QColor(86, 180, 233),
+    Stage.FOLLOWING: QColor(86, 180, 233),
     Stage.OUTDATED: QColor(230, 159, 0),
     Stage.UNFINISHED: QColor(230, 159, 0),
     Stage.CURRENT: QColor(0, 158, 115),

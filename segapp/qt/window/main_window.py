@@ -20,11 +20,13 @@ from segapp.qt.panels.class_panel import ClassPanel
 from segapp.qt.panels.code_legend import CodeLegend
 from segapp.qt.panels.file_list import FileList
 from segapp.qt.panels.hint import Hint
+from segapp.qt.panels.look_mark import LookMark
 from segapp.qt.panels.model_panel import ModelPanel
 from segapp.qt.panels.settings_panel import SettingsPanel
 from segapp.qt.panels.status import StatusBar
 from segapp.qt.panels.typing_guard import TypingGuard
 from segapp.qt.panels.welcome import Welcome
+from segapp.qt.session.brush_follower import BrushFollower
 from segapp.qt.window.answer_commands import AnswerCommands
 from segapp.qt.window.brush_state import BrushState
 from segapp.qt.window.class_commands import ClassCommands
@@ -87,6 +89,8 @@ class MainWindow(QMainWindow):
     def _build(self) -> None:
         self.canvas = Canvas()
         self.hint = Hint(self.canvas)
+        self.look_mark = LookMark(self.canvas)
+        self.follower = BrushFollower(self.session, self.canvas.stroke_so_far, self)
         self.legend = CodeLegend(self.canvas)
         self.welcome = Welcome(self.canvas, self.commands)
         self.setCentralWidget(self.canvas)
@@ -140,8 +144,10 @@ class MainWindow(QMainWindow):
     def show_labelling(self, rendered: RenderedLabelling | None) -> None:
         """Show a rendered labelling; None withdraws the last one."""
         self.canvas.set_labelling(rendered.sheet if rendered is not None else None)
+        self.look_mark.show_for(is_preview=rendered is not None and rendered.is_preview)
         if rendered is not None and rendered.mode is ViewMode.CODES:
-            self.legend.explain(rendered.labelling, rendered.classes, rendered.codewords)
+            if not rendered.is_preview:
+                self.legend.explain(rendered.labelling, rendered.classes, rendered.codewords)
         else:
             self.legend.hide()
 

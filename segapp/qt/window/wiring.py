@@ -53,6 +53,8 @@ def _connect_session(window: MainWindow) -> None:
     window.class_panel.paint_box.unit_changed.connect(window.brush.set_unit)
     window.brush.changed.connect(window.show_brush)
     canvas.stroke_finished.connect(session.add_stroke)
+    canvas.stroke_grew.connect(window.follower.look)
+    canvas.stroke_dropped.connect(window.follower.forget)
     canvas.radius_wanted.connect(window.brush.set_radius)
     canvas.viewport.changed.connect(lambda: window.status.show_zoom(canvas.viewport.screen_scale))
     canvas.pointer_moved.connect(

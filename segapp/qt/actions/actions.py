@@ -39,17 +39,20 @@ class Actions(QObject):
         action = QAction(command.text, self)
         action.setObjectName(command.name)
         action.setCheckable(command.checkable)
-        if command.keys is not None:
-            action.setShortcut(QKeySequence(command.keys))
-        keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        name = command.text.replace("&", "").rstrip("…")
-        action.setToolTip(f"{name} ({keys})\n{command.tip}" if keys else f"{name}\n{command.tip}")
         action.setStatusTip(command.tip)
         if command.group is not None:
             group = self._groups.setdefault(command.group, QActionGroup(self))
             group.addAction(action)
         self._commands[command.name] = command
         self._actions[command.name] = action
+        self.set_keys(command.name, QKeySequence(command.keys or ""))
+
+    def set_keys(self, name: str, keys: QKeySequence) -> None:
+        """Let a command answer to other keys, and say so where it is pointed at."""
+        action, tip = self._actions[name], self._commands[name].tip
+        action.setShortcut(keys)
+        text, called = keys.toString(QKeySequence.SequenceFormat.NativeText), self.name_of(name)
+        action.setToolTip(f"{called} ({text})\n{tip}" if text else f"{called}\n{tip}")
 
     def name_of(self, name: str) -> str:
         """Return what a command is called, without the marks of menus."""

@@ -57,7 +57,7 @@ def _changed(before: Settings, after: Settings) -> str | None:
     """Name the one number that has changed; None when it is anything else."""
     old, new = (asdict(settings) for settings in (before, after))
     old, new = (values | values.pop("clean_up") for values in (old, new))
-    names = [name for name in old if old[name] != new[name]]
+    names = [str(name) for name in old if old[name] != new[name]]
     if len(names) != 1 or type(old[names[0]]) not in (int, float):
         return None
     return names[0]

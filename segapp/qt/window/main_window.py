@@ -12,6 +12,7 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtWidgets import QMainWindow, QTabBar
 
 from segapp.qt.actions.actions import Actions
+from segapp.qt.actions.shortcuts import Shortcuts
 from segapp.qt.canvas.canvas import Canvas
 from segapp.qt.files.autosave import Autosave
 from segapp.qt.files.file_dialogs import complain
@@ -76,6 +77,7 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.session, self.preferences = session, preferences
         self.commands = Actions(self)
+        self.shortcuts = Shortcuts(self.commands, self)
         self.theme = Theme(self)
         self.brush = BrushState(self)
         self.files = Files(session, preferences, self)

@@ -99,7 +99,7 @@ def _connect_actions(window: MainWindow) -> None:
         "zoom_out": lambda: canvas.viewport.zoom(1 / ZOOM_STEP),
         "fit": canvas.viewport.fit,
         "actual_size": canvas.viewport.show_actual_size,
-        "shortcuts": lambda: open_shortcuts(window, actions),
+        "shortcuts": lambda: open_shortcuts(window, actions, window.shortcuts),
         "about": lambda: open_about(window),
     }.items():
         actions[name].triggered.connect(lambda _=False, c=call: c())

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QMessageBox, QWidget
 
+from segapp.qt.panels.problem_report import ProblemReport, problem_text
 from segapp.qt.panels.shortcut_sheet import ShortcutSheet
 
 if TYPE_CHECKING:
     from segapp.qt.actions.actions import Actions
     from segapp.qt.actions.shortcuts import Shortcuts
+    from segapp.qt.session.session import Session
 
 
 def open_shortcuts(window: QWidget, actions: Actions, shortcuts: Shortcuts) -> None:
@@ -18,6 +20,13 @@ def open_shortcuts(window: QWidget, actions: Actions, shortcuts: Shortcuts) -> N
     sheet = ShortcutSheet(actions, shortcuts, window)
     sheet.finished.connect(sheet.deleteLater)
     sheet.open()
+
+
+def open_problem_report(window: QWidget, session: Session, log: str) -> None:
+    """Show what helps to understand a problem."""
+    report = ProblemReport(problem_text(session, log), window)
+    report.finished.connect(report.deleteLater)
+    report.open()
 
 
 def open_about(window: QWidget) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 import traceback
@@ -17,6 +18,7 @@ from segapp.qt.canvas.canvas import Canvas
 from segapp.qt.files.autosave import Autosave
 from segapp.qt.files.file_dialogs import complain
 from segapp.qt.files.files import Files
+from segapp.qt.files.thumbnails import Thumbnails
 from segapp.qt.panels.class_panel import ClassPanel
 from segapp.qt.panels.code_legend import CodeLegend
 from segapp.qt.panels.file_list import FileList
@@ -28,6 +30,7 @@ from segapp.qt.panels.status import StatusBar
 from segapp.qt.panels.typing_guard import TypingGuard
 from segapp.qt.panels.welcome import Welcome
 from segapp.qt.session.brush_follower import BrushFollower
+from segapp.qt.session.event_log import EventLog
 from segapp.qt.window.answer_commands import AnswerCommands
 from segapp.qt.window.brush_state import BrushState
 from segapp.qt.window.class_commands import ClassCommands
@@ -83,6 +86,8 @@ class MainWindow(QMainWindow):
         self.files = Files(session, preferences, self)
         self.autosave = Autosave(session, autosave_root, self)
         self.labelling_view = LabellingView(session, self)
+        self.thumbnails = Thumbnails(self)
+        self.log = EventLog()
         self.threads_ended = True
         self._build()
 
@@ -227,6 +232,7 @@ class MainWindow(QMainWindow):
         """Tell an error that nobody expected, and keep the strokes whatever comes."""
         told = "".join(traceback.format_exception(kind, error, trace))
         sys.stderr.write(told)
+        self.log.note(told, logging.ERROR)
         self.autosave.write_soon()
         what = str(error) or kind.__name__
         complain(
@@ -259,7 +265,14 @@ class MainWindow(QMainWindow):
         self.closing.emit()
         self.hide()  # what follows may take a moment, and nobody needs to watch it
         self.threads_ended = _ended_together(
-            (self.session, self.labelling_view, self.files, self.answer_commands, self.autosave)
+            (
+                self.session,
+                self.labelling_view,
+                self.files,
+                self.answer_commands,
+                self.autosave,
+                self.thumbnails,
+            )
         )
         event.accept()
 

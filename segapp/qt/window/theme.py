@@ -103,10 +103,6 @@ QToolButton#invitation {
 }
 QToolButton#invitation:hover { background: palette(midlight); }
 QToolButton#invitation:focus { border-color: palette(accent); }
-QWidget#welcome QPushButton { border: 0; padding: 4px 10px; color: palette(link); }
-QWidget#welcome QPushButton:hover, QWidget#welcome QPushButton:focus {
-    text-decoration: underline;
-}
 QFrame#segmented {
     border: 1px solid palette(mid); border-radius: 6px; background: palette(base);
 }

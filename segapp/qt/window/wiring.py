@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
+
+from PySide6.QtGui import QIcon, QImage, QPixmap
 
 from segapp.qt.canvas.brush import Tool
 from segapp.qt.canvas.viewport import ZOOM_STEP
 from segapp.qt.files.file_dialogs import complain
+from segapp.qt.session.progress import Stage
 from segapp.qt.window.file_commands import sample_images
-from segapp.qt.window.help import open_about, open_shortcuts
+from segapp.qt.window.help import open_about, open_problem_report, open_shortcuts
 from segapp.qt.window.theme import ThemeChoice
 from segapp.values.overlay import ViewMode
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from segapp.qt.window.main_window import MainWindow
 
 
@@ -20,6 +26,8 @@ def connect_window(window: MainWindow) -> None:
     """Connect all parts of a window that has been built."""
     _connect_session(window)
     _connect_actions(window)
+    _connect_recent(window)
+    _connect_log(window)
 
 
 def _connect_session(window: MainWindow) -> None:
@@ -42,10 +50,6 @@ def _connect_session(window: MainWindow) -> None:
     window.file_list.chosen.connect(window.files.open)
     window.welcome.chosen.connect(window.files.open)
     window.welcome.show_samples(sample_images())
-    window.welcome.show_recent(window.preferences.recent())
-    window.files.recent_changed.connect(
-        lambda: window.welcome.show_recent(window.preferences.recent())
-    )
     window.file_commands.said.connect(window.say)
     window.answer_commands.said.connect(window.say)
     window.settings_panel.changed.connect(session.set_settings)
@@ -66,6 +70,54 @@ def _connect_session(window: MainWindow) -> None:
     paint_box = window.class_panel.paint_box
     paint_box.answer.valueChanged.connect(lambda value: canvas.set_opacity(value / 100))
     paint_box.strokes.valueChanged.connect(lambda value: canvas.set_stroke_opacity(value / 100))
+
+
+def _connect_recent(window: MainWindow) -> None:
+    """Offer the recent files with their thumbnails, in the invitation and in the menu."""
+
+    def show() -> None:
+        window.welcome.show_recent(window.preferences.recent())
+        if window.session.state is None:  # else nobody sees them
+            look()
+
+    def look() -> None:
+        window.thumbnails.want(window.preferences.recent(), window.devicePixelRatioF())
+
+    def show_thumbnail(path: Path, image: QImage) -> None:
+        icon = QIcon(QPixmap.fromImage(image))
+        window.welcome.show_thumbnail(path, icon)
+        entries = zip(window.preferences.recent(), window.menus.recent.actions(), strict=False)
+        for recent, entry in entries:
+            if recent == path:
+                entry.setIcon(icon)
+
+    window.thumbnails.made.connect(show_thumbnail)
+    window.files.recent_changed.connect(show)
+    window.menus.recent.aboutToShow.connect(look)
+    show()
+
+
+def _connect_log(window: MainWindow) -> None:
+    """Note what happens, for a report of a problem."""
+    answers, log = window.session.answers, window.log
+    logging.getLogger("segapp").addHandler(log)
+    window.closing.connect(lambda: logging.getLogger("segapp").removeHandler(log))
+    for said in (window.files.opened, window.file_commands.said, window.answer_commands.said):
+        said.connect(log.note)
+    for failed in (
+        answers.failed,
+        window.labelling_view.failed,
+        window.autosave.failed,
+        window.files.failed,
+    ):
+        failed.connect(lambda told, details: log.note(f"{told}\n{details}", logging.ERROR))
+
+    def note_stage() -> None:
+        progress = answers.progress
+        if progress.stage not in (Stage.RUNNING, Stage.FOLLOWING):
+            log.note(f"{progress.stage.value}: {progress.text}")
+
+    answers.progress_changed.connect(note_stage)
 
 
 def _connect_actions(window: MainWindow) -> None:
@@ -100,6 +152,7 @@ def _connect_actions(window: MainWindow) -> None:
         "fit": canvas.viewport.fit,
         "actual_size": canvas.viewport.show_actual_size,
         "shortcuts": lambda: open_shortcuts(window, actions, window.shortcuts),
+        "problem": lambda: open_problem_report(window, session, window.log.text),
         "about": lambda: open_about(window),
     }.items():
         actions[name].triggered.connect(lambda _=False, c=call: c())

@@ -96,9 +96,7 @@ def test_recent_files_are_offered(make_window, picture_file, qtbot):
     path = picture_file()
     make_window(path).close()
     window = make_window()
-    from PySide6.QtWidgets import QPushButton
-
-    recent = [b for b in window.welcome.findChildren(QPushButton) if b.text() == path.name]
+    recent = [b for b in window.welcome.findChildren(QToolButton) if b.text() == path.name]
     with qtbot.waitSignal(window.files.opened):
         qtbot.mouseClick(recent[0], LEFT)
     assert window.session.state.path == path

@@ -82,7 +82,7 @@ class ShortcutSheet(QDialog):
             self._commands.append(row)
         height = self.fontMetrics().height() + 9
         for row in (*self._fixed, *self._commands):
-            row.setSizeHint(_KEYS, QSize(0, height))
+            row.setSizeHint(_MEANING, QSize(0, height))
         header = self._rows.header()
         header.setSectionResizeMode(_KEYS, QHeaderView.ResizeMode.ResizeToContents)
         header.setStretchLastSection(True)

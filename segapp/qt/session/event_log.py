@@ -22,8 +22,9 @@ class EventLog(logging.Handler):
         self._lines.append(self.format(record))
 
     def note(self, text: str, level: int = logging.INFO) -> None:
-        """Keep a line of our own."""
-        self.handle(logging.LogRecord("segapp", level, "", 0, text, None, None))
+        """Keep a line of our own, if it says anything."""
+        if text:
+            self.handle(logging.LogRecord("segapp", level, "", 0, text, None, None))
 
     @property
     def text(self) -> str:

@@ -10,11 +10,14 @@ from PySide6.QtGui import QIcon, QImage, QPixmap
 from segapp.qt.canvas.brush import Tool
 from segapp.qt.canvas.viewport import ZOOM_STEP
 from segapp.qt.files.file_dialogs import complain
+from segapp.qt.panels.kept_answer import KeptAnswer
+from segapp.qt.panels.setting_texts import preset_texts
 from segapp.qt.session.progress import Stage
 from segapp.qt.window.file_commands import sample_images
 from segapp.qt.window.help import open_about, open_problem_report, open_shortcuts
 from segapp.qt.window.theme import ThemeChoice
 from segapp.values.overlay import ViewMode
+from segapp.values.settings import PRESETS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +31,7 @@ def connect_window(window: MainWindow) -> None:
     _connect_actions(window)
     _connect_recent(window)
     _connect_log(window)
+    _connect_comparison(window)
 
 
 def _connect_session(window: MainWindow) -> None:
@@ -97,6 +101,28 @@ def _connect_recent(window: MainWindow) -> None:
     show()
 
 
+def _connect_comparison(window: MainWindow) -> None:
+    """Keep each answer of a picture, small, to be compared with the others."""
+    session, panel = window.session, window.model_panel
+
+    def keep() -> None:
+        answer, picture = session.answers.answer, session.picture
+        if answer is None or answer.insight is None or picture is None:
+            return
+        if not panel.kept or panel.kept[-1].insight is not answer.insight:
+            document = session.document
+            way = next((name for name, one in PRESETS.items() if one == session.settings), None)
+            called = preset_texts()[way].label if way else window.tr("Settings of your own")
+            name = window.tr("{}, {} strokes").format(called, len(document.strokes))
+            panel.keep(
+                KeptAnswer.of(name, answer.insight, document.classes, answer.labelling, picture)
+            )
+
+    session.picture_changed.connect(panel.forget_kept)
+    session.answers.answer_changed.connect(keep)
+    panel.forget_kept()
+
+
 def _connect_log(window: MainWindow) -> None:
     """Note what happens, for a report of a problem."""
     answers, log = window.session.answers, window.log
@@ -114,7 +140,7 @@ def _connect_log(window: MainWindow) -> None:
 
     def note_stage() -> None:
         progress = answers.progress
-        if progress.stage not in (Stage.RUNNING, Stage.FOLLOWING):
+        if progress.stage not in (Stage.EMPTY, Stage.RUNNING, Stage.FOLLOWING):
             log.note(f"{progress.stage.value}: {progress.text}")
 
     answers.progress_changed.connect(note_stage)

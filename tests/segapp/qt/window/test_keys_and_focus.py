@@ -44,7 +44,7 @@ def test_tab_visits_no_widget_that_is_hidden(window, answered, qtbot):
     qtbot.waitUntil(lambda: window.docks.settings.visibleRegion().isEmpty())
     stops = walk(window)
     assert window.docks.settings not in {dock_of(stop) for stop in stops}
-    assert window.model_panel._bit in stops
+    assert window.model_panel.view.bit in stops
 
 
 def test_tab_goes_in_reading_order_and_shift_tab_back(window):

@@ -263,7 +263,7 @@ def test_the_ring_is_named_until_the_first_stroke_beside_it(window, answered, qt
 def test_the_wheel_over_the_bit_leaves_it_alone(window, answered, qtbot):
     answered(window)
     window.docks.inside.raise_()
-    box = window.model_panel._bit
+    box = window.model_panel.view.bit
     qtbot.waitUntil(lambda: box.isVisible() and box.count() > 1)
     middle = QPointF(box.rect().center())
     event = QWheelEvent(

@@ -37,6 +37,7 @@ class _Side(QWidget):
         self._answers = answers
         self.choice = QComboBox()
         self.choice.setAccessibleName(name)
+        self.choice.setToolTip(self.tr("One of the last answers for this picture"))
         self.choice.addItems([answer.name for answer in answers])
         WheelGuard(self).watch(self.choice)
         self._picture = QLabel()

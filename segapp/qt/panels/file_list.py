@@ -59,6 +59,9 @@ class FileList(QWidget):
         self._paths: list[Path] = []
         self._list = _Names()
         self._list.setAccessibleName(self.tr("Images of the folder"))
+        self._list.setAccessibleDescription(
+            self.tr("Return opens the chosen image; each says whether its strokes are saved")
+        )
         self._list.setUniformItemSizes(True)
         self._list.setIconSize(QSize(10, 10))
         self._list.setSpacing(2)

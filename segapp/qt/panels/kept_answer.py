@@ -61,9 +61,10 @@ class KeptAnswer:
             labelling.n_bits,
         )
         tint = areas(ViewMode.OVERLAY, small, classes, picture)
-        rgb = picture.rgb[::step, ::step]
-        shown = rgb if tint is None else (rgb // 2 + tint[..., :3] // 2).astype(np.uint8)
-        return cls(name, insight, classes, np.ascontiguousarray(shown), labels)
+        shown = picture.rgb[::step, ::step].astype(np.float32)
+        if tint is not None:  # half of it, as the canvas shows it at first
+            shown += (tint[..., :3] - shown * (tint[..., 3:] / np.float32(255))) / 2
+        return cls(name, insight, classes, shown.astype(np.uint8), labels)
 
     def share_that_differs(self, other: KeptAnswer) -> float:
         """Return the share of pixels that have another class, from 0 to 1."""

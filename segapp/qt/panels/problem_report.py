@@ -87,6 +87,7 @@ class ProblemReport(QDialog):
         self._text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self._text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self._text.setAccessibleName(self.tr("Text of the report"))
+        self._text.setAccessibleDescription(self.tr("It can be changed before it is copied"))
         self._text.setTabChangesFocus(True)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         role = QDialogButtonBox.ButtonRole.ActionRole

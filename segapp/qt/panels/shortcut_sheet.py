@@ -83,7 +83,12 @@ class ShortcutSheet(QDialog):
         height = self.fontMetrics().height() + 9
         for row in (*self._fixed, *self._commands):
             row.setSizeHint(_MEANING, QSize(0, height))
+        self._rows.setAccessibleDescription(
+            self.tr("Choose a command here, and press its new key in the field below")
+        )
         header = self._rows.header()
+        header.setAccessibleName(self.tr("Columns of the shortcuts"))
+        header.setAccessibleDescription(self.tr("The key, and what it does"))
         header.setSectionResizeMode(_KEYS, QHeaderView.ResizeMode.ResizeToContents)
         header.setStretchLastSection(True)
         self._rows.currentItemChanged.connect(self._show_chosen)

@@ -110,6 +110,7 @@ class StatusBar(QStatusBar):
         self._bar.setTextVisible(False)
         self._bar.setFixedSize(140, 8)
         self._bar.setAccessibleName(self.tr("Progress of learning"))
+        self._bar.setToolTip(self.tr("How far learning from the strokes has come"))
         self._elapsed = QLabel()
         self._elapsed.setMinimumWidth(self.fontMetrics().horizontalAdvance("000.0 s "))
         self._place = QLabel()

@@ -77,6 +77,7 @@ class Welcome(QWidget):
             button = self._picture_button(path, path.stem.capitalize())
             button.setIcon(QIcon(QPixmap.fromImage(thumbnail(path, self.devicePixelRatioF()))))
             button.setAccessibleName(self.tr("Sample {}").format(path.stem))
+            button.setToolTip(self.tr("Open a picture that comes with the program"))
             self._samples.addWidget(button)
         self._samples.addStretch(1)
 

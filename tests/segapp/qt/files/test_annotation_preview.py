@@ -18,6 +18,9 @@ from segapp.values.document import ClassInfo, Document
 from segapp.values.labelling import Labelling
 from segapp.values.picture import Picture
 
+# pycocotools 2.0.11 has not followed NumPy 2 in this.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
 RED, GREEN = (255, 0, 0), (0, 255, 0)
 DOCUMENT = Document(
     (ClassInfo("cat", RED), ClassInfo("background", (0, 0, 255)), ClassInfo("dog", GREEN))

@@ -25,7 +25,8 @@ examples:
   segapp cat.jpg                         with an image, a project or a folder of images
   segapp segment cat.jpg --strokes cat-strokes.png --out cat-mask.png
   segapp batch --out results             the bundled samples, without a window
-  segapp batch --help"""
+  segapp batch --help
+  segapp --install-desktop               into the desktop's menus, with its icon"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -144,7 +145,16 @@ def _open_window(words: list[str]) -> int:
     parser.add_argument(
         "path", nargs="?", type=Path, metavar="PATH", help="an image, a project or a folder"
     )
+    desktop = parser.add_mutually_exclusive_group()
+    desktop.add_argument(
+        "--install-desktop",
+        action="store_true",
+        help="add segapp and its projects to the desktop's menus, for this user",
+    )
+    desktop.add_argument("--uninstall-desktop", action="store_true", help="take them away again")
     arguments = parser.parse_args(words)
+    if arguments.install_desktop or arguments.uninstall_desktop:
+        return _change_desktop(install=arguments.install_desktop)
     try:
         app = _loading(_load_window)
     except ImportError as error:
@@ -158,6 +168,24 @@ def _open_window(words: list[str]) -> int:
     # Qt is loaded in there; the window, once there is one, has its own way to end.
     code: int = _loading(lambda: app.run(arguments.path))
     return code
+
+
+def _change_desktop(*, install: bool) -> int:
+    from segapp.files import desktop_entry
+
+    change = desktop_entry.install if install else desktop_entry.uninstall
+    home = desktop_entry.data_home()
+    try:
+        paths = change(home)
+    except OSError as error:
+        told = f"{error.filename}: {error.strerror}." if error.filename else str(error)
+        print(f"segapp: {told}", file=sys.stderr)
+        return FAILED
+    for path in paths:
+        print(f"{'wrote' if install else 'removed'} {path}")
+    if not paths:
+        print(f"nothing of segapp is below {home}")
+    return 0
 
 
 def _load_window() -> ModuleType:

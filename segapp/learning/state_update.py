@@ -95,7 +95,7 @@ class StateUpdate:
             picture, marks, document, classes, colours.likelihood(), colours, settings
         )
 
-    def learn(self, laps: Laps) -> Generator[Report, None, Learnt]:
+    def learn(self, laps: Laps, *, with_previews: bool = True) -> Generator[Report, None, Learnt]:
         """Report each block of the fit and return what was learnt."""
         settings, supervision, graph = self._settings, self._supervision, self._graph
         colour_costs = self.task.likelihood.mean_costs(graph.bins, self._prototypes)
@@ -112,7 +112,8 @@ class StateUpdate:
         for step in first_passes(steps, settings):
             objective.append(step.objective)
             preview = None
-            if step.pass_ended and time.perf_counter() - shown > _SECONDS_BETWEEN_PREVIEWS:
+            due = with_previews and time.perf_counter() - shown > _SECONDS_BETWEEN_PREVIEWS
+            if step.pass_ended and due:
                 preview = self.task.preview(Verdict.of(step, grams, supervision))
                 shown = time.perf_counter()
             done = min(step.iteration / settings.passes, 1)

@@ -85,10 +85,16 @@ class Trainer:
         Whoever stops iterating stops the work. Raises `NotEnoughStrokes` when what has marked
         pixels does not suffice (`Document.is_answerable`).
         """
-        marked = self._marked_pixels(document)
-        if not document.is_answerable(classes_in(marked)) or not self._has_a_second_class(marked):
-            raise NotEnoughStrokes(_what_is_missing(document, classes_in(marked)))
-        return self._answer(document, marked, settings)
+        return self._answer(document, self._answerable(document), settings)
+
+    def glimpses(self, document: Document, settings: Settings) -> Iterator[Report]:
+        """Yield reports, the last one with a preview: a look at a stroke in the making.
+
+        Nothing of the document's last state is remembered, so that however often somebody
+        looks on the way, the finished stroke is answered as if nobody had. Raises
+        `NotEnoughStrokes` like `updates`.
+        """
+        return self._glimpses(document, self._answerable(document), settings)
 
     def learnt_model(self, document: Document, settings: Settings) -> LearntModel:
         """Learn what can be applied to other pictures: without what only this one has."""
@@ -96,6 +102,13 @@ class Trainer:
         _want_two_classes(document, marked)
         marks = marks_of_levels(self._picture, marked)[-1]
         return LearntModel.of_strokes(self._picture.levels[-1], marks, document, settings)
+
+    def _answerable(self, document: Document) -> NDArray[np.int16]:
+        """Return the marked pixels, or say what is still missing for an answer."""
+        marked = self._marked_pixels(document)
+        if not document.is_answerable(classes_in(marked)) or not self._has_a_second_class(marked):
+            raise NotEnoughStrokes(_what_is_missing(document, classes_in(marked)))
+        return marked
 
     def _has_a_second_class(self, marked: NDArray[np.int16]) -> bool:
         """Tell whether there are two to tell apart: the border may be the second."""
@@ -131,6 +144,17 @@ class Trainer:
         if before is not None:
             carry = partial(packed, self._pixels, earlier[-1], settings, before.shares)
         yield Answer(labelling, update.insight(learnt, laps), carry)
+
+    def _glimpses(
+        self, document: Document, marked: NDArray[np.int16], settings: Settings
+    ) -> Iterator[Report]:
+        yield Report("Looking", 0.0)
+        self.prepare(settings)
+        *earlier, _ = document.states
+        before = yield from self._before(earlier, settings)
+        update = StateUpdate(self._picture, document, marked, settings, before)
+        learnt = yield from update.learn(Laps(), with_previews=False)
+        yield Report("Looking", 1.0, update.task.glimpse(learnt.verdict))
 
     def _before(
         self, earlier: list[Document], settings: Settings

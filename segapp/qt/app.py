@@ -17,6 +17,7 @@ def run(path: str | Path | None) -> int:
         sys.stderr.write(missing + "\n")
         return 1
     # Qt may be imported only now: without its libraries the import itself fails.
+    from PySide6.QtCore import Qt
     from PySide6.QtWidgets import QApplication
     from threadpoolctl import threadpool_limits
 
@@ -35,6 +36,9 @@ def run(path: str | Path | None) -> int:
     application.setApplicationDisplayName("segapp")
     application.setDesktopFileName("segapp")
     application.setStyle("Fusion")
+    # Every move of the hand counts, also while much is going on: X11's plugin would drop some.
+    application.setAttribute(Qt.ApplicationAttribute.AA_CompressHighFrequencyEvents, on=False)
+    application.setAttribute(Qt.ApplicationAttribute.AA_CompressTabletEvents, on=False)
     application.setWindowIcon(application_icon())
     # Ctrl+C in the terminal ends the program; the autosave keeps the strokes.
     signal.signal(signal.SIGINT, signal.SIG_DFL)

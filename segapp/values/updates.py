@@ -48,9 +48,14 @@ class Insight:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Preview:
-    """An unfinished picture: to be looked at while the answer is on its way, and for no more."""
+    """An unfinished picture: to be looked at while the answer is on its way, and for no more.
+
+    Each of its pixels stands for ``times`` x ``times`` of the picture's, as far as there are so
+    many.
+    """
 
     labelling: Labelling
+    times: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,6 +98,9 @@ class Segmenter(Protocol):
 
     def updates(self, document: Document, settings: Settings) -> Iterator[Update]:
         """Report progress; the last update, and no other, is the answer."""
+
+    def glimpses(self, document: Document, settings: Settings) -> Iterator[Report]:
+        """Look at a stroke in the making; the last report has the preview, and none is kept."""
 
 
 def _look_away(report: Report) -> None:

@@ -157,3 +157,10 @@ def test_plot_large(tmp_path):
 def test_update_speed(folder):
     text = run("update_speed.py", folder, "--every", 1, "--strokes", 1, needs=["cv2", "ortools"])
     assert "over 1 updates" in text
+
+
+def test_drag():
+    # On a busy machine there may be fewer answers; that is not what is tested.
+    text = run("drag.py", "--seconds", 0.3, "--megapixels", 0.01, "--json", allowed=(0, 1))
+    (row,) = json.loads(text)
+    assert row["p95_ms"] > 0

@@ -39,14 +39,17 @@ class Actions(QObject):
         action = QAction(command.text, self)
         action.setObjectName(command.name)
         action.setCheckable(command.checkable)
-        if command.keys is not None:
-            action.setShortcut(QKeySequence(command.keys))
         if command.group is not None:
             group = self._groups.setdefault(command.group, QActionGroup(self))
             group.addAction(action)
         self._commands[command.name] = command
         self._actions[command.name] = action
-        self.explain(command.name)
+        self.set_keys(command.name, QKeySequence(command.keys or ""))
+
+    def set_keys(self, name: str, keys: QKeySequence) -> None:
+        """Let a command answer to other keys, and say so where it is pointed at."""
+        self._actions[name].setShortcut(keys)
+        self.explain(name)
 
     def explain(self, name: str, reason: str = "") -> None:
         """Tell what a command does, or the reason why it cannot be used now."""

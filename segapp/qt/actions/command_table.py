@@ -83,6 +83,12 @@ def _edit_commands() -> Iterator[Command]:
         tr("Take strokes from a palette PNG: 0 nothing, 1 first class, 2 second class, …"),
     )
     yield Command(
+        "copy_picture",
+        tr("C&opy Picture"),
+        tr("Copy the picture to the clipboard"),
+        "Ctrl+Alt+C",
+    )
+    yield Command(
         "copy_mask",
         tr("Copy &Mask"),
         tr("Copy the black and white mask to the clipboard"),
@@ -91,7 +97,7 @@ def _edit_commands() -> Iterator[Command]:
     )
     yield Command(
         "copy_cutout",
-        tr("Copy Cut-&Out"),
+        tr("Copy Cu&t-Out"),
         tr("Copy the cut-out object to the clipboard"),
         "Ctrl+Shift+C",
     )
@@ -205,6 +211,11 @@ def _answer_commands() -> Iterator[Command]:
 def _help_commands() -> Iterator[Command]:
     yield Command(
         "shortcuts", tr("&Shortcuts"), tr("All keys and what the mouse does"), "F1", "help"
+    )
+    yield Command(
+        "problem",
+        tr("Report a &Problem…"),
+        tr("Collect versions and the log as a text; nothing is sent"),
     )
     yield Command("about", tr("&About"), tr("What this program is"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QNativeGestureEvent, QPointingDevice
+from PySide6.QtGui import QColor, QNativeGestureEvent, QPointingDevice, QTouchEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QApplication,
@@ -18,6 +18,7 @@ from segapp.qt.canvas.brush import Brush, Tool, stepped_radius
 from segapp.qt.canvas.hand import Hand
 from segapp.qt.canvas.painting import Cursor
 from segapp.qt.canvas.picture_view import PictureView
+from segapp.qt.canvas.touch import Touch
 from segapp.qt.canvas.viewport import ZOOM_STEP
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     )
 
     from segapp.qt.canvas.layers import Layer
+    from segapp.values.document import Mark
 
 # Qt counts the wheel in eighths of a degree, and a notch of nearly every mouse is 15 degrees.
 _WHEEL_NOTCH = 120.0
@@ -50,6 +52,8 @@ class Canvas(PictureView):
     """Shows the picture and lets a hand work on it."""
 
     stroke_finished = Signal(object)  # Mark
+    stroke_grew = Signal()
+    stroke_dropped = Signal()
     radius_wanted = Signal(float)
     pointer_moved = Signal(object)  # QPointF in image coordinates, or None outside
 
@@ -57,6 +61,7 @@ class Canvas(PictureView):
         super().__init__(parent)
         self.setMouseTracking(True)
         self.setTabletTracking(True)
+        self.setAttribute(Qt.WidgetAttribute.WA_AcceptTouchEvents)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(self.tr("Picture"))
         self.setAccessibleDescription(
@@ -67,7 +72,10 @@ class Canvas(PictureView):
         )
         self._hand = Hand(self.viewport, self)
         self._ringed = QRect()  # where the brush's outline was painted last
+        self._touch = Touch(self.viewport)
         self._hand.stroke_finished.connect(self.stroke_finished)
+        self._hand.stroke_dropped.connect(self.stroke_dropped)
+        self._hand.drew.connect(lambda _: self.stroke_grew.emit())
         self._hand.pointer_moved.connect(self.pointer_moved)
         self._hand.drew.connect(self._update_box)
         self._hand.changed.connect(self._show_hand)
@@ -77,6 +85,10 @@ class Canvas(PictureView):
     def brush(self) -> Brush:
         """The brush as it is set."""
         return self._hand.brush
+
+    def stroke_so_far(self) -> Mark | None:
+        """Return the stroke in the making; None when nothing is being drawn."""
+        return self._hand.stroke
 
     def set_brush(self, brush: Brush) -> None:
         """Use another size, class or tool from the next stroke on."""
@@ -134,28 +146,37 @@ class Canvas(PictureView):
             Qt.MouseButton.MiddleButton,
         )
         if event.button() in buttons:
-            self._hand.press(event.position(), event.button())
+            straight = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+            self._hand.press(
+                event.position(), event.button(), straight=straight, time=event.timestamp()
+            )
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Go on with the stroke, or drag the picture."""
-        self._hand.move(event.position())
+        self._hand.move(event.position(), buttons=event.buttons(), time=event.timestamp())
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Finish the stroke, or let go of the picture."""
-        self._hand.release(event.button())
+        self._hand.release(event.button(), event.position())
 
     def tabletEvent(self, event: QTabletEvent) -> None:
         """Draw with a pen: its pressure is the brush's width, its other end erases."""
         position, pressure = event.position(), event.pressure()
         kind = event.type()
         if kind == QEvent.Type.TabletPress:
-            if event.button() is not Qt.MouseButton.LeftButton or self._hand.would_drag:
-                self._hand.press(position, event.button())
-            else:
-                erases = event.pointerType() is QPointingDevice.PointerType.Eraser
-                self._hand.press_pen(position, pressure, erases=erases)
+            # The buttons on a pen's side have classes like a mouse's, and no pressure.
+            is_tip = event.button() is Qt.MouseButton.LeftButton
+            self._hand.press(
+                position,
+                event.button(),
+                pressure if is_tip else None,
+                by_pen=True,
+                erases=event.pointerType() is QPointingDevice.PointerType.Eraser,
+                straight=bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier),
+                time=event.timestamp(),
+            )
         elif kind == QEvent.Type.TabletMove:
-            self._hand.move(position, pressure)
+            self._hand.move(position, pressure, time=event.timestamp())
         elif kind == QEvent.Type.TabletRelease:
             self._hand.lift()
         event.accept()
@@ -173,7 +194,14 @@ class Canvas(PictureView):
         event.accept()
 
     def event(self, event: QEvent) -> bool:
-        """Zoom by pinching on a touchpad; leave the rest to the handlers."""
+        """Zoom by pinching on a touchpad, take fingers; leave the rest to the handlers."""
+        if isinstance(event, QTouchEvent):
+            if event.type() == QEvent.Type.TouchCancel or self._hand.is_drawing:
+                self._touch.let_go()  # a hand that rests beside the pen means nothing
+            else:
+                self._touch.take(event)
+            event.accept()
+            return True
         if (
             isinstance(event, QNativeGestureEvent)
             and event.gestureType() is Qt.NativeGestureType.ZoomNativeGesture
@@ -206,7 +234,8 @@ class Canvas(PictureView):
         elif key == Qt.Key.Key_Escape and self._hand.is_drawing:
             self._hand.drop_stroke()
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self._hand.toggle_pen()
+            straight = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+            self._hand.toggle_pen(straight=straight)
         elif key in _ARROWS and self._image is not None:
             self._hand.step(*_ARROWS[key], fine=bool(event.modifiers()))
         else:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPointF, Qt, Signal
-from PySide6.QtWidgets import QApplication
 
 from segapp.qt.canvas.brush import Brush, Tool
 from segapp.qt.canvas.pen import Pen
@@ -14,6 +13,7 @@ from segapp.qt.canvas.pen import Pen
 if TYPE_CHECKING:
     from segapp.qt.canvas.stroke_layer import StrokeLayer
     from segapp.qt.canvas.viewport import Viewport
+    from segapp.values.document import Mark
 
 # Widget pixels that an arrow key moves the brush: a few steps cross an object, and with Shift
 # an image pixel at a time is left for the rest.
@@ -28,6 +28,7 @@ class Hand(QObject):
     """
 
     stroke_finished = Signal(object)  # Mark
+    stroke_dropped = Signal()
     drew = Signal(object)  # Rectangle of the picture that looks different now
     pointer_moved = Signal(object)  # QPointF in image coordinates, or None outside
     changed = Signal()  # of what the cursor tells: place, size, tool
@@ -37,6 +38,8 @@ class Hand(QObject):
         self._viewport = viewport
         self._pen: Pen | None = None
         self._button = Qt.MouseButton.NoButton  # the one that holds the pen down
+        self._by_pen = False  # whether it is a tablet's, and no mouse's
+        self._since = 0  # when it was put down, in the events' milliseconds
         self._space = False
         self._grip: QPointF | None = None  # widget position while the picture is dragged
         self.brush = Brush()
@@ -46,6 +49,11 @@ class Hand(QObject):
     def is_drawing(self) -> bool:
         """Whether a stroke is being drawn."""
         return self._pen is not None and self._pen.is_down
+
+    @property
+    def stroke(self) -> Mark | None:
+        """The stroke in the making as it is now, None when it has marked nothing."""
+        return self._pen.so_far() if self._pen is not None else None
 
     @property
     def colour(self) -> tuple[int, int, int]:
@@ -75,22 +83,52 @@ class Hand(QObject):
 
     # Pointer --------------------------------------------------------------------------
 
-    def press(self, position: QPointF, button: Qt.MouseButton) -> None:
-        """Begin a stroke, or take hold of the picture."""
+    def press(
+        self,
+        position: QPointF,
+        button: Qt.MouseButton,
+        pressure: float | None = None,
+        *,
+        by_pen: bool = False,
+        erases: bool = False,
+        straight: bool = False,
+        time: int = 0,
+    ) -> None:
+        """Begin a stroke, of a pen's pressure if it has one, or take hold of the picture.
+
+        ``straight`` joins it to the last one. ``time`` is the event's, 0 for none.
+        """
         if button is Qt.MouseButton.MiddleButton or self.would_drag:
             self._set_grip(position)
-        elif not self.is_drawing:
-            self._button = button
-            self._put_down(self._viewport.view.to_image(position), self.brush.label(button))
+            return
+        if self.is_drawing and button == self._button:
+            self.lift()  # its release went elsewhere: two strokes are not one
+        if not self.is_drawing:
+            self._button, self._by_pen, self._since = button, by_pen, time
+            label = None if erases else self.brush.label(button)
+            at = self._viewport.view.to_image(position)
+            self._put_down(at, label, pressure, straight=straight)
 
-    def press_pen(self, position: QPointF, pressure: float, *, erases: bool) -> None:
-        """Begin a stroke whose width is the pen's pressure."""
-        self._button = Qt.MouseButton.LeftButton
-        label = None if erases else self.brush.label(self._button)
-        self._put_down(self._viewport.view.to_image(position), label, pressure)
+    def move(
+        self,
+        position: QPointF,
+        pressure: float | None = None,
+        *,
+        buttons: Qt.MouseButton | None = None,
+        time: int = 0,
+    ) -> None:
+        """Go on with the stroke, or drag the picture.
 
-    def move(self, position: QPointF, pressure: float | None = None) -> None:
-        """Go on with the stroke, or drag the picture."""
+        ``buttons`` are those that a mouse holds; a tablet gives None. A stroke is of one device:
+        what another one does meanwhile, or did before it was begun, is not part of it. Without
+        its button the stroke has ended, wherever its release went.
+        """
+        if self.is_drawing:
+            if self._by_pen != (buttons is None) or 0 < time < self._since:
+                return
+            by_key = self._button is Qt.MouseButton.NoButton
+            if buttons is not None and not by_key and not buttons & self._button:
+                self.lift()
         if self.is_drawing and self._space and self._grip is None:
             self._set_grip(position)
         if self._grip is not None:
@@ -101,9 +139,11 @@ class Hand(QObject):
             self._draw_to(self._viewport.view.to_image(position), pressure)
         self.point_at(self._viewport.view.to_image(position))
 
-    def release(self, button: Qt.MouseButton) -> None:
-        """Finish the stroke, or let go of the picture."""
+    def release(self, button: Qt.MouseButton, position: QPointF) -> None:
+        """Finish the stroke where the button was let go, or let go of the picture."""
         if self.is_drawing and button == self._button:
+            if self._grip is None:
+                self._draw_to(self._viewport.view.to_image(position))
             self.lift()
         elif self.is_dragging:
             self._set_grip(None)
@@ -138,14 +178,16 @@ class Hand(QObject):
         self._set_grip(None)
         if self._pen is not None:
             self.drew.emit(self._pen.drop())
+            self.stroke_dropped.emit()
 
-    def toggle_pen(self) -> None:
+    def toggle_pen(self, *, straight: bool = False) -> None:
         """Put the pen down where the pointer is, or lift it."""
         if self.is_drawing:
             self.lift()
         elif self.pointer is not None:
-            self._button = Qt.MouseButton.NoButton
-            self._put_down(self.pointer, self.brush.label(Qt.MouseButton.LeftButton))
+            self._button, self._by_pen, self._since = Qt.MouseButton.NoButton, False, 0
+            label = self.brush.label(Qt.MouseButton.LeftButton)
+            self._put_down(self.pointer, label, straight=straight)
 
     def step(self, dx: int, dy: int, *, fine: bool) -> None:
         """Move the brush without a mouse; the picture follows when it leaves the window."""
@@ -163,7 +205,14 @@ class Hand(QObject):
 
     # The pen --------------------------------------------------------------------------
 
-    def _put_down(self, at: QPointF, label: int | None, pressure: float | None = None) -> None:
+    def _put_down(
+        self,
+        at: QPointF,
+        label: int | None,
+        pressure: float | None = None,
+        *,
+        straight: bool = False,
+    ) -> None:
         if self._pen is None:
             return
         self.drew.emit(self._pen.drop())
@@ -171,7 +220,6 @@ class Hand(QObject):
         brush = replace(self.brush, radius=radius)
         self._pen.put_down(brush, label, with_pressure=pressure is not None)
         self.changed.emit()
-        straight = QApplication.keyboardModifiers() & Qt.KeyboardModifier.ShiftModifier
         if straight and self._pen.last_end is not None:
             self._draw_to(QPointF(*self._pen.last_end), pressure)
         self._draw_to(at, pressure)

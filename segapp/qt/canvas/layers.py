@@ -74,13 +74,18 @@ class Layer:
     Drawing takes the level that is at most twice finer than the screen, so the cost follows
     the painted area and not the picture's size. Whoever writes into `pixels`, whose bytes are
     in the screen's order (`in_screen_order`), calls `refresh` with the box that changed.
+
+    Each pixel is drawn as ``times`` x ``times`` image pixels, within the image's ``size`` (height,
+    width).
     """
 
-    def __init__(self, rgba: NDArray[np.uint8]) -> None:
+    def __init__(
+        self, rgba: NDArray[np.uint8], times: int = 1, size: tuple[int, int] | None = None
+    ) -> None:
         levels = [in_screen_order(rgba)]
         while max(levels[-1].shape[:2]) > _SMALLEST_LEVEL:
             levels.append(halved(levels[-1]))
-        self._take(levels)
+        self._take(levels, times, size or (rgba.shape[0], rgba.shape[1]))
 
     @classmethod
     def blank(cls, size: tuple[int, int]) -> Layer:
@@ -91,11 +96,12 @@ class Layer:
             height, width = (height + 1) // 2, (width + 1) // 2
             levels.append(np.zeros((height, width, 4), dtype=np.uint8))
         layer = cls.__new__(cls)
-        layer._take(levels)
+        layer._take(levels, 1, size)
         return layer
 
-    def _take(self, levels: list[NDArray[np.uint8]]) -> None:
+    def _take(self, levels: list[NDArray[np.uint8]], times: int, size: tuple[int, int]) -> None:
         self.pixels = levels[0]
+        self._times, self._size = times, size
         self._levels = levels
         self._tiles = [list(_tiles(level)) for level in levels]
 
@@ -111,15 +117,15 @@ class Layer:
 
     def draw(self, painter: QPainter, scale: float) -> None:
         """Draw in image coordinates; ``scale`` is screen pixels an image pixel."""
-        level = 0
+        level, scale = 0, scale * self._times
         while level + 1 < len(self._levels) and scale * 2 ** (level + 1) <= 1.0:
             level += 1
-        height, width = self.pixels.shape[:2]
+        height, width = self._size
         painter.save()
         # A halved level rounds its size up; nothing may show beyond the picture's edge.
         painter.setClipRect(QRectF(0, 0, width, height), Qt.ClipOperation.IntersectClip)
         painter.setRenderHint(painter.RenderHint.SmoothPixmapTransform, scale * 2**level < 2.0)
-        painter.scale(2**level, 2**level)
+        painter.scale(self._times * 2**level, self._times * 2**level)
         for corner, tile in self._tiles[level]:
             painter.drawImage(corner, tile)
         painter.restore()

@@ -37,9 +37,14 @@ class StrokeInProgress:
         self._pressures.append(min(max(pressure, _LEAST_PRESSURE), 1.0))
         return self._stroke(max(len(self._points) - 2, 0))
 
-    def finished(self) -> Stroke:
+    def so_far(self) -> Stroke:
         """Return the whole stroke."""
         return self._stroke(0)
+
+    @property
+    def end(self) -> Point:
+        """The last position."""
+        return self._points[-1]
 
     def _stroke(self, first: int) -> Stroke:
         pressures = tuple(self._pressures[first:]) if self._with_pressure else ()
@@ -81,15 +86,19 @@ class Pen:
         self._has_hit = self._has_hit or box[0] < box[2]
         return box
 
-    def lift(self) -> Mark | None:
-        """End the stroke and return it; None if it has marked nothing, and is to be dropped."""
+    def so_far(self) -> Mark | None:
+        """Return the stroke as it would be if it ended here; None if it has marked nothing."""
         if self._stroke is None or not self._has_hit:
             return None
-        stroke = self._stroke.finished()
-        mark = self._strokes.drawn_patch(stroke) if self._keeps_others else stroke
-        if mark is not None:
+        stroke = self._stroke.so_far()
+        return self._strokes.drawn_patch(stroke) if self._keeps_others else stroke
+
+    def lift(self) -> Mark | None:
+        """End the stroke and return it; None if it has marked nothing, and is to be dropped."""
+        mark = self.so_far()
+        if mark is not None and self._stroke is not None:
+            self.last_end = self._stroke.end
             self._stroke = None
-            self.last_end = stroke.points[-1]
         return mark
 
     def drop(self) -> Rectangle:

@@ -72,6 +72,7 @@ class ExportDialog(QDialog):
     def _build(self) -> None:
         self._list = QListWidget()
         self._list.setAccessibleName(self.tr("Formats"))
+        self._list.setAccessibleDescription(self.tr("What kind of file is written"))
         for form in FORMATS.values():
             item = QListWidgetItem(form.title)
             item.setToolTip(form.values)
@@ -86,6 +87,7 @@ class ExportDialog(QDialog):
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         self._export = buttons.addButton(self.tr("Export"), QDialogButtonBox.ButtonRole.AcceptRole)
         self._export.setDefault(True)
+        self._export.setToolTip(self.tr("Write the file and close"))
         buttons.accepted.connect(self._write)
         buttons.rejected.connect(self.reject)
         layout = QVBoxLayout(self)
@@ -102,9 +104,11 @@ class ExportDialog(QDialog):
             label.setWordWrap(True)
         self._path = QLineEdit()
         self._path.setAccessibleName(self.tr("File to write"))
+        self._path.setAccessibleDescription(self.tr("A path; without a suffix it gets one"))
         self._path.textEdited.connect(self._note_edit)
         self._path.textChanged.connect(self._tell_state)
         browse = QPushButton(self.tr("Browse…"))
+        browse.setToolTip(self.tr("Choose where the file goes"))
         browse.clicked.connect(self._browse)
         browse.setAutoDefault(False)
         line = QHBoxLayout()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QImage, QPainter, QPalette, QPixmap
 from PySide6.QtWidgets import QWidget
 
@@ -16,6 +16,7 @@ from segapp.files.images import load_image
 from segapp.qt.canvas.layers import opaque
 from segapp.qt.canvas.painting import chequerboard
 from segapp.qt.canvas.qimage import qimage_over
+from segapp.qt.files.annotation_preview import annotations_drawn, labels_drawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,14 +28,15 @@ if TYPE_CHECKING:
     from segapp.values.labelling import Labelling
     from segapp.values.picture import Picture
 
-# Pixels of the longer side, and letters: about what the dialog has room for.
+# Pixels of the longer side, letters, and lines below a picture: what the dialog has room for.
 _SIDE = 640
 _TEXT = 1500
+_CAPTION = 5
 
 
 @dataclass(frozen=True, slots=True)
 class FilePreview:
-    """A picture of the first file or the beginning of its text, and the names of all."""
+    """A picture of what the first file holds, what it counts, and the names of all files."""
 
     names: tuple[str, ...]
     size: int
@@ -43,7 +45,7 @@ class FilePreview:
 
 
 class FilePreviewBox(QWidget):
-    """A picture on a chequerboard, or text, fitted into the room there is."""
+    """A picture on a chequerboard with a caption, or text, fitted into the room there is."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,8 +60,9 @@ class FilePreviewBox(QWidget):
         return QSize(380, 280)
 
     def show_preview(self, image: QImage | None, text: str) -> None:
-        """Show a picture, or text when there is none."""
+        """Show a picture with what is to be said about it, or text alone."""
         self._image, self._text = image, text
+        self.setAccessibleDescription(text)
         self.update()
 
     @property
@@ -69,7 +72,7 @@ class FilePreviewBox(QWidget):
 
     @property
     def text(self) -> str:
-        """The text that is shown when there is no picture."""
+        """The text that is shown."""
         return self._text
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -77,28 +80,48 @@ class FilePreviewBox(QWidget):
         del event
         painter = QPainter(self)
         painter.fillRect(self.rect(), self.palette().color(QPalette.ColorRole.Base))
+        painter.setPen(self.palette().color(QPalette.ColorRole.Text))
+        room = self.rect()
         if self._image is not None and not self._image.isNull():
-            ratio = self.devicePixelRatioF()
-            fitted = QPixmap.fromImage(
-                self._image.scaled(
-                    self.size() * ratio,
-                    Qt.AspectRatioMode.KeepAspectRatio,
-                    Qt.TransformationMode.SmoothTransformation,
-                )
-            )
-            fitted.setDevicePixelRatio(ratio)
-            room = fitted.deviceIndependentSize()
-            left, top = (self.width() - room.width()) / 2, (self.height() - room.height()) / 2
-            painter.setBrushOrigin(int(left), int(top))
-            painter.fillRect(
-                int(left), int(top), int(room.width()), int(room.height()), self._chequer
-            )
-            painter.drawPixmap(int(left), int(top), fitted)
+            if self._text:
+                room = self._draw_caption(painter)
+            self._draw_image(painter, self._image, room)
         else:
-            painter.setPen(self.palette().color(QPalette.ColorRole.Text))
-            flags = Qt.TextFlag.TextWrapAnywhere | Qt.AlignmentFlag.AlignLeft
-            painter.drawText(self.rect().adjusted(8, 8, -8, -8), int(flags), self._text)
+            flags = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignLeft
+            painter.drawText(room.adjusted(8, 8, -8, -8), int(flags), self._text)
         painter.end()
+
+    def _draw_caption(self, painter: QPainter) -> QRect:
+        """Write the text below, its first lines at least; return the room that is left."""
+        metrics = self.fontMetrics()
+        lines = self._text.splitlines()
+        if len(lines) > _CAPTION:
+            rest = len(lines) - _CAPTION + 1
+            lines = [*lines[: _CAPTION - 1], self.tr("… and {} more").format(rest)]
+        height = len(lines) * metrics.lineSpacing() + 10
+        below = QRect(8, self.height() - height + 5, self.width() - 16, height - 10)
+        shown = (
+            metrics.elidedText(line, Qt.TextElideMode.ElideRight, below.width()) for line in lines
+        )
+        painter.drawText(below, int(Qt.AlignmentFlag.AlignLeft), "\n".join(shown))
+        return self.rect().adjusted(0, 0, 0, -height)
+
+    def _draw_image(self, painter: QPainter, image: QImage, room: QRect) -> None:
+        ratio = self.devicePixelRatioF()
+        fitted = QPixmap.fromImage(
+            image.scaled(
+                room.size() * ratio,
+                Qt.AspectRatioMode.KeepAspectRatio,
+                Qt.TransformationMode.SmoothTransformation,
+            )
+        )
+        fitted.setDevicePixelRatio(ratio)
+        size = fitted.deviceIndependentSize().toSize()
+        place = QRect(QPoint(0, 0), size)
+        place.moveCenter(room.center())
+        painter.setBrushOrigin(place.topLeft())
+        painter.fillRect(place, self._chequer)
+        painter.drawPixmap(place.topLeft(), fitted)
 
 
 def file_previews(
@@ -110,11 +133,11 @@ def file_previews(
         written = form.write(target, labelling, document, picture)
         size = sum(path.stat().st_size for path in written)
         names = tuple(path.name for path in written)
-        image, text = _look_at(written[0])
+        image, text = _look_at(written[0], document, picture)
         yield FilePreview(names, size, image, text)
 
 
-def _look_at(path: Path) -> tuple[QImage | None, str]:
+def _look_at(path: Path, document: Document, picture: Picture) -> tuple[QImage | None, str]:
     match path.suffix.lower():
         case ".png":
             return _small(QImage(str(path))), ""
@@ -127,7 +150,10 @@ def _look_at(path: Path) -> tuple[QImage | None, str]:
                     f"{name}: {array.dtype}, {' × '.join(map(str, array.shape))}"
                     for name, array in arrays.items()
                 ]
-            return None, "\n".join(lines)
+                image = labels_drawn(arrays["labels"], document, picture)
+            return image, "\n".join(lines)
+        case ".json":
+            return annotations_drawn(path, document, picture)
         case _:
             return None, path.read_text(encoding="utf-8")[:_TEXT]
 

@@ -13,6 +13,8 @@ from segapp.qt.files.opening import project_beside
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from PySide6.QtGui import QMouseEvent
+
     from segapp.qt.session.session import Session
 
 
@@ -37,6 +39,15 @@ def _sign(colour: QColor | None, ratio: float) -> QIcon:
     return sign
 
 
+class _Names(QListWidget):
+    """Takes the left button alone: another one opens nothing, so it highlights nothing."""
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Choose with the left button."""
+        if event.button() is Qt.MouseButton.LeftButton:
+            super().mousePressEvent(event)
+
+
 class FileList(QWidget):
     """Lists paths; one is the open one."""
 
@@ -46,8 +57,11 @@ class FileList(QWidget):
         super().__init__(parent)
         self._session = session
         self._paths: list[Path] = []
-        self._list = QListWidget()
+        self._list = _Names()
         self._list.setAccessibleName(self.tr("Images of the folder"))
+        self._list.setAccessibleDescription(
+            self.tr("Return opens the chosen image; each says whether its strokes are saved")
+        )
         self._list.setUniformItemSizes(True)
         self._list.setIconSize(QSize(10, 10))
         self._list.setSpacing(2)

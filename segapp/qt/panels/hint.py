@@ -29,6 +29,7 @@ class Hint(Card):
         self._close.setText("✕")
         self._close.setAutoRaise(True)
         self._close.setAccessibleName(self.tr("Close the hint"))
+        self._close.setToolTip(self.tr("Close the hint; F1 shows all keys"))
         self._close.clicked.connect(self.end)
         self.row.addWidget(self._close, 0, Qt.AlignmentFlag.AlignTop)
 

@@ -1,25 +1,36 @@
-"""A look inside: kernel weights, codewords, objective and timing of the last answer."""
+"""A look inside: what was learnt for the last answer, to be saved and compared."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice
+from PySide6.QtGui import QImage, QImageWriter
 from PySide6.QtWidgets import (
-    QComboBox,
     QFrame,
+    QHBoxLayout,
     QLabel,
+    QPushButton,
     QScrollArea,
-    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
 
-from segapp.qt.panels.charts import Bars, CodewordGrid, Curve
-from segapp.qt.panels.wheel_guard import WheelGuard
+from segapp.files.insight_file import insight_csv, insight_json
+from segapp.qt.files.small_files import ask_where, save_bytes
+from segapp.qt.panels.compare_answers import CompareAnswers
+from segapp.qt.panels.insight_view import InsightView
 
 if TYPE_CHECKING:
+    from segapp.qt.panels.kept_answer import KeptAnswer
     from segapp.values.document import ClassInfo
     from segapp.values.updates import Insight
+
+# Answers that are kept to be compared: as many as one tells apart in a list.
+_MOST_KEPT = 12
+# Image pixels for each of the panel's: a drawing for a paper.
+_FINE = 2
 
 
 class ModelPanel(QScrollArea):
@@ -27,100 +38,94 @@ class ModelPanel(QScrollArea):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._insight: Insight | None = None
+        self._shown: tuple[Insight, tuple[ClassInfo, ...]] | None = None
+        self._kept: tuple[KeptAnswer, ...] = ()
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setAccessibleName(self.tr("Look inside"))
-        self._weights = Bars(self.tr("Kernel weights"))
-        self._bit = QComboBox()
-        self._bit.setAccessibleName(self.tr("Bit whose kernel weights are shown"))
-        self._bit.currentIndexChanged.connect(self._show_weights)
-        WheelGuard(self).watch(self._bit)
-        self._codewords = CodewordGrid()
-        self._objective = Curve(self.tr("Objective"))
-        self._timing = Bars(self.tr("Timing"))
         self._empty = QLabel(
             self.tr("Once there is an answer, you see here what was learnt to give it.")
         )
         self._empty.setWordWrap(True)
+        self.view = InsightView()
+        self._save = QPushButton(self.tr("Save…"))
+        self._save.setToolTip(self.tr("Save as a drawing (PNG), as a table (CSV) or as JSON"))
+        self._save.clicked.connect(self._ask_and_save)
+        self._compare = QPushButton(self.tr("Compare…"))
+        self._compare.setToolTip(self.tr("Put two of the last answers side by side"))
+        self._compare.clicked.connect(self._open_comparison)
+        buttons = QHBoxLayout()
+        buttons.addWidget(self._save)
+        buttons.addWidget(self._compare)
+        buttons.addStretch(1)
         self._content = QWidget()
-        inner = self._column(self._content, margin=0)
-        self._section(
-            inner,
-            self.tr("Kernel weights"),
-            self.tr("What counted: how much each feature at each scale had a say."),
-            self._bit,
-            self._weights,
-        )
-        self._section(
-            inner,
-            self.tr("Codewords"),
-            self.tr("The hash codes that stand for the classes: filled is +1, empty −1."),
-            self._codewords,
-        )
-        self._section(
-            inner,
-            self.tr("Objective"),
-            self.tr("What learning lowers, step after step."),
-            self._objective,
-        )
-        self._section(
-            inner, self.tr("Timing"), self.tr("Seconds spent in each step."), self._timing
-        )
+        inner = QVBoxLayout(self._content)
+        inner.setContentsMargins(0, 0, 0, 0)
+        inner.setSpacing(10)
+        inner.addLayout(buttons)
+        inner.addWidget(self.view)
         body = QWidget()
-        outer = self._column(body, margin=10)
+        outer = QVBoxLayout(body)
+        outer.setContentsMargins(10, 5, 10, 10)
         outer.addWidget(self._empty)
         outer.addWidget(self._content)
         outer.addStretch(1)
         self.setWidget(body)
         self.show_insight(None, ())
 
-    @staticmethod
-    def _column(holder: QWidget, margin: int) -> QVBoxLayout:
-        column = QVBoxLayout(holder)
-        column.setContentsMargins(margin, margin // 2, margin, margin)
-        column.setSpacing(6)
-        return column
-
-    @staticmethod
-    def _section(column: QVBoxLayout, title: str, tip: str, *parts: QWidget) -> None:
-        heading = QLabel(f"<b>{title}</b>")
-        heading.setToolTip(tip)
-        heading.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        column.addWidget(heading)
-        for part in parts:
-            if not part.toolTip():
-                part.setToolTip(tip)
-            column.addWidget(part)
-        column.addSpacing(8)
-
     def show_insight(self, insight: Insight | None, classes: tuple[ClassInfo, ...]) -> None:
         """Show what was learnt for these classes."""
-        self._insight = insight
         self._empty.setVisible(insight is None)
         self._content.setVisible(insight is not None)
-        if insight is None:
-            return
-        n_bits = insight.kernel_weights.shape[0]
-        if self._bit.count() != n_bits + 1:
-            self._bit.clear()
-            self._bit.addItem(self.tr("All bits, mean"))
-            self._bit.addItems([self.tr("Bit {}").format(bit + 1) for bit in range(n_bits)])
-        self._show_weights()
-        self._codewords.show_codewords(insight.codewords, classes)
-        self._objective.show_values(insight.objective)
-        self._timing.show_rows(
-            tuple((name, seconds, f"{seconds:.3f} s") for name, seconds in insight.seconds.items())
-        )
+        self._shown = None if insight is None else (insight, classes)
+        if insight is not None:
+            self.view.show_insight(insight, classes)
 
-    def _show_weights(self) -> None:
-        if self._insight is None:
-            return
-        weights, bit = self._insight.kernel_weights, self._bit.currentIndex() - 1
-        shown = weights.mean(axis=0) if bit < 0 else weights[bit]
-        self._weights.show_rows(
-            tuple(
-                (name.replace("sigma", "σ"), float(weight), f"{weight:.3f}")
-                for name, weight in zip(self._insight.kernels, shown, strict=True)
-            )
-        )
+    # Comparing ----------------------------------------------------------------------------
+
+    def keep(self, answer: KeptAnswer) -> None:
+        """Keep a new answer to be compared with those before it."""
+        self._kept = (*self._kept, answer)[-_MOST_KEPT:]
+        self._compare.setEnabled(len(self._kept) > 1)
+
+    def forget_kept(self) -> None:
+        """Begin anew with another picture."""
+        self._kept = ()
+        self._compare.setEnabled(False)
+
+    @property
+    def kept(self) -> tuple[KeptAnswer, ...]:
+        """The answers that can be compared, the newest last."""
+        return self._kept
+
+    def _open_comparison(self) -> None:
+        dialog = CompareAnswers(self._kept, self)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    # Saving -------------------------------------------------------------------------------
+
+    def _ask_and_save(self) -> None:
+        kinds = (self.tr("Drawing") + " (*.png)", "CSV (*.csv)", "JSON (*.json)")
+        proposed = Path.home() / "look-inside.png"
+        path = ask_where(self, self.tr("Save What Was Learnt"), proposed, kinds)
+        if path is not None and self._shown is not None:
+            save_bytes(self, path, self._as_bytes(path.suffix.lower(), *self._shown))
+
+    def _as_bytes(self, suffix: str, insight: Insight, classes: tuple[ClassInfo, ...]) -> bytes:
+        if suffix == ".csv":
+            return insight_csv(insight, classes).encode("utf-8")
+        if suffix == ".json":
+            return insight_json(insight, classes).encode("utf-8")
+        return self._drawn()
+
+    def _drawn(self) -> bytes:
+        image = QImage(self.view.size() * _FINE, QImage.Format.Format_RGB32)
+        image.setDevicePixelRatio(_FINE)
+        image.fill(self.palette().color(self.backgroundRole()))
+        self.view.render(image)
+        content = QByteArray()
+        buffer = QBuffer(content)
+        buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+        QImageWriter(buffer, QByteArray(b"png")).write(image)
+        return bytes(content.data())

@@ -45,6 +45,7 @@ class PaintBox(QWidget):
         self._spin.setDecimals(1)
         self._spin.setFixedWidth(self.fontMetrics().horizontalAdvance("500.0") + 32)
         self._spin.setAccessibleName(self.tr("Radius of the brush"))
+        self._spin.setToolTip(self._slider.toolTip())
         self._spin.setKeyboardTracking(False)
         self._spin.valueChanged.connect(self.radius_changed)
         self._unit = self._unit_box()

@@ -30,6 +30,7 @@ _COLOURS = {
     Stage.EMPTY: None,
     Stage.WAITING: QColor(230, 159, 0),
     Stage.RUNNING: QColor(86, 180, 233),
+    Stage.FOLLOWING: QColor(86, 180, 233),
     Stage.OUTDATED: QColor(230, 159, 0),
     Stage.UNFINISHED: QColor(230, 159, 0),
     Stage.CURRENT: QColor(0, 158, 115),
@@ -109,6 +110,7 @@ class StatusBar(QStatusBar):
         self._bar.setTextVisible(False)
         self._bar.setFixedSize(140, 8)
         self._bar.setAccessibleName(self.tr("Progress of learning"))
+        self._bar.setToolTip(self.tr("How far learning from the strokes has come"))
         self._elapsed = QLabel()
         self._elapsed.setMinimumWidth(self.fontMetrics().horizontalAdvance("000.0 s "))
         self._place = QLabel()

@@ -14,7 +14,6 @@ _COMMANDING = (
 )
 # With Ctrl these still edit text; Qt's fields do not claim all of them.
 _EDITING = (Qt.Key.Key_Delete, Qt.Key.Key_Backspace, Qt.Key.Key_Left, Qt.Key.Key_Right)
-_FUNCTION_KEYS = range(Qt.Key.Key_F1, Qt.Key.Key_F35 + 1)
 
 
 class TypingGuard(QObject):
@@ -34,10 +33,11 @@ class TypingGuard(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Claim the keys that write or edit before any shortcut can."""
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            commands = bool(event.modifiers() & _COMMANDING)
-            key = event.key()
-            if key in _EDITING or not (commands or key in _FUNCTION_KEYS):
-                event.accept()
-                return True
+        if (
+            isinstance(event, QKeyEvent)
+            and event.type() == QEvent.Type.ShortcutOverride
+            and (event.key() in _EDITING or not event.modifiers() & _COMMANDING)
+        ):
+            event.accept()
+            return True
         return super().eventFilter(watched, event)

@@ -5,23 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
-from PySide6.QtGui import QIcon, QImageReader, QPixmap
+from PySide6.QtGui import QIcon, QPixmap
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
-    QPushButton,
-    QSizePolicy,
     QToolButton,
     QVBoxLayout,
     QWidget,
 )
+
+from segapp.qt.files.thumbnails import SIZE, thumbnail
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from segapp.qt.actions.actions import Actions
 
-_THUMBNAIL = QSize(84, 64)
 _MOST_RECENT = 4
 
 
@@ -44,9 +43,13 @@ class Welcome(QWidget):
         for name in ("open", "open_folder", "paste"):
             commands.addWidget(_command(actions, name))
         commands.addStretch(1)
-        self._samples, self._recent = QHBoxLayout(), QVBoxLayout()
+        self._samples, self._recent = QHBoxLayout(), QHBoxLayout()
         self._samples.setSpacing(6)
-        self._recent.setSpacing(0)
+        self._recent.setSpacing(6)
+        self._buttons: dict[Path, QToolButton] = {}  # of the recent files
+        empty = QPixmap(SIZE)
+        empty.fill(Qt.GlobalColor.transparent)
+        self._blank = QIcon(empty)  # keeps a thumbnail's place
         self._recent_title = _small(self.tr("Recent"))
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 12, 12, 12)
@@ -71,32 +74,47 @@ class Welcome(QWidget):
         """Offer the bundled pictures."""
         self._samples.addStretch(1)
         for path in paths:
-            button = QToolButton()
-            button.setText(path.stem.capitalize())
-            button.setIcon(_thumbnail(path, self.devicePixelRatioF()))
-            button.setIconSize(_THUMBNAIL)
-            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
-            button.setAutoRaise(True)
-            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+            button = self._picture_button(path, path.stem.capitalize())
+            button.setIcon(QIcon(QPixmap.fromImage(thumbnail(path, self.devicePixelRatioF()))))
             button.setAccessibleName(self.tr("Sample {}").format(path.stem))
-            button.clicked.connect(lambda _=False, each=path: self.chosen.emit(each))
+            button.setToolTip(self.tr("Open a picture that comes with the program"))
             self._samples.addWidget(button)
         self._samples.addStretch(1)
 
     def show_recent(self, paths: list[Path]) -> None:
-        """Offer the files that were opened last."""
+        """Offer the files that were opened last; their thumbnails come later."""
         while (item := self._recent.takeAt(0)) is not None:
             widget = item.widget()
             if widget is not None:
                 widget.deleteLater()
+        self._buttons = {}
+        self._recent.addStretch(1)
         for path in paths[:_MOST_RECENT]:
-            button = QPushButton(path.name.replace("&", "&&"))
+            button = self._picture_button(path, path.name)
             button.setToolTip(str(path))
-            button.setFlat(True)
-            button.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-            button.clicked.connect(lambda _=False, each=path: self.chosen.emit(each))
-            self._recent.addWidget(button, 0, Qt.AlignmentFlag.AlignHCenter)
+            button.setAccessibleName(self.tr("Recent file {}").format(path.name))
+            self._buttons[path] = button
+            self._recent.addWidget(button)
+        self._recent.addStretch(1)
         self._recent_title.setVisible(bool(paths))
+
+    def show_thumbnail(self, path: Path, icon: QIcon) -> None:
+        """Show what a recent file looks like."""
+        if path in self._buttons:
+            self._buttons[path].setIcon(icon)
+
+    def _picture_button(self, path: Path, name: str) -> QToolButton:
+        button = QToolButton()
+        metrics = button.fontMetrics()
+        shown = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, SIZE.width() + 8)
+        button.setText(shown.replace("&", "&&"))
+        button.setIcon(self._blank)
+        button.setIconSize(SIZE)
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
+        button.setAutoRaise(True)
+        button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        button.clicked.connect(lambda _=False, each=path: self.chosen.emit(each))
+        return button
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Fill the canvas."""
@@ -120,17 +138,3 @@ def _small(text: str) -> QLabel:
     label = QLabel(text)
     label.setProperty("faint", True)  # noqa: FBT003 - the style sheet's
     return label
-
-
-def _thumbnail(path: Path, ratio: float) -> QIcon:
-    """Read a picture small, cut to the thumbnail's shape."""
-    reader = QImageReader(str(path))
-    wanted = _THUMBNAIL * ratio
-    size = reader.size().scaled(wanted, Qt.AspectRatioMode.KeepAspectRatioByExpanding)
-    reader.setScaledSize(size)
-    image = reader.read()
-    left = (image.width() - wanted.width()) // 2
-    top = (image.height() - wanted.height()) // 2
-    image = image.copy(left, top, wanted.width(), wanted.height())
-    image.setDevicePixelRatio(ratio)
-    return QIcon(QPixmap.fromImage(image))

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Signal
 from segapp.learning.training import NotEnoughStrokes
 from segapp.qt.session.jobs import Jobs, details_of
 from segapp.qt.session.progress import Progress, Stage
-from segapp.values.updates import Answer
+from segapp.values.updates import Answer, Preview
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from segapp.values.carried_answer import CarriedAnswer
     from segapp.values.document import Document
     from segapp.values.labelling import Labelling
-    from segapp.values.updates import Insight, Preview, Report, Segmenter
+    from segapp.values.updates import Insight, Report, Segmenter
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,13 @@ class Answered:
 
     lesson: Lesson
     answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What a stroke in the making would change; None while two classes are not marked."""
+
+    preview: Preview | None
 
 
 class Answers(QObject):
@@ -50,6 +57,7 @@ class Answers(QObject):
     """
 
     answer_changed = Signal()
+    followed = Signal()  # the stroke in the making was looked at: the next look may begin
     progress_changed = Signal()
     failed = Signal(str, str)  # a sentence, and details for who wants to report them
 
@@ -64,12 +72,13 @@ class Answers(QObject):
         self._present = present
         self._segmenter: Callable[[], Segmenter] | None = None
         self._answered: Answered | None = None
-        self._preview: Preview | None = None
+        self.preview: Preview | None = None  # what is shown, when that is not final
         self._jobs = Jobs("learning", self)
         self._jobs.arrived.connect(self._take)
         self._jobs.failed.connect(self._take_failure)
         self.progress = Progress()
         self.live = True
+        self.is_following = False  # whether a look at the stroke in the making is under way
 
     @property
     def answer(self) -> Answer | None:
@@ -87,8 +96,8 @@ class Answers(QObject):
     @property
     def shown(self) -> Labelling | None:
         """What there is to look at: the newest preview, else the last answer."""
-        if self._preview is not None:
-            return self._preview.labelling
+        if self.preview is not None:
+            return self.preview.labelling
         return self._answered.answer.labelling if self._answered is not None else None
 
     @property
@@ -98,7 +107,7 @@ class Answers(QObject):
 
     def begin(self, rgb: NDArray[np.uint8], carried: CarriedAnswer | None = None) -> None:
         """Forget the answers for one picture, to make those for another."""
-        self._jobs.cancel()
+        self._cancel()
 
         @cache
         def segmenter() -> Segmenter:
@@ -121,13 +130,13 @@ class Answers(QObject):
         if content is None:
             self._report(Progress())
         elif self.is_current:
-            self._jobs.cancel()
+            self._cancel()
             self._drop_preview()
             self._report(Progress(Stage.CURRENT, self.tr("Up to date")))
         elif self.live or not _is_answerable(content.document):
             self.update_now()
         else:
-            self._jobs.cancel()
+            self._cancel()
             self._report_behind()
 
     def update_now(self) -> None:
@@ -135,14 +144,27 @@ class Answers(QObject):
         content, segmenter = self._present(), self._segmenter
         if content is None or segmenter is None:
             return
+        self._cancel()
         self._report(Progress(Stage.RUNNING, self.tr("Starting"), 0.0, time.monotonic()))
         self._jobs.start(lambda: _learning(segmenter(), content))
+
+    def follow(self, content: Content) -> None:
+        """Look at a stroke in the making: nothing is learnt from it before it is finished."""
+        segmenter = self._segmenter
+        failed = self.progress.stage is Stage.FAILED  # what the finished stroke will tell again
+        if segmenter is None or failed or not _is_answerable(content.document):
+            return
+        self._cancel()
+        self.is_following = True
+        if self.progress.stage is not Stage.FOLLOWING:
+            self._report(Progress(Stage.FOLLOWING, self.tr("Following the brush: not final")))
+        self._jobs.start(lambda: _looking(segmenter(), content))
 
     def stop(self) -> None:
         """Stop learning; what is shown stays, and is called what it is."""
         if not self._jobs.busy:
             return
-        self._jobs.cancel()
+        self._cancel()
         if self.is_current:  # it was asked for once more
             self.catch_up()
         else:
@@ -150,7 +172,7 @@ class Answers(QObject):
 
     def show_applied(self, labelling: Labelling, name: str, lesson: Lesson) -> None:
         """Take what a saved model says about the picture for the answer to ``lesson``."""
-        self._jobs.cancel()
+        self._cancel()
         self._set(Answered(lesson, Answer(labelling)))
         if not self.is_current:
             self.catch_up()
@@ -161,9 +183,19 @@ class Answers(QObject):
         """Stop learning and wait for the thread; say whether it has ended."""
         return self._jobs.close(timeout)
 
-    def _take(self, ticket: int, item: Report | Answered | NotEnoughStrokes) -> None:
+    def _cancel(self) -> None:
+        self.is_following = False
+        self._jobs.cancel()
+
+    def _take(self, ticket: int, item: Report | Answered | _Look | NotEnoughStrokes) -> None:
         del ticket  # `Jobs` passes on the newest job's items only
-        if isinstance(item, NotEnoughStrokes):
+        if isinstance(item, _Look):
+            self.is_following = False
+            if item.preview is not None:
+                self.preview = item.preview
+                self.answer_changed.emit()
+            self.followed.emit()
+        elif isinstance(item, NotEnoughStrokes):
             self._set(None)
             self._report(Progress(Stage.WAITING, str(item)))
         elif isinstance(item, Answered):
@@ -172,13 +204,16 @@ class Answers(QObject):
             text = self.tr("Up to date, {:.2f} s").format(seconds)
             self._report(replace(self.progress, stage=Stage.CURRENT, text=text, seconds=seconds))
         else:
+            if self.is_following:  # its steps are of no interest
+                return
             if item.preview is not None:
-                self._preview = item.preview
+                self.preview = item.preview
                 self.answer_changed.emit()
             self._report(replace(self.progress, text=item.step, fraction=item.fraction))
 
     def _take_failure(self, ticket: int, error: Exception) -> None:
         del ticket
+        self.is_following = False
         if self.is_current:
             self._drop_preview()
         text = self.tr("Learning failed: {}").format(str(error) or type(error).__name__)
@@ -187,15 +222,15 @@ class Answers(QObject):
 
     def _set(self, answered: Answered | None) -> None:
         """Take an answer, or None withdraws the last one; either ends the preview."""
-        self._answered, self._preview = answered, None
+        self._answered, self.preview = answered, None
         self.answer_changed.emit()
 
     def _drop_preview(self) -> None:
-        if self._preview is not None:
+        if self.preview is not None:
             self._set(self._answered)
 
     def _report_behind(self) -> None:
-        if self._preview is not None:
+        if self.preview is not None:
             stage = Stage.UNFINISHED
             text = self.tr("Unfinished, for a look only: choose “Update now”")
         elif self._answered is not None:
@@ -223,6 +258,18 @@ def _learning(
     except NotEnoughStrokes as reason:
         yield reason
         segmenter.prepare(content.settings)
+
+
+def _looking(segmenter: Segmenter, content: Content) -> Iterator[Report | _Look]:
+    """Look once; what is yielded on the way only says that the work may be stopped there."""
+    preview = None
+    try:
+        for report in segmenter.glimpses(content.document, content.settings):
+            preview = report.preview or preview
+            yield replace(report, preview=None)
+    except NotEnoughStrokes:
+        pass
+    yield _Look(preview)
 
 
 def _is_answerable(document: Document) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from segapp.values.document import Document
@@ -45,6 +45,22 @@ class Content:
         document = self.document
         n_classes = len(document.classes)
         return Lesson(document.strokes, n_classes, document.background, self.settings)
+
+
+def _is_one_turn(first: Settings, middle: Settings, last: Settings) -> bool:
+    """Tell whether two changes are of the same number, and of nothing else."""
+    turned = _changed(first, middle)
+    return turned is not None and turned == _changed(middle, last)
+
+
+def _changed(before: Settings, after: Settings) -> str | None:
+    """Name the one number that has changed; None when it is anything else."""
+    old, new = (asdict(settings) for settings in (before, after))
+    old, new = (values | values.pop("clean_up") for values in (old, new))
+    names = [str(name) for name in old if old[name] != new[name]]
+    if len(names) != 1 or type(old[names[0]]) not in (int, float):
+        return None
+    return names[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +107,15 @@ class PictureState:
         """Go on to other settings, which undo takes back like any edit."""
         if settings == self.settings:
             return self
-        step = (len(self.history.past), self.settings)
+        past = (*self.settings_past, (len(self.history.past), self.settings))
+        if self.undoes_settings and _is_one_turn(past[-2][1], self.settings, settings):
+            past = past[:-1]  # steps of one knob are one edit, taken back at once
+            if past[-1][1] == settings:
+                past = past[:-1]
         return replace(
             self,
             settings=settings,
-            settings_past=(*self.settings_past, step),
+            settings_past=past,
             settings_future=(),
             history=replace(self.history, future=()),
         )

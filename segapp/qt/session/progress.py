@@ -12,6 +12,7 @@ class Stage(Enum):
     EMPTY = "no picture"
     WAITING = "no answer yet"
     RUNNING = "learning"
+    FOLLOWING = "a look at the stroke in the making"
     OUTDATED = "older than the strokes"
     UNFINISHED = "stopped with a preview"
     CURRENT = "up to date"

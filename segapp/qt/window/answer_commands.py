@@ -12,6 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from segapp.files.strokes_file import load_strokes
 from segapp.learning.learnt_model import MODEL_SUFFIX, load_model
 from segapp.learning.training import Trainer
+from segapp.qt.canvas.layers import opaque
 from segapp.qt.canvas.qimage import qimage_over
 from segapp.qt.files import file_dialogs
 from segapp.qt.session.jobs import Jobs, details_of
@@ -72,6 +73,7 @@ class AnswerCommands(QObject):
 
     def connect_actions(self, actions: Actions) -> None:
         """Let the menu's commands arrive here."""
+        actions["copy_picture"].triggered.connect(self._copy_picture)
         actions["copy_mask"].triggered.connect(self._copy_mask)
         actions["copy_cutout"].triggered.connect(self._copy_cutout)
         actions["spot"].triggered.connect(self._go_to_spot)
@@ -84,6 +86,12 @@ class AnswerCommands(QObject):
         del ticket
         sentence = str(error) or type(error).__name__
         file_dialogs.complain(self._window, sentence, details_of(error))
+
+    def _copy_picture(self) -> None:
+        picture = self._session.picture
+        if picture is not None:
+            QGuiApplication.clipboard().setImage(qimage_over(opaque(picture.rgb)).copy())
+            self.said.emit(self.tr("Copied the picture"))
 
     def _copy_mask(self) -> None:
         answer = self._session.answers.answer

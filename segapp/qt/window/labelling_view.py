@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QColor
 
 from segapp.learning.suggestion import Spot, least_certain
+from segapp.picture.pyramid import repeated
 from segapp.qt.canvas.layers import Layer
 from segapp.qt.canvas.outline import Outline
 from segapp.qt.canvas.painting import Sheet
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from segapp.values.document import ClassInfo
     from segapp.values.labelling import Labelling
     from segapp.values.picture import Picture
+    from segapp.values.updates import Preview
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +39,7 @@ class RenderedLabelling:
     labelling: Labelling
     classes: tuple[ClassInfo, ...]
     codewords: NDArray[np.int8] | None
+    is_preview: bool
 
 
 class LabellingView(QObject):
@@ -92,8 +95,8 @@ class LabellingView(QObject):
         ):
             return
         self._shown = wanted
-        mode = self._mode
-        self._jobs.start(lambda: _rendered(mode, labelling, classes, picture, codewords))
+        mode, preview = self._mode, self._session.answers.preview
+        self._jobs.start(lambda: _rendered(mode, labelling, classes, picture, codewords, preview))
 
     def _withdraw(self) -> None:
         self._jobs.cancel()
@@ -120,15 +123,28 @@ def _rendered(
     classes: tuple[ClassInfo, ...],
     picture: Picture,
     codewords: NDArray[np.int8] | None,
+    preview: Preview | None,
 ) -> Iterator[RenderedLabelling]:
+    times, is_preview = (1, False) if preview is None else (preview.times, True)
+    if mode in (ViewMode.OUTLINE, ViewMode.CUTOUT):  # their pixels are the picture's own
+        labelling, times = _enlarged(labelling, picture, times), 1
     rgba = areas(mode, labelling, classes, picture, codewords)
     lines = None
     if mode is ViewMode.OUTLINE:
         lines = Outline(labelling.labels, classes)
-    elif mode is ViewMode.OVERLAY:  # a tint alone may be the picture's own colour
+    elif mode is ViewMode.OVERLAY and not is_preview:
+        # A tint alone may be the picture's own colour; what is not final needs no more.
         lines = Outline(labelling.labels, classes, QColor(255, 255, 255))
-    sheet = Sheet(
-        Layer(rgba) if rgba is not None else None, lines, mode.replaces_image, mode.is_bare
+    layer = Layer(rgba, times, picture.rgb.shape[:2]) if rgba is not None else None
+    sheet = Sheet(layer, lines, mode.replaces_image, mode.is_bare)
+    spot = None if is_preview else least_certain(labelling)
+    yield RenderedLabelling(sheet, mode, spot, labelling, classes, codewords, is_preview)
+
+
+def _enlarged(labelling: Labelling, picture: Picture, times: int) -> Labelling:
+    height, width = picture.rgb.shape[:2]
+    labels, margin, codes = (
+        repeated(each, (height, width), times)
+        for each in (labelling.labels, labelling.margin, labelling.codes)
     )
-    spot = least_certain(labelling)
-    yield RenderedLabelling(sheet, mode, spot, labelling, classes, codewords)
+    return replace(labelling, labels=labels, margin=margin, codes=codes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 import traceback
@@ -12,19 +13,24 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtWidgets import QMainWindow, QTabBar
 
 from segapp.qt.actions.actions import Actions
+from segapp.qt.actions.shortcuts import Shortcuts
 from segapp.qt.canvas.canvas import Canvas
 from segapp.qt.files.autosave import Autosave
 from segapp.qt.files.file_dialogs import complain
 from segapp.qt.files.files import Files
+from segapp.qt.files.thumbnails import Thumbnails
 from segapp.qt.panels.class_panel import ClassPanel
 from segapp.qt.panels.code_legend import CodeLegend
 from segapp.qt.panels.file_list import FileList
 from segapp.qt.panels.hint import Hint
+from segapp.qt.panels.look_mark import LookMark
 from segapp.qt.panels.model_panel import ModelPanel
 from segapp.qt.panels.settings_panel import SettingsPanel
 from segapp.qt.panels.status import StatusBar
 from segapp.qt.panels.typing_guard import TypingGuard
 from segapp.qt.panels.welcome import Welcome
+from segapp.qt.session.brush_follower import BrushFollower
+from segapp.qt.session.event_log import EventLog
 from segapp.qt.window.answer_commands import AnswerCommands
 from segapp.qt.window.brush_state import BrushState
 from segapp.qt.window.class_commands import ClassCommands
@@ -74,11 +80,14 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.session, self.preferences = session, preferences
         self.commands = Actions(self)
+        self.shortcuts = Shortcuts(self.commands, self)
         self.theme = Theme(self)
         self.brush = BrushState(self)
         self.files = Files(session, preferences, self)
         self.autosave = Autosave(session, autosave_root, self)
         self.labelling_view = LabellingView(session, self)
+        self.thumbnails = Thumbnails(self)
+        self.log = EventLog()
         self.threads_ended = True
         self._build()
 
@@ -87,6 +96,8 @@ class MainWindow(QMainWindow):
     def _build(self) -> None:
         self.canvas = Canvas()
         self.hint = Hint(self.canvas)
+        self.look_mark = LookMark(self.canvas)
+        self.follower = BrushFollower(self.session, self.canvas.stroke_so_far, self)
         self.legend = CodeLegend(self.canvas)
         self.welcome = Welcome(self.canvas, self.commands)
         self.setCentralWidget(self.canvas)
@@ -140,8 +151,10 @@ class MainWindow(QMainWindow):
     def show_labelling(self, rendered: RenderedLabelling | None) -> None:
         """Show a rendered labelling; None withdraws the last one."""
         self.canvas.set_labelling(rendered.sheet if rendered is not None else None)
+        self.look_mark.show_for(is_preview=rendered is not None and rendered.is_preview)
         if rendered is not None and rendered.mode is ViewMode.CODES:
-            self.legend.explain(rendered.labelling, rendered.classes, rendered.codewords)
+            if not rendered.is_preview:
+                self.legend.explain(rendered.labelling, rendered.classes, rendered.codewords)
         else:
             self.legend.hide()
 
@@ -219,6 +232,7 @@ class MainWindow(QMainWindow):
         """Tell an error that nobody expected, and keep the strokes whatever comes."""
         told = "".join(traceback.format_exception(kind, error, trace))
         sys.stderr.write(told)
+        self.log.note(told, logging.ERROR)
         self.autosave.write_soon()
         what = str(error) or kind.__name__
         complain(
@@ -258,6 +272,7 @@ class MainWindow(QMainWindow):
                 self.file_commands,
                 self.answer_commands,
                 self.autosave,
+                self.thumbnails,
             )
         )
         event.accept()

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 _FILE = """open open_folder @recent @samples - previous next - save save_as export
     - save_model apply_model - quit"""
-_EDIT = "undo redo - clear import_strokes - copy_mask copy_cutout paste"
+_EDIT = "undo redo - clear import_strokes - copy_picture copy_mask copy_cutout paste"
 _PAINT = """brush eraser hand - larger smaller - @left_class @right_class swap keep_others
     - add_class rename_class recolour_class delete_class"""
 _ANSWER = "live update learn_anew stop - spot mark_spot"
 _VIEWS = "view_overlay view_outline view_mask view_cut-out view_confidence view_codes"
 _VIEW = f"""{_VIEWS} - show_strokes hide_answer - zoom_in zoom_out fit actual_size
     - @panels @theme full_screen"""
-_HELP = "shortcuts about"
+_HELP = "shortcuts problem about"
 _TOOLS = "brush eraser hand - swap - undo redo clear"
 _TOP = "open open_folder save export - previous next - live update stop spot"
 

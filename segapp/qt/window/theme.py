@@ -18,7 +18,7 @@ _LIGHT = {
     _Role.Base: "#ffffff",
     _Role.AlternateBase: "#f7f8fa",
     _Role.Text: "#1c2026",
-    _Role.PlaceholderText: "#6b7480",
+    _Role.PlaceholderText: "#545c67",
     _Role.Button: "#fbfbfc",
     _Role.ButtonText: "#1c2026",
     _Role.BrightText: "#b3261e",
@@ -31,7 +31,7 @@ _LIGHT = {
     _Role.Light: "#ffffff",
     _Role.Midlight: "#e8eaee",
     _Role.Mid: "#cdd2d9",
-    _Role.Dark: "#9aa2ad",
+    _Role.Dark: "#808892",
     _Role.Shadow: "#5b636e",
 }
 _DARK = {
@@ -44,7 +44,7 @@ _DARK = {
     _Role.Button: "#31353c",
     _Role.ButtonText: "#e6e9ed",
     _Role.BrightText: "#ff8a80",
-    _Role.Highlight: "#2f87c0",
+    _Role.Highlight: "#2777ab",
     _Role.HighlightedText: "#ffffff",
     _Role.Accent: "#56b4e9",
     _Role.Link: "#7cc6f0",
@@ -103,10 +103,6 @@ QToolButton#invitation {
 }
 QToolButton#invitation:hover { background: palette(midlight); }
 QToolButton#invitation:focus { border-color: palette(accent); }
-QWidget#welcome QPushButton { border: 0; padding: 4px 10px; color: palette(link); }
-QWidget#welcome QPushButton:hover, QWidget#welcome QPushButton:focus {
-    text-decoration: underline;
-}
 QFrame#segmented {
     border: 1px solid palette(mid); border-radius: 6px; background: palette(base);
 }

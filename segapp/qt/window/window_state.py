@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from PySide6.QtCore import QByteArray, QRect
@@ -42,6 +44,7 @@ def store_window(window: MainWindow) -> None:
     preferences.set("answer/live", window.session.answers.live)
     preferences.set("answer/mark_spot", window.commands["mark_spot"].isChecked())
     preferences.set("answer/ring_known", window.answer_commands.ring_known)
+    preferences.set("shortcuts", json.dumps(window.shortcuts.changes()))
     preferences.flush()
 
 
@@ -50,6 +53,8 @@ def restore_window(window: MainWindow) -> None:
     preferences, actions = window.preferences, window.commands
     window.restoreState(QByteArray(preferences.state("window/state")), _VERSION)
     window.docks.files.hide()  # shown with a folder
+    with suppress(ValueError):  # spoilt ones are none
+        window.shortcuts.take(json.loads(preferences.get("shortcuts", "{}")))
     choice = _member(ThemeChoice, preferences.get("theme", ""), ThemeChoice.SYSTEM)
     actions[f"theme_{choice.value}"].setChecked(True)
     window.theme.choose(choice)

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
+
+from PySide6.QtGui import QIcon, QImage, QPixmap
 
 from segapp.qt.canvas.brush import Tool
 from segapp.qt.canvas.viewport import ZOOM_STEP
 from segapp.qt.files.file_dialogs import complain
+from segapp.qt.panels.kept_answer import KeptAnswer
+from segapp.qt.panels.setting_texts import preset_texts
+from segapp.qt.session.progress import Stage
 from segapp.qt.window.file_commands import sample_images
-from segapp.qt.window.help import open_about, open_shortcuts
+from segapp.qt.window.help import open_about, open_problem_report, open_shortcuts
 from segapp.qt.window.theme import ThemeChoice
 from segapp.values.overlay import ViewMode
+from segapp.values.settings import PRESETS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from segapp.qt.window.main_window import MainWindow
 
 
@@ -20,6 +29,9 @@ def connect_window(window: MainWindow) -> None:
     """Connect all parts of a window that has been built."""
     _connect_session(window)
     _connect_actions(window)
+    _connect_recent(window)
+    _connect_log(window)
+    _connect_comparison(window)
 
 
 def _connect_session(window: MainWindow) -> None:
@@ -42,10 +54,6 @@ def _connect_session(window: MainWindow) -> None:
     window.file_list.chosen.connect(window.files.open)
     window.welcome.chosen.connect(window.files.open)
     window.welcome.show_samples(sample_images())
-    window.welcome.show_recent(window.preferences.recent())
-    window.files.recent_changed.connect(
-        lambda: window.welcome.show_recent(window.preferences.recent())
-    )
     window.file_commands.said.connect(window.say)
     window.answer_commands.said.connect(window.say)
     window.settings_panel.changed.connect(session.set_settings)
@@ -53,6 +61,8 @@ def _connect_session(window: MainWindow) -> None:
     window.class_panel.paint_box.unit_changed.connect(window.brush.set_unit)
     window.brush.changed.connect(window.show_brush)
     canvas.stroke_finished.connect(session.add_stroke)
+    canvas.stroke_grew.connect(window.follower.look)
+    canvas.stroke_dropped.connect(window.follower.forget)
     canvas.radius_wanted.connect(window.brush.set_radius)
     canvas.viewport.changed.connect(lambda: window.status.show_zoom(canvas.viewport.screen_scale))
     canvas.pointer_moved.connect(
@@ -64,6 +74,76 @@ def _connect_session(window: MainWindow) -> None:
     paint_box = window.class_panel.paint_box
     paint_box.answer.valueChanged.connect(lambda value: canvas.set_opacity(value / 100))
     paint_box.strokes.valueChanged.connect(lambda value: canvas.set_stroke_opacity(value / 100))
+
+
+def _connect_recent(window: MainWindow) -> None:
+    """Offer the recent files with their thumbnails, in the invitation and in the menu."""
+
+    def show() -> None:
+        window.welcome.show_recent(window.preferences.recent())
+        if window.session.state is None:  # else nobody sees them
+            look()
+
+    def look() -> None:
+        window.thumbnails.want(window.preferences.recent(), window.devicePixelRatioF())
+
+    def show_thumbnail(path: Path, image: QImage) -> None:
+        icon = QIcon(QPixmap.fromImage(image))
+        window.welcome.show_thumbnail(path, icon)
+        entries = zip(window.preferences.recent(), window.menus.recent.actions(), strict=False)
+        for recent, entry in entries:
+            if recent == path:
+                entry.setIcon(icon)
+
+    window.thumbnails.made.connect(show_thumbnail)
+    window.files.recent_changed.connect(show)
+    window.menus.recent.aboutToShow.connect(look)
+    show()
+
+
+def _connect_comparison(window: MainWindow) -> None:
+    """Keep each answer of a picture, small, to be compared with the others."""
+    session, panel = window.session, window.model_panel
+
+    def keep() -> None:
+        answer, picture = session.answers.answer, session.picture
+        if answer is None or answer.insight is None or picture is None:
+            return
+        if not panel.kept or panel.kept[-1].insight is not answer.insight:
+            document = session.document
+            way = next((name for name, one in PRESETS.items() if one == session.settings), None)
+            called = preset_texts()[way].label if way else window.tr("Settings of your own")
+            name = window.tr("{}, {} strokes").format(called, len(document.strokes))
+            panel.keep(
+                KeptAnswer.of(name, answer.insight, document.classes, answer.labelling, picture)
+            )
+
+    session.picture_changed.connect(panel.forget_kept)
+    session.answers.answer_changed.connect(keep)
+    panel.forget_kept()
+
+
+def _connect_log(window: MainWindow) -> None:
+    """Note what happens, for a report of a problem."""
+    answers, log = window.session.answers, window.log
+    logging.getLogger("segapp").addHandler(log)
+    window.closing.connect(lambda: logging.getLogger("segapp").removeHandler(log))
+    for said in (window.files.opened, window.file_commands.said, window.answer_commands.said):
+        said.connect(log.note)
+    for failed in (
+        answers.failed,
+        window.labelling_view.failed,
+        window.autosave.failed,
+        window.files.failed,
+    ):
+        failed.connect(lambda told, details: log.note(f"{told}\n{details}", logging.ERROR))
+
+    def note_stage() -> None:
+        progress = answers.progress
+        if progress.stage not in (Stage.EMPTY, Stage.RUNNING, Stage.FOLLOWING):
+            log.note(f"{progress.stage.value}: {progress.text}")
+
+    answers.progress_changed.connect(note_stage)
 
 
 def _connect_actions(window: MainWindow) -> None:
@@ -97,7 +177,8 @@ def _connect_actions(window: MainWindow) -> None:
         "zoom_out": lambda: canvas.viewport.zoom(1 / ZOOM_STEP),
         "fit": canvas.viewport.fit,
         "actual_size": canvas.viewport.show_actual_size,
-        "shortcuts": lambda: open_shortcuts(window, actions),
+        "shortcuts": lambda: open_shortcuts(window, actions, window.shortcuts),
+        "problem": lambda: open_problem_report(window, session, window.log.text),
         "about": lambda: open_about(window),
     }.items():
         actions[name].triggered.connect(lambda _=False, c=call: c())

@@ -304,3 +304,48 @@ def test_a_large_picture_is_refined_at_its_full_size():
 def test_settings_out_of_range_are_named(change, message):
     with pytest.raises(ValueError, match=message):
         Settings(**change)
+
+
+@given(st.lists(marks, min_size=1, max_size=3), st.data())
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_however_often_somebody_looks_on_the_way_the_finished_stroke_is_answered_alike(
+    strokes, data
+):
+    chosen = data.draw(st.sampled_from([QUICK, replace(QUICK, locality=0.0)]))
+    looked = Trainer(HALVES)
+    document = ON_HALVES
+    for finished in strokes:
+        for _ in range(data.draw(st.integers(0, 2))):
+            unfinished = document.with_stroke(data.draw(marks))
+            looks = looked.glimpses(unfinished, chosen)
+            if data.draw(st.booleans()):
+                *_, last = looks
+                assert last.preview.labelling.labels.shape == HALVES.shape[:2]
+            else:
+                next(looks)  # the brush was lifted in the midst of it
+        document = document.with_stroke(finished)
+        marked = rasterize(document, HALVES.shape[:2])
+        if len(np.unique(marked[marked >= 0])) < 2:
+            return
+        answer = answer_of(looked.updates(document, chosen)).labelling
+        alone = segment(HALVES, document, chosen)
+        np.testing.assert_array_equal(answer.labels, alone.labels)
+        np.testing.assert_array_equal(answer.margin, alone.margin)
+        np.testing.assert_array_equal(answer.codes, alone.codes)
+
+
+def test_a_look_is_a_preview_near_the_answer_and_of_the_size_at_which_is_learnt():
+    rgb = two_halves((1200, 1600))
+    document = Document(strokes=(dot(300, 500, 0, 20.0), dot(1300, 500, 1, 20.0)))
+    trainer = Trainer(rgb)
+    *_, last = trainer.glimpses(document, QUICK)
+    preview = last.preview
+    assert preview.times == 2
+    assert preview.labelling.labels.shape == (600, 800)
+    enlarged = preview.labelling.labels.repeat(2, axis=0).repeat(2, axis=1)
+    assert (enlarged == (np.arange(1600) >= 800)).mean() > 0.97
+
+
+def test_a_look_wants_two_classes_like_an_answer():
+    with pytest.raises(NotEnoughStrokes):
+        Trainer(HALVES).glimpses(Document(strokes=(dot(10, 20, 0),)), QUICK)

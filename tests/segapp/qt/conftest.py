@@ -50,6 +50,14 @@ class QuickSegmenter:
         answer = self._labelling(document, marks, present)
         yield Answer(answer, self._insight(document, settings))
 
+    def glimpses(self, document, settings):
+        marks = rasterize(document, self.rgb.shape[:2])
+        present = [index for index in range(len(document.classes)) if (marks == index).any()]
+        if len(present) < 2:
+            raise NotEnoughStrokes("Paint something else as well.")
+        yield Report("looking", 0.5)
+        yield Report("looking", 1.0, Preview(self._labelling(document, marks, present)))
+
     def _labelling(self, document, marks, present):
         distances = np.full((len(document.classes), *marks.shape), 1e6, dtype=np.float32)
         for index in present:
@@ -82,7 +90,14 @@ class GatedSegmenter(QuickSegmenter):
 
     def updates(self, document, settings):
         type(self).asked.append(document)
-        for update in super().updates(document, settings):
+        yield from self._one_by_one(super().updates(document, settings))
+
+    def glimpses(self, document, settings):
+        type(self).asked.append(document)
+        yield from self._one_by_one(super().glimpses(document, settings))
+
+    def _one_by_one(self, updates):
+        for update in updates:
             while not type(self).gate.acquire(timeout=0.01):
                 yield Report("waiting", 0.1)
             yield update

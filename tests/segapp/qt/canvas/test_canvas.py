@@ -364,12 +364,9 @@ def test_keys_alone_can_paint(canvas, qtbot):
     assert stroke.points[-1][1] > stroke.points[0][1]
 
 
-def test_shift_click_draws_a_line_from_the_last_stroke(canvas, qtbot, monkeypatch):
+def test_shift_click_draws_a_line_from_the_last_stroke(canvas, qtbot):
     qtbot.mouseClick(canvas, LEFT, pos=at(canvas, 10, 10))
-    monkeypatch.setattr(
-        QApplication, "keyboardModifiers", lambda: Qt.KeyboardModifier.ShiftModifier
-    )
-    qtbot.mouseClick(canvas, LEFT, pos=at(canvas, 60, 40))
+    qtbot.mouseClick(canvas, LEFT, Qt.KeyboardModifier.ShiftModifier, at(canvas, 60, 40))
     line = canvas.strokes[1]
     assert line.points[0] == canvas.strokes[0].points[-1]
     assert line.points[-1] == pytest.approx((60, 40), abs=0.2)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from PySide6.QtCore import Qt
 
 from segapp.qt.panels.model_panel import ModelPanel
 from segapp.values.document import Document
@@ -33,22 +34,24 @@ def test_before_there_is_an_answer_the_panel_says_so(panel):
 
 def test_all_four_are_shown_and_told(panel, insight):
     panel.show_insight(insight, Document().classes)
-    assert panel._weights.accessibleDescription() == ("colour, σ 0.5 0.500; position, σ 1 0.500")
-    assert panel._codewords.accessibleDescription() == "foreground ++; background -+"
-    assert panel._objective.accessibleDescription() == "from 9 to 1"
-    assert "bits 0.300 s" in panel._timing.accessibleDescription()
+    assert panel.view.weights.accessibleDescription() == (
+        "colour, σ 0.5 0.500; position, σ 1 0.500"
+    )
+    assert panel.view.codewords.accessibleDescription() == "foreground ++; background -+"
+    assert panel.view.objective.accessibleDescription() == "from 9 to 1"
+    assert "bits 0.300 s" in panel.view.timing.accessibleDescription()
 
 
 def test_weights_of_one_bit(panel, insight):
     panel.show_insight(insight, Document().classes)
-    panel._bit.setCurrentIndex(2)
-    assert "position, σ 1 0.750" in panel._weights.accessibleDescription()
+    panel.view.bit.setCurrentIndex(2)
+    assert "position, σ 1 0.750" in panel.view.weights.accessibleDescription()
 
 
 def test_each_drawing_follows_its_values(panel, insight):
     """A picture of the widget changes when what it shows changes."""
     panel.show_insight(insight, Document().classes)
-    widgets = [panel._weights, panel._codewords, panel._objective, panel._timing]
+    widgets = [panel.view.weights, panel.view.codewords, panel.view.objective, panel.view.timing]
     before = [widget.grab().toImage() for widget in widgets]
     other = Insight(
         kernels=insight.kernels,
@@ -64,7 +67,7 @@ def test_each_drawing_follows_its_values(panel, insight):
 
 def test_codewords_are_filled_for_plus_and_empty_for_minus(panel, insight):
     panel.show_insight(insight, Document().classes)
-    grid = panel._codewords
+    grid = panel.view.codewords
     grid.resize(300, grid.sizeHint().height())
     image = grid.grab().toImage()
     orange = sum(
@@ -82,7 +85,7 @@ def test_codewords_are_filled_for_plus_and_empty_for_minus(panel, insight):
 
 def test_the_windows_panel_follows_the_answer(make_window, picture_file, answered):
     window = answered(make_window(picture_file()))
-    assert "colour" in window.model_panel._weights.accessibleDescription()
+    assert "colour" in window.model_panel.view.weights.accessibleDescription()
     window.session.clear()
     window.session.answers.update_now()
 
@@ -96,3 +99,88 @@ def test_a_class_without_strokes_has_no_codeword(qtbot):
     classes = tuple(ClassInfo(name, (9, 9, 9)) for name in ("a", "unmarked", "b"))
     grid.show_codewords(np.array([[[1, -1]], [[0, 0]], [[-1, 1]]], np.int8), classes)
     assert grid.accessibleDescription() == "a +-; b -+"
+
+
+# Saving and comparing -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [".png", ".csv", ".json"])
+def test_what_was_learnt_is_saved_as_drawing_table_or_json(
+    panel, insight, tmp_path, monkeypatch, suffix
+):
+    from PIL import Image
+    from PySide6.QtWidgets import QFileDialog
+
+    from segapp.files.insight_file import insight_csv, insight_json
+
+    classes = Document().classes
+    panel.show_insight(insight, classes)
+    path = tmp_path / f"inside{suffix}"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    panel._save.click()
+    if suffix == ".png":
+        with Image.open(path) as image:
+            assert image.size == (2 * panel.view.width(), 2 * panel.view.height())
+            assert len(image.convert("RGB").getcolors(1 << 24)) > 20
+    else:
+        told = insight_csv if suffix == ".csv" else insight_json
+        assert path.read_text(encoding="utf-8") == told(insight, classes)
+
+
+def test_answers_are_kept_and_compared_side_by_side(
+    make_window, picture_file, answered, qtbot, two_strokes
+):
+    from PySide6.QtWidgets import QApplication
+
+    from segapp.qt.panels.compare_answers import CompareAnswers
+    from segapp.values.settings import PRESETS
+
+    window = make_window(picture_file())
+    answered(window)
+    panel, session = window.model_panel, window.session
+    assert len(panel.kept) == 1
+    assert not panel._compare.isEnabled()
+    session.set_settings(PRESETS["paper"])
+    qtbot.waitUntil(lambda: session.answers.is_current)
+    # The whole right half painted over in the left one's class: half of the picture moves.
+    session.add_stroke(type(two_strokes[0])(((60.0, 0.0), (60.0, 60.0)), 40.0, 0))
+    session.add_stroke(two_strokes[1])
+    qtbot.waitUntil(lambda: session.answers.is_current)
+    window.docks.inside.raise_()
+    qtbot.mouseClick(panel._compare, Qt.MouseButton.LeftButton)
+    dialog = QApplication.activeModalWidget()
+    assert isinstance(dialog, CompareAnswers)
+    names = [dialog.left.choice.itemText(row) for row in range(dialog.left.choice.count())]
+    assert names[:2] == ["One object, 2 strokes", "As in paper, 2 strokes"]
+    assert dialog.right.choice.currentIndex() == len(names) - 1
+    first, last = panel.kept[0], panel.kept[-1]
+    dialog.left.choice.setCurrentIndex(0)
+    share = (first.labels != last.labels).mean()
+    assert dialog.told == f"{share:.1%} of the pixels differ."
+    dialog.left.choice.setCurrentIndex(len(names) - 1)
+    assert dialog.told == "0.0% of the pixels differ."
+    dialog.reject()
+    with qtbot.waitSignal(window.files.opened):
+        window.files.open(picture_file("other.png"))
+    assert panel.kept == ()
+
+
+def test_a_kept_answer_of_a_large_picture_is_small_and_true():
+    from pathlib import Path
+
+    from segapp.qt.panels.kept_answer import KeptAnswer
+    from segapp.values.labelling import Labelling
+    from segapp.values.picture import Picture
+
+    labels = np.zeros((3000, 2000), np.uint8)
+    labels[:, 1000:] = 1
+    rgb = np.full((3000, 2000, 3), 100, np.uint8)
+    margin, codes = np.ones(labels.shape, np.float32), labels.astype(np.uint32)
+    picture = Picture(rgb, None, Path("x.png"), "0", "")
+    kept = KeptAnswer.of(
+        "x", None, Document().classes, Labelling(labels, margin, codes, 2, 1), picture
+    )
+    assert max(kept.labels.shape) <= 480
+    assert kept.shown.shape == (*kept.labels.shape, 3)
+    assert kept.labels.mean() == pytest.approx(0.5, abs=0.01)
+    assert not np.array_equal(kept.shown[0, 0], kept.shown[0, -1])

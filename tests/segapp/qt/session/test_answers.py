@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, Signal
 
 from segapp.qt.canvas.layers import Layer, opaque
 from segapp.qt.session import answers as answers_module
+from segapp.qt.session.brush_follower import BrushFollower
 from segapp.qt.session.picture_state import PictureState
 from segapp.qt.session.progress import Stage
 from segapp.qt.session.session import Session
@@ -65,6 +66,8 @@ class AnySequence(RuleBasedStateMachine):
         super().__init__()
         self.session = Session(self.segmenter)
         picture = Picture(RGB, None, Path("picture.png"), "0", "")
+        self.mark = None  # the stroke in the making
+        self.follower = BrushFollower(self.session, lambda: self.mark)
         self.session.open(picture, Layer(opaque(RGB)), PictureState(picture.path, "0"))
         self.paint(0, 3, 6)
         self.paint(1, 12, 6)
@@ -81,6 +84,26 @@ class AnySequence(RuleBasedStateMachine):
     )
     def paint(self, label, x, y):
         self.session.add_stroke(Stroke(((x + 0.5, y + 0.5),), 2.0, label))
+
+    @rule(
+        label=st.sampled_from([0, 1, None]),
+        points=st.lists(st.tuples(st.integers(0, 15), st.integers(0, 11)), min_size=1, max_size=4),
+    )
+    def draw_on(self, label, points):
+        self.mark = Stroke(tuple((x + 0.5, y + 0.5) for x, y in points), 2.0, label)
+        self.follower.look()
+
+    @precondition(lambda self: self.mark is not None)
+    @rule()
+    def lift_the_brush(self):
+        mark, self.mark = self.mark, None
+        self.session.add_stroke(mark)
+
+    @precondition(lambda self: self.mark is not None)
+    @rule()
+    def drop_the_stroke(self):
+        self.mark = None
+        self.follower.forget()
 
     @rule()
     def undo(self):
@@ -129,13 +152,16 @@ class AnySequence(RuleBasedStateMachine):
     def the_answer_is_what_a_fresh_segmenter_gives(self):
         answer = self.answers.answer
         assert self.answers.is_current == (answer is not None)
-        if answer is None:
+        if self.answers.progress.stage is Stage.FOLLOWING:
+            assert self.mark is not None
+        elif answer is None:
             assert self.answers.progress.stage is not Stage.CURRENT
+        if answer is None:
             return
         session = self.session
         fresh = answer_of(self.segmenter(RGB).updates(session.document, session.settings))
         np.testing.assert_array_equal(answer.labelling.labels, fresh.labelling.labels)
-        if not self.answers._jobs.busy:
+        if not self.answers._jobs.busy and self.mark is None:
             assert self.answers.shown is answer.labelling
             assert self.answers.progress.stage is Stage.CURRENT
 

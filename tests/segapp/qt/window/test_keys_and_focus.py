@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDockWidget, QMenu, QTabBar
+from PySide6.QtWidgets import QApplication, QDockWidget, QLineEdit, QMenu, QTabBar
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_tab_visits_no_widget_that_is_hidden(window, answered, qtbot):
     qtbot.waitUntil(lambda: window.docks.settings.visibleRegion().isEmpty())
     stops = walk(window)
     assert window.docks.settings not in {dock_of(stop) for stop in stops}
-    assert window.model_panel._bit in stops
+    assert window.model_panel.view.bit in stops
 
 
 def test_tab_goes_in_reading_order_and_shift_tab_back(window):
@@ -100,3 +100,35 @@ def test_tool_tips_begin_with_name_and_key(window):
         assert first.startswith(window.commands.name_of(name)), name
         keys = action.shortcut().toString(action.shortcut().SequenceFormat.NativeText)
         assert keys in first, name
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_F1, Qt.Key.Key_F2, Qt.Key.Key_F5, Qt.Key.Key_F11])
+def test_function_keys_do_nothing_while_somebody_types(window, qtbot, key):
+    fired = []
+    for name in window.commands:
+        window.commands[name].triggered.connect(lambda _=False, n=name: fired.append(n))
+    numbers = window.settings_panel.findChild(QLineEdit, "bandwidths")
+    window.settings_panel.fold.setChecked(True)
+    numbers.setFocus()
+    QTest.keyClick(numbers, key)
+    assert fired == []
+    window.canvas.setFocus()
+    QTest.keyClick(window.canvas, Qt.Key.Key_F5)
+    assert fired == ["update"]
+
+
+def test_the_right_button_in_the_list_of_images_moves_no_highlight(
+    make_window, picture_file, qtbot
+):
+    paths = [picture_file(f"folder/{name}.png") for name in "abc"]
+    window = make_window(paths[0])
+    window.files.open_several([paths[0].parent])
+    names = window.file_list._list
+    qtbot.waitUntil(lambda: names.count() == 3 and names.currentRow() == 0)
+    place = names.visualItemRect(names.item(2)).center()
+    qtbot.mouseClick(names.viewport(), Qt.MouseButton.RightButton, pos=place)
+    assert names.currentRow() == 0
+    assert [item.text() for item in names.selectedItems()] == ["a.png"]
+    qtbot.mouseClick(names.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert names.currentRow() == 2
+    qtbot.waitUntil(lambda: window.session.state.path == paths[2])

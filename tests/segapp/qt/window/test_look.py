@@ -96,9 +96,7 @@ def test_recent_files_are_offered(make_window, picture_file, qtbot):
     path = picture_file()
     make_window(path).close()
     window = make_window()
-    from PySide6.QtWidgets import QPushButton
-
-    recent = [b for b in window.welcome.findChildren(QPushButton) if b.text() == path.name]
+    recent = [b for b in window.welcome.findChildren(QToolButton) if b.text() == path.name]
     with qtbot.waitSignal(window.files.opened):
         qtbot.mouseClick(recent[0], LEFT)
     assert window.session.state.path == path
@@ -265,7 +263,7 @@ def test_the_ring_is_named_until_the_first_stroke_beside_it(window, answered, qt
 def test_the_wheel_over_the_bit_leaves_it_alone(window, answered, qtbot):
     answered(window)
     window.docks.inside.raise_()
-    box = window.model_panel._bit
+    box = window.model_panel.view.bit
     qtbot.waitUntil(lambda: box.isVisible() and box.count() > 1)
     middle = QPointF(box.rect().center())
     event = QWheelEvent(

@@ -1,7 +1,7 @@
 """Settings make the work unsaved, so undo takes them back, in turn with the strokes."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QToolButton
+from PySide6.QtWidgets import QDoubleSpinBox, QSpinBox, QToolButton
 
 from segapp.values.settings import DEFAULT_SETTINGS, PRESETS
 
@@ -56,3 +56,50 @@ def test_undone_settings_are_shown_and_a_new_edit_forgets_what_was_undone(
     qtbot.keyClick(window.canvas, Qt.Key.Key_Z, CONTROL)
     choose(window, qtbot, "alike")
     assert not window.commands["redo"].isEnabled()
+
+
+def test_steps_of_one_number_are_taken_back_at_once(make_window, picture_file, qtbot):
+    window = make_window(picture_file())
+    session = window.session
+    smoothness = window.settings_panel.findChild(QDoubleSpinBox, "smoothness")
+    area = window.settings_panel.findChild(QSpinBox, "smallest_area")
+    for _ in range(5):
+        qtbot.keyClick(smoothness, Qt.Key.Key_Up)
+    turned = session.settings
+    assert turned.smoothness > DEFAULT_SETTINGS.smoothness
+    for key in (Qt.Key.Key_Up, Qt.Key.Key_Up, Qt.Key.Key_Down):
+        qtbot.keyClick(area, key)
+    both = session.settings
+    session.undo()
+    assert session.settings == turned
+    session.undo()
+    assert session.settings == DEFAULT_SETTINGS
+    assert not window.commands["undo"].isEnabled()
+    session.redo()
+    session.redo()
+    assert session.settings == both
+
+
+def test_a_number_turned_back_is_no_edit(make_window, picture_file, qtbot):
+    window = make_window(picture_file())
+    area = window.settings_panel.findChild(QSpinBox, "smallest_area")
+    for key in (Qt.Key.Key_Up, Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Down):
+        qtbot.keyClick(area, key)
+    assert window.session.settings == DEFAULT_SETTINGS
+    assert not window.commands["undo"].isEnabled()
+
+
+def test_a_stroke_in_between_keeps_the_steps_apart(make_window, picture_file, two_strokes, qtbot):
+    window = make_window(picture_file())
+    session = window.session
+    area = window.settings_panel.findChild(QSpinBox, "smallest_area")
+    qtbot.keyClick(area, Qt.Key.Key_Up)
+    once = session.settings
+    session.add_stroke(two_strokes[0])
+    qtbot.keyClick(area, Qt.Key.Key_Up)
+    session.undo()
+    assert session.settings == once
+    session.undo()
+    assert session.document.strokes == ()
+    session.undo()
+    assert session.settings == DEFAULT_SETTINGS

@@ -13,13 +13,14 @@ from segapp.picture.colour_bins import LEVELS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from segapp.picture.prototypes import Prototypes
+    from scipy.sparse import csr_array
 
 _SMOOTHING = 1.5
 """Of a histogram, in bins: a stroke shows few of the colours that are meant."""
 _FLOOR = 1e-5
 """Density of a colour that was never seen: a third of an even histogram's 1 / 32768."""
+_BLUR = ndimage.gaussian_filter1d(np.eye(LEVELS, dtype=np.float32), _SMOOTHING, 0, truncate=3.0)
+"""What a Gaussian filter does along an axis, as a matrix: a product is ten times faster."""
 LARGEST_COST = 4.0
 _BORDER_PIXELS = 0.003
 """What the border counts for as background, in marked pixels, as a part of all pixels: three dabs
@@ -42,11 +43,12 @@ class ColourLikelihood:
 
     costs: NDArray[np.float32]
 
-    def mean_costs(self, bins: NDArray[np.int32], prototypes: Prototypes) -> NDArray[np.float64]:
-        """Return the average costs of the classes in each prototype."""
-        index, n = prototypes.index_map.ravel(), len(prototypes)
-        sums = [np.bincount(index, column[bins].ravel(), minlength=n) for column in self.costs.T]
-        return np.stack(sums, axis=1) / prototypes.sizes[:, None]
+    def mean_costs(self, colours: csr_array, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the average costs of the classes in each prototype.
+
+        ``colours`` has its pixels of each bin, ``sizes`` all of them.
+        """
+        return np.asarray((colours @ self.costs) / sizes[:, None])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,21 +79,26 @@ class StrokeColours:
         The picture's unmarked border counts a little as background: with few strokes, most of
         what surrounds an object has never been touched.
         """
-        densities = [_density(bins[marked == label]) for label in classes]
+        under = bins[marked >= 0], marked[marked >= 0]
+        densities = [_density(_counted(under[0][under[1] == label])) for label in classes]
         border = bins[border_of(bins.shape) & (marked < 0)]
         if background in classes and border.size:
             row = int(np.flatnonzero(classes == background)[0])
-            seen = np.count_nonzero(marked == background)
+            seen = np.count_nonzero(under[1] == background)
             share = _BORDER_PIXELS * bins.size / (_BORDER_PIXELS * bins.size + seen)
-            densities[row] += np.float32(share) * (_density(border) - densities[row])
+            densities[row] += np.float32(share) * (_density(_counted(border)) - densities[row])
         return cls(np.stack(densities), classes)
 
-    def and_of_answer(self, bins: NDArray[np.int32], labels: NDArray[np.uint8]) -> StrokeColours:
-        """Add the colours of all the pixels that an answer gives each class."""
+    def and_of_answer(self, colours: csr_array, positions: NDArray[np.uint8]) -> StrokeColours:
+        """Add the colours of all the pixels that an answer gives each class.
+
+        ``colours`` has the pixels of each bin in each patch, ``positions`` the patch's class as
+        a place among ``classes``.
+        """
         densities = self.densities.copy()
-        for row, label in enumerate(self.classes):
-            found = bins[labels == label]
-            if found.size >= _FEWEST:
+        counts = colours.T @ (positions[:, None] == np.arange(len(self.classes))).astype(float)
+        for row, found in enumerate(counts.T):
+            if found.sum() >= _FEWEST:
                 densities[row] += _OF_ANSWER * (_density(found) - densities[row])
         return StrokeColours(densities, self.classes)
 
@@ -102,10 +109,15 @@ class StrokeColours:
         return ColourLikelihood(np.minimum(below_best, np.float32(LARGEST_COST)))
 
 
-def _density(bins: NDArray[np.int32]) -> NDArray[np.float32]:
-    counts = np.bincount(bins, minlength=LEVELS**3).astype(np.float32)
-    cube = counts.reshape(LEVELS, LEVELS, LEVELS)
-    smooth = ndimage.gaussian_filter(cube, _SMOOTHING, truncate=3.0).ravel()
+def _counted(bins: NDArray[np.int32]) -> NDArray[np.intp]:
+    return np.bincount(bins, minlength=LEVELS**3)
+
+
+def _density(counts: NDArray[np.number]) -> NDArray[np.float32]:
+    cube = counts.astype(np.float32).reshape(LEVELS, LEVELS, LEVELS)
+    for _ in range(3):  # along the first axis, which becomes the last
+        cube = np.tensordot(cube, _BLUR, axes=(0, 1))
+    smooth = cube.ravel()
     return np.asarray(smooth / smooth.sum())
 
 

@@ -17,15 +17,15 @@ from segapp.learning.colour_likelihood import LARGEST_COST, ColourLikelihood, St
 from segapp.learning.fitting import estimator_of, first_passes
 from segapp.learning.laps import Laps
 from segapp.learning.supervision import Supervision
-from segapp.learning.to_pixels import PixelTask, marks_of_levels
+from segapp.learning.to_pixels import PixelTask
 from segapp.learning.verdict import Verdict
 from segapp.picture.colour_bins import LEVELS, colour_bins
 from segapp.picture.kernels import kernels_of_all
 from segapp.picture.prepared import PreparedPicture, feature_table
 from segapp.values.checked import field, fields, from_json, listed, whole
 from segapp.values.document import ClassInfo, Document
+from segapp.values.marked import Marked
 from segapp.values.plain_settings import from_plain, to_plain
-from segapp.values.rasterize import UNMARKED
 from segapp.values.settings import PICTURE_BOUND, Settings
 from segapp.values.updates import Answer, Report, answer_of
 from segapp.values.wording import quoted, shown
@@ -142,10 +142,9 @@ class LearntModel:
         features = picture.table(settings).features
         verdict = Verdict.judged(self.shl, self.shl.project(features), self.shl.predict(features))
         yield Report("Comparing with what was learnt", 0.5)
-        unmarked = np.full(rgb.shape[:2], UNMARKED, dtype=np.int16)
         task = PixelTask(
             picture,
-            marks_of_levels(picture, unmarked),
+            Marked.nothing((rgb.shape[0], rgb.shape[1]), picture.times),
             Document(self.classes),
             self.learnt_classes,
             self.likelihood,
@@ -154,7 +153,8 @@ class LearntModel:
         )
         laps = Laps()
         coarse = yield from task.coarse_answer(verdict, laps)
-        yield Answer((yield from task.full_size(coarse, verdict, laps)))
+        labelling, _ = yield from task.full_size(coarse, verdict, laps)
+        yield Answer(labelling)
 
     def apply(self, rgb: NDArray[np.uint8]) -> Labelling:
         """Return the labelling of another picture."""

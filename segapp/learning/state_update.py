@@ -14,8 +14,8 @@ from segapp.learning.fitting import estimator_of, first_passes
 from segapp.learning.geodesics import Geodesics
 from segapp.learning.locality import RegionShares, prior_costs
 from segapp.learning.stroke_features import all_grams, stroke_features
-from segapp.learning.supervision import Supervision, classes_in
-from segapp.learning.to_pixels import PixelTask, marks_of_levels
+from segapp.learning.supervision import Supervision
+from segapp.learning.to_pixels import PixelTask
 from segapp.learning.verdict import Verdict
 from segapp.picture.kernels import kernel_names
 from segapp.values.updates import Insight, Report
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from segapp.learning.to_pixels import CoarseAnswer
     from segapp.picture.prepared import PreparedPicture
     from segapp.values.document import Document
+    from segapp.values.marked import Marked
     from segapp.values.settings import Settings
     from shlcore import SHL
 
@@ -38,9 +39,9 @@ _SECONDS_BETWEEN_PREVIEWS = 0.15
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Before:
-    """The state before: its marked pixels at full size, and what its answer gave each region."""
+    """The state before: its marked pixels, and what its answer gave each region."""
 
-    marked: NDArray[np.int16]
+    marked: Marked
     shares: RegionShares
 
 
@@ -67,8 +68,8 @@ class StateUpdate:
     Parameters
     ----------
     marked
-        The class of each marked pixel at full size, -1 elsewhere; of one class alone, which
-        is not the background, the picture's border is learnt from as well.
+        The class of each marked pixel; of one class alone, which is not the background, the
+        picture's border is learnt from as well.
     before
         The answered state before this one, or ``None`` for the first.
     """
@@ -77,28 +78,29 @@ class StateUpdate:
         self,
         picture: PreparedPicture,
         document: Document,
-        marked: NDArray[np.int16],
+        marked: Marked,
         settings: Settings,
         before: Before | None,
     ) -> None:
         self._picture, self._settings, self._before = picture, settings, before
         self._graph = picture.graph(settings)
         self._prototypes = picture.table(settings).prototypes
-        marks = marks_of_levels(picture, marked)
-        learnt_from = marks[-1]
-        if len(classes_in(marked)) == 1:
+        learnt_from = marked.coarse
+        if len(marked.classes()) == 1:
             learnt_from = with_border(learnt_from, document.background)
         self._supervision = Supervision.of(self._prototypes, learnt_from, settings)
         classes = self._supervision.classes
         colours = StrokeColours.of(self._graph.bins, learnt_from, classes, document.background)
         self.task = PixelTask(
-            picture, marks, document, classes, colours.likelihood(), colours, settings
+            picture, marked, document, classes, colours.likelihood(), colours, settings
         )
 
     def learn(self, laps: Laps, *, with_previews: bool = True) -> Generator[Report, None, Learnt]:
         """Report each block of the fit and return what was learnt."""
         settings, supervision, graph = self._settings, self._supervision, self._graph
-        colour_costs = self.task.likelihood.mean_costs(graph.bins, self._prototypes)
+        colour_costs = self.task.likelihood.mean_costs(
+            graph.prototype_colours, self._prototypes.sizes
+        )
         geodesics = Geodesics.of(graph.edges, graph.lengths, beliefs(colour_costs))
         features = stroke_features(colour_costs, geodesics, supervision)
         laps.end("colours")
@@ -126,9 +128,8 @@ class StateUpdate:
         return Learnt(step.snapshot(), verdict, tuple(objective))
 
     def _prior(self, before: Before, geodesics: Geodesics) -> NDArray[np.float64]:
-        changed = np.where(before.marked != self.task.marks[0], 0, -1).astype(np.int16)
-        newest = marks_of_levels(self._picture, changed)[-1] >= 0
-        old = marks_of_levels(self._picture, before.marked)[-1] >= 0
+        newest = self.task.marked.differs_from(before.marked)
+        old = before.marked.coarse >= 0
         return prior_costs(
             geodesics,
             np.flatnonzero(self._prototypes.count(newest)),

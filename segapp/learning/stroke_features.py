@@ -14,14 +14,17 @@ from shlcore import Grams
 from shlcore.kernels import Gaussian
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from segapp.learning.geodesics import Geodesics
     from segapp.learning.supervision import Supervision
+    from shlcore.kernels import Kernel
 
     Columns = dict[FeatureGroup, NDArray[np.float64]]
+
+_ROWS_AT_ONCE = 32
 
 
 def stroke_features(
@@ -46,37 +49,51 @@ def all_grams(kept: Grams | None, features: Columns, settings: Settings) -> Gram
         return kept if kept is not None else Grams()
     n = len(next(iter(features.values())))
     own = np.empty((len(kernels), n, n))
-    for place, gram in zip(own, _stroke_grams(features, settings), strict=True):
-        place[:] = gram
+    first = 0
+    for group in stroke_groups(settings):
+        kernels = list(kernels_of(group, settings))
+        _write_grams(features[group], kernels, own[first : first + len(kernels)])
+        first += len(kernels)
     return Grams(own) if kept is None else Grams(kept, own)
 
 
-def _stroke_grams(features: Columns, settings: Settings) -> Iterator[NDArray[np.floating]]:
-    """Yield the kernel matrices of each group; the next one may overwrite the last.
+def _write_grams(
+    columns: NDArray[np.float64], kernels: Sequence[Kernel], grams: NDArray[np.float64]
+) -> None:
+    """Write the kernel matrices of a group, a few rows at a time.
 
     They are made anew for every stroke: single precision makes distances, and above all
-    their exponentials, several times faster.
+    their exponentials, several times faster, and what is between stays in the caches.
     """
-    for group in stroke_groups(settings):
-        columns = features[group]
-        squared = _squared_distances(columns)
-        gram = np.empty_like(squared)
-        for kernel in kernels_of(group, settings):
+    single = columns.T.astype(np.float32)
+    squared = np.empty((_ROWS_AT_ONCE, len(columns)), dtype=np.float32)
+    room = np.empty_like(squared)
+    for top in range(0, len(columns), _ROWS_AT_ONCE):
+        rows = slice(top, min(top + _ROWS_AT_ONCE, len(columns)))
+        count = rows.stop - rows.start
+        _squared_distances(single, rows, squared[:count], room[:count])
+        for kernel, gram in zip(kernels, grams, strict=True):
             if isinstance(kernel, Gaussian):
-                np.multiply(squared, np.float32(-0.5 / kernel.sigma**2), out=gram)
-                yield np.exp(gram, out=gram)
+                power = np.multiply(
+                    squared[:count], np.float32(-0.5 / kernel.sigma**2), out=room[:count]
+                )
+                gram[rows] = np.exp(power, out=power)
             else:
-                yield kernel.of(columns, columns)
+                gram[rows] = kernel.of(columns[rows], columns)
 
 
-def _squared_distances(columns: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return squared distances in single precision, summed column by column.
+def _squared_distances(
+    columns: NDArray[np.float32],
+    rows: slice,
+    squared: NDArray[np.float32],
+    room: NDArray[np.float32],
+) -> None:
+    """Write squared distances of some rows to all in single precision, summed column by column.
 
     `shlcore.kernels.squared_distances` goes by ``|x|² + |y|² - 2 xy``, which would lose the
     small ones in single precision.
     """
-    squared = np.zeros((len(columns), len(columns)), dtype=np.float32)
-    for column in columns.T.astype(np.float32):
-        difference = column[:, None] - column[None, :]
-        squared += np.square(difference, out=difference)
-    return squared
+    squared[:] = 0
+    for column in columns:
+        np.subtract(column[rows, None], column, out=room)
+        squared += np.square(room, out=room)

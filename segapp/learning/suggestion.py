@@ -30,9 +30,9 @@ def least_certain(labelling: Labelling) -> Spot | None:
     A thin line of doubt runs along every edge, however good the answer is; the mean over a
     disc makes broad doubt win over long doubt. Pixels under a stroke are certain.
     """
-    height, width = labelling.margin.shape
+    height, width = labelling.labels.shape
     step = max(1, math.ceil(max(height, width) / _SIDE))
-    margin = labelling.margin[step // 2 :: step, step // 2 :: step].astype(np.float64)
+    margin = labelling.margins[step // 2 :: step, step // 2 :: step].astype(np.float64)
     if margin.size == 0 or not margin.any():
         return None
     # Strokes hold the maximum, however far above the rest.

@@ -6,14 +6,17 @@ Training and learnt models go it alike: outline, clean-up, margins, codes.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.outline.clean_up import clean_up, pinned
-from segapp.outline.drawing import OutlineProblem, cut_patches, enlarge_outline, follow_edges
-from segapp.picture.pyramid import halved_marks, repeated
+from segapp.learning.region_values import RegionCodes, RegionMargins
+from segapp.outline.clean_up import clean_up
+from segapp.outline.drawing import OutlineProblem, cut_patches, follow_edges
+from segapp.outline.enlarging import Enlarged, enlarged
+from segapp.picture.pyramid import repeated
 from segapp.values.labelling import Labelling
+from segapp.values.marked import Marked
 from segapp.values.updates import Preview, Report
 
 if TYPE_CHECKING:
@@ -28,22 +31,13 @@ if TYPE_CHECKING:
     from segapp.values.document import Document
     from segapp.values.settings import Settings
 
-Value = TypeVar("Value", bound=np.generic)
-
-
-def marks_of_levels(
-    picture: PreparedPicture, marked: NDArray[np.int16]
-) -> tuple[NDArray[np.int16], ...]:
-    """Carry the marked pixels of the whole picture down to each of its levels."""
-    marks = [marked]
-    for _ in picture.levels[1:]:
-        marks.append(halved_marks(marks[-1]))
-    return tuple(marks)
+_ROWS_AT_ONCE = 64
+"""Of the picture, painted by their own colours while they are in the processor's caches."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CoarseAnswer:
-    """The labels of the level at which is learnt, and what a larger outline is drawn with.
+    """The labels of the level at which is learnt.
 
     Parameters
     ----------
@@ -51,13 +45,10 @@ class CoarseAnswer:
         The document's class of each pixel, outline drawn, not yet tidied.
     tidied
         The same, tidied: what the next stroke is told of this answer.
-    problem
-        ``None`` where no outline is drawn.
     """
 
     labels: NDArray[np.uint8]
     tidied: NDArray[np.uint8]
-    problem: OutlineProblem | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,10 +57,10 @@ class PixelTask:
 
     Parameters
     ----------
-    marks
-        For each level of the picture the class of each marked pixel, -1 elsewhere.
+    marked
+        The class of each marked pixel.
     document
-        Whose classes are meant; its strokes are in ``marks``.
+        Whose classes are meant; its strokes are in ``marked``.
     classes
         The document's classes that were learnt, in the order of the verdict's columns.
     likelihood
@@ -79,7 +70,7 @@ class PixelTask:
     """
 
     picture: PreparedPicture
-    marks: tuple[NDArray[np.int16], ...]
+    marked: Marked
     document: Document
     classes: NDArray[np.intp]
     likelihood: ColourLikelihood
@@ -88,20 +79,26 @@ class PixelTask:
 
     def preview(self, verdict: Verdict) -> Preview:
         """Paint the prototypes' classes as they are."""
-        labels = self._enlarged(self._painted(verdict))
-        return Preview(self._labelling(pinned(labels, self.marks[0]), verdict))
+        labels = np.ascontiguousarray(
+            repeated(self._painted(verdict), self.marked.shape, self.picture.times)
+        )
+        self.marked.pin(labels)
+        return Preview(self._labelling(labels, verdict))
 
     def glimpse(self, verdict: Verdict) -> Preview:
         """Draw the outline along the patches alone, as small as is learnt: quick, and near."""
-        painted = labels = self._painted(verdict)
+        painted = self._painted(verdict)
+        labels, marks = painted.copy(), self.marked.coarse
         if self.settings.refine:
-            labels = self._class_of(cut_patches(self._problem(self.likelihood), verdict.costs))
+            problem = self._problem(self.likelihood)
+            patches = cut_patches(problem, verdict.costs)
+            labels = self._class_of(patches[problem.graph.patches.index_map])
         index_map = self.picture.table(self.settings).prototypes.index_map
         margin = np.where(labels == painted, verdict.margin[index_map], np.float32(0.0))
-        labels = pinned(labels, self.marks[-1])
+        np.copyto(labels, marks.astype(np.uint8), where=marks >= 0)
         n_classes, codes = len(self.document.classes), verdict.codes[index_map]
         labelling = Labelling(labels, margin, codes, n_classes, self.settings.bits)
-        return Preview(labelling, times=1 << (len(self.marks) - 1))
+        return Preview(labelling, times=self.picture.times)
 
     def coarse_answer(self, verdict: Verdict, laps: Laps) -> Generator[Report, None, CoarseAnswer]:
         """Draw the outline at the level at which is learnt, and tidy it.
@@ -110,59 +107,79 @@ class PixelTask:
         object mostly has more colours than anybody marks.
         """
         if not self.settings.refine:
-            return self._coarse(pinned(self._painted(verdict), self.marks[-1]), None, laps)
+            labels, marks = self._painted(verdict), self.marked.coarse
+            np.copyto(labels, marks.astype(np.uint8), where=marks >= 0)
+            return self._coarse(labels, laps)
         problem = self._problem(self.likelihood)
         yield Report("Drawing the outline", 0.6)
-        positions = cut_patches(problem, verdict.costs)
+        patches = cut_patches(problem, verdict.costs)
         if self.colours is not None:
             yield Report("Drawing the outline", 0.65)
-            bins = self.picture.graph(self.settings).bins
-            richer = self.colours.and_of_answer(bins, self._class_of(positions)).likelihood()
-            problem = replace(problem, colour_costs=self._colour_costs(richer))
-            positions = cut_patches(problem, verdict.costs)
+            colours = self.colours.and_of_answer(problem.graph.patch_colours, patches)
+            problem = replace(problem, colour_costs=self._colour_costs(colours.likelihood()))
+            patches = cut_patches(problem, verdict.costs)
+        positions = patches[problem.graph.patches.index_map]
         for _ in follow_edges(problem, verdict.costs, positions):
             yield Report("Drawing the outline", 0.75)
-        return self._coarse(self._class_of(positions), problem, laps)
+        return self._coarse(self._class_of(positions), laps)
 
-    def _coarse(
-        self, labels: NDArray[np.uint8], problem: OutlineProblem | None, laps: Laps
-    ) -> CoarseAnswer:
+    def _coarse(self, labels: NDArray[np.uint8], laps: Laps) -> CoarseAnswer:
         laps.end("outline")
-        tidied = self._tidied(labels, self.marks[-1])
+        marked = self.marked
+        if marked.times > 1:
+            marked = Marked.of_array(marked.coarse)
+        tidied = self._tidied(labels, marked)
         laps.end("tidying")
-        return CoarseAnswer(labels, tidied, problem)
+        return CoarseAnswer(labels, tidied)
 
     def full_size(
-        self, coarse: CoarseAnswer, verdict: Verdict, laps: Laps
-    ) -> Generator[Report, None, Labelling]:
-        """Carry the coarse answer up to the picture's size, tidy it there, and add the rest."""
-        labels = coarse.tidied
-        if len(self.picture.levels) > 1:
-            larger = yield from self._larger(coarse, verdict)
-            laps.end("outline")
+        self, coarse: CoarseAnswer, verdict: Verdict, laps: Laps, before: Enlarged | None = None
+    ) -> Generator[Report, None, tuple[Labelling, Enlarged | None]]:
+        """Carry the coarse answer up to the picture's size, tidy it there, and add the rest.
+
+        ``before`` is the full-size drawing of any earlier answer of this picture, which saves
+        time and changes nothing; that of this answer is returned for the next one.
+        """
+        labels, drawn = coarse.tidied, None
+        if self.picture.times > 1:
+            if self.settings.refine:
+                drawn = yield from self._drawn(coarse.tidied, before)
+                labels = drawn.labels
+            else:
+                labels = self._own_colours(verdict)
+            laps.end("full size")
             yield Report("Tidying", 0.9)
-            labels = self._tidied(larger, self.marks[0])
+            labels = self._tidied(labels, self.marked)
             laps.end("tidying")
         labelling = self._labelling(labels, verdict)
         laps.end("painting")
-        return labelling
+        return labelling, drawn
 
-    def _larger(
-        self, coarse: CoarseAnswer, verdict: Verdict
-    ) -> Generator[Report, None, NDArray[np.uint8]]:
-        """Carry the coarse labels up to the picture's size."""
-        if coarse.problem is None:
-            return pinned(self._enlarged(coarse.labels), self.marks[0])
-        small = self._positions()[coarse.labels].astype(np.uint8)
-        drawing = enlarge_outline(coarse.problem, verdict.costs, small)
+    def _drawn(
+        self, small: NDArray[np.uint8], before: Enlarged | None
+    ) -> Generator[Report, None, Enlarged]:
+        rgb, coarse = self.picture.levels
+        drawing = enlarged((rgb, coarse), small, self.marked, len(self.document.classes), before)
         while True:
             try:
                 yield Report("Drawing the outline", 0.8 + 0.1 * next(drawing))
             except StopIteration as end:
-                return self._class_of(end.value)
+                drawn: Enlarged = end.value
+                return drawn
 
-    def _tidied(self, labels: NDArray[np.uint8], marks: NDArray[np.int16]) -> NDArray[np.uint8]:
-        return clean_up(labels, marks, self.settings.clean_up, self.document.background)
+    def _own_colours(self, verdict: Verdict) -> NDArray[np.uint8]:
+        """Give each pixel at full size its own prototype's class."""
+        classes = self._class_of(verdict.labels.astype(np.uint8))
+        prototypes = self.picture.table(self.settings).prototypes
+        labels = np.empty(self.marked.shape, dtype=np.uint8)
+        for top in range(0, len(labels), _ROWS_AT_ONCE):
+            rows = slice(top, top + _ROWS_AT_ONCE)
+            labels[rows] = classes[self.picture.prototypes_in(prototypes, (rows, slice(None)))]
+        self.marked.pin(labels)
+        return labels
+
+    def _tidied(self, labels: NDArray[np.uint8], marked: Marked) -> NDArray[np.uint8]:
+        return clean_up(labels, marked, self.settings.clean_up, self.document.background)
 
     def _class_of(self, positions: NDArray[np.uint8]) -> NDArray[np.uint8]:
         return np.asarray(self.classes.astype(np.uint8)[positions])
@@ -179,8 +196,8 @@ class PixelTask:
     def _problem(self, likelihood: ColourLikelihood) -> OutlineProblem:
         settings, positions = self.settings, self._positions()
         return OutlineProblem(
-            levels=self.picture.levels,
-            marks=[positions[marks] for marks in self.marks],
+            rgb=self.picture.levels[-1],
+            marks=positions[self.marked.coarse],
             prototypes=self.picture.table(settings).prototypes,
             graph=self.picture.graph(settings),
             colour_costs=self._colour_costs(likelihood),
@@ -192,17 +209,13 @@ class PixelTask:
         index_map = self.picture.table(self.settings).prototypes.index_map
         return self._class_of(verdict.labels.astype(np.uint8))[index_map]
 
-    def _enlarged(self, values: NDArray[Value]) -> NDArray[Value]:
-        """Carry values of the coarse level's pixels up to the full size."""
-        height, width = self.marks[0].shape
-        times = 1 << (len(self.marks) - 1)
-        return np.ascontiguousarray(repeated(values, (height, width), times))
-
     def _labelling(self, labels: NDArray[np.uint8], verdict: Verdict) -> Labelling:
-        index_map = self.picture.table(self.settings).prototypes.index_map
-        agrees = labels == self._enlarged(self._painted(verdict))
-        margin = np.where(agrees, self._enlarged(verdict.margin[index_map]), np.float32(0.0))
-        margin[self.marks[0] >= 0] = max(float(verdict.margin.max()), 1.0)
-        codes = self._enlarged(verdict.codes[index_map])
-        n_classes = len(self.document.classes)
-        return Labelling(labels, margin, codes, n_classes, self.settings.bits)
+        prototypes = self.picture.table(self.settings).prototypes
+        classes = self._class_of(verdict.labels.astype(np.uint8))
+        return Labelling(
+            labels,
+            RegionMargins(self.picture, prototypes, verdict.margin, labels, classes, self.marked),
+            RegionCodes(self.picture, prototypes, verdict.codes),
+            len(self.document.classes),
+            self.settings.bits,
+        )

@@ -19,11 +19,9 @@ from segapp.learning.border import border_of
 from segapp.learning.carried_shares import packed, pixels_digest, unpacked
 from segapp.learning.laps import Laps
 from segapp.learning.learnt_model import LearntModel
+from segapp.learning.marked_states import MarkedStates
 from segapp.learning.state_update import Before, StateUpdate
-from segapp.learning.supervision import classes_in
-from segapp.learning.to_pixels import marks_of_levels
 from segapp.picture.prepared import PreparedPicture
-from segapp.values.rasterize import rasterize
 from segapp.values.updates import Answer, Report, answer_of
 
 if TYPE_CHECKING:
@@ -32,9 +30,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.learning.locality import RegionShares
+    from segapp.outline.enlarging import Enlarged
     from segapp.values.carried_answer import CarriedAnswer
     from segapp.values.document import Document, Mark
     from segapp.values.labelling import Labelling
+    from segapp.values.marked import Marked
     from segapp.values.settings import Settings
     from segapp.values.updates import Update
 
@@ -69,6 +69,9 @@ class Trainer:
         self._picture = PreparedPicture(rgb)
         self._shares: OrderedDict[_State, RegionShares] = OrderedDict()
         self._carried: CarriedAnswer | None = None
+        height, width = rgb.shape[:2]
+        self._marked = MarkedStates((height, width), self._picture.times)
+        self._drawn: Enlarged | None = None
 
     def prepare(self, settings: Settings) -> None:
         """Make now what depends on the picture alone; without this, the first update does."""
@@ -98,32 +101,25 @@ class Trainer:
 
     def learnt_model(self, document: Document, settings: Settings) -> LearntModel:
         """Learn what can be applied to other pictures: without what only this one has."""
-        marked = self._marked_pixels(document)
+        marked = self._marked.of(document.strokes)
         _want_two_classes(document, marked)
-        marks = marks_of_levels(self._picture, marked)[-1]
-        return LearntModel.of_strokes(self._picture.levels[-1], marks, document, settings)
+        coarse = self._picture.levels[-1]
+        return LearntModel.of_strokes(coarse, marked.coarse, document, settings)
 
-    def _answerable(self, document: Document) -> NDArray[np.int16]:
+    def _answerable(self, document: Document) -> Marked:
         """Return the marked pixels, or say what is still missing for an answer."""
-        marked = self._marked_pixels(document)
-        if not document.is_answerable(classes_in(marked)) or not self._has_a_second_class(marked):
-            raise NotEnoughStrokes(_what_is_missing(document, classes_in(marked)))
+        marked = self._marked.of(document.strokes)
+        if not document.is_answerable(marked.classes()) or not self._has_a_second_class(marked):
+            raise NotEnoughStrokes(_what_is_missing(document, marked.classes()))
         return marked
 
-    def _has_a_second_class(self, marked: NDArray[np.int16]) -> bool:
+    def _has_a_second_class(self, marked: Marked) -> bool:
         """Tell whether there are two to tell apart: the border may be the second."""
-        if len(classes_in(marked)) > 1:
+        if len(marked.classes()) > 1:
             return True
-        coarse = marks_of_levels(self._picture, marked)[-1]
-        return bool((coarse[border_of(coarse.shape)] < 0).any())
+        return bool((marked.coarse[border_of(marked.coarse.shape)] < 0).any())
 
-    def _marked_pixels(self, document: Document) -> NDArray[np.int16]:
-        height, width = self._picture.rgb.shape[:2]
-        return rasterize(document, (height, width))
-
-    def _answer(
-        self, document: Document, marked: NDArray[np.int16], settings: Settings
-    ) -> Iterator[Update]:
+    def _answer(self, document: Document, marked: Marked, settings: Settings) -> Iterator[Update]:
         laps = Laps()
         yield Report("Finding regions", 0.0)
         self._picture.graph(settings)
@@ -137,16 +133,18 @@ class Trainer:
         update = StateUpdate(self._picture, document, marked, settings, before)
         learnt = yield from update.learn(laps)
         coarse = yield from update.task.coarse_answer(learnt.verdict, laps)
-        if len(classes_in(marked)) > 1:  # else nothing is held on to: see `_before`
+        if len(marked.classes()) > 1:  # else nothing is held on to: see `_before`
             self._remember(document, settings, update.shares(coarse))
-        labelling = yield from update.task.full_size(coarse, learnt.verdict, laps)
+        labelling, self._drawn = yield from update.task.full_size(
+            coarse, learnt.verdict, laps, self._drawn
+        )
         carry = None
         if before is not None:
-            carry = partial(packed, self._pixels, earlier[-1], settings, before.shares)
+            carry = partial(self._carry, earlier[-1], settings, before.shares)
         yield Answer(labelling, update.insight(learnt, laps), carry)
 
     def _glimpses(
-        self, document: Document, marked: NDArray[np.int16], settings: Settings
+        self, document: Document, marked: Marked, settings: Settings
     ) -> Iterator[Report]:
         yield Report("Looking", 0.0)
         self.prepare(settings)
@@ -171,13 +169,13 @@ class Trainer:
         for state in reversed(earlier):
             shares = self._known(state, settings, newest=not missing)
             if shares is not None:
-                before = Before(self._marked_pixels(state), shares)
+                before = Before(self._marked.of(state.strokes), shares)
                 break
             missing.append(state)
         for number, state in enumerate(reversed(missing), start=1):
             yield Report(f"Earlier strokes, {number} of {len(missing)}", 0.1)
-            marked = self._marked_pixels(state)
-            if len(classes_in(marked)) < 2:
+            marked = self._marked.of(state.strokes)
+            if len(marked.classes()) < 2:
                 before = None
                 continue
             update = StateUpdate(self._picture, state, marked, settings, before)
@@ -198,6 +196,11 @@ class Trainer:
                 self._remember(state, settings, shares)
         return shares
 
+    def _carry(
+        self, document: Document, settings: Settings, shares: RegionShares
+    ) -> CarriedAnswer:
+        return packed(self._pixels, document, settings, shares)
+
     @cached_property
     def _pixels(self) -> str:
         return pixels_digest(self._picture.rgb)
@@ -212,8 +215,8 @@ def _state(document: Document, settings: Settings) -> _State:
     return document.strokes, document.background, settings
 
 
-def _want_two_classes(document: Document, marked: NDArray[np.int16]) -> None:
-    present = classes_in(marked)
+def _want_two_classes(document: Document, marked: Marked) -> None:
+    present = marked.classes()
     if len(present) < 2:
         raise NotEnoughStrokes(_what_is_missing(document, present))
 

@@ -1,4 +1,4 @@
-"""From what was learnt about regions to the outline at full size, level by level."""
+"""From what was learnt about regions to the outline at the size at which is learnt."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from segapp.outline.cuts import Level, cut_band, cut_regions
-from segapp.picture.colour_bins import colour_bins
-from segapp.picture.pyramid import repeated
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -28,8 +26,6 @@ _HALF_WIDTH = 7
 Rows "band" of the trials in SEGMENTATION.md: narrower needs more strokes, wider not fewer."""
 _AGAIN = 6
 """How often the boundary may go on where it has come to the band's edge."""
-_HALF_WIDTH_ABOVE = 2
-"""A level doubles the last one's outline, which is then off by a pixel or so."""
 _USUAL_SIDE = 450.0
 
 
@@ -48,21 +44,19 @@ class OutlineProblem:
 
     Parameters
     ----------
-    levels
-        The picture and its halvings.
+    rgb
+        At the size at which is learnt, like all that follows.
     marks
-        For each level the class of each marked pixel, -1 elsewhere, as position among the
-        classes that take part.
-    prototypes, graph
-        Of the last level.
+        The class of each marked pixel, -1 elsewhere, as position among the classes that take
+        part.
     colour_costs
         Histogram bins x classes, as weighted as they shall count.
     smoothness
         Cost of a boundary for each pixel of its length in a picture of `_USUAL_SIDE` squared.
     """
 
-    levels: Sequence[NDArray[np.uint8]]
-    marks: Sequence[NDArray[np.int16]]
+    rgb: NDArray[np.uint8]
+    marks: NDArray[np.int16]
     prototypes: Prototypes
     graph: RegionGraph
     colour_costs: NDArray[np.float32]
@@ -70,74 +64,46 @@ class OutlineProblem:
 
 
 def cut_patches(problem: OutlineProblem, costs: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """Draw the outline along the patches of the last level: class positions of its pixels.
+    """Draw the outline along the patches: the class position of each.
 
     ``costs`` is prototypes x classes.
     """
-    graph, marks = problem.graph, problem.marks[-1]
-    patches, index_map = graph.patches, problem.prototypes.index_map
-    positions = range(costs.shape[1])
-    patch_costs = np.empty((len(patches), costs.shape[1]))
-    for position in positions:
-        pixels = costs[:, position][index_map] + problem.colour_costs[:, position][graph.bins]
-        patch_costs[:, position] = np.bincount(patches.index_map.ravel(), pixels.ravel())
-    counts = np.stack([patches.count(marks == position) for position in positions], axis=1)
+    graph, marks = problem.graph, problem.marks
+    patch_costs = graph.patch_prototypes @ costs + graph.patch_colours @ problem.colour_costs
+    under, position = graph.patches.index_map[marks >= 0], marks[marks >= 0]
+    counts = np.zeros((len(graph.patches), costs.shape[1]), dtype=np.intp)
+    np.add.at(counts, (under, position), 1)
     held = np.where(counts.any(axis=1), counts.argmax(axis=1), -1)
-    smoothness = problem.smoothness * scale_of(problem.levels[-1])
-    regions = cut_regions(patch_costs, graph.patch_edges, smoothness, held)
-    return np.asarray(regions.astype(np.uint8)[patches.index_map])
-
-
-def enlarge_outline(
-    problem: OutlineProblem, costs: NDArray[np.float64], labels: NDArray[np.uint8]
-) -> Generator[float, None, NDArray[np.uint8]]:
-    """Carry the last level's outline up to the full size; yield the share that is done."""
-    above = len(problem.levels) - 1
-    for steps_up in range(1, above + 1):
-        rgb = problem.levels[-1 - steps_up]
-        labels = repeated(labels, (rgb.shape[0], rgb.shape[1]))
-        for _ in follow_edges(problem, costs, labels, steps_up):
-            yield (steps_up - 0.5) / above
-    return labels
+    smoothness = problem.smoothness * scale_of(problem.rgb)
+    return cut_regions(patch_costs, graph.patch_edges, smoothness, held).astype(np.uint8)
 
 
 def follow_edges(
-    problem: OutlineProblem,
-    costs: NDArray[np.float64],
-    labels: NDArray[np.uint8],
-    steps_up: int = 0,
+    problem: OutlineProblem, costs: NDArray[np.float64], labels: NDArray[np.uint8]
 ) -> Iterator[None]:
-    """Let the outline follow the edges of the level so many steps above the last, in place."""
-    rgb, marks = problem.levels[-1 - steps_up], problem.marks[-1 - steps_up]
-    np.copyto(labels, marks.astype(np.uint8), where=marks >= 0)
+    """Let the outline follow the edges of the picture, pixel by pixel, in place."""
+    np.copyto(labels, problem.marks.astype(np.uint8), where=problem.marks >= 0)
     level = Level(
-        marked=marks,
-        costs_of=partial(_costs_of, problem, costs.astype(np.float32), steps_up),
-        bonds_of=partial(_bonds_of, problem, steps_up),
-        smoothness=problem.smoothness * scale_of(rgb),
+        marked=problem.marks,
+        costs_of=partial(_costs_of, problem, costs.astype(np.float32)),
+        bonds_of=partial(_bonds_of, problem),
+        smoothness=problem.smoothness * scale_of(problem.rgb),
     )
-    if steps_up:
-        yield from cut_band(level, labels, _HALF_WIDTH_ABOVE)
-    else:
-        yield from cut_band(level, labels, _HALF_WIDTH, _AGAIN)
+    yield from cut_band(level, labels, _HALF_WIDTH, _AGAIN)
 
 
 def _costs_of(
-    problem: OutlineProblem, costs: NDArray[np.float32], steps_up: int, box: Box
+    problem: OutlineProblem, costs: NDArray[np.float32], box: Box
 ) -> NDArray[np.float32]:
-    """Return what the classes cost in a box of the level so many steps above the last."""
-    bins = colour_bins(problem.levels[-1 - steps_up][box]) if steps_up else problem.graph.bins[box]
-    rows, columns = (np.arange(side.start, side.stop) >> steps_up for side in box)
-    prototypes = problem.prototypes.index_map[rows[:, None], columns]
+    """Return what the classes cost in a box."""
+    prototypes, bins = problem.prototypes.index_map[box], problem.graph.bins[box]
     return np.asarray(costs[prototypes] + problem.colour_costs[bins])
 
 
-def _bonds_of(problem: OutlineProblem, steps_up: int, box: Box) -> Bonds:
-    """Return the bonds in a box of the level so many steps above the last."""
-    if steps_up:
-        return problem.graph.contrast.bonds(problem.levels[-1 - steps_up][box])
+def _bonds_of(problem: OutlineProblem, box: Box) -> Bonds:
+    """Return the bonds in a box."""
     rows, columns = box
-    height, width = problem.levels[-1].shape[:2]
+    height, width = problem.rgb.shape[:2]
     # A kind of pair that leaves out the last row or column of the picture does so in a box.
     return tuple(
         bond[

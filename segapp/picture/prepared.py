@@ -9,7 +9,7 @@ import numpy as np
 
 from segapp.picture.kernels import fixed_groups, kernels_of_all
 from segapp.picture.prototypes import Prototypes, palette, superpixels
-from segapp.picture.pyramid import halvings
+from segapp.picture.pyramid import halvings, shrunk
 from segapp.picture.region_graph import RegionGraph
 from segapp.values.settings import FeatureGroup, Samples, Settings
 from shlcore import Grams
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
+
+    from segapp.picture.neighbours import Box
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +60,8 @@ class PreparedPicture:
 
     def __init__(self, rgb: NDArray[np.uint8]) -> None:
         self.rgb = rgb
+        self.times = 1 << halvings(rgb.shape)
+        """Pixels along a side of what is one pixel of the size at which is learnt."""
         self._levels: tuple[NDArray[np.uint8], ...] | None = None
         self._table: tuple[object, FeatureTable] | None = None
         self._graph: tuple[FeatureTable, RegionGraph] | None = None
@@ -65,9 +69,10 @@ class PreparedPicture:
 
     @property
     def levels(self) -> tuple[NDArray[np.uint8], ...]:
-        """The picture and its halvings; learning happens on the last."""
+        """The picture, and what is learnt on if that is smaller; learning is on the last."""
         if self._levels is None:
-            self._levels = halvings(self.rgb)
+            coarse = shrunk(self.rgb, self.times.bit_length() - 1)
+            self._levels = (self.rgb,) if self.times == 1 else (self.rgb, coarse)
         return self._levels
 
     def table(self, settings: Settings) -> FeatureTable:
@@ -76,6 +81,18 @@ class PreparedPicture:
         if self._table is None or self._table[0] != key:
             self._table = (key, feature_table(self.levels[-1], settings, fixed_groups(settings)))
         return self._table[1]
+
+    def prototypes_in(self, prototypes: Prototypes, box: Box) -> NDArray[np.int32]:
+        """Return the prototype of each pixel of some rows and columns at full size."""
+        if prototypes.palette is not None and self.times > 1:
+            return prototypes.palette.numbers(self.rgb[box])
+        if self.times == 1:
+            return prototypes.index_map[box]
+        rows, columns = (
+            np.arange(size)[side] // self.times
+            for side, size in zip(box, self.rgb.shape[:2], strict=True)
+        )
+        return np.asarray(prototypes.index_map[rows[:, None], columns])
 
     def graph(self, settings: Settings) -> RegionGraph:
         """Return how the prototypes lie to each other."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from skimage.segmentation import slic
 
 from segapp.picture.features import describe
+from segapp.picture.palette import LEVELS, Palette, cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 # SLIC then merges into a few huge ones; the others hold out longer.
 _SLIC_ATTEMPTS = ((10.0, 0.0), (20.0, 1.0), (40.0, 2.0), (100.0, 3.0))
 _ENOUGH = 0.4  # of the wanted regions; with fewer, the next pair is tried
-# Levels a channel, finest first, each about three quarters of the one before.
-_PALETTE_LEVELS = (256, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,13 +34,16 @@ class Prototypes:
         int32, the prototype of each pixel.
     sizes
         How many pixels each prototype stands for, never 0.
+    palette
+        Which colours they are, where they are colours.
     """
 
     index_map: NDArray[np.int32]
     sizes: NDArray[np.float64]
+    palette: Palette | None = None
 
     @classmethod
-    def of_map(cls, index_map: NDArray[np.intp]) -> Prototypes:
+    def of_map(cls, index_map: NDArray[np.integer]) -> Prototypes:
         """Take the groups of a map, numbered anew from 0 without gaps."""
         _, numbered, sizes = np.unique(index_map, return_inverse=True, return_counts=True)
         return cls(numbered.reshape(index_map.shape).astype(np.int32), sizes.astype(np.float64))
@@ -94,16 +96,10 @@ def palette(rgb: NDArray[np.uint8], largest: int) -> Prototypes:
     all the pixels; a coarser grid is what makes a photograph with its tens of thousands of
     colours affordable.
     """
-    wide = rgb.astype(np.int32)
-    for levels in _PALETTE_LEVELS:
-        cells = wide * levels // 256
-        codes = (cells[..., 0] * levels + cells[..., 1]) * levels + cells[..., 2]
-        if levels == _PALETTE_LEVELS[-1] or _distinct(codes, levels**3) <= largest:
-            return Prototypes.of_map(codes)
+    for levels in LEVELS:
+        codes = cells(rgb, levels)
+        present = np.zeros(levels**3, dtype=bool)
+        present[codes.ravel()] = True
+        if levels == LEVELS[-1] or np.count_nonzero(present) <= largest:
+            return replace(Prototypes.of_map(codes), palette=Palette.of(present, levels))
     raise ValueError(f"largest: wanted a positive number, got {largest}")
-
-
-def _distinct(codes: NDArray[np.int32], limit: int) -> int:
-    present = np.zeros(limit, dtype=bool)
-    present[codes.ravel()] = True
-    return int(present.sum())

@@ -1,4 +1,4 @@
-"""A picture at halved sizes, and strokes and labels carried between them."""
+"""The size at which a picture is learnt on: halved until it is small enough."""
 
 from __future__ import annotations
 
@@ -13,29 +13,48 @@ if TYPE_CHECKING:
 
 LARGEST_WORKING_SIZE = 1 << 20
 """Pixels of the size at which is learnt; larger pictures are halved until they fit."""
+_ROWS_AT_ONCE = 256
+"""Of the picture, in which halving stays within the processor's caches."""
 
 
-def halvings(rgb: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], ...]:
-    """Return the picture and its halvings, down to the first that is small enough."""
-    levels = [rgb]
-    while levels[-1].shape[0] * levels[-1].shape[1] > LARGEST_WORKING_SIZE:
-        levels.append(_halved(levels[-1]))
-    return tuple(levels)
+def halvings(shape: tuple[int, ...]) -> int:
+    """Return how often a picture of some height and width has to be halved."""
+    height, width = shape[:2]
+    count = 0
+    while height * width > LARGEST_WORKING_SIZE:
+        height, width = (height + 1) // 2, (width + 1) // 2
+        count += 1
+    return count
+
+
+def shrunk(rgb: NDArray[np.uint8], count: int) -> NDArray[np.uint8]:
+    """Halve a picture so often: each time, blocks of 2 x 2 are averaged and rounded.
+
+    An odd last row or column is averaged with itself. Rows go all the way a few at a time, so
+    that nothing of the picture's size is made on the way.
+    """
+    if not count:
+        return rgb
+    rows = max(_ROWS_AT_ONCE, 1 << count)
+    strips = []
+    for top in range(0, len(rgb), rows):
+        strip = rgb[top : top + rows]
+        for _ in range(count):
+            strip = _halved(strip)
+        strips.append(strip)
+    return np.concatenate(strips)
 
 
 def _halved(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Average blocks of 2 x 2; an odd last row or column is repeated."""
-    corners = _corners(rgb)
-    total = corners[0].astype(np.uint16)
-    for corner in corners[1:]:
-        total += corner
-    return ((total + 2) // 4).astype(np.uint8)
-
-
-def halved_marks(marked: NDArray[np.int16]) -> NDArray[np.int16]:
-    """Mark a block where any of its pixels is marked, with the highest class among them."""
-    corners = _corners(marked)
-    return np.asarray(np.maximum.reduce(corners))
+    height, width = rgb.shape[:2]
+    if height % 2 or width % 2:
+        rgb = np.pad(rgb, [(0, height % 2), (0, width % 2), (0, 0)], mode="edge")
+    total = rgb[::2].astype(np.uint16)
+    total += rgb[1::2]
+    pairs = total[:, ::2] + total[:, 1::2]
+    pairs += np.uint16(2)
+    pairs >>= np.uint16(2)
+    return pairs.astype(np.uint8)
 
 
 def repeated(image: NDArray[Any], shape: tuple[int, int], times: int = 2) -> NDArray[Any]:
@@ -43,11 +62,3 @@ def repeated(image: NDArray[Any], shape: tuple[int, int], times: int = 2) -> NDA
     if times == 1:
         return image
     return image.repeat(times, axis=0)[: shape[0]].repeat(times, axis=1)[:, : shape[1]]
-
-
-def _corners(image: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    height, width = image.shape[:2]
-    odd = [(0, height % 2), (0, width % 2)] + [(0, 0)] * (image.ndim - 2)
-    if height % 2 or width % 2:
-        image = np.pad(image, odd, mode="edge")
-    return image[::2, ::2], image[1::2, ::2], image[::2, 1::2], image[1::2, 1::2]

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse import coo_array, csr_array
 
-from segapp.picture.colour_bins import colour_bins
+from segapp.picture.colour_bins import LEVELS, colour_bins
 from segapp.picture.contrast import Contrast
 from segapp.picture.features import position
 from segapp.picture.neighbours import PAIRS
@@ -50,6 +51,10 @@ class RegionGraph:
         Between patches that touch.
     bins
         The colour histogram's bin of each pixel.
+    prototype_colours, patch_colours
+        How many pixels of each bin a prototype or a patch has.
+    patch_prototypes
+        How many pixels of each prototype a patch has.
     """
 
     contrast: Contrast
@@ -59,6 +64,9 @@ class RegionGraph:
     patches: Prototypes
     patch_edges: Edges
     bins: NDArray[np.int32]
+    prototype_colours: csr_array
+    patch_colours: csr_array
+    patch_prototypes: csr_array
 
     @classmethod
     def of(cls, rgb: NDArray[np.uint8], prototypes: Prototypes) -> RegionGraph:
@@ -71,8 +79,30 @@ class RegionGraph:
         if lengths.sum() > 0:
             lengths = lengths / lengths.mean()
         patches = superpixels(rgb, _PATCHES)
-        patch_edges = region_edges(patches.index_map, bonds)
-        return cls(contrast, bonds, edges, lengths, patches, patch_edges, colour_bins(rgb))
+        bins = colour_bins(rgb)
+        return cls(
+            contrast=contrast,
+            bonds=bonds,
+            edges=edges,
+            lengths=lengths,
+            patches=patches,
+            patch_edges=region_edges(patches.index_map, bonds),
+            bins=bins,
+            prototype_colours=counts(prototypes, bins, LEVELS**3),
+            patch_colours=counts(patches, bins, LEVELS**3),
+            patch_prototypes=counts(patches, prototypes.index_map, len(prototypes)),
+        )
+
+
+def counts(regions: Prototypes, values: NDArray[np.int32], n_values: int) -> csr_array:
+    """Count the pixels of each value in each region, ``regions x values``.
+
+    Sums over the pixels of regions are then products with what each value counts, however
+    many pixels there are.
+    """
+    ones = np.ones(values.size)
+    places = (regions.index_map.ravel(), values.ravel())
+    return csr_array(coo_array((ones, places), shape=(len(regions), n_values)))
 
 
 def region_edges(index_map: NDArray[np.int32], bonds: Bonds) -> Edges:

@@ -9,7 +9,7 @@ import numpy as np
 from skimage.color import hsv2rgb
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # in grey as well.
 _CONFIDENCE_RAMP = ((20, 18, 60), (0, 80, 140), (40, 150, 160), (170, 205, 90), (253, 240, 140))
 _SHADOW, _DARKEST = 24.0, 0.8  # what a code far from every codeword fades to, and how far
+_ENOUGH_FOR_A_SCALE = 1024  # pixels of a side: more do not change what is bright and what dark
+_ROWS_AT_ONCE = 256
 _GOLDEN = 0.6180339887498949  # steps of this part of a circle never come close to each other
 
 
@@ -105,10 +107,14 @@ def premultiplied_cutout(labelling: Labelling, picture: Picture) -> NDArray[np.u
 
 def confidence(labelling: Labelling) -> NDArray[np.uint8]:
     """Show the margin from dark (undecided) to bright (sure)."""
-    margin = labelling.margin
+    step = 1 + max(labelling.labels.shape) // _ENOUGH_FOR_A_SCALE
+    some = labelling.margins[::step, ::step]
     # Strokes hold the maximum, however far above the rest; they must not make it all dark.
-    sure = float(np.percentile(margin, 98)) or float(margin.max()) or 1.0
-    level = np.minimum(margin * (255.0 / sure), 255.0).astype(np.uint8)
+    sure = float(np.percentile(some, 98)) or float(some.max()) or 1.0
+    level = np.empty(labelling.labels.shape, np.uint8)
+    for rows in _strips(len(level)):
+        margin = labelling.margins[rows, :]
+        level[rows] = np.minimum(margin * (255.0 / sure), 255.0)
     steps = np.linspace(0, 255, len(_CONFIDENCE_RAMP))
     table = np.full((256, 4), 255, np.uint8)
     for channel in range(3):
@@ -182,6 +188,12 @@ def _tints(classes: Sequence[ClassInfo], opacity: float) -> NDArray[np.uint8]:
         if not info.is_background:
             table[row] = np.rint(np.array([*info.colour, 255]) * opacity)
     return table
+
+
+def _strips(height: int) -> Iterator[slice]:
+    """Yield rows that need little memory at once."""
+    for top in range(0, height, _ROWS_AT_ONCE):
+        yield slice(top, min(top + _ROWS_AT_ONCE, height))
 
 
 def _look_up(table: NDArray[np.uint8], index: NDArray[np.integer]) -> NDArray[np.uint8]:

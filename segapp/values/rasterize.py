@@ -40,7 +40,7 @@ def rasterize(document: Document, size: tuple[int, int]) -> NDArray[np.int16]:
     """
     labels = np.full(size, UNMARKED, dtype=np.int16)
     for mark in document.strokes:
-        patch = mark if isinstance(mark, Patch) else _pixels_of(mark, size)
+        patch = pixels_of(mark, size)
         if patch is not None:
             stamp(labels, patch)
     return labels
@@ -63,6 +63,11 @@ def stamp(labels: NDArray[np.int16], mark: Mark) -> Rectangle:
             labels[top:bottom, left:right][_covered(segment, strip)] = value
         touched = _union(touched, box)
     return touched
+
+
+def pixels_of(mark: Mark, size: tuple[int, int]) -> Patch | None:
+    """Return what a mark covers in an image of ``size``, or ``None`` when it lies outside."""
+    return mark if isinstance(mark, Patch) else _pixels_of(mark, size)
 
 
 # Strokes do not change, and each of them is asked for again with every stroke that follows.

@@ -33,8 +33,9 @@ from segapp.batch.robot_user import robot_steps, strokes_to
 from segapp.files.images import load_image
 from segapp.files.strokes_file import load_strokes
 from segapp.learning.training import Trainer
-from segapp.outline.clean_up import clean_up, pinned
+from segapp.outline.clean_up import clean_up
 from segapp.values.labelling import Labelling
+from segapp.values.marked import Marked
 from segapp.values.rasterize import rasterize
 from segapp.values.settings import PRESETS
 from segapp.values.updates import answer_of
@@ -92,9 +93,9 @@ def peer(method, *, tidied):
     def start(rgb):
         def segment(document):
             marked = rasterize(document, rgb.shape[:2])
-            labels = pinned(method(rgb, marked).astype(np.uint8), marked)
+            labels = np.where(marked >= 0, marked, method(rgb, marked)).astype(np.uint8)
             if tidied:
-                labels = clean_up(labels, marked, BEST.clean_up, 1)
+                labels = clean_up(labels, Marked.of_array(marked), BEST.clean_up, 1)
             nothing = np.zeros(labels.shape)
             return Labelling(labels, nothing.astype(np.float32), nothing.astype(np.uint32), 2, 1)
 

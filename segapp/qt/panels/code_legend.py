@@ -54,12 +54,12 @@ class CodeLegend(Card):
         self._at = at
         if self._labelling is None:
             return
-        height, width = self._labelling.codes.shape
+        height, width = self._labelling.labels.shape
         inside = at is not None and 0 <= at.x() < width and 0 <= at.y() < height
         if at is None or not inside:
             told = self.tr("Point at the picture to read a code")
         else:
-            told = self._told(self._labelling.codes[int(at.y()), int(at.x())])
+            told = self._told(self._labelling.hash_codes[_pixel(at)][0, 0])
         self.set_text(self._table() + f"<p style='margin:6px 0 0 0'>{told}</p>")
 
     def _told(self, code: np.uint32) -> str:
@@ -94,6 +94,11 @@ class CodeLegend(Card):
             )
         title = self.tr("<b>Nearest codeword</b>, darker by the bits that differ")
         return f"{title}<table>{''.join(rows)}</table>"
+
+
+def _pixel(at: QPointF) -> tuple[slice, slice]:
+    x, y = int(at.x()), int(at.y())
+    return slice(y, y + 1), slice(x, x + 1)
 
 
 def _bits(code: int, n_bits: int) -> str:

@@ -147,4 +147,4 @@ def _enlarged(labelling: Labelling, picture: Picture, times: int) -> Labelling:
         repeated(each, (height, width), times)
         for each in (labelling.labels, labelling.margin, labelling.codes)
     )
-    return replace(labelling, labels=labels, margin=margin, codes=codes)
+    return replace(labelling, labels=labels, margins=margin, hash_codes=codes)

@@ -1,8 +1,9 @@
 import numpy as np
 
 from segapp.learning.colour_likelihood import LARGEST_COST, StrokeColours, beliefs
-from segapp.picture.colour_bins import colour_bins
+from segapp.picture.colour_bins import LEVELS, colour_bins
 from segapp.picture.prototypes import Prototypes
+from segapp.picture.region_graph import counts
 
 RED, GREEN, BLUE, GREY = (220, 30, 30), (30, 200, 30), (30, 30, 220), (128, 128, 128)
 
@@ -18,7 +19,8 @@ def test_the_likeliest_class_costs_nothing_and_none_too_much():
         [[0, LARGEST_COST], [LARGEST_COST, 0], [LARGEST_COST, 0], [0, 0]],
         atol=1e-5,
     )
-    means = likelihood.mean_costs(bins, Prototypes.of_map(np.array([[0, 0, 1, 1]])))
+    regions = Prototypes.of_map(np.array([[0, 0, 1, 1]]))
+    means = likelihood.mean_costs(counts(regions, bins, LEVELS**3), regions.sizes)
     np.testing.assert_allclose(means, [[2.0, 2.0], [2.0, 0.0]], atol=1e-5)
     np.testing.assert_allclose(beliefs(means)[0], [0.5, 0.5])
 
@@ -52,12 +54,15 @@ def test_colours_of_the_answer_join_those_of_the_strokes():
     bins, marks = framed()
     colours = StrokeColours.of(bins, marks, np.array([0, 1]), background=1)
     np.testing.assert_allclose(costs_of(colours, GREEN), [0, 0], atol=1e-6)
-    labels = np.ones((60, 60), np.uint8)
-    labels[20:40, 20:40] = 0
-    richer = colours.and_of_answer(bins, labels)
+    inside = np.zeros((60, 60), int)
+    inside[20:40, 20:40] = 1
+    patches = counts(Prototypes.of_map(inside), bins, LEVELS**3)
+    richer = colours.and_of_answer(patches, np.array([1, 0], np.uint8))
     assert costs_of(richer, GREEN)[0] == 0 < costs_of(richer, GREEN)[1]
-    tiny = np.ones((60, 60), np.uint8)
-    tiny[:3, :3] = 0  # too few pixels to say anything
+    corner = np.zeros((60, 60), int)
+    corner[:3, :3] = 1  # too few pixels to say anything
+    tiny = counts(Prototypes.of_map(corner), bins, LEVELS**3)
     np.testing.assert_array_equal(
-        colours.and_of_answer(bins, tiny).densities[0], colours.densities[0]
+        colours.and_of_answer(tiny, np.array([1, 0], np.uint8)).densities[0],
+        colours.densities[0],
     )

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -5,8 +7,11 @@ from hypothesis.extra import numpy as hnp
 from scipy import ndimage
 from skimage.morphology import remove_small_objects
 
-from segapp.outline.clean_up import clean_up, holes, loose_parts, pinned, smoothed
+from segapp.outline import clean_up as module
+from segapp.outline.clean_up import smoothed
+from segapp.values.marked import Marked
 from segapp.values.settings import CleanUp
+from tests.segapp.outline.pixelwise_clean_up import clean_up as pixel_by_pixel
 
 shapes = st.tuples(st.integers(1, 9), st.integers(1, 9))
 
@@ -18,6 +23,12 @@ def labels_and_marks(n_classes):
             hnp.arrays(np.int16, shape, elements=st.integers(-1, n_classes - 1)),
         )
     )
+
+
+def clean_up(labels, marks, wish, background):
+    """Tidy as the app does: with the marked pixels in their class."""
+    pinned = np.where(marks >= 0, marks, labels).astype(np.uint8)
+    return module.clean_up(pinned, Marked.of_array(marks), wish, background)
 
 
 wishes = st.builds(
@@ -64,18 +75,26 @@ def test_holes_are_those_that_ndimage_fills(mask):
     labels = np.where(objects, 0, 1).astype(np.uint8)
     marks = np.full(labels.shape, -1, np.int16)
     expected = ndimage.binary_fill_holes(objects) & ~objects
-    np.testing.assert_array_equal(holes(labels, marks, background=1), expected)
+    tidy = clean_up(labels, marks, CleanUp(fill_holes=True), 1)
+    np.testing.assert_array_equal((tidy == 0) & ~objects, expected)
 
 
-@given(labels_and_marks(2))
-def test_loose_parts_touch_no_stroke_of_their_class(case):
+@given(labels_and_marks(4), wishes)
+@settings(max_examples=300, deadline=None)
+def test_the_graph_of_parts_says_what_the_pixels_say(case, wish):
     labels, marks = case
-    loose = loose_parts(labels, marks, background=1)
-    assert not loose[labels == 1].any()
-    numbers, count = ndimage.label(labels == 0)
-    for part in range(1, count + 1):
-        touches = bool((marks[numbers == part] == 0).any())
-        assert loose[numbers == part].all() != touches
+    wish = replace(wish, smoothing=0)
+    pinned = np.where(marks >= 0, marks, labels).astype(np.uint8)
+    np.testing.assert_array_equal(
+        clean_up(labels, marks, wish, 1), pixel_by_pixel(pinned, marks, wish, 1)
+    )
+
+
+@given(st.integers(0, 2**31), st.integers(1, 40))
+@settings(max_examples=10, deadline=None)
+def test_smoothing_in_strips_is_smoothing(seed, radius):
+    labels = np.random.default_rng(seed).integers(0, 3, (600, 31)).astype(np.uint8)
+    np.testing.assert_array_equal(smoothed(labels, radius), module._most_frequent(labels, radius))
 
 
 def test_only_the_part_with_the_stroke_stays_and_its_empty_hole_closes():
@@ -111,8 +130,3 @@ def test_smoothing_takes_the_most_frequent_class():
     labels = np.zeros((5, 5), np.uint8)
     labels[2, 2] = 3
     assert not smoothed(labels, 1).any()
-
-
-def test_pinned_gives_marked_pixels_their_class():
-    marks = np.array([[-1, 2], [0, -1]], np.int16)
-    np.testing.assert_array_equal(pinned(np.ones((2, 2), np.uint8), marks), [[1, 2], [0, 1]])

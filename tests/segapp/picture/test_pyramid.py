@@ -1,26 +1,32 @@
 import numpy as np
+import pytest
 
-from segapp.picture.pyramid import LARGEST_WORKING_SIZE, halved_marks, halvings, repeated
-
-
-def test_halvings_average_blocks_until_small_enough():
-    rgb = np.random.default_rng(1).integers(0, 256, (1501, 1400, 3)).astype(np.uint8)
-    levels = halvings(rgb)
-    assert [level.shape for level in levels] == [(1501, 1400, 3), (751, 700, 3)]
-    assert levels[-1].shape[0] * levels[-1].shape[1] <= LARGEST_WORKING_SIZE
-    np.testing.assert_allclose(
-        levels[1][4, 7], rgb[8:10, 14:16].astype(float).mean(axis=(0, 1)), atol=0.5
-    )
-    np.testing.assert_allclose(
-        levels[1][750, 7], rgb[1500:, 14:16].astype(float).mean(axis=(0, 1)), atol=0.5
-    )
+from segapp.picture.pyramid import LARGEST_WORKING_SIZE, halvings, repeated, shrunk
 
 
-def test_marks_survive_halving_and_labels_double_back():
-    marks = np.full((5, 4), -1, np.int16)
-    marks[4, 3], marks[0, 1] = 0, 2
-    np.testing.assert_array_equal(halved_marks(marks), [[2, -1], [-1, -1], [-1, 0]])
-    small = np.array([[1, 2], [3, 4], [5, 6]])
-    doubled = repeated(small, (5, 3))
+def test_a_picture_is_halved_until_it_is_small_enough():
+    assert halvings((1024, 1024, 3)) == 0
+    assert halvings((1025, 1024)) == 1
+    assert halvings((1501, 1400, 3)) == 1
+    assert LARGEST_WORKING_SIZE >= 751 * 700
+    assert halvings((8700, 11600)) == 4
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (5, 4), (301, 87), (517, 520), (1026, 33)])
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+def test_halving_in_strips_averages_and_rounds_each_time(shape, count):
+    rgb = np.random.default_rng(1).integers(0, 256, (*shape, 3)).astype(np.uint8)
+    expected = rgb
+    for _ in range(count):
+        height, width = expected.shape[:2]
+        odd = ((0, height % 2), (0, width % 2), (0, 0))
+        whole = np.pad(expected, odd, mode="edge").astype(int)
+        blocks = whole.reshape(whole.shape[0] // 2, 2, whole.shape[1] // 2, 2, 3)
+        expected = ((blocks.sum(axis=(1, 3)) + 2) // 4).astype(np.uint8)
+    np.testing.assert_array_equal(shrunk(rgb, count), expected)
+
+
+def test_labels_double_back():
+    doubled = repeated(np.array([[1, 2], [3, 4], [5, 6]]), (5, 3))
     np.testing.assert_array_equal(doubled[:, 0], [1, 1, 3, 3, 5])
     np.testing.assert_array_equal(doubled[0], [1, 1, 2])

@@ -1,0 +1,106 @@
+"""One picture in a process of its own: seconds of CPU of each step, and the peak of memory.
+
+    python tests/benchmarks/speed_case.py 12 [--strokes 8] [--prototypes 600]
+
+Prints JSON. `speed.py` runs this for each size.
+"""
+
+import argparse
+import json
+import resource
+import tempfile
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+from speed_pictures import documents, picture, truth
+
+from segapp.files.export import write_binary_png
+from segapp.files.images import load_image
+from segapp.learning.training import Trainer
+from segapp.values.colours import PALETTE
+from segapp.values.document import ClassInfo, Document
+from segapp.values.settings import PRESETS
+from segapp.values.updates import answer_of
+
+
+def peak_bytes():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+@contextmanager
+def timed(seconds, name):
+    start = time.process_time()
+    yield
+    seconds.setdefault(name, []).append(time.process_time() - start)
+
+
+def with_classes(document, count):
+    """Deal the background's strokes out to more classes."""
+    classes = tuple(ClassInfo(f"class {k}", PALETTE[k % len(PALETTE)]) for k in range(count))
+    labels = [0 if m.label == 0 else 1 + k % (count - 1) for k, m in enumerate(document.strokes)]
+    strokes = tuple(replace(m, label=k) for m, k in zip(document.strokes, labels, strict=True))
+    return Document(classes, strokes)
+
+
+def run(megapixels, settings, *, strokes, classes, folder):
+    """Return what each step took, and how good the last answer is."""
+    path = Path(folder) / "picture.png"
+    Image.fromarray(picture(megapixels)).save(path, compress_level=1)
+    seconds, steps = {}, {}
+    with timed(seconds, "open"):
+        loaded = load_image(path)
+    before = peak_bytes()
+    with timed(seconds, "prepare"):
+        trainer = Trainer(loaded.rgb)
+        trainer.prepare(settings)
+    for place, document in documents(megapixels, later=strokes):
+        marked = with_classes(document, classes) if classes > 2 else document
+        with timed(seconds, place):
+            answer = answer_of(trainer.updates(marked, settings))
+        if place != "first" and answer.insight is not None:
+            for name, took in answer.insight.seconds.items():
+                steps.setdefault(name, []).append(took)
+    with timed(seconds, "export"):
+        write_binary_png(Path(folder) / "mask.png", answer.labelling, marked, loaded)
+    peak = peak_bytes()
+    inside, true = answer.labelling.labels == 0, truth(megapixels)
+    height, width = true.shape
+    return {
+        "megapixels": height * width / 1e6,
+        "seconds": seconds,
+        "steps": {name: float(np.median(took)) for name, took in steps.items()},
+        "peak_gigabytes": peak / 1e9,
+        "opened_gigabytes": before / 1e9,
+        "iou": np.count_nonzero(inside & true) / np.count_nonzero(inside | true),
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("megapixels", type=float)
+    parser.add_argument("--strokes", type=int, default=8, help="after the first two")
+    parser.add_argument("--classes", type=int, default=2)
+    parser.add_argument("--prototypes", type=int)
+    parser.add_argument("--bits", type=int)
+    options = parser.parse_args()
+    wishes = {"prototypes": options.prototypes, "bits": options.bits}
+    settings = replace(PRESETS["best"], **{k: v for k, v in wishes.items() if v is not None})
+    with tempfile.TemporaryDirectory() as folder:
+        found = run(
+            options.megapixels,
+            settings,
+            strokes=options.strokes,
+            classes=options.classes,
+            folder=folder,
+        )
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -12,12 +12,13 @@ from segapp.learning.border import with_border
 from segapp.learning.colour_likelihood import StrokeColours, beliefs
 from segapp.learning.fitting import estimator_of, first_passes
 from segapp.learning.geodesics import Geodesics
-from segapp.learning.locality import RegionShares, prior_costs
+from segapp.learning.locality import RegionShares, prior_costs, strength
 from segapp.learning.stroke_features import all_grams, stroke_features
 from segapp.learning.supervision import Supervision, classes_in
 from segapp.learning.to_pixels import PixelTask, marks_of_levels
 from segapp.learning.verdict import Verdict
 from segapp.picture.kernels import kernel_names
+from segapp.values.rasterize import UNMARKED
 from segapp.values.updates import Insight, Report
 
 if TYPE_CHECKING:
@@ -125,15 +126,20 @@ class StateUpdate:
         return Learnt(step.snapshot(), verdict, tuple(objective))
 
     def _prior(self, before: Before, geodesics: Geodesics) -> NDArray[np.float64]:
-        changed = np.where(before.marked != self.task.marks[0], 0, -1).astype(np.int16)
-        newest = marks_of_levels(self._picture, changed)[-1] >= 0
-        old = marks_of_levels(self._picture, before.marked)[-1] >= 0
-        return prior_costs(
+        changed = before.marked != self.task.marks[0]
+        newest = self._coarse_marks(np.where(changed, 0, UNMARKED)) >= 0
+        painted = self._coarse_marks(np.where(changed, self.task.marks[0], UNMARKED))
+        old = self._coarse_marks(before.marked) >= 0
+        confirmed = before.shares.confirmed_by(self._prototypes, painted)
+        return strength(confirmed) * prior_costs(
             geodesics,
             np.flatnonzero(self._prototypes.count(newest)),
             np.flatnonzero(self._prototypes.count(old & ~newest)),
             before.shares.of_classes(self.task.classes),
         )
+
+    def _coarse_marks(self, marked: NDArray[np.int16]) -> NDArray[np.int16]:
+        return marks_of_levels(self._picture, marked.astype(np.int16))[-1]
 
     def shares(self, coarse: CoarseAnswer) -> RegionShares:
         """Return what the next stroke is told of this answer."""

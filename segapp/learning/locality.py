@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from segapp.picture.prototypes import Prototypes
 
 
-_OF_CONFIRMATION = 3.0
-"""How much stronger the prior is where a stroke says nothing new, for each time the usual."""
+_OF_CONFIRMATION = 1.0
+"""How much is added to the prior, times the usual, when a stroke says nothing new. Of ten dips on
+the tuning images three came from dabs half of which said nothing new; with 1 they are gone. With 3
+they are gone as well, but hard pictures seem to need more strokes to 95 %."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

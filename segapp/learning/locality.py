@@ -2,7 +2,8 @@
 
 A stroke says something about its surroundings. Far away, where older strokes are nearer, the
 answer that they have led to stays unless there is a good reason to change it: one more stroke
-must not turn over a region that nobody has touched.
+must not turn over a region that nobody has touched. And a stroke that lies half on what already
+had its class moves an outline, and says little about anything else.
 """
 
 from __future__ import annotations
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
 
     from segapp.learning.geodesics import Geodesics
     from segapp.picture.prototypes import Prototypes
+
+
+_OF_CONFIRMATION = 1.0
+"""How much is added to the prior, times the usual, when a stroke says nothing new. Of ten dips on
+the tuning images three came from dabs half of which said nothing new; with 1 they are gone. With 3
+they are gone as well, but hard pictures seem to need more strokes to 95 %."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +51,27 @@ class RegionShares:
         shares = np.zeros((len(self.shares), len(classes)))
         shares[:, known] = self.shares[:, classes[known]] / 255.0
         return shares
+
+    def confirmed_by(self, prototypes: Prototypes, marked: NDArray[np.int16]) -> float:
+        """Return how much of the marked pixels had their class before, as far as regions tell.
+
+        ``marked`` is of the level at which is learnt, -1 where nothing is; without any mark
+        nothing is confirmed.
+        """
+        rows, columns = np.nonzero(marked >= 0)
+        if not rows.size:
+            return 0.0
+        labels = marked[rows, columns].astype(np.intp)
+        regions = prototypes.index_map[rows, columns]
+        known = labels < self.shares.shape[1]
+        return float(self.shares[regions[known], labels[known]].sum(dtype=np.int64)) / (
+            255.0 * rows.size
+        )
+
+
+def strength(confirmed: float) -> float:
+    """Return how strong the prior is against the usual, given how much a stroke confirms."""
+    return 1.0 + _OF_CONFIRMATION * confirmed
 
 
 def prior_costs(

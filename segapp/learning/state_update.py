@@ -12,12 +12,13 @@ from segapp.learning.border import with_border
 from segapp.learning.colour_likelihood import StrokeColours, beliefs
 from segapp.learning.fitting import estimator_of, first_passes
 from segapp.learning.geodesics import Geodesics
-from segapp.learning.locality import RegionShares, prior_costs
+from segapp.learning.locality import RegionShares, prior_costs, strength
 from segapp.learning.stroke_features import all_grams, stroke_features
 from segapp.learning.supervision import Supervision
 from segapp.learning.to_pixels import PixelTask
 from segapp.learning.verdict import Verdict
 from segapp.picture.kernels import kernel_names
+from segapp.values.rasterize import UNMARKED
 from segapp.values.updates import Insight, Report
 
 if TYPE_CHECKING:
@@ -129,8 +130,10 @@ class StateUpdate:
 
     def _prior(self, before: Before, geodesics: Geodesics) -> NDArray[np.float64]:
         newest = self.task.marked.differs_from(before.marked)
+        painted = np.where(newest, self.task.marked.coarse, UNMARKED)
         old = before.marked.coarse >= 0
-        return prior_costs(
+        confirmed = before.shares.confirmed_by(self._prototypes, painted)
+        return strength(confirmed) * prior_costs(
             geodesics,
             np.flatnonzero(self._prototypes.count(newest)),
             np.flatnonzero(self._prototypes.count(old & ~newest)),

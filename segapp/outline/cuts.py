@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import ndimage
 
 from segapp.outline.graph_cut import smallest_energy
 from segapp.picture.neighbours import BOTH_WAYS, PAIRS
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 _TILE = 192
 """Side of what is cut at once: SciPy holds the interpreter meanwhile, and the window waits."""
 _RIM = 2
-"""A boundary this near to the band's edge has come to it."""
+"""A boundary so many pixels from the band's edge has come to it."""
 _ROOM = 3
 """How far around such a place the boundary is free again, in half widths of the band."""
 _PROHIBITIVE = 1e4
@@ -75,25 +74,25 @@ def cut_band(
     Where the boundary has run into what was held, it is cut ``again`` so often at the most.
     """
     unmarked = level.marked < 0
-    close, free = _bands(labels, half_width)
-    moved, first = free, _TILE
+    band = free = moved = _band(labels, half_width)
+    first = _TILE
     for left in range(again, -1, -1):
         free = free & unmarked
         before = labels.copy()
         for tile in _tiles(labels.shape, first):
             if free[tile].any():
-                _cut_tile(level, labels, free, tile)
+                _cut_tile(level, labels, free, _shrunk(free, tile))
                 yield
         if not left:
             return
         if left < again:
             moved = labels != before
         stuck = _boundary(labels) & unmarked
-        stuck &= ~close | (moved & _tile_edges(labels.shape, first))
+        stuck &= _rim(band, stuck) | (moved & _tile_edges(labels.shape, first))
         if not stuck.any():
             return
-        close, band = _bands(labels, half_width)
-        free = band & ndimage.maximum_filter(stuck, 2 * _ROOM * half_width + 1)
+        band = _band(labels, half_width)
+        free = band & _around(stuck, _ROOM * half_width)
         first = _TILE + _TILE // 2 - first  # the tiles' edges are elsewhere the next time
 
 
@@ -128,12 +127,9 @@ def _boundary(labels: NDArray[np.uint8]) -> NDArray[np.bool_]:
     return edge
 
 
-def _bands(
-    labels: NDArray[np.uint8], half_width: int
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Mask what is close to a boundary, and the band around it, which is wider by `_RIM`."""
-    close = _grown(_boundary(labels), half_width - 1 - _RIM)
-    return close, _grown(close, min(half_width - 1, _RIM))
+def _band(labels: NDArray[np.uint8], half_width: int) -> NDArray[np.bool_]:
+    """Mask so many pixels to each side of a boundary."""
+    return _grown(_boundary(labels), half_width - 1)
 
 
 def _grown(mask: NDArray[np.bool_], steps: int) -> NDArray[np.bool_]:
@@ -144,6 +140,38 @@ def _grown(mask: NDArray[np.bool_], steps: int) -> NDArray[np.bool_]:
             grown[here] |= mask[there]
         mask = grown
     return mask
+
+
+def _rim(band: NDArray[np.bool_], places: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Mask those of some places that are within `_RIM` rows or columns of the band's edge."""
+    rows, columns = np.nonzero(places)
+    last_row, last_column = band.shape[0] - 1, band.shape[1] - 1
+    inside = np.ones(len(rows), dtype=bool)
+    for step in (-_RIM, _RIM):
+        inside &= band[np.clip(rows + step, 0, last_row), columns]
+        inside &= band[rows, np.clip(columns + step, 0, last_column)]
+    rim = np.zeros(band.shape, dtype=bool)
+    rim[rows[~inside], columns[~inside]] = True
+    return rim
+
+
+def _around(places: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
+    """Mask the square around each of a few places."""
+    mask = np.zeros(places.shape, dtype=bool)
+    for row, column in np.argwhere(places).tolist():
+        mask[
+            max(row - reach, 0) : row + reach + 1, max(column - reach, 0) : column + reach + 1
+        ] = 1
+    return mask
+
+
+def _shrunk(free: NDArray[np.bool_], tile: Box) -> Box:
+    """Return the part of a tile that holds all that is free in it, of which there must be some."""
+    sides = []
+    for axis, side in enumerate(tile):
+        found = np.flatnonzero(free[tile].any(axis=1 - axis))
+        sides.append(slice(side.start + int(found[0]), side.start + int(found[-1]) + 1))
+    return sides[0], sides[1]
 
 
 def _cut_tile(level: Level, labels: NDArray[np.uint8], band: NDArray[np.bool_], tile: Box) -> None:
@@ -159,10 +187,12 @@ def _cut_tile(level: Level, labels: NDArray[np.uint8], band: NDArray[np.bool_], 
         for side, outer in zip(tile, box, strict=True)
     )
     free[inner] = band[tile]
-    present, now = np.unique(labels[box], return_inverse=True)
-    now = now.reshape(free.shape)
+    present = np.flatnonzero(np.bincount(labels[box].ravel()))
     if len(present) < 2:
         return
+    position = np.zeros(present[-1] + 1, dtype=np.intp)
+    position[present] = np.arange(len(present))
+    now = position[labels[box]]
     number = np.full(free.shape, -1, dtype=np.int32)
     number[free] = np.arange(np.count_nonzero(free))
     costs = level.costs_of(box)[..., present][free].astype(np.float64)

@@ -23,12 +23,13 @@ class Lesson:
     """All that an answer depends on besides the picture: equal lessons have equal answers.
 
     Names and colours of classes teach nothing, except that a name may make a class the
-    background, which the clean-up treats in its own way.
+    background, which the clean-up treats in its own way, and which need not be marked then.
     """
 
     strokes: tuple[Mark, ...]
     n_classes: int
     background: int
+    background_is_named: bool
     settings: Settings
 
 
@@ -43,8 +44,14 @@ class Content:
     def lesson(self) -> Lesson:
         """What of it can change the answer."""
         document = self.document
-        n_classes = len(document.classes)
-        return Lesson(document.strokes, n_classes, document.background, self.settings)
+        background = document.background
+        return Lesson(
+            document.strokes,
+            len(document.classes),
+            background,
+            document.classes[background].is_background,
+            self.settings,
+        )
 
 
 def _is_one_turn(first: Settings, middle: Settings, last: Settings) -> bool:

@@ -30,6 +30,28 @@ def test_a_project_and_its_strokes_as_a_picture_give_the_same_file(segapp, ball,
             assert (a[name] == b[name]).all()
 
 
+def test_strokes_on_the_object_alone_suffice(segapp, ball, tmp_path):
+    strokes, out = tmp_path / "object.png", tmp_path / "mask.png"
+    with Image.open(ball.strokes) as image:
+        marks = np.array(image)
+    Image.fromarray(np.where(marks == 1, 1, 0).astype(np.uint8)).save(strokes)
+    assert segapp("segment", ball.image, "--strokes", strokes, "--out", out).code == 0
+    with Image.open(out) as image:
+        mask = np.array(image)
+    assert iou(np.where(mask == 255, 0, 1), np.where(ball.inside, 0, 1)) > 0.9
+
+
+def test_strokes_on_the_background_alone_are_told(segapp, ball, tmp_path):
+    strokes, out = tmp_path / "ground.png", tmp_path / "mask.png"
+    with Image.open(ball.strokes) as image:
+        marks = np.array(image)
+    Image.fromarray(np.where(marks == 2, 2, 0).astype(np.uint8)).save(strokes)
+    done = segapp("segment", ball.image, "--strokes", strokes, "--out", out)
+    assert done.code != 0
+    assert "Only background is marked so far: mark foreground as well." in done.err
+    assert not out.exists()
+
+
 def test_json_tells_what_was_written(segapp, ball, tmp_path):
     out = tmp_path / "m.png"
     words = ("segment", ball.image, "--strokes", ball.strokes, "--out", out, "--json")

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from segapp.learning.geodesics import Geodesics
-from segapp.learning.locality import RegionShares, prior_costs
+from segapp.learning.locality import RegionShares, prior_costs, strength
 from segapp.learning.training import Trainer, segment
 from segapp.picture.prototypes import Prototypes
 from segapp.picture.region_graph import Edges
@@ -50,6 +50,26 @@ def test_shares_are_those_of_the_answer_in_bytes():
     np.testing.assert_allclose(
         shares.of_classes(np.array([2, 4])), [[128 / 255, 0], [1, 0]]
     )  # class 4 came later
+
+
+def test_a_stroke_confirms_as_much_as_had_its_class_before():
+    prototypes = Prototypes.of_map(np.array([[0, 0, 1, 1]]))
+    shares = RegionShares(np.array([[255, 0], [51, 204]], np.uint8))
+    for marks, confirmed in (
+        ([0, 0, -1, -1], 1.0),
+        ([-1, 1, -1, -1], 0.0),
+        ([0, -1, -1, 1], 0.9),
+        ([-1, 0, 0, 0], (1 + 0.2 + 0.2) / 3),
+        ([-1, 0, -1, 2], 0.5),  # class 2 came later
+        ([-1, -1, -1, -1], 0.0),
+    ):
+        found = shares.confirmed_by(prototypes, np.array([marks], np.int16))
+        assert found == pytest.approx(confirmed)
+
+
+def test_the_less_a_stroke_says_the_more_of_the_answer_stays():
+    assert strength(0.0) == 1.0
+    assert strength(0.2) < strength(0.5) < strength(1.0)
 
 
 def test_the_prior_is_strong_far_from_the_newest_stroke_and_nothing_at_it():
@@ -122,11 +142,11 @@ def test_far_from_the_stroke_the_answer_stays():
     after = before.with_stroke(dab(8, 8, 1))
     far = np.s_[:, 60:]
     changed = {}
-    for strength in (0.0, 50.0):
-        wanted = replace(QUICK, locality=strength)
+    for locality in (0.0, 50.0):
+        wanted = replace(QUICK, locality=locality)
         trainer = Trainer(RGB)
         one, two = answer(trainer, before, wanted), answer(trainer, after, wanted)
-        changed[strength] = np.count_nonzero(one.labels[far] != two.labels[far])
+        changed[locality] = np.count_nonzero(one.labels[far] != two.labels[far])
     assert changed[50.0] <= min(changed[0.0], 20)
 
 

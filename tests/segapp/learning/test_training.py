@@ -346,6 +346,6 @@ def test_a_look_is_a_preview_near_the_answer_and_of_the_size_at_which_is_learnt(
     assert (enlarged == (np.arange(1600) >= 800)).mean() > 0.97
 
 
-def test_a_look_wants_two_classes_like_an_answer():
+def test_a_look_wants_what_an_answer_wants():
     with pytest.raises(NotEnoughStrokes):
-        Trainer(HALVES).glimpses(Document(strokes=(dot(10, 20, 0),)), QUICK)
+        Trainer(HALVES).glimpses(Document(strokes=(dot(10, 20, 1),)), QUICK)

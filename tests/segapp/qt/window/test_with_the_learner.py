@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from segapp.files.resources import SAMPLES
 from segapp.learning.training import Trainer, segment
 from segapp.qt.files import file_dialogs
-from segapp.values.document import Stroke
+from segapp.values.document import ClassInfo, Stroke
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 
@@ -85,6 +85,37 @@ def test_closing_while_the_learner_works_ends_within_a_second(make_window, qtbot
     window.close()
     assert time.monotonic() - start < 1
     window.session.close()
+
+
+def test_a_stroke_on_the_object_is_answered_and_the_hint_goes_on(make_window, picture_file, qtbot):
+    window = make_window(picture_file(), Trainer)
+    window.hint.begin()
+    window.session.add_stroke(Stroke(((10.0, 10.0), (20.0, 20.0)), 3.0, 0))
+    wait(qtbot, window)
+    assert window.session.answers.shown is not None
+    assert "surroundings with the <b>right</b>" in window.hint.text
+    assert window.hint.isVisible()
+    window.session.add_stroke(Stroke(((60.0, 10.0), (70.0, 20.0)), 3.0, 1))
+    wait(qtbot, window)
+    assert not window.hint.isVisible()
+
+
+def test_what_is_no_background_any_more_is_no_answer_either(make_window, picture_file, qtbot):
+    window = make_window(picture_file(), Trainer)
+    session = window.session
+    session.add_stroke(Stroke(((10.0, 10.0), (20.0, 20.0)), 3.0, 0))
+    wait(qtbot, window)
+    renamed = session.document.with_class_changed(1, ClassInfo("wall", (0, 0, 0)))
+    session.edit("naming", renamed)
+    qtbot.waitUntil(lambda: session.answers.shown is None, timeout=20_000)
+    assert "mark wall as well" in window.status.state_text
+
+
+def test_without_live_update_an_object_alone_waits_too(make_window, picture_file):
+    window = make_window(picture_file(), Trainer)
+    window.session.answers.set_live(False)
+    window.session.add_stroke(Stroke(((10.0, 10.0), (20.0, 20.0)), 3.0, 0))
+    assert "Update now" in window.session.answers.progress.text
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ answers, the last but one of which a project may bring along (`segapp.learning.c
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,10 @@ import numpy as np
 
 from segapp.learning.border import border_of
 from segapp.learning.carried_shares import packed, pixels_digest, unpacked
+from segapp.learning.from_start import checked_labels, document_of_start
 from segapp.learning.laps import Laps
 from segapp.learning.learnt_model import LearntModel
+from segapp.learning.locality import RegionShares
 from segapp.learning.state_update import Before, StateUpdate
 from segapp.learning.supervision import classes_in
 from segapp.learning.to_pixels import marks_of_levels
@@ -31,7 +34,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from segapp.learning.locality import RegionShares
     from segapp.values.carried_answer import CarriedAnswer
     from segapp.values.document import Document, Mark
     from segapp.values.labelling import Labelling
@@ -83,8 +85,18 @@ class Trainer:
         """Yield reports, with a preview now and then, and the answer at the end.
 
         Whoever stops iterating stops the work. Raises `NotEnoughStrokes` when what has marked
-        pixels does not suffice (`Document.is_answerable`).
+        pixels does not suffice (`Document.is_answerable`). A document with a start has an answer
+        without strokes.
         """
+        if document.start is not None:
+            labels = checked_labels(document.start, self._picture.rgb.shape[:2])
+            if not document.strokes:
+                answer = Answer(document.start.labelling(len(document.classes)))
+                return iter((answer,))
+            begun = document_of_start(document, labels)
+            shares = self._shares_of(labels, settings, len(document.classes))
+            self._remember(begun, settings, shares)
+            document = replace(begun, strokes=(*begun.strokes, *document.strokes))
         marked = self._marked_pixels(document)
         if not document.is_answerable(classes_in(marked)) or not self._has_a_second_class(marked):
             raise NotEnoughStrokes(_what_is_missing(document, classes_in(marked)))
@@ -92,6 +104,10 @@ class Trainer:
 
     def learnt_model(self, document: Document, settings: Settings) -> LearntModel:
         """Learn what can be applied to other pictures: without what only this one has."""
+        if document.start is not None:
+            labels = checked_labels(document.start, self._picture.rgb.shape[:2])
+            begun = document_of_start(document, labels)
+            document = replace(begun, strokes=(*begun.strokes, *document.strokes))
         marked = self._marked_pixels(document)
         _want_two_classes(document, marked)
         marks = marks_of_levels(self._picture, marked)[-1]
@@ -103,6 +119,14 @@ class Trainer:
             return True
         coarse = marks_of_levels(self._picture, marked)[-1]
         return bool((coarse[border_of(coarse.shape)] < 0).any())
+
+    def _shares_of(
+        self, labels: NDArray[np.uint8], settings: Settings, n_classes: int
+    ) -> RegionShares:
+        """Return what the first stroke is told of an answer that was there before it."""
+        step = 2 ** (len(self._picture.levels) - 1)
+        coarse = np.ascontiguousarray(labels[::step, ::step])
+        return RegionShares.of(self._picture.table(settings).prototypes, coarse, n_classes)
 
     def _marked_pixels(self, document: Document) -> NDArray[np.int16]:
         height, width = self._picture.rgb.shape[:2]

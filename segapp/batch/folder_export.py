@@ -171,7 +171,10 @@ def _answered(
     project: Project = load_project(project_path)
     settings = choice.settings(project.settings)
     picture = load_image(image)
-    for update in make_segmenter(picture.rgb).updates(project.document, settings):
+    segmenter = make_segmenter(picture.rgb)
+    if project.answer is not None:
+        segmenter.recall(project.answer)
+    for update in segmenter.updates(project.document, settings):
         if isinstance(update, Answer):
             return Item(stem, update.labelling, project.document, picture)
         yield update

@@ -48,7 +48,7 @@ def read_any_list(path: Path) -> ClassList:
     if path.suffix.lower() != ".json":
         return _numbered(path, read_limited(path), _from_labelme)
     content = read_limited(path)
-    if b'"segapp classes"' in content:
+    if path.name == CLASS_LIST_NAME or b'"segapp classes"' in content:
         return read_class_list(path)
     return _numbered(path, content, _from_cvat)
 

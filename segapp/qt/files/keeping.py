@@ -118,8 +118,6 @@ def keep(
     if own_digests.get(project) == digest_of(project):
         known = own_digests[project]
     content = state.content
-    written = Project(
-        content.document, content.settings, image, state.sha256, answer=carried
-    )
+    written = Project(content.document, content.settings, image, state.sha256, answer=carried)
     own_digests[project] = digest = save_over(project, written, known)
     return Kept(image, content, project, digest)

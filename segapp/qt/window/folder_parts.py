@@ -15,26 +15,42 @@ from segapp.qt.window.keep_question import KeepQuestion
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from PySide6.QtWidgets import QWidget
+
     from segapp.qt.actions.actions import Actions
-    from segapp.qt.window.main_window import MainWindow
+    from segapp.qt.canvas.canvas import Canvas
+    from segapp.qt.files.autosave import Autosave
+    from segapp.qt.files.files import Files
+    from segapp.qt.files.preferences import Preferences
+    from segapp.qt.panels.class_panel import ClassPanel
+    from segapp.qt.panels.file_list import FileList
+    from segapp.qt.session.session import Session
 
 
 class FolderParts:
     """Makes these parts for a window whose list of images is there, and connects them."""
 
-    def __init__(self, window: MainWindow) -> None:
-        session, files, autosave = window.session, window.files, window.autosave
-        self.export = FolderExportPanel(files.work, window.preferences)
+    def __init__(
+        self,
+        session: Session,
+        files: Files,
+        autosave: Autosave,
+        preferences: Preferences,
+        panels: tuple[FileList, ClassPanel, Canvas],
+        window: QWidget,
+    ) -> None:
+        file_list, class_panel, canvas = panels
+        self.export = FolderExportPanel(files.work, preferences)
         self.task = FolderTask()
-        window.file_list.add_below(self.task, self.export)
-        self.offer = Offer(window.canvas)
-        self.keeping = Keeping(files.work, window.preferences, window)
-        self.commands = FolderCommands(session, files, autosave, window.class_panel.offer, window)
+        file_list.add_below(self.task, self.export)
+        self.offer = Offer(canvas)
+        self.keeping = Keeping(files.work, preferences, window)
+        self.commands = FolderCommands(session, files, autosave, class_panel.offer, window)
         self.question = KeepQuestion(
             session, autosave, files.work, self.keeping, self.offer, window
         )
         self.carry_over = CarryOver(session, files, self.task, window)
-        self.thumbnails = window.file_list.thumbnails
+        self.thumbnails = file_list.thumbnails
         self.export.about_to_run.connect(autosave.write_all)
 
     def connect(self, actions: Actions, say: Callable[[str], None]) -> None:

@@ -116,7 +116,10 @@ class MainWindow(QMainWindow):
             self.session, self.files, self.labelling_view, self.canvas, self
         )
 
-        self.folder = FolderParts(self)
+        panels = self.file_list, self.class_panel, self.canvas
+        self.folder = FolderParts(
+            self.session, self.files, self.autosave, self.preferences, panels, self
+        )
 
     # Showing ----------------------------------------------------------------------------
 

@@ -1,12 +1,18 @@
-"""``segapp export``: a project's answer in any of the formats."""
+"""``segapp export``: a project's answer, or a whole folder, in any of the formats."""
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tqdm import tqdm
+
+from segapp.batch.folder_export import EXPORT_FOLDER, Exported, Fate, Finished, FolderExport
 from segapp.commands.options import (
+    SOME_FAILED,
     CommandError,
     add_json,
     add_settings,
@@ -17,36 +23,53 @@ from segapp.commands.options import (
     tell,
 )
 from segapp.commands.segment import described, labelled
-from segapp.commands.speech import say
+from segapp.commands.speech import printable, say
 from segapp.files.export import FORMATS
+from segapp.files.export.folder_formats import FOLDER_FORMATS
+from segapp.files.export.parts import Per
 from segapp.files.images import load_image
 from segapp.files.project_file import Project, load_project
 from segapp.learning.training import Trainer
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
+    from segapp.files.export import ExportFormat
+    from segapp.files.export.dataset import DatasetFormat
     from segapp.values.picture import Picture
 
 _EXAMPLES = """\
   segapp export cat.segapp --as mask
   segapp export cat.segapp --as cutout coco-polygons labelme
   segapp export cat.segapp --as mask --out masks/cat.png
+  segapp export photos --as coco-rle --done                one file for the pictures that are done
+  segapp export photos --as yolo --out dataset
 
-formats:
+formats of a project, and of each picture of a folder:
 """
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Describe the command."""
-    listed = "\n".join(f"  {entry.name:<16} {entry.title}" for entry in FORMATS.values())
-    parser = new_parser(commands, "export", "write a project's result", _EXAMPLES + listed)
-    parser.add_argument("project", metavar="PROJECT", type=Path)
+    listed = _listed(list(FORMATS.values()))
+    whole = [entry for entry in FOLDER_FORMATS.values() if entry.as_whole]
+    listed += "\n\nformats of a folder as a whole:\n" + _listed(whole)
+    parser = new_parser(
+        commands, "export", "write a project's result, or a folder's", _EXAMPLES + listed
+    )
+    parser.add_argument(
+        "project",
+        metavar="PROJECT | FOLDER",
+        type=Path,
+        help="a project, or a folder of images with their projects; done again, a folder is "
+        "gone on with where it was left",
+    )
     parser.add_argument(
         "--as",
         dest="formats",
         metavar="FORMAT",
-        choices=FORMATS,
+        choices=FOLDER_FORMATS,
         nargs="+",
         required=True,
         help="one or more formats, listed below",
@@ -55,7 +78,17 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--out",
         metavar="PATH",
         type=Path,
-        help="a file, or a folder that exists (default: beside the project, named PROJECT-FORMAT)",
+        help="a file, or a folder that exists (default: beside the project, named "
+        f"PROJECT-FORMAT; for a folder, {EXPORT_FOLDER}/FORMAT in it)",
+    )
+    parser.add_argument(
+        "--done", action="store_true", help="of a folder, only the pictures that are done"
+    )
+    parser.add_argument(
+        "--per",
+        choices=[per.value for per in Per],
+        default=Per.PART.value,
+        help="one annotation for each connected part, or for each class (default: part)",
     )
     parser.add_argument("--image", metavar="FILE", type=Path, help="the image, if it was moved")
     add_settings(parser)
@@ -64,6 +97,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do the command."""
+    if arguments.project.is_dir():
+        return _export_folder(arguments)
+    for name in arguments.formats:
+        if name not in FORMATS:
+            raise CommandError(f"--as: {name} is for a folder, got {arguments.project.name}.")
     project = load_project(arguments.project)
     targets = _targets(arguments)
     picture = _picture(project, arguments.image)
@@ -80,6 +118,51 @@ def run(arguments: argparse.Namespace) -> int:
     result = described(labelling, project.document, picture) | {"files": files}
     tell(arguments, result, files)
     return 0
+
+
+def _listed(entries: Sequence[ExportFormat | DatasetFormat]) -> str:
+    return "\n".join(f"  {entry.name:<16} {entry.title}" for entry in entries)
+
+
+def _export_folder(arguments: argparse.Namespace) -> int:
+    """Write a folder in each format; what is written is kept when the command is done again."""
+    folder, choice = arguments.project, chosen_settings(arguments)
+    if arguments.image is not None:
+        raise CommandError("--image: is for a project, got a folder.")
+    counts: Counter[str] = Counter()
+    files: list[str] = []
+    failures: list[dict[str, str]] = []
+    for name in arguments.formats:
+        out = arguments.out or folder / EXPORT_FOLDER / name
+        if len(arguments.formats) > 1 and arguments.out is not None:
+            out = arguments.out / name
+        export = replace(
+            FolderExport.of_folder(folder, FOLDER_FORMATS[name], made_folder(out)),
+            per=Per(arguments.per),
+            done_only=arguments.done,
+            choice=choice,
+        )
+        if not export.images:
+            raise CommandError(f"There is no image in {folder}.")
+        with tqdm(unit="image", disable=None) as bar:
+            for step in export.run():
+                if isinstance(step, Finished):
+                    files += [str(path) for path in step.files or (out,)]
+                elif isinstance(step, Exported):
+                    bar.total = step.total
+                    bar.update()
+                    counts[step.fate.value] += 1
+                    if step.fate is Fate.FAILED:
+                        told = printable(f"{step.image}: {step.told}", sys.stderr)
+                        tqdm.write(told, file=sys.stderr)
+                        failures.append({"image": str(step.image), "error": step.told})
+    result = {fate.value: counts[fate.value] for fate in Fate} | {
+        "failures": failures,
+        "files": files,
+    }
+    summary = ", ".join(f"{count} {word}" for word, count in counts.items())
+    tell(arguments, result, [*files, summary or "no picture is done yet"])
+    return SOME_FAILED if failures else 0
 
 
 def _targets(arguments: argparse.Namespace) -> dict[str, Path]:

@@ -6,16 +6,18 @@ import base64
 import binascii
 from typing import Any
 
+from segapp.files.image_limits import LARGEST
 from segapp.values.checked import field, fields, listed, number, text, whole
 from segapp.values.document import MOST_CLASSES, ClassInfo, Document, Mark, Patch, Stroke
+from segapp.values.start import Start
 
-_LONGEST_NAME = 1000
+LONGEST_NAME = 1000
 _LARGEST_BITS = 1 << 27  # characters of a patch; a 250 megapixel mask has a third of that
 
 
 def classes_to_plain(classes: tuple[ClassInfo, ...]) -> list[dict[str, Any]]:
-    """Return names and colours."""
-    return [{"name": info.name, "colour": list(info.colour)} for info in classes]
+    """Return names and colours, and what else was chosen."""
+    return [_class_to_plain(info) for info in classes]
 
 
 def classes_from_plain(plain: object) -> tuple[ClassInfo, ...]:
@@ -28,12 +30,51 @@ def marks_to_plain(marks: tuple[Mark, ...]) -> list[dict[str, Any]]:
     return [_mark_to_plain(mark) for mark in marks]
 
 
-def document_from_plain(classes: object, strokes: object) -> Document:
+def start_to_plain(start: Start) -> dict[str, Any]:
+    """Return an answer that was there before the strokes."""
+    return {
+        "name": start.name,
+        "size": [start.height, start.width],
+        "classes": start.n_classes,
+        "labels": base64.b64encode(start.labels).decode("ascii"),
+        "margin": base64.b64encode(start.margin).decode("ascii"),
+    }
+
+
+def document_from_plain(classes: object, strokes: object, start: object = None) -> Document:
     """Make a document, or a `ValueError` that names the field that is wrong."""
     return Document(
         classes_from_plain(classes),
         tuple(_mark(fields(plain, "strokes")) for plain in listed(strokes, "strokes")),
+        None if start is None else _start(fields(start, "start")),
     )
+
+
+def _start(plain: dict[str, Any]) -> Start:
+    height, width = (
+        whole(part, "size", 1, LARGEST) for part in listed(field(plain, "size"), "size", 2, 2)
+    )
+    if height * width > LARGEST:
+        raise ValueError(f"size: wanted at most {LARGEST} pixels, got {height * width}")
+    start = Start(
+        text(field(plain, "name"), "name", LONGEST_NAME),
+        height,
+        width,
+        _bytes(field(plain, "labels"), "labels"),
+        _bytes(field(plain, "margin"), "margin"),
+        whole(field(plain, "classes"), "classes", 1, MOST_CLASSES),
+    )
+    start.labelling(start.n_classes)  # says what is wrong with the bytes
+    return start
+
+
+def _class_to_plain(info: ClassInfo) -> dict[str, Any]:
+    plain: dict[str, Any] = {"name": info.name, "colour": list(info.colour)}
+    if info.key:
+        plain["key"] = info.key
+    if info.background:
+        plain["background"] = True
+    return plain
 
 
 def _class(plain: object) -> ClassInfo:
@@ -41,7 +82,12 @@ def _class(plain: object) -> ClassInfo:
     red, green, blue = (
         whole(part, "colour", 0, 255) for part in listed(field(info, "colour"), "colour", 3, 3)
     )
-    return ClassInfo(text(field(info, "name"), "name", _LONGEST_NAME), (red, green, blue))
+    return ClassInfo(
+        text(field(info, "name"), "name", LONGEST_NAME),
+        (red, green, blue),
+        text(info.get("key", ""), "key", 1),
+        info.get("background") is True,
+    )
 
 
 def _mark_to_plain(mark: Mark) -> dict[str, Any]:
@@ -71,11 +117,7 @@ def _mark(plain: dict[str, Any]) -> Mark:
         left, top, width, height = (
             whole(part, "patch") for part in listed(plain["patch"], "patch", 4, 4)
         )
-        coded = text(field(plain, "bits"), "bits", _LARGEST_BITS)
-        try:
-            bits = base64.b64decode(coded, validate=True)
-        except (binascii.Error, ValueError) as error:
-            raise ValueError(f"a patch's bits: wanted base64, got: {error}") from error
+        bits = _bytes(field(plain, "bits"), "a patch's bits")
         return Patch(left, top, width, height, bits, label, joined)
     return Stroke(
         tuple(_point(point) for point in listed(field(plain, "points"), "points")),
@@ -86,6 +128,14 @@ def _mark(plain: dict[str, Any]) -> Mark:
         ),
         joined,
     )
+
+
+def _bytes(plain: object, name: str) -> bytes:
+    coded = text(plain, name, _LARGEST_BITS)
+    try:
+        return base64.b64decode(coded, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise ValueError(f"{name}: wanted base64, got: {error}") from error
 
 
 def _point(plain: object) -> tuple[float, float]:

@@ -20,7 +20,12 @@ from typing import TYPE_CHECKING, Any
 from segapp.files.archive_parts import opened_archive, read_part
 from segapp.files.damage import DAMAGE
 from segapp.files.file_names import name_in, with_name
-from segapp.files.plain_document import classes_to_plain, document_from_plain, marks_to_plain
+from segapp.files.plain_document import (
+    classes_to_plain,
+    document_from_plain,
+    marks_to_plain,
+    start_to_plain,
+)
 from segapp.values.carried_answer import MOST_REGIONS, CarriedAnswer
 from segapp.values.checked import field, fields, from_json, text, whole
 from segapp.values.document import MOST_CLASSES
@@ -81,6 +86,8 @@ def save_project(path: str | Path, project: Project) -> None:
     answer = project.answer
     if answer is not None:
         content["answer"] = {"digest": answer.digest, "classes": answer.n_classes}
+    if project.document.start is not None:
+        content["start"] = start_to_plain(project.document.start)
     packed = json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8")
     if len(packed) > _LARGEST_CONTENT or len(project.model or b"") > _LARGEST_MODEL:
         raise OSError(
@@ -126,7 +133,9 @@ def _read(archive: zipfile.ZipFile, path: Path) -> Project:
         _check_version(path, field(content, "format"), field(content, "version"))
         image = fields(field(content, "image"), "image")
         return Project(
-            document=document_from_plain(field(content, "classes"), field(content, "strokes")),
+            document=document_from_plain(
+                field(content, "classes"), field(content, "strokes"), content.get("start")
+            ),
             settings=from_plain(content.get("settings", {})),
             image_path=_found(image, path.parent),
             image_sha256=text(image.get("sha256", ""), "sha256"),

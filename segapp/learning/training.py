@@ -10,6 +10,7 @@ answers, the last but one of which a project may bring along (`segapp.learning.c
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,10 @@ import numpy as np
 
 from segapp.learning.border import border_of
 from segapp.learning.carried_shares import packed, pixels_digest, unpacked
+from segapp.learning.from_start import checked_labels, document_of_start
 from segapp.learning.laps import Laps
 from segapp.learning.learnt_model import LearntModel
+from segapp.learning.locality import RegionShares
 from segapp.learning.marked_states import MarkedStates
 from segapp.learning.state_update import Before, StateUpdate
 from segapp.picture.prepared import PreparedPicture
@@ -29,7 +32,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from segapp.learning.locality import RegionShares
     from segapp.outline.enlarging import Enlarged
     from segapp.values.carried_answer import CarriedAnswer
     from segapp.values.document import Document, Mark
@@ -86,8 +88,13 @@ class Trainer:
         """Yield reports, with a preview now and then, and the answer at the end.
 
         Whoever stops iterating stops the work. Raises `NotEnoughStrokes` when what has marked
-        pixels does not suffice (`Document.is_answerable`).
+        pixels does not suffice (`Document.is_answerable`). A document with a start has an answer
+        without strokes.
         """
+        if document.start is not None and not document.strokes:
+            checked_labels(document.start, self._picture.rgb.shape[:2])
+            return iter((Answer(document.start.labelling(len(document.classes))),))
+        document = self._after_start(document, settings)
         return self._answer(document, self._answerable(document), settings)
 
     def glimpses(self, document: Document, settings: Settings) -> Iterator[Report]:
@@ -97,10 +104,12 @@ class Trainer:
         looks on the way, the finished stroke is answered as if nobody had. Raises
         `NotEnoughStrokes` like `updates`.
         """
+        document = self._after_start(document, settings)
         return self._glimpses(document, self._answerable(document), settings)
 
     def learnt_model(self, document: Document, settings: Settings) -> LearntModel:
         """Learn what can be applied to other pictures: without what only this one has."""
+        document = self._after_start(document, settings)
         marked = self._marked.of(document.strokes)
         _want_two_classes(document, marked)
         coarse = self._picture.levels[-1]
@@ -118,6 +127,21 @@ class Trainer:
         if len(marked.classes()) > 1:
             return True
         return bool((marked.coarse[border_of(marked.coarse.shape)] < 0).any())
+
+    def _after_start(self, document: Document, settings: Settings) -> Document:
+        """Put the dabs that stand for a start before the strokes; the start is their answer."""
+        if document.start is None:
+            return document
+        labels = checked_labels(document.start, self._picture.rgb.shape[:2])
+        begun = document_of_start(document, labels)
+        step = self._picture.times
+        shares = RegionShares.of(
+            self._picture.table(settings).prototypes,
+            np.ascontiguousarray(labels[::step, ::step]),
+            len(document.classes),
+        )
+        self._remember(begun, settings, shares)
+        return replace(begun, strokes=(*begun.strokes, *document.strokes))
 
     def _answer(self, document: Document, marked: Marked, settings: Settings) -> Iterator[Update]:
         laps = Laps()

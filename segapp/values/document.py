@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.values.checked import is_unicode
+from segapp.values.classes import MOST_CLASSES, PALETTE, TWO_CLASSES, ClassInfo, keys_of
 from segapp.values.wording import quoted
 
 if TYPE_CHECKING:
@@ -15,26 +15,25 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MOST_CLASSES = 255
-"""Labels are bytes, and pictures of strokes and truths need one value for "none"."""
+    from segapp.values.start import Start
+
+__all__ = [
+    "MOST_CLASSES",
+    "PALETTE",
+    "TWO_CLASSES",
+    "ClassInfo",
+    "Document",
+    "Mark",
+    "Patch",
+    "Stroke",
+    "keys_of",
+]
 
 FARTHEST = 1e10
 """Pixels from the picture's corner within which marks lie; sums of squares stay exact enough."""
 
 LARGEST_RADIUS = 1e6
 LARGEST_PRESSURE = 100.0
-
-# Okabe and Ito's colours, which stay apart for colour-blind people.
-PALETTE: tuple[tuple[int, int, int], ...] = (
-    (230, 159, 0),
-    (0, 114, 178),
-    (0, 158, 115),
-    (204, 121, 167),
-    (86, 180, 233),
-    (213, 94, 0),
-    (240, 228, 66),
-    (128, 128, 128),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,39 +152,15 @@ Mark = Stroke | Patch
 
 
 @dataclass(frozen=True, slots=True)
-class ClassInfo:
-    """Name and colour (RGB) of a class."""
-
-    name: str
-    colour: tuple[int, int, int]
-
-    def __post_init__(self) -> None:
-        if not is_unicode(self.name):
-            raise ValueError(f"name: wanted whole characters, got {quoted(self.name)}")
-        parts: Sequence[int] = self.colour
-        if len(parts) != 3 or not all(0 <= part <= 255 for part in parts):
-            raise ValueError(
-                f"colour: wanted three numbers from 0 to 255, got {quoted(self.colour)}"
-            )
-
-    @property
-    def is_background(self) -> bool:
-        """Whether the class is named so; such a class is no object for other programs."""
-        return self.name.strip().casefold() == "background"
-
-
-TWO_CLASSES: tuple[ClassInfo, ...] = (
-    ClassInfo("foreground", PALETTE[0]),
-    ClassInfo("background", PALETTE[1]),
-)
-
-
-@dataclass(frozen=True, slots=True)
 class Document:
-    """Classes and marks in the order in which they were made: the last one on a pixel wins."""
+    """Classes and marks in the order in which they were made: the last one on a pixel wins.
+
+    ``start`` is the answer that a model gave before any stroke; strokes correct it.
+    """
 
     classes: tuple[ClassInfo, ...] = TWO_CLASSES
     strokes: tuple[Mark, ...] = ()
+    start: Start | None = None
 
     def __post_init__(self) -> None:
         count = len(self.classes)
@@ -196,10 +171,12 @@ class Document:
                 raise ValueError(
                     f"label: wanted a class from 0 to {count - 1}, got {quoted(mark.label)}"
                 )
+        if self.start is not None and self.start.n_classes > count:
+            raise ValueError(f"start: wanted {count} classes, got {self.start.n_classes}")
 
     @property
     def background(self) -> int:
-        """Index of the class that is what is left over: the one named so, else the last.
+        """Index of the class that is what is left over: the one marked or named so, else the last.
 
         >>> Document().background
         1
@@ -207,8 +184,28 @@ class Document:
         >>> Document(tuple(ClassInfo(name, (0, 0, 0)) for name in names)).background
         0
         """
-        named = (index for index, info in enumerate(self.classes) if info.is_background)
-        return next(named, len(self.classes) - 1)
+        marked = [index for index, info in enumerate(self.classes) if info.background]
+        named = [index for index, info in enumerate(self.classes) if info.is_background]
+        return next(iter((*marked, *named)), len(self.classes) - 1)
+
+    def with_background(self, index: int) -> Document:
+        """Let one class, and no other, be the background."""
+        return replace(
+            self,
+            classes=tuple(
+                replace(info, background=row == index) for row, info in enumerate(self.classes)
+            ),
+        )
+
+    def with_key(self, index: int, key: str) -> Document:
+        """Choose a class by another digit; who had that digit takes a free one."""
+        return replace(
+            self,
+            classes=tuple(
+                replace(info, key=key if row == index else "" if info.key == key else info.key)
+                for row, info in enumerate(self.classes)
+            ),
+        )
 
     def is_answerable(self, marked: Collection[int]) -> bool:
         """Tell whether marks of these classes suffice for an answer: of any two, or of an object.
@@ -249,8 +246,8 @@ class Document:
         return replace(self, strokes=(replace(first, joined=False), *joined))
 
     def cleared(self) -> Document:
-        """Drop all strokes, keep the classes."""
-        return replace(self, strokes=())
+        """Drop all strokes and the start, keep the classes."""
+        return replace(self, strokes=(), start=None)
 
     def with_class(self, info: ClassInfo) -> Document:
         """Add a class at the end; `MOST_CLASSES` is all there can be."""
@@ -273,4 +270,18 @@ class Document:
             for stroke in self.strokes
             if stroke.label != index
         )
-        return Document(self.classes[:index] + self.classes[index + 1 :], strokes)
+        kept = Document(self.classes[:index] + self.classes[index + 1 :], strokes)
+        if self.start is None:
+            return kept
+        places = [row - (row > index) for row in range(len(self.classes))]
+        places[index] = kept.background
+        return replace(kept, start=self.start.with_classes(places, len(kept.classes)))
+
+    def with_classes(self, classes: tuple[ClassInfo, ...], places: Sequence[int]) -> Document:
+        """Go on with other classes; ``places`` tells where each of the present ones went."""
+        strokes = tuple(
+            mark if mark.label is None else replace(mark, label=places[mark.label])
+            for mark in self.strokes
+        )
+        start = None if self.start is None else self.start.with_classes(places, len(classes))
+        return Document(classes, strokes, start)

@@ -28,7 +28,7 @@ def write_coco_rle(
     path: Path, labelling: Labelling, document: Document, picture: Picture
 ) -> tuple[Path, ...]:
     """Write each class's pixels as compressed run lengths."""
-    write_text(path, json.dumps(_coco(labelling, document, picture, _as_rle), ensure_ascii=False))
+    write_text(path, json.dumps(_coco(labelling, document, picture, as_rle), ensure_ascii=False))
     return (path,)
 
 
@@ -37,7 +37,7 @@ def write_coco_polygons(
 ) -> tuple[Path, ...]:
     """Write each class's outlines; COCO knows no holes, so that bridges join them."""
     write_text(
-        path, json.dumps(_coco(labelling, document, picture, _as_polygons), ensure_ascii=False)
+        path, json.dumps(_coco(labelling, document, picture, as_polygons), ensure_ascii=False)
     )
     return (path,)
 
@@ -80,9 +80,11 @@ def _coco(
     }
 
 
-def _as_rle(mask: NDArray[np.bool_]) -> dict[str, Any]:
+def as_rle(mask: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return a mask as compressed run lengths."""
     return {"size": list(mask.shape), "counts": compressed(run_lengths(mask))}
 
 
-def _as_polygons(mask: NDArray[np.bool_]) -> list[list[int]]:
+def as_polygons(mask: NDArray[np.bool_]) -> list[list[int]]:
+    """Return a mask as outlines, x and y in turn."""
     return [[part for corner in polygon for part in corner] for polygon in polygons(mask)]

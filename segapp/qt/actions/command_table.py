@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QKeySequence
 
 from segapp.qt.actions.command import Command, tr
+from segapp.qt.actions.folder_commands import folder_commands
 from segapp.qt.actions.view_commands import view_commands
 
 if TYPE_CHECKING:
@@ -166,6 +167,11 @@ def _paint_commands() -> Iterator[Command]:
         "recolour_class", tr("Class &Colour…"), tr("Give the chosen class another colour")
     )
     yield Command(
+        "background_class",
+        tr("Class Is &Background"),
+        tr("Let the chosen class be what is left over: no object for other programs"),
+    )
+    yield Command(
         "delete_class",
         tr("&Delete Class"),
         tr("Delete the chosen class with its strokes"),
@@ -223,6 +229,7 @@ def _help_commands() -> Iterator[Command]:
 def all_commands() -> Iterator[Command]:
     """Return every command, in the order of the menus."""
     yield from _file_commands()
+    yield from folder_commands()
     yield from _edit_commands()
     yield from _paint_commands()
     yield from _answer_commands()

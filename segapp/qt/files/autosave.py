@@ -1,21 +1,26 @@
-"""Strokes that outlive a crash: on disk within two seconds, however busy the user is."""
+"""Strokes on disk within two seconds: in their project, or in a copy that outlives a crash."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from segapp.qt.files.keeping import Kept, carried_by, keep
+from segapp.qt.files.project_saving import ChangedByOthersError
 from segapp.qt.files.recovery import LeftCopy, LeftFolder, OwnFolder, left_behind, recovery_root
 from segapp.qt.session.jobs import Jobs, details_of
 from segapp.qt.session.picture_state import PictureState
+from segapp.values.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from segapp.qt.session.session import Session
+    from segapp.values.carried_answer import CarriedAnswer
 
 # Milliseconds from the first edit after a copy to the next copy: strokes in quick succession
 # make one copy, and what remains of the promised two seconds is for the disk.
@@ -25,10 +30,12 @@ _PATIENCE = (2, 4, 8, 15, 30)
 
 
 class Autosave(QObject):
-    """Copies unsaved strokes into a folder that only a clean end removes.
+    """Writes unsaved strokes to their project, or into a folder that only a clean end removes.
 
-    One picture's copy is one job, so that an error in one of them stops no other. A job is
-    never cancelled for a newer edit: the picture waits, and is copied again right after.
+    Where a project goes `place_of` says; what has no place yet, or cannot be written there, is
+    copied for recovery. One picture's copy is one job, so that an error in one of them stops no
+    other. A job is never cancelled for a newer edit: the picture waits, and is copied again
+    right after.
     """
 
     failed = Signal(str, str)  # a sentence and its details, once until copying works again
@@ -47,6 +54,9 @@ class Autosave(QObject):
         self._failures: dict[Path | PictureState, Exception] = {}
         self._rounds = 0  # of trying again, since a copy succeeded
         self._closed = False
+        self.place_of: Callable[[PictureState], Path | None] = lambda _: None
+        self._own_digests: dict[Path, str] = {}  # of the projects that were written here
+        self._hindered: set[Path] = set()  # pictures whose projects could not be written
         self._left: list[LeftFolder] = []
         self._restored: dict[Path, list[tuple[LeftFolder, LeftCopy]]] = {}
         self._timer = self._single_shot(self._write_next)
@@ -97,18 +107,60 @@ class Autosave(QObject):
             state = self._session.state_of(path)
             if state is not None:
                 self._writing = path
-                self._jobs.start(partial(self._copy, state))
+                place, carried = self.place_of(state), carried_by(self._session, state)
+                self._jobs.start(partial(self._copy, state, place, carried))
 
-    def _copy(self, state: PictureState) -> Iterator[Path]:
+    def _copy(
+        self, state: PictureState, place: Path | None, carried: CarriedAnswer | None
+    ) -> Iterator[Path | Kept | _Hindered]:
+        if place is not None and state.unsaved:
+            try:
+                kept = keep(state, place, self._own_digests, carried)
+            except (ChangedByOthersError, OSError, ValueError) as error:
+                yield _Hindered(state.path, error)
+            else:
+                self._own.drop(state.path)
+                yield kept
+                return
         self._own.keep(state)
         yield state.path
+
+    def write_all(self) -> None:
+        """Write every project that has a place, before the window closes."""
+        self._jobs.close()
+        for state in self._session.unsaved_states():
+            place = self.place_of(state)
+            if place is None:
+                continue
+            try:
+                carried = carried_by(self._session, state)
+                self._note_kept(keep(state, place, self._own_digests, carried))
+            except (ChangedByOthersError, OSError, ValueError) as error:
+                self._note_hindrance(_Hindered(state.path, error))
 
     def _copy_aside(self, state: PictureState) -> Iterator[PictureState]:
         self._own.set_aside(state)
         yield state
 
-    def _note(self, ticket: int, written: Path | PictureState) -> None:
+    def _note_kept(self, kept: Kept) -> None:
+        self._hindered.discard(kept.path)
+        self._session.mark_saved(kept.path, kept.content, kept.project, kept.digest)
+
+    def _note_hindrance(self, hindered: _Hindered) -> None:
+        if hindered.path in self._hindered:
+            return  # told once; the strokes are copied meanwhile
+        self._hindered.add(hindered.path)
+        told = self.tr("The project of {} is not written ({}); its strokes are kept for recovery")
+        self.said.emit(told.format(shown(hindered.path.name), _reason(hindered.error)))
+
+    def _note(self, ticket: int, written: Path | PictureState | Kept | _Hindered) -> None:
         del ticket
+        if isinstance(written, _Hindered):
+            self._note_hindrance(written)
+            return
+        if isinstance(written, Kept):
+            self._note_kept(written)
+            written = written.path
         if not isinstance(written, PictureState):
             for folder, copy in self._restored.pop(written, []):
                 folder.discard(copy.file)  # its strokes are in our own copy, or in a project
@@ -181,6 +233,14 @@ class Autosave(QObject):
             folder.release()
         self._own.close()
         return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Hindered:
+    """A project could not be written."""
+
+    path: Path
+    error: Exception
 
 
 def _reason(error: Exception) -> str:

@@ -17,11 +17,18 @@ def saving_folder(image: Path, last: Path | None = None) -> Path:
     Else it is the folder used ``last``, and before there is one, the documents folder.
     """
     own = image.parent
-    is_ours = any(own.is_relative_to(folder) for folder in (ASSETS, pasted_folder()))
-    if not is_ours and os.access(own, os.W_OK):
+    if is_the_users(own) and os.access(own, os.W_OK):
         return own
-    if last is not None:
-        return last
+    return last if last is not None else documents_folder()
+
+
+def is_the_users(folder: Path) -> bool:
+    """Tell a folder of the user's from those that come with the program."""
+    return not any(folder.is_relative_to(ours) for ours in (ASSETS, pasted_folder()))
+
+
+def documents_folder() -> Path:
+    """Return where the user's documents are."""
     place = QStandardPaths.StandardLocation.DocumentsLocation
     documents = Path(QStandardPaths.writableLocation(place))
     return documents if documents.is_dir() else Path.home()

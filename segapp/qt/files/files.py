@@ -9,8 +9,10 @@ from PySide6.QtCore import QObject, Signal
 
 from segapp.files.image_folder import images_in
 from segapp.files.project_file import Project, is_project
+from segapp.files.project_places import new_project
 from segapp.files.resources import SAMPLES
 from segapp.qt.files.default_folder import saving_folder
+from segapp.qt.files.keeping import carried_by
 from segapp.qt.files.opening import (
     ImageMissing,
     Opened,
@@ -20,20 +22,24 @@ from segapp.qt.files.opening import (
     digest_of,
     open_image,
     open_project,
+    prepare,
     project_beside,
 )
+from segapp.qt.files.picture_folder import PictureFolder
+from segapp.qt.files.prefetch import Prefetch
 from segapp.qt.files.project_saving import save_over
 from segapp.qt.session.jobs import Jobs, details_of
+from segapp.values.document import Document
 from segapp.values.wording import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from segapp.qt.files.preferences import Preferences
     from segapp.qt.session.jobs import Work
     from segapp.qt.session.picture_state import PictureState
     from segapp.qt.session.session import Session
-    from segapp.values.carried_answer import CarriedAnswer
 
 
 class Files(QObject):
@@ -45,6 +51,7 @@ class Files(QObject):
     recent_changed = Signal()
     image_missing = Signal(object)  # ImageMissing
     busy_changed = Signal(str)  # name of what is being read, empty when done
+    passed_over = Signal(str)  # why a picture of the folder cannot be opened
     failed = Signal(str, str)  # a sentence, and details for who wants to report them
 
     def __init__(
@@ -54,11 +61,19 @@ class Files(QObject):
         self._session = session
         self._preferences = preferences
         self._remembered: Path | None = None  # what goes into the recent files when it is open
-        self.folder: list[Path] = []
+        self.work = PictureFolder(preferences, self)
+        self.work.failed.connect(lambda told: self.failed.emit(told, ""))
+        self._prefetch = Prefetch(self)
+        self._goal: Path | None = None  # the picture of the folder that is being gone to
         self._jobs = Jobs("reading", self)
         self._jobs.arrived.connect(self._take)
         self._jobs.failed.connect(self._fail)
         self._jobs.ended.connect(lambda _: self.busy_changed.emit(""))
+
+    @property
+    def folder(self) -> list[Path]:
+        """The pictures that are worked through, none when one was opened alone."""
+        return self.work.paths
 
     # Opening ----------------------------------------------------------------------------
 
@@ -68,12 +83,12 @@ class Files(QObject):
         if path.is_dir():
             self.open_folder(path)
             return
-        if path not in self.folder and self.folder:
+        if self.folder and self.work.row(path) is None:
             self._set_folder([])
         self._read(path)
 
     def open_folder(self, path: Path) -> None:
-        """List a folder's images and open the first."""
+        """List a folder's images and open the one that was open last, else the first."""
         try:
             images = as_people_count(images_in(path))
         except OSError as error:
@@ -82,8 +97,8 @@ class Files(QObject):
         if not images:
             self.failed.emit(self.tr("There is no image in {}.").format(path), "")
             return
-        self._set_folder(images)
-        self._read(images[0], remembered=path)
+        self._set_folder(images, path)
+        self._read(self.work.last or images[0], remembered=path)
 
     def open_several(self, paths: list[Path]) -> None:
         """Work through files that were given together, as if they were a folder."""
@@ -94,32 +109,56 @@ class Files(QObject):
         elif paths:
             self.open(paths[0])
 
-    def _set_folder(self, images: list[Path]) -> None:
-        self.folder = images
+    def _set_folder(self, images: list[Path], root: Path | None = None) -> None:
+        self._goal = None
+        self._prefetch.clear()
+        self.work.begin(images, root)
         self.folder_changed.emit()
 
     def open_neighbour(self, step: int) -> None:
-        """Go on (or back) in the folder."""
+        """Go on (or back) in the folder; each step counts, even while a picture is read."""
         place = self.place_in_folder()
         if place is not None and 0 <= place + step < len(self.folder):
-            self._read(self.folder[place + step], remembered=None)
+            self._read(self.folder[place + step])
 
     def place_in_folder(self) -> int | None:
-        """Return which image of the folder is open."""
+        """Return which image of the folder is open, or is being gone to."""
         state = self._session.state
-        return self.folder.index(state.path) if state and state.path in self.folder else None
+        path = self._goal or (state.path if state is not None else None)
+        return None if path is None else self.work.row(path)
 
     def locate(self, missing: ImageMissing, image: Path) -> None:
         """Open a project with the image that the user has found."""
         self._start(missing.project_path.name, lambda: open_project(missing.project_path, image))
 
     def _read(self, path: Path, *, remembered: Path | None = None) -> None:
-        forgettable = path in self.folder or path.parent == SAMPLES
+        within = self.work.row(path) is not None
+        self._goal = path if within else None
+        forgettable = within or path.parent == SAMPLES
         self._remembered = remembered or (None if forgettable else path)
         if is_project(path):
             self._start(path.name, lambda: open_project(path))
-        else:
-            self._start(path.name, lambda: open_image(path))
+            return
+        place = self.work.project_folder(path) if within else None
+        ahead = self._prefetch
+
+        def work() -> Iterator[object]:
+            ready = ahead.take(path)
+            if ready is None and within:
+                ready = prepare(path)
+                ahead.add(path, ready)
+            yield from open_image(path, place, ready)
+
+        self._start(path.name, work)
+
+    def _look_ahead(self) -> None:
+        """Read the neighbours, the next one first, while the open one is looked at."""
+        place = self.place_in_folder()
+        if place is not None:
+            near = [place + step for step in (1, -1, 2)]
+            self._prefetch.look_ahead(
+                [self.folder[row] for row in near if 0 <= row < len(self.folder)]
+            )
 
     def _start(self, name: str, work: Work) -> None:
         self._work = work
@@ -136,12 +175,19 @@ class Files(QObject):
             self._start(found.path.name, self._work)  # saved anew during the reading
             return
         # The strokes as they are now: some may have been painted, or saved, during the reading.
-        known = self._session.state_of(result.picture.path.absolute())
-        state = arrived_state(result, known, self._session.settings)
+        path = result.picture.path.absolute()
+        known = self._session.state_of(path)
+        begun = Document()
+        if self.work.classes is not None and self.work.row(path) is not None:
+            begun = Document(self.work.classes.classes)
+        state = arrived_state(result, known, self._session.settings, begun)
         if known is not None and known.unsaved and known.content != state.content:
             self.overlaid.emit(known)
         carried = found.project.answer if found is not None else None
         self._session.open(result.picture, result.layer, state, carried)
+        self._goal = None
+        self.work.note_open(path)
+        self._look_ahead()
         if self._remembered is not None:
             self._preferences.add_recent(self._remembered)
             self.recent_changed.emit()
@@ -154,7 +200,13 @@ class Files(QObject):
         if self._remembered is not None and not self._remembered.exists():
             self._preferences.drop_recent(self._remembered)
             self.recent_changed.emit()
-        self.failed.emit(str(error) or type(error).__name__, details_of(error))
+        told = str(error) or type(error).__name__
+        if self._goal is not None:  # one bad picture stops nobody: the next step goes beyond it
+            self.work.note_failure(self._goal, told)
+            self.passed_over.emit(told)
+            self.folder_changed.emit()
+        else:
+            self.failed.emit(told, details_of(error))
 
     # Saving -----------------------------------------------------------------------------
 
@@ -165,6 +217,9 @@ class Files(QObject):
         """
         if state.project is not None:
             return state.project
+        place = self.work.project_folder(state.path)
+        if self.work.row(state.path) is not None and place is not None:
+            return new_project(state.path, place)
         folder = saving_folder(state.path, self._preferences.folder("save/folder"))
         beside = folder / project_beside(state.path).name
         names = (beside.with_stem(f"{beside.stem}-{number}") for number in count(2))
@@ -196,7 +251,7 @@ class Files(QObject):
             content.settings,
             state.path,
             state.sha256,
-            answer=_carried(self._session, state),
+            answer=carried_by(self._session, state),
         )
         try:
             return save_over(path, project, known)
@@ -207,13 +262,6 @@ class Files(QObject):
             return ""
 
     def close(self, timeout: float | None = None) -> bool:
-        """Wait for the thread; say whether it has ended."""
-        return self._jobs.close(timeout)
-
-
-def _carried(session: Session, state: PictureState) -> CarriedAnswer | None:
-    """Return what a project may carry: of the open picture, once the answer is there."""
-    if session.state is None or session.state.path != state.path:
-        return None
-    answer = session.answers.answer
-    return answer.carried() if answer is not None else None
+        """Wait for the threads; say whether they have ended."""
+        ended = [part.close(timeout) for part in (self._jobs, self._prefetch, self.work)]
+        return all(ended)

@@ -11,8 +11,10 @@ from PySide6.QtCore import QCollator, QCoreApplication, QLocale, Qt
 
 from segapp.files.images import ImageError, load_image
 from segapp.files.project_file import PROJECT_SUFFIX, Project, ProjectError, load_project
+from segapp.files.project_places import project_names
 from segapp.qt.canvas.layers import Layer, opaque
 from segapp.qt.session.picture_state import Content, PictureState
+from segapp.values.document import Document
 from segapp.values.history import History
 from segapp.values.settings import DEFAULT_SETTINGS
 
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
 
     from segapp.values.picture import Picture
     from segapp.values.settings import Settings
+
+    Ready = tuple[Picture, Layer]
+
+_BLANK = Document()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,20 +98,35 @@ def open_project(path: Path, image: Path | None = None) -> Iterator[Opened | Ima
     yield Opened(picture, _layer(picture), found)
 
 
-def open_image(path: Path) -> Iterator[Opened]:
-    """Load an image with the project beside it; one that is damaged is told, and left alone."""
-    picture = load_image(path)
-    layer, beside = _layer(picture), project_beside(path)
-    found, warning = None, ""
-    if beside.is_file():
+def open_image(
+    path: Path, place: Path | None = None, ready: Ready | None = None
+) -> Iterator[Opened]:
+    """Load an image with its project; one that is damaged is told, and left alone.
+
+    The project is looked for beside the image, or in another ``place``. What was made ``ready``
+    beforehand is not made again.
+    """
+    picture, layer = ready or prepare(path)
+    for name in reversed(project_names(path)):
+        project = (place or path.parent) / name
+        if not project.is_file():
+            continue
         try:
-            found = _load(beside, wanted=False)
+            found = _load(project, wanted=False)
         except ProjectError as error:
             told = _tr("The strokes of {} are not shown: {} The file is left as it is.")
-            warning = told.format(path.name, error)
-    if found is not None and found.project.image_path.absolute() != path.absolute():
-        found = None
-    yield Opened(picture, layer, found, warning)
+            yield Opened(picture, layer, None, told.format(path.name, error))
+            return
+        if found.project.image_path.absolute() == path.absolute():
+            yield Opened(picture, layer, found)
+            return
+    yield Opened(picture, layer)
+
+
+def prepare(path: Path) -> Ready:
+    """Load an image and make what the canvas draws."""
+    picture = load_image(path)
+    return picture, _layer(picture)
 
 
 def _load(path: Path, *, wanted: bool) -> FoundProject:
@@ -115,22 +136,39 @@ def _load(path: Path, *, wanted: bool) -> FoundProject:
 
 
 def arrived_state(
-    opened: Opened, known: PictureState | None, settings: Settings = DEFAULT_SETTINGS
+    opened: Opened,
+    known: PictureState | None,
+    settings: Settings = DEFAULT_SETTINGS,
+    begun: Document = _BLANK,
 ) -> PictureState:
     """Return the strokes of a picture that has been read.
 
     Strokes that are ``known`` stay; a project that was asked for becomes an edit on top of
-    them, which undo takes back. ``settings`` are for a picture without any.
+    them, which undo takes back. ``settings``, and the classes of ``begun``, are for a picture
+    without any.
     """
     picture, found = opened.picture, opened.found
     path, sha256 = picture.path.absolute(), picture.sha256
+    if known is not None and (not _touched(known) or _outdated(known, found)):
+        known = None  # it begins with what is on disk, or with the folder's classes
     if found is None or (known is not None and not found.wanted):
-        state = known or PictureState(path, sha256, settings=settings)
+        state = known or PictureState(path, sha256, History(begun), settings=settings, begun=begun)
         return replace(state, sha256=sha256)
     content = Content(found.project.document, found.project.settings)
     state = known or PictureState(path, sha256, History(content.document))
     name = _tr("opening {}").format(found.path.name)
     return replace(state, sha256=sha256).with_project(name, content, found.path, found.digest)
+
+
+def _outdated(state: PictureState, found: FoundProject | None) -> bool:
+    """Tell whether somebody else has saved since all strokes were saved here."""
+    if found is None or found.wanted or state.unsaved:
+        return False
+    return found.path == state.project and found.digest != state.digest
+
+
+def _touched(state: PictureState) -> bool:
+    return state.unsaved or state.saved is not None or bool(state.history.past)
 
 
 def arrival_notice(opened: Opened, known: PictureState | None, state: PictureState) -> str:

@@ -51,10 +51,14 @@ class OwnFolder:
     def keep(self, state: PictureState) -> None:
         """Copy a picture's strokes if they are in no project, else drop the copy of before."""
         if not state.unsaved:
-            if self._folder is not None:
-                (self._folder / _file_name(state.path)).unlink(missing_ok=True)
+            self.drop(state.path)
             return
         save_project(self._held() / _file_name(state.path), _project(state))
+
+    def drop(self, path: Path) -> None:
+        """Remove the copy of a picture whose strokes are in a project."""
+        if self._folder is not None:
+            (self._folder / _file_name(path)).unlink(missing_ok=True)
 
     def set_aside(self, state: PictureState) -> None:
         """Copy strokes under a name of their own, beside what the picture has from now on."""

@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 
 COLOUR_ROLE = Qt.ItemDataRole.UserRole + 1
 BUTTON_ROLE = Qt.ItemDataRole.UserRole + 2  # "left", "right", "both" or ""
-# So many classes are chosen by a digit; 0 would be the tenth and is too far from 1 to be found.
-KEYS = 9
+KEY_ROLE = Qt.ItemDataRole.UserRole + 3  # the digit that chooses it, or ""
 # In pixels: a row that is easy to hit, and a colour about as high as its text.
-_HEIGHT = 28
+HEIGHT = 28
 _SWATCH = 14
 # What is kept free at the right for the key and the mouse.
 _SIGNS = 64
@@ -30,7 +29,7 @@ class ClassDelegate(QStyledItemDelegate):
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> QSize:
         """Leave room around the text."""
-        return QSize(super().sizeHint(option, index).width(), _HEIGHT)
+        return QSize(super().sizeHint(option, index).width(), HEIGHT)
 
     def updateEditorGeometry(
         self,
@@ -65,8 +64,8 @@ class ClassDelegate(QStyledItemDelegate):
         room = frame.adjusted(8 + _SWATCH + 8, 0, -_SIGNS, 0)
         shown = row.fontMetrics.elidedText(name, Qt.TextElideMode.ElideRight, int(room.width()))
         painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, shown)
-        if index.row() < KEYS:
-            _draw_key(painter, frame, str(index.row() + 1), text)
+        if index.data(KEY_ROLE):
+            _draw_key(painter, frame, index.data(KEY_ROLE), text)
         if index.data(BUTTON_ROLE):
             _draw_mouse(painter, frame, index.data(BUTTON_ROLE), text)
         painter.restore()

@@ -16,8 +16,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from segapp.qt.panels.class_delegate import BUTTON_ROLE, COLOUR_ROLE, ClassDelegate
+from segapp.qt.panels.class_delegate import (
+    BUTTON_ROLE,
+    COLOUR_ROLE,
+    HEIGHT,
+    KEY_ROLE,
+    ClassDelegate,
+)
+from segapp.qt.panels.class_offer import ClassOffer
 from segapp.qt.panels.paint_box import PaintBox
+from segapp.values.classes import DIGITS, keys_of
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QPoint
@@ -56,12 +64,14 @@ class ClassPanel(QWidget):
     left_chosen = Signal(int)
     right_chosen = Signal(int)
     renamed = Signal(int, str)
+    key_chosen = Signal(int, str)
 
     def __init__(self, actions: Actions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._actions = actions
         self._left, self._right = 0, 1
         self.paint_box = PaintBox()
+        self.offer = ClassOffer(actions)
         self._list = QListWidget()
         self._list.setAccessibleName(self.tr("Classes"))
         self._list.setItemDelegate(ClassDelegate(self._list))
@@ -79,7 +89,9 @@ class ClassPanel(QWidget):
         layout.setContentsMargins(10, 4, 10, 10)
         layout.setSpacing(8)
         layout.addWidget(self.paint_box)
+        self._list.setMinimumHeight(4 * HEIGHT + 4)  # four classes at a glance
         layout.addWidget(self._list, 1)
+        layout.addWidget(self.offer)
         layout.addLayout(self._button_row())
 
     def _button_row(self) -> QHBoxLayout:
@@ -98,8 +110,9 @@ class ClassPanel(QWidget):
         """Show names and colours."""
         with QSignalBlocker(self._list):
             self._list.clear()
-            for info in document.classes:
+            for info, key in zip(document.classes, keys_of(document.classes), strict=True):
                 item = QListWidgetItem(info.name)
+                item.setData(KEY_ROLE, key)
                 item.setData(COLOUR_ROLE, info.colour)
                 item.setFlags(item.flags() | Qt.ItemFlag.ItemIsEditable)
                 item.setData(Qt.ItemDataRole.UserRole, info.name)
@@ -161,7 +174,11 @@ class ClassPanel(QWidget):
         right = menu.addAction(self.tr("Paint with the right button"))
         right.triggered.connect(lambda: self.right_chosen.emit(row))
         menu.addSeparator()
-        for name in ("rename_class", "recolour_class", "delete_class"):
+        keys = menu.addMenu(self.tr("Key"))
+        for digit in DIGITS:
+            key = keys.addAction(digit)
+            key.triggered.connect(lambda _=False, chosen=digit: self.key_chosen.emit(row, chosen))
+        for name in ("rename_class", "recolour_class", "background_class", "delete_class"):
             menu.addAction(self._actions[name])
         self._list.setCurrentRow(row)
         menu.popup(self._list.viewport().mapToGlobal(at))

@@ -1,120 +1,166 @@
-"""The images of a folder, and which of them have strokes."""
+"""The images of a folder: what they look like, how far they are, and which one is open."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
-from PySide6.QtWidgets import QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtCore import QModelIndex, QSize, Qt, QTimer, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QListView,
+    QProgressBar,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
-from segapp.qt.files.opening import project_beside
+from segapp.files.folder_progress import Status
+from segapp.qt.panels.file_delegate import FileDelegate
+from segapp.qt.panels.file_model import PATH_ROLE, FileFilter, FileModel
+from segapp.qt.panels.thumbnails import Thumbnails
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from PySide6.QtGui import QMouseEvent
+    from segapp.qt.actions.actions import Actions
+    from segapp.qt.files.picture_folder import PictureFolder
 
-    from segapp.qt.session.session import Session
-
-
-_WIDTH = 170  # widget pixels at first; the user may widen it
-_SAVED, _UNSAVED = QColor(0, 158, 115), QColor(230, 159, 0)
-
-
-def _sign(colour: QColor | None, ratio: float) -> QIcon:
-    """Draw a dot; without a colour it is empty, so that all names begin alike."""
-    drawn = QPixmap(round(10 * ratio), round(10 * ratio))
-    drawn.setDevicePixelRatio(ratio)
-    drawn.fill(Qt.GlobalColor.transparent)
-    if colour is not None:
-        painter = QPainter(drawn)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(colour)
-        painter.drawEllipse(1, 1, 8, 8)
-        painter.end()
-    sign = QIcon(drawn)
-    sign.addPixmap(drawn, QIcon.Mode.Selected)
-    return sign
-
-
-class _Names(QListWidget):
-    """Takes the left button alone: another one opens nothing, so it highlights nothing."""
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Choose with the left button."""
-        if event.button() is Qt.MouseButton.LeftButton:
-            super().mousePressEvent(event)
+_WIDTH = 220  # widget pixels at first; the user may widen it
+_UNDONE = frozenset(Status) - {Status.DONE}
+_PAUSE = 150  # milliseconds after the last letter, before a long list is searched
 
 
 class FileList(QWidget):
-    """Lists paths; one is the open one."""
+    """Shows the folder's pictures and reports which one is wanted."""
 
     chosen = Signal(object)  # Path
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, work: PictureFolder, actions: Actions, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._session = session
-        self._paths: list[Path] = []
-        self._list = _Names()
-        self._list.setAccessibleName(self.tr("Images of the folder"))
-        self._list.setAccessibleDescription(
-            self.tr("Return opens the chosen image; each says whether its strokes are saved")
-        )
-        self._list.setUniformItemSizes(True)
-        self._list.setIconSize(QSize(10, 10))
-        self._list.setSpacing(2)
-        self._list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        self._list.itemActivated.connect(self._choose)
-        self._list.itemClicked.connect(self._choose)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(10, 4, 10, 10)
-        layout.addWidget(self._list)
-        session.document_changed.connect(self._mark)
+        self._work = work
+        self.thumbnails = Thumbnails(self)
+        self.model = FileModel(work, self.thumbnails, self)
+        self._filter = FileFilter(self)
+        self._filter.setSourceModel(self.model)
+        self.view = self._view()
+        self.search = QLineEdit()
+        self.search.setPlaceholderText(self.tr("Search"))
+        self.search.setAccessibleName(self.tr("Search the images' names"))
+        self.search.setClearButtonEnabled(True)
+        self.statuses = self._status_box()
+        self._told = QLabel()
+        self._bar = QProgressBar()
+        self._bar.setTextVisible(False)
+        self._bar.setFixedHeight(6)
+        self._bar.setAccessibleName(self.tr("Images done"))
+        self._pause = QTimer(self)
+        self._pause.setSingleShot(True)
+        self._pause.setInterval(_PAUSE)
+        self._pause.timeout.connect(self._narrow)
+        self.search.textChanged.connect(self._pause.start)
+        self.statuses.currentIndexChanged.connect(self._narrow)
+        self._lay_out(actions)
+        work.begun.connect(self._begin)
+        work.place_changed.connect(self.tell_progress)
+        work.status_changed.connect(self.tell_progress)
 
-    def show_paths(self, paths: list[Path]) -> None:
-        """List other images."""
-        self._paths = list(paths)
-        with QSignalBlocker(self._list):
-            self._list.clear()
-            for path in paths:
-                item = QListWidgetItem(path.name)
-                item.setToolTip(str(path))
-                self._list.addItem(item)
-        for row in range(len(paths)):
-            self._mark_row(row)
+    def _view(self) -> QListView:
+        view = QListView()
+        view.setModel(self._filter)
+        view.setItemDelegate(FileDelegate(view))
+        view.setUniformItemSizes(True)
+        view.setLayoutMode(QListView.LayoutMode.Batched)
+        view.setAccessibleName(self.tr("Images of the folder"))
+        view.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
+        view.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        view.activated.connect(self._choose)
+        view.clicked.connect(self._choose)
+        return view
+
+    def _status_box(self) -> QComboBox:
+        box = QComboBox()
+        box.setAccessibleName(self.tr("Which images are listed"))
+        box.addItem(self.tr("All"), frozenset(Status))
+        box.addItem(self.tr("Not done"), _UNDONE)
+        for status in Status:
+            word = self.model.word(status)
+            box.addItem(word[:1].upper() + word[1:], frozenset({status}))
+        return box
+
+    def _lay_out(self, actions: Actions) -> None:
+        narrowing = QHBoxLayout()
+        narrowing.addWidget(self.search, 1)
+        narrowing.addWidget(self.statuses)
+        buttons = QHBoxLayout()
+        for name in ("done", "next_undone", "export_folder"):
+            button = QToolButton()
+            button.setDefaultAction(actions[name])
+            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
+            button.setText(actions.name_of(name))
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            buttons.addWidget(button)
+        buttons.addStretch(1)
+        self._rows = layout = QVBoxLayout(self)
+        layout.setContentsMargins(10, 4, 10, 10)
+        layout.setSpacing(6)
+        layout.addLayout(narrowing)
+        layout.addWidget(self.view, 1)
+        layout.addWidget(self._told)
+        layout.addWidget(self._bar)
+        layout.addLayout(buttons)
+
+    def add_below(self, *panels: QWidget) -> None:
+        """Put what belongs to the folder as a whole under the list."""
+        for panel in panels:
+            self._rows.addWidget(panel)
 
     def sizeHint(self) -> QSize:
         """Ask for the width of a name, and leave the rest to the picture."""
         return QSize(_WIDTH, super().sizeHint().height())
 
-    def _choose(self, item: QListWidgetItem) -> None:
-        path = self._paths[self._list.row(item)]
-        state = self._session.state
-        if state is None or state.path != path:
-            self.chosen.emit(path)
+    @property
+    def told(self) -> str:
+        """How many pictures are done, in words."""
+        return self._told.text()
 
-    def _mark(self) -> None:
-        state = self._session.state
-        if state is None or state.path not in self._paths:
-            return
-        row = self._paths.index(state.path)
-        self._mark_row(row)
-        with QSignalBlocker(self._list):
-            self._list.setCurrentRow(row)
+    def names(self) -> list[str]:
+        """Return the names that are listed now."""
+        rows = range(self._filter.rowCount())
+        return [str(self._filter.index(row, 0).data()) for row in rows]
 
-    def _mark_row(self, row: int) -> None:
-        """Tell by a sign whether an image has strokes, and whether they are saved."""
-        path = self._paths[row]
-        known = self._session.state_of(path)
-        item = self._list.item(row)
-        if known is not None and known.unsaved:
-            colour, told = _UNSAVED, self.tr("strokes not saved")
-        elif (known is not None and known.project) or project_beside(path).is_file():
-            colour, told = _SAVED, self.tr("strokes saved")
-        else:
-            colour, told = None, self.tr("no strokes")
-        item.setIcon(_sign(colour, self.devicePixelRatioF()))
-        item.setToolTip(f"{path}\n{told}")
-        item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{path.name}, {told}")
+    def _begin(self) -> None:
+        self.search.clear()
+        self._pause.stop()
+        self.statuses.setCurrentIndex(0)
+        self._narrow()
+        self.tell_progress()
+
+    def _narrow(self) -> None:
+        self._pause.stop()
+        current = self.view.currentIndex().data(PATH_ROLE)
+        self._filter.show_only(self.statuses.currentData(), self.search.text())
+        if current is not None:
+            self.show_open(current)
+
+    def tell_progress(self) -> None:
+        """Say how many pictures are done."""
+        done, total = self._work.count(Status.DONE), len(self._work.paths)
+        self._told.setText(self.tr("{} of {} done").format(done, total))
+        self._bar.setMaximum(max(total, 1))
+        self._bar.setValue(done)
+
+    def show_open(self, path: Path) -> None:
+        """Mark the picture that is open, or is being gone to."""
+        row = self._work.row(path)
+        index = QModelIndex() if row is None else self._filter.mapFromSource(self.model.index(row))
+        self.view.setCurrentIndex(index)
+        if index.isValid():
+            self.view.scrollTo(index)
+
+    def _choose(self, index: QModelIndex) -> None:
+        self.chosen.emit(index.data(PATH_ROLE))

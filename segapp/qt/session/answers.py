@@ -170,15 +170,6 @@ class Answers(QObject):
         else:
             self._report_behind()
 
-    def show_applied(self, labelling: Labelling, name: str, lesson: Lesson) -> None:
-        """Take what a saved model says about the picture for the answer to ``lesson``."""
-        self._cancel()
-        self._set(Answered(lesson, Answer(labelling)))
-        if not self.is_current:
-            self.catch_up()
-            return
-        self._report(Progress(Stage.CURRENT, self.tr("Answer of the model {}").format(name)))
-
     def close(self, timeout: float | None = None) -> bool:
         """Stop learning and wait for the thread; say whether it has ended."""
         return self._jobs.close(timeout)
@@ -273,6 +264,5 @@ def _looking(segmenter: Segmenter, content: Content) -> Iterator[Report | _Look]
 
 
 def _is_answerable(document: Document) -> bool:
-    return document.is_answerable(
-        {mark.label for mark in document.strokes if mark.label is not None}
-    )
+    marked = {mark.label for mark in document.strokes if mark.label is not None}
+    return document.is_answerable(marked) or bool(marked and document.start is not None)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from segapp.values.document import Mark
+    from segapp.values.start import Start
 
 _BLANK = Document()
 _UNTOUCHED = History()
@@ -31,6 +32,7 @@ class Lesson:
     background: int
     background_is_named: bool
     settings: Settings
+    start: Start | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class Content:
             background,
             document.classes[background].is_background,
             self.settings,
+            document.start,
         )
 
 
@@ -76,7 +79,8 @@ class PictureState:
 
     ``digest`` is of the bytes of ``project`` as they were read or written last, so that
     somebody else's changes are noticed before they are replaced. What was ``restored`` after a
-    crash is unsaved, even when all strokes had been taken back.
+    crash is unsaved, even when all strokes had been taken back. ``begun`` is what the picture
+    began with, the folder's classes for instance, which nobody has to save.
     """
 
     path: Path
@@ -91,6 +95,7 @@ class PictureState:
     settings_future: tuple[tuple[int, Settings], ...] = ()
     digest: str = ""
     restored: bool = False
+    begun: Document = _BLANK
 
     @property
     def content(self) -> Content:
@@ -101,7 +106,7 @@ class PictureState:
     def unsaved(self) -> bool:
         """Whether closing would lose something that somebody made."""
         if self.saved is None:
-            return self.restored or self.history.present != _BLANK
+            return self.restored or self.history.present != self.begun
         return self.content != self.saved
 
     def edited(self, name: str, document: Document) -> PictureState:

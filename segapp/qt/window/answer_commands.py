@@ -16,8 +16,9 @@ from segapp.qt.canvas.layers import opaque
 from segapp.qt.canvas.qimage import qimage_over
 from segapp.qt.files import file_dialogs
 from segapp.qt.session.jobs import Jobs, details_of
-from segapp.qt.session.picture_state import Content
+from segapp.values.document import Document
 from segapp.values.overlay import mask, premultiplied_cutout
+from segapp.values.start import Start
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from segapp.qt.actions.actions import Actions
     from segapp.qt.canvas.canvas import Canvas
     from segapp.qt.files.files import Files
+    from segapp.qt.session.picture_state import Content
     from segapp.qt.session.session import Session
     from segapp.qt.window.labelling_view import LabellingView, RenderedLabelling
     from segapp.values.document import ClassInfo
@@ -203,10 +205,13 @@ class AnswerCommands(QObject):
                 self.tr("{} was not applied: there are other strokes since").format(applied.name)
             )
             return
+        name = self.tr("applying {}").format(applied.name)
+        start = Start.of(applied.labelling, applied.name)
         if not document.strokes:
-            name = self.tr("applying {}").format(applied.name)
-            self._session.edit(name, replace(document, classes=applied.classes))
-        elif len(document.classes) != len(applied.classes):
+            self._session.edit(name, Document(applied.classes, start=start))
+        elif len(document.classes) == len(applied.classes):
+            self._session.edit(name, replace(document, start=start))
+        else:
             file_dialogs.complain(
                 self._window,
                 self.tr("{} knows {} classes, and this picture's strokes {}.").format(
@@ -214,8 +219,6 @@ class AnswerCommands(QObject):
                 ),
             )
             return
-        lesson = Content(self._session.document, applied.content.settings).lesson
-        self._session.answers.show_applied(applied.labelling, applied.name, lesson)
         self.said.emit(self.tr("This is the answer of {}").format(applied.name))
 
     def close(self, timeout: float | None = None) -> bool:

@@ -9,10 +9,9 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QActionGroup, QColor
 from PySide6.QtWidgets import QColorDialog, QMenu, QWidget
 
-from segapp.qt.panels.class_delegate import KEYS
 from segapp.qt.panels.class_panel import swatch, unused_name
 from segapp.values.colours import unused_colour
-from segapp.values.document import ClassInfo
+from segapp.values.document import TWO_CLASSES, ClassInfo, keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,18 +35,21 @@ class _ClassMenu:
             self._menu.removeAction(action)
             self._group.removeAction(action)
             action.deleteLater()
-        for index, info in enumerate(classes[:KEYS]):
+        for index, (info, key) in enumerate(zip(classes, keys_of(classes), strict=True)):
+            if not key:
+                continue
             action = QAction(swatch(info.colour), info.name.replace("&", "&&"), self._group)
             action.setCheckable(True)
-            action.setShortcut(self._keys.format(index + 1))
+            action.setShortcut(self._keys.format(key))
+            action.setData(index)
             action.triggered.connect(lambda _=False, row=index: self._choose(row))
             self._menu.addAction(action)
         self.check(chosen)
 
     def check(self, chosen: int) -> None:
         """Mark the class that the button paints."""
-        for index, action in enumerate(self._group.actions()):
-            action.setChecked(index == chosen)
+        for action in self._group.actions():
+            action.setChecked(action.data() == chosen)
 
 
 class ClassCommands(QObject):
@@ -70,8 +72,9 @@ class ClassCommands(QObject):
         panel.left_chosen.connect(brush.choose_left)
         panel.right_chosen.connect(brush.choose_right)
         panel.renamed.connect(self._rename)
+        panel.key_chosen.connect(self._set_key)
         brush.changed.connect(self._show_brush)
-        session.picture_changed.connect(lambda: brush.begin(session.document))
+        session.picture_changed.connect(self._begin)
         session.document_changed.connect(self._show_classes)
         self._show_classes()
         self._show_brush()
@@ -82,7 +85,14 @@ class ClassCommands(QObject):
         actions["add_class"].triggered.connect(self._add)
         actions["rename_class"].triggered.connect(self._panel.edit_name)
         actions["recolour_class"].triggered.connect(self._recolour)
+        actions["background_class"].triggered.connect(self._set_background)
         actions["delete_class"].triggered.connect(self._delete)
+
+    def _begin(self) -> None:
+        """Take the classes for another picture; in a folder with one list they stay in hand."""
+        document = self._session.document
+        if document.classes != self._shown or document.classes == TWO_CLASSES:
+            self._brush.begin(document)
 
     def _show_classes(self) -> None:
         document = self._session.document
@@ -113,6 +123,16 @@ class ClassCommands(QObject):
     def _rename(self, index: int, name: str) -> None:
         info = self._session.document.classes[index]
         self._change(self.tr("renaming {}").format(info.name), index, replace(info, name=name))
+
+    def _set_key(self, index: int, key: str) -> None:
+        document = self._session.document
+        name = self.tr("key of {}").format(document.classes[index].name)
+        self._session.edit(name, document.with_key(index, key))
+
+    def _set_background(self) -> None:
+        document, index = self._session.document, self._panel.chosen
+        name = self.tr("{} as background").format(document.classes[index].name)
+        self._session.edit(name, document.with_background(index))
 
     def _recolour(self) -> None:
         index = self._panel.chosen

@@ -29,6 +29,12 @@ def enable_commands(actions: Actions, session: Session, files: Files) -> None:
     actions.enable("copy_mask", "copy_cutout", "save_model", when=answers.is_current)
     actions.enable("clear", "learn_anew", when=bool(session.document.strokes))
     place = files.place_in_folder()
+    within = place is not None and is_open
+    actions.enable("done", "next_undone", "carry_over", "apply_to_undone", when=within)
+    listed = within and files.work.root is not None
+    actions.enable("share_classes", "export_folder", when=listed)
+    actions.enable("take_classes", when=listed and files.work.classes is not None)
+    actions.enable("import_classes", "background_class", when=is_open)
     actions.enable("previous", when=place is not None and place > 0)
     actions.enable("next", when=place is not None and place + 1 < len(files.folder))
     undone = redone = None

@@ -150,9 +150,11 @@ class FileCommands(QObject):
         return self._save_as(state)
 
     def _save_where_it_is(self, state: PictureState) -> bool:
-        if state.project is None:
-            return self._save_as(state)
-        return self._save(state, state.project)
+        if state.project is not None:
+            return self._save(state, state.project)
+        if self._autosave.place_of(state) is not None:
+            return self._save(state, self._files.default_project(state))
+        return self._save_as(state)
 
     def _save_as(self, state: PictureState) -> bool:
         path = file_dialogs.ask_project(self._window, self._files.default_project(state))
@@ -198,7 +200,8 @@ class FileCommands(QObject):
     # Closing ----------------------------------------------------------------------------
 
     def may_close(self) -> bool:
-        """Ask about unsaved strokes; False keeps the window open."""
+        """Ask about unsaved strokes that have no place yet; False keeps the window open."""
+        self._autosave.write_all()
         states, overlaid = self._session.unsaved_states(), self._overlaid.lost()
         if not states and not overlaid:
             return True

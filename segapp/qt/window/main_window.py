@@ -38,6 +38,7 @@ from segapp.qt.window.docks import Docks
 from segapp.qt.window.enabling import enable_commands
 from segapp.qt.window.file_commands import FileCommands
 from segapp.qt.window.focus import move_focus
+from segapp.qt.window.folder_parts import FolderParts
 from segapp.qt.window.labelling_view import LabellingView
 from segapp.qt.window.menus import Menus, add_tool_bars
 from segapp.qt.window.theme import Theme
@@ -105,7 +106,7 @@ class MainWindow(QMainWindow):
         self.class_panel = ClassPanel(self.commands)
         self.settings_panel = SettingsPanel()
         self.model_panel = ModelPanel()
-        self.file_list = FileList(self.session)
+        self.file_list = FileList(self.files.work, self.commands)
         self.docks = Docks(
             self, self.class_panel, self.settings_panel, self.model_panel, self.file_list
         )
@@ -124,6 +125,11 @@ class MainWindow(QMainWindow):
         )
         self.answer_commands = AnswerCommands(
             self.session, self.files, self.labelling_view, self.canvas, self
+        )
+
+        panels = self.file_list, self.class_panel, self.canvas
+        self.folder = FolderParts(
+            self.session, self.files, self.autosave, self.preferences, panels, self
         )
 
     # Showing ----------------------------------------------------------------------------
@@ -171,11 +177,14 @@ class MainWindow(QMainWindow):
 
     def show_folder(self) -> None:
         """Show the list of images when there is one."""
-        self.file_list.show_paths(self.files.folder)
         self.docks.files.setVisible(bool(self.files.folder))
+        self.show_state()
 
     def show_reading(self, name: str) -> None:
         """Say which file is being read; an empty name ends it."""
+        place = self.files.place_in_folder()
+        if place is not None:
+            self.file_list.show_open(self.files.folder[place])
         if name:
             self.say(self.tr("Opening {} …").format(name))
         elif self.status.currentMessage().startswith(self.tr("Opening")):
@@ -271,6 +280,7 @@ class MainWindow(QMainWindow):
                 self.files,
                 self.file_commands,
                 self.answer_commands,
+                self.folder,
                 self.autosave,
                 self.thumbnails,
             )

@@ -14,11 +14,14 @@ if TYPE_CHECKING:
 
     from segapp.qt.actions.actions import Actions
 
-_FILE = """open open_folder @recent @samples - previous next - save save_as export
-    - save_model apply_model - quit"""
+_FILE = (
+    """open open_folder @recent @samples - save save_as export - save_model apply_model - quit"""
+)
+_FOLDER = """previous next next_undone - done - carry_over apply_to_undone
+    - share_classes take_classes import_classes - export_folder"""
 _EDIT = "undo redo - clear import_strokes - copy_picture copy_mask copy_cutout paste"
 _PAINT = """brush eraser hand - larger smaller - @left_class @right_class swap keep_others
-    - add_class rename_class recolour_class delete_class"""
+    - add_class rename_class recolour_class background_class delete_class"""
 _ANSWER = "live update learn_anew stop - spot mark_spot"
 _VIEWS = "view_overlay view_outline view_mask view_cut-out view_confidence view_codes"
 _VIEW = f"""{_VIEWS} - show_strokes hide_answer - zoom_in zoom_out fit actual_size
@@ -53,6 +56,7 @@ class Menus:
         }
         for title, entries in (
             (tr("&File"), _FILE),
+            (tr("F&older"), _FOLDER),
             (tr("&Edit"), _EDIT),
             (tr("&Paint"), _PAINT),
             (tr("&Answer"), _ANSWER),

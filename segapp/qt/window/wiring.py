@@ -52,6 +52,7 @@ def _connect_session(window: MainWindow) -> None:
     window.files.folder_changed.connect(window.show_folder)
     window.files.busy_changed.connect(window.show_reading)
     window.file_list.chosen.connect(window.files.open)
+    window.files.passed_over.connect(window.say)
     window.welcome.chosen.connect(window.files.open)
     window.welcome.show_samples(sample_images())
     window.file_commands.said.connect(window.say)
@@ -152,6 +153,7 @@ def _connect_actions(window: MainWindow) -> None:
     window.file_commands.connect_actions(actions, window.menus.recent, window.menus.samples)
     window.class_commands.connect_actions(actions)
     window.answer_commands.connect_actions(actions)
+    window.folder.connect(actions, window.say)
     for tool in Tool:
         actions[tool.value].triggered.connect(lambda _=False, t=tool: window.brush.set_tool(t))
     for mode in ViewMode:

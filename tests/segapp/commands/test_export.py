@@ -1,10 +1,12 @@
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from segapp.files.export import FORMATS
+from segapp.files.export.folder_formats import FOLDER_FORMATS
 
 
 def test_every_format(segapp, ball):
@@ -65,3 +67,45 @@ def test_what_is_no_project(segapp, ball):
     assert done.code == 1
     assert "ball.png is damaged or not a project" in done.err
     assert segapp("export", ball.project, "--as", "video").code == 2
+
+
+def test_a_folder_becomes_one_coco_file(segapp, ball):
+    done = segapp("export", ball.folder, "--as", "coco-rle", "--json")
+    assert done.code == 0
+    assert done.json["written"] == 1
+    assert done.json["skipped"] == 1  # strokes.png has no project
+    (path,) = done.json["files"]
+    content = json.loads(Path(path).read_text(encoding="utf-8"))
+    assert [image["file_name"] for image in content["images"]] == ["ball.png"]
+    segapp("export", ball.project, "--as", "mask", "--out", ball.folder / "m.png")
+    with Image.open(ball.folder / "m.png") as mask:
+        white = int((np.array(mask) == 255).sum())
+    assert sum(annotation["area"] for annotation in content["annotations"]) == white
+    again = segapp("export", ball.folder, "--as", "coco-rle", "--json")
+    assert again.json["kept"] == 1
+    none = segapp("export", ball.folder, "--as", "coco-rle", "--done")
+    assert "no picture is done yet" in none.out
+
+
+def test_every_format_of_a_folder(segapp, ball, tmp_path):
+    out = tmp_path / "sets"
+    done = segapp("export", ball.folder, "--as", *FOLDER_FORMATS, "--out", out, "--json")
+    assert done.code == 0
+    assert done.json["written"] == len(FOLDER_FORMATS)
+    assert {path.name for path in out.iterdir()} == set(FOLDER_FORMATS)
+
+
+def test_a_bad_picture_of_a_folder_is_told(segapp, ball):
+    (ball.folder / "bad.png").write_bytes(b"nothing")
+    (ball.folder / "bad.segapp").write_bytes(b"nothing")
+    done = segapp("export", ball.folder, "--as", "mask", "--json")
+    assert done.code == 3
+    assert done.json["failed"] == 1
+    assert done.json["written"] == 1
+    assert "bad.segapp" in done.err
+
+
+def test_what_is_for_a_folder_alone(segapp, ball):
+    done = segapp("export", ball.project, "--as", "yolo")
+    assert done.code == 1
+    assert "--as: yolo is for a folder, got ball.segapp." in done.err

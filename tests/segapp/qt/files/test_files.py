@@ -72,17 +72,21 @@ def test_previous_and_next_and_every_image_keeps_its_strokes(
     assert window.session.state.path == second
     assert window.session.document.strokes == ()
     assert not window.commands["next"].isEnabled()
-    assert "not saved" in window.file_list._list.item(0).toolTip()
-    assert "no strokes" in window.file_list._list.item(1).toolTip()
+    model = window.file_list.model
+    tips = [model.index(row).data(Qt.ItemDataRole.ToolTipRole) for row in range(2)]
+    assert "marked" in tips[0]
+    assert "untouched" in tips[1]
     window.session.add_stroke(two_strokes[1])
     with qtbot.waitSignal(window.files.opened):
         window.commands["previous"].trigger()
     assert window.session.document.strokes == two_strokes[:1]
     assert window.session.state.history.undo_name == "stroke of foreground"
     with qtbot.waitSignal(window.files.opened):
-        window.file_list._list.itemClicked.emit(window.file_list._list.item(1))
+        window.file_list.view.clicked.emit(window.file_list.view.model().index(1, 0))
     assert window.session.document.strokes == two_strokes[1:]
-    assert len(window.session.unsaved_states()) == 2
+    qtbot.waitUntil(lambda: not window.session.unsaved_states())
+    for path, stroke in ((first, two_strokes[0]), (second, two_strokes[1])):
+        assert load_project(path.with_suffix(".segapp")).document.strokes == (stroke,)
 
 
 def test_a_project_brings_strokes_classes_and_settings_back(

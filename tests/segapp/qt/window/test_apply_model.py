@@ -36,15 +36,33 @@ def model(monkeypatch, tmp_path):
     go_on.set()
 
 
-def test_a_models_answer_is_the_answer_to_the_strokes_that_it_was_asked_for(
-    answered, make_window, picture_file, model, qtbot
+def test_a_models_answer_stays_when_one_leaves_and_returns(
+    make_window, picture_file, model, qtbot
+):
+    first, second = picture_file("a.png"), picture_file("b.png")
+    window = make_window(first.parent)
+    window.commands["apply_model"].trigger()
+    model.set()
+    qtbot.waitUntil(lambda: "sky" in window.status.currentMessage())
+    qtbot.waitUntil(lambda: window.session.answers.is_current)
+    assert window.session.answers.answer.labelling.labels.min() == 1
+    for path in (second, first):
+        with qtbot.waitSignal(window.files.opened):
+            window.files.open(path)
+    qtbot.waitUntil(lambda: window.session.answers.is_current)
+    assert window.session.answers.answer.labelling.labels.min() == 1
+    window.session.undo()
+    assert window.session.document.start is None
+
+
+def test_a_model_goes_beneath_the_strokes_that_are_there(
+    answered, make_window, picture_file, model, qtbot, two_strokes
 ):
     window = answered(make_window(picture_file()))
     window.commands["apply_model"].trigger()
     model.set()
-    qtbot.waitUntil(lambda: "sky" in window.status.currentMessage())
-    qtbot.waitUntil(lambda: window.session.answers.shown.labels.min() == 1)
-    assert window.session.answers.is_current
+    qtbot.waitUntil(lambda: window.session.document.start is not None)
+    assert window.session.document.strokes == two_strokes
 
 
 def test_strokes_painted_meanwhile_are_not_called_answered_by_the_model(

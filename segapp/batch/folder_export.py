@@ -1,0 +1,192 @@
+"""A whole folder as a data set: picture by picture, to be left and gone on with."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from segapp.files.export.dataset import Categories, Item, Plan, Written
+from segapp.files.export.journal import Journal
+from segapp.files.export.parts import Per
+from segapp.files.folder_progress import PROGRESS_NAME, Status, read_progress
+from segapp.files.image_folder import images_in
+from segapp.files.images import load_image
+from segapp.files.label_lists import folder_list
+from segapp.files.project_file import ProjectError, load_project
+from segapp.files.project_places import project_of
+from segapp.learning.training import NotEnoughStrokes, Trainer
+from segapp.values.settings_choice import SettingsChoice
+from segapp.values.updates import Answer
+from segapp.values.wording import sentence, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from segapp.files.class_list import ClassList
+    from segapp.files.export.dataset import DatasetFormat
+    from segapp.files.project_file import Project
+    from segapp.values.updates import Report, Segmenter
+
+    Make = Callable[[NDArray[np.uint8]], Segmenter]
+
+EXPORT_FOLDER = "segapp-export"
+_VERSION = 1  # of what is written for the same answer; another one writes everything anew
+
+
+class Fate(Enum):
+    """What an export has done with a picture."""
+
+    WRITTEN = "written"
+    KEPT = "kept"  # as an earlier run had written it
+    SKIPPED = "skipped"  # nothing is marked on it, or too little
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """One picture of an export; ``place`` counts from 1 to ``total``."""
+
+    image: Path
+    fate: Fate
+    place: int
+    total: int
+    told: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The end of an export: the files of the whole."""
+
+    files: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FolderExport:
+    """What is exported, how and where.
+
+    Parameters
+    ----------
+    images
+        All pictures of the folder, in their order.
+    place
+        Where their projects, classes and progress are: the folder, or another one.
+    done_only
+        Leave out all pictures that nobody has called done.
+    choice
+        Settings that the user wants instead of the projects' own.
+    """
+
+    images: tuple[Path, ...]
+    place: Path
+    form: DatasetFormat
+    out: Path
+    per: Per = Per.PART
+    done_only: bool = False
+    choice: SettingsChoice = field(default_factory=lambda: SettingsChoice(None, ()))
+
+    @classmethod
+    def of_folder(cls, folder: Path, form: DatasetFormat, out: Path) -> FolderExport:
+        """Export all pictures of a folder whose projects lie beside them."""
+        return cls(tuple(images_in(folder)), folder, form, out)
+
+    def run(self, make_segmenter: Make = Trainer) -> Iterator[Exported | Finished | Report]:
+        """Write picture by picture; whoever stops iterating can run it again later.
+
+        A picture that fails is told, and stops no other.
+        """
+        chosen = self._chosen()
+        self.out.mkdir(parents=True, exist_ok=True)
+        projects = {image: project_of(image, self.place) for image in chosen}
+        plan = Plan(self.out, self._categories(projects), self.per)
+        journal = Journal(self.out / f".{self.form.name}.jsonl")
+        stems = _stems(self.images)
+        kept: dict[str, Written] = {}
+        for place, image in enumerate(chosen, start=1):
+            fate, told = Fate.SKIPPED, ""
+            project = projects[image]
+            if project is not None:
+                try:
+                    key = self._key(plan, image, project)
+                    written = journal.found(image.name, key)
+                    fate = Fate.KEPT
+                    if written is None:
+                        item = yield from _answered(
+                            image, project, stems[image], self.choice, make_segmenter
+                        )
+                        written, fate = self.form.add(plan, item), Fate.WRITTEN
+                        journal.add(image.name, key, written)
+                    kept[image.name] = written
+                except NotEnoughStrokes as reason:
+                    fate, told = Fate.SKIPPED, str(reason)
+                except (ValueError, OSError, MemoryError) as error:
+                    fate, told = Fate.FAILED, sentence(error)
+            yield Exported(image, fate, place, len(chosen), told)
+        yield Finished(self.form.finish(plan, kept))
+
+    def _chosen(self) -> list[Path]:
+        if not self.done_only:
+            return list(self.images)
+        states = read_progress(self.place / PROGRESS_NAME).states
+        return [image for image in self.images if states.get(image.name) is Status.DONE]
+
+    def _categories(self, projects: dict[Path, Path | None]) -> Categories:
+        """Gather the classes of the folder and of all its pictures."""
+        found = folder_list(self.place)
+        listing: ClassList | None = found[1] if found is not None else None
+        others = []
+        for project in projects.values():
+            if project is not None:
+                try:
+                    others.append(load_project(project).document.classes)
+                except ProjectError:
+                    continue  # told when its turn comes
+        return Categories.of(listing, others)
+
+    def _key(self, plan: Plan, image: Path, project: Path) -> str:
+        """Describe all that a picture's files depend on; an image by size and time."""
+        seen = image.stat()
+        rows = [
+            _VERSION,
+            self.form.name,
+            self.per.value if self.form.counts_parts else "",
+            [[info.name, info.colour] for info in plan.categories.classes],
+            [seen.st_size, seen.st_mtime_ns],
+            [self.choice.preset, list(self.choice.changes)],
+        ]
+        digest = hashlib.sha256(project.read_bytes())
+        digest.update(json.dumps(rows).encode("utf-8"))
+        return digest.hexdigest()
+
+
+def _answered(
+    image: Path, project_path: Path, stem: str, choice: SettingsChoice, make_segmenter: Make
+) -> Generator[Report, None, Item]:
+    project: Project = load_project(project_path)
+    settings = choice.settings(project.settings)
+    picture = load_image(image)
+    segmenter = make_segmenter(picture.rgb)
+    if project.answer is not None:
+        segmenter.recall(project.answer)
+    for update in segmenter.updates(project.document, settings):
+        if isinstance(update, Answer):
+            return Item(stem, update.labelling, project.document, picture)
+        yield update
+    raise ValueError(f"There is no answer for {shown(image.name)}.")
+
+
+def _stems(images: tuple[Path, ...]) -> dict[Path, str]:
+    """Name each picture's files by its stem, or by its whole name where two have the same."""
+    counts: dict[str, int] = {}
+    for image in images:
+        counts[image.stem.casefold()] = counts.get(image.stem.casefold(), 0) + 1
+    return {
+        image: shown(image.stem if counts[image.stem.casefold()] == 1 else image.name)
+        for image in images
+    }

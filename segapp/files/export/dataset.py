@@ -1,0 +1,133 @@
+"""Data sets: a folder of pictures with their labels, in the layouts that trainers read.
+
+A data set is written picture by picture and can be left and gone on with. All of them count
+classes by `Categories`, which the folder's list of classes keeps stable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from segapp.files.export.parts import Per
+from segapp.values.wording import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from segapp.files.class_list import ClassList
+    from segapp.values.document import ClassInfo, Document
+    from segapp.values.labelling import Labelling
+    from segapp.values.picture import Picture
+
+
+@dataclass(frozen=True, slots=True)
+class Categories:
+    """The classes of all pictures by their names; the background is none of them.
+
+    ``ids`` are for data sets that keep numbers (COCO); `place` counts from 1 without a gap,
+    for those that hold an index in every pixel, where 0 is the background.
+    """
+
+    classes: tuple[ClassInfo, ...]
+    ids: tuple[int, ...]
+
+    @classmethod
+    def of(cls, listing: ClassList | None, others: list[tuple[ClassInfo, ...]]) -> Categories:
+        """Take the folder's classes first, then those that only some pictures have."""
+        found: dict[str, tuple[ClassInfo, int]] = {}
+        highest = 0
+        if listing is not None:
+            highest = max(listing.ids)
+            for info, number in zip(listing.classes, listing.ids, strict=True):
+                if not info.is_background:
+                    found[info.name] = (info, number)
+        for classes in others:
+            for info in classes:
+                if not info.is_background and info.name not in found:
+                    highest += 1
+                    found[info.name] = (info, highest)
+        kept = list(found.values())
+        return cls(tuple(info for info, _ in kept), tuple(number for _, number in kept))
+
+    def place(self, info: ClassInfo) -> int:
+        """Return the index of a class, from 1; 0 is for the background."""
+        if info.is_background:
+            return 0
+        return [each.name for each in self.classes].index(info.name) + 1
+
+    def id_of(self, info: ClassInfo) -> int:
+        """Return the number of a class that is not the background."""
+        return self.ids[self.place(info) - 1]
+
+    def indices(
+        self, labels: NDArray[np.uint8], classes: tuple[ClassInfo, ...]
+    ) -> NDArray[np.uint8]:
+        """Return labels of a picture's own classes as indices of the categories."""
+        table = np.zeros(256, np.uint8)
+        table[: len(classes)] = [self.place(info) for info in classes]
+        return table[labels]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Item:
+    """One picture of a data set with its answer; ``stem`` names its files, and is its alone."""
+
+    stem: str
+    labelling: Labelling
+    document: Document
+    picture: Picture
+
+    @property
+    def name(self) -> str:
+        """Of the picture's file, as a text that any file can hold."""
+        return shown(self.picture.path.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Where a data set goes, what it counts, and one annotation of what."""
+
+    out: Path
+    categories: Categories
+    per: Per = Per.PART
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What one picture has left in a data set: files in its folder, and what the whole needs."""
+
+    files: tuple[str, ...] = ()
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetFormat:
+    """A way to write a folder.
+
+    Parameters
+    ----------
+    name, title, values
+        As of `segapp.files.export.ExportFormat`.
+    counts_parts
+        Whether it makes a difference what one annotation is of.
+    as_whole
+        Whether it is of a folder alone, and not a format of one picture for each.
+    add
+        Writes one picture.
+    finish
+        Writes what is of the whole, from what each picture has left; returns the files.
+    """
+
+    name: str
+    title: str
+    values: str
+    counts_parts: bool
+    add: Callable[[Plan, Item], Written]
+    finish: Callable[[Plan, dict[str, Written]], tuple[Path, ...]]
+    as_whole: bool = True

@@ -1,0 +1,211 @@
+"""Export of a folder, beside the list: what, how, where, and how far it is. No dialog."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QFileDialog,
+    QFormLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QProgressBar,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from segapp.batch.folder_export import EXPORT_FOLDER, Exported, Fate, Finished, FolderExport
+from segapp.files.export.folder_formats import FOLDER_FORMATS
+from segapp.files.export.parts import Per
+from segapp.qt.session.jobs import Jobs
+from segapp.values.wording import sentence, shown
+
+if TYPE_CHECKING:
+    from segapp.qt.files.picture_folder import PictureFolder
+    from segapp.qt.files.preferences import Preferences
+
+_FIRST = "coco-rle"
+
+
+class FolderExportPanel(QWidget):
+    """Writes the folder in a thread; the pictures can be worked on meanwhile."""
+
+    exported = Signal(str)  # a sentence about the end
+    about_to_run = Signal()  # strokes that are not yet in their projects should go there
+
+    def __init__(
+        self, work: PictureFolder, preferences: Preferences, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._work, self._preferences = work, preferences
+        self._counts: dict[Fate, int] = {}
+        self._problems: list[str] = []
+        self.jobs = Jobs("folder export", self)
+        self.jobs.arrived.connect(self._take)
+        self.jobs.failed.connect(self._fail)
+        self.jobs.ended.connect(self._show_running)
+        self._build()
+        work.begun.connect(self._begin)
+        work.place_changed.connect(self._begin)
+        self.hide()
+
+    def _build(self) -> None:
+        self.form = QComboBox()
+        self.form.setAccessibleName(self.tr("Format"))
+        for entry in FOLDER_FORMATS.values():
+            self.form.addItem(entry.title, entry.name)
+        chosen = self.form.findData(self._preferences.get("export/folder_format", _FIRST))
+        self.form.setCurrentIndex(max(chosen, 0))
+        self.form.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
+        self.per = QComboBox()
+        self.per.setAccessibleName(self.tr("One annotation for each"))
+        self.per.addItem(self.tr("each part"), Per.PART)
+        self.per.addItem(self.tr("each class"), Per.CLASS)
+        self.done_only = QCheckBox(self.tr("Only images that are done"))
+        self._bar = QProgressBar()
+        self._bar.setTextVisible(False)
+        self._bar.setFixedHeight(6)
+        self._bar.setAccessibleName(self.tr("Progress of the export"))
+        self._told = QLabel()
+        self._told.setWordWrap(True)
+        rows = QFormLayout()
+        rows.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
+        rows.addRow(self.tr("Format"), self.form)
+        rows.addRow(self.tr("One for"), self.per)
+        rows.addRow(self.tr("To"), self._where())
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 4, 0, 0)
+        layout.addLayout(rows)
+        layout.addWidget(self.done_only)
+        layout.addLayout(self._buttons())
+        layout.addWidget(self._bar)
+        layout.addWidget(self._told)
+        self.form.currentIndexChanged.connect(self._choose)
+        self._show_running()
+        self._choose()
+
+    def _where(self) -> QHBoxLayout:
+        self.place = QLineEdit()
+        self.place.setAccessibleName(self.tr("Folder to write to"))
+        browse = QToolButton()
+        browse.setText("…")
+        browse.setAccessibleName(self.tr("Choose another folder"))
+        browse.clicked.connect(self._browse)
+        where = QHBoxLayout()
+        where.addWidget(self.place, 1)
+        where.addWidget(browse)
+        return where
+
+    def _buttons(self) -> QHBoxLayout:
+        self.run_button = QPushButton(self.tr("Export"))
+        self.run_button.clicked.connect(self.run)
+        self._close = QPushButton(self.tr("Close"))
+        self._close.clicked.connect(self._stop_or_hide)
+        buttons = QHBoxLayout()
+        buttons.addWidget(self.run_button)
+        buttons.addWidget(self._close)
+        return buttons
+
+    @property
+    def told(self) -> str:
+        """What is said about the export."""
+        return self._told.text()
+
+    def begin(self) -> None:
+        """Show the choices, or what is going on; Space does it."""
+        self.show()
+        self.run_button.setFocus()
+
+    def _begin(self) -> None:
+        self.jobs.cancel()
+        self._told.clear()
+        self.hide()
+        self._choose()
+
+    def _choose(self) -> None:
+        """Propose a folder for the format, beside the projects."""
+        entry = FOLDER_FORMATS[self.form.currentData()]
+        self.form.setToolTip(entry.values)
+        self.per.setEnabled(entry.counts_parts)
+        place = self._work.place
+        if place is not None:
+            self.place.setText(str(place / EXPORT_FOLDER / entry.name))
+
+    def _browse(self) -> None:
+        chosen = QFileDialog.getExistingDirectory(
+            self, self.tr("Export to"), self.place.text() or str(Path.home())
+        )
+        if chosen:
+            self.place.setText(chosen)
+
+    def run(self) -> None:
+        """Begin, or go on with an export that was left."""
+        place, out = self._work.place, self.place.text().strip()
+        if place is None or not out:
+            self._told.setText(self.tr("Choose a folder first."))
+            return
+        entry = FOLDER_FORMATS[self.form.currentData()]
+        self._preferences.set("export/folder_format", entry.name)
+        self.about_to_run.emit()
+        export = FolderExport(
+            tuple(self._work.paths),
+            place,
+            entry,
+            Path(out).expanduser(),
+            self.per.currentData(),
+            self.done_only.isChecked(),
+        )
+        self._counts, self._problems = dict.fromkeys(Fate, 0), []
+        self._bar.setValue(0)
+        self.jobs.start(export.run)
+        self._close.setFocus()  # which stops it; the other button is of no use meanwhile
+        self._show_running()
+
+    def _stop_or_hide(self) -> None:
+        if self.jobs.busy:
+            self.jobs.cancel()
+            self._told.setText(self.tr("Stopped: another export goes on from here."))
+        else:
+            self.hide()
+
+    def _show_running(self) -> None:
+        busy = self.jobs.busy
+        self._bar.setVisible(busy)
+        self.run_button.setEnabled(not busy)
+        self._close.setText(self.tr("Stop") if busy else self.tr("Close"))
+
+    def _take(self, ticket: int, step: object) -> None:
+        del ticket
+        if isinstance(step, Exported):
+            self._counts[step.fate] += 1
+            if step.fate is Fate.FAILED:
+                self._problems.append(f"{shown(step.image.name)}: {step.told}")
+            self._bar.setMaximum(step.total)
+            self._bar.setValue(step.place)
+            self._told.setText(self.tr("{} of {}").format(step.place, step.total))
+        elif isinstance(step, Finished):
+            self._finish()
+
+    def _finish(self) -> None:
+        counts = self._counts
+        told = self.tr("{} exported").format(counts[Fate.WRITTEN] + counts[Fate.KEPT])
+        if counts[Fate.SKIPPED]:
+            told += self.tr(", {} without an answer").format(counts[Fate.SKIPPED])
+        if counts[Fate.FAILED]:
+            told += self.tr(", {} failed").format(counts[Fate.FAILED])
+        self._told.setText(told)
+        self._told.setToolTip("\n".join(self._problems))
+        self.exported.emit(told)
+
+    def _fail(self, ticket: int, error: Exception) -> None:
+        del ticket
+        self._told.setText(self.tr("The export failed: {}").format(sentence(error)))

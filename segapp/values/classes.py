@@ -1,0 +1,89 @@
+"""Classes: their names, colours and keys, and which one is what is left over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from segapp.values.checked import is_unicode
+from segapp.values.wording import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MOST_CLASSES = 255
+"""Labels are bytes, and pictures of strokes and truths need one value for "none"."""
+
+DIGITS = "123456789"
+"""The keys of classes; 0 would be the tenth and is too far from 1 to be found."""
+
+# Okabe and Ito's colours, which stay apart for colour-blind people.
+PALETTE: tuple[tuple[int, int, int], ...] = (
+    (230, 159, 0),
+    (0, 114, 178),
+    (0, 158, 115),
+    (204, 121, 167),
+    (86, 180, 233),
+    (213, 94, 0),
+    (240, 228, 66),
+    (128, 128, 128),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassInfo:
+    """Name and colour (RGB) of a class.
+
+    ``key`` is the digit that chooses it, from 1 to 9; empty takes one that is free
+    (`keys_of`). ``background`` says that it is what is left over, whatever its name.
+    """
+
+    name: str
+    colour: tuple[int, int, int]
+    key: str = ""
+    background: bool = False
+
+    def __post_init__(self) -> None:
+        if self.key and self.key not in DIGITS:
+            raise ValueError(f"key: wanted a digit from 1 to 9, got {quoted(self.key)}")
+        if not is_unicode(self.name):
+            raise ValueError(f"name: wanted whole characters, got {quoted(self.name)}")
+        parts: Sequence[int] = self.colour
+        if len(parts) != 3 or not all(0 <= part <= 255 for part in parts):
+            raise ValueError(
+                f"colour: wanted three numbers from 0 to 255, got {quoted(self.colour)}"
+            )
+
+    @property
+    def is_background(self) -> bool:
+        """Whether it is called or named so; such a class is no object for other programs."""
+        return self.background or self.name.strip().casefold() == "background"
+
+
+def keys_of(classes: Sequence[ClassInfo]) -> tuple[str, ...]:
+    """Return the digit that chooses each class, empty where none is left.
+
+    Who has a key of its own keeps it; the others have the digit of their place if that is
+    free, and then those that are left.
+
+    >>> names = ("leaf", "stem", "soil")
+    >>> keys_of([ClassInfo(name, (0, 0, 0)) for name in names])
+    ('1', '2', '3')
+    >>> keys_of([ClassInfo("leaf", (0, 0, 0)), ClassInfo("stem", (0, 0, 0), key="1")])
+    ('2', '1')
+    """
+    keys: dict[int, str] = {}
+    for index, info in enumerate(classes):
+        if info.key and info.key not in keys.values():
+            keys[index] = info.key
+    for index in range(min(len(classes), len(DIGITS))):
+        if index not in keys and DIGITS[index] not in keys.values():
+            keys[index] = DIGITS[index]
+    free = iter([digit for digit in DIGITS if digit not in keys.values()])
+    return tuple(keys[index] if index in keys else next(free, "") for index in range(len(classes)))
+
+
+TWO_CLASSES: tuple[ClassInfo, ...] = (
+    ClassInfo("foreground", PALETTE[0]),
+    ClassInfo("background", PALETTE[1]),
+)

@@ -1,0 +1,141 @@
+"""A folder goes into a data set, is gone on with, and one bad picture stops nothing."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from segapp.batch.folder_export import Exported, Fate, Finished, FolderExport
+from segapp.files.class_list import CLASS_LIST_NAME, ClassList, write_class_list
+from segapp.files.export.folder_formats import FOLDER_FORMATS
+from segapp.files.folder_progress import PROGRESS_NAME, Status, write_progress
+from segapp.files.images import load_image
+from segapp.files.project_file import Project, save_project
+from segapp.learning.training import NotEnoughStrokes, Trainer
+from segapp.values.document import TWO_CLASSES, Document, Stroke
+from segapp.values.labelling import Labelling
+from segapp.values.settings import DEFAULT_SETTINGS
+from segapp.values.start import Start
+from tests.segapp.fake_segmenter import NearestColour
+
+MARKS = (Stroke(((5.0, 10.0),), 2.0, 0), Stroke(((25.0, 10.0),), 2.0, 1))
+
+
+def save(folder, name, document):
+    picture = load_image(folder / name)
+    project = Project(document, DEFAULT_SETTINGS, picture.path, picture.sha256)
+    save_project((folder / name).with_suffix(".segapp"), project)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Six pictures: three marked, one untouched, one with too little, one damaged."""
+    home = tmp_path / "photos"
+    home.mkdir()
+    for number in range(6):
+        rgb = np.zeros((20, 30, 3), np.uint8)
+        rgb[:, : 10 + number] = 220
+        Image.fromarray(rgb).save(home / f"p{number}.png")
+    for number in (0, 1, 2, 5):
+        save(home, f"p{number}.png", Document(strokes=MARKS))
+    save(home, "p4.png", Document(strokes=MARKS[:1]))
+    (home / "p5.png").write_bytes(b"no picture")
+    write_class_list(home / CLASS_LIST_NAME, ClassList.numbered(TWO_CLASSES))
+    return home
+
+
+class NearestMean(NearestColour):
+    """Says as the real one what is missing."""
+
+    def updates(self, document, settings):
+        if len(document.strokes) < 2:
+            raise NotEnoughStrokes("Only foreground is marked so far.")
+        return super().updates(document, settings)
+
+
+class Counting(NearestMean):
+    made = 0
+
+    def __init__(self, rgb):
+        super().__init__(rgb)
+        Counting.made += 1
+
+
+def run(export, make=NearestMean):
+    steps = list(export.run(make))
+    assert isinstance(steps[-1], Finished)
+    return [step for step in steps if isinstance(step, Exported)]
+
+
+def test_one_bad_picture_stops_nothing_and_a_second_run_goes_on(folder):
+    out = folder / "out"
+    export = FolderExport.of_folder(folder, FOLDER_FORMATS["coco-rle"], out)
+    fates = {step.image.name: step.fate for step in run(export)}
+    assert list(fates.values()) == [
+        *[Fate.WRITTEN] * 3,
+        Fate.SKIPPED,
+        Fate.SKIPPED,
+        Fate.FAILED,
+    ]
+    first = (out / "annotations.json").read_bytes()
+    content = json.loads(first)
+    assert [image["file_name"] for image in content["images"]] == ["p0.png", "p1.png", "p2.png"]
+    assert [annotation["area"] for annotation in content["annotations"]] == [200, 220, 240]
+    Counting.made = 0
+    assert [step.fate for step in run(export, Counting)][:3] == [Fate.KEPT] * 3
+    assert Counting.made <= 1  # the one with too little may be tried again
+    assert (out / "annotations.json").read_bytes() == first
+
+
+def test_a_run_that_was_cut_goes_on_where_it_was(folder):
+    export = FolderExport.of_folder(folder, FOLDER_FORMATS["indexed"], folder / "out")
+    steps = export.run(NearestMean)
+    next(step for step in steps if isinstance(step, Exported))
+    steps.close()
+    journal = folder / "out" / ".indexed.jsonl"
+    journal.write_bytes(journal.read_bytes() + b'\n{"name": "p1.p')  # a line that was cut, too
+    assert [step.fate for step in run(export)][:3] == [Fate.KEPT, Fate.WRITTEN, Fate.WRITTEN]
+    for number in range(3):
+        values = np.array(Image.open(folder / "out" / f"p{number}.png"))
+        assert (values[:, : 10 + number] == 0).all()
+        assert (values[:, 10 + number :] == 1).all()
+
+
+def test_what_was_changed_or_deleted_is_written_again(folder):
+    export = FolderExport.of_folder(folder, FOLDER_FORMATS["mask"], folder / "out")
+    run(export)
+    (folder / "out" / "p0.png").unlink()
+    save(folder, "p1.png", Document(strokes=(*MARKS, Stroke(((3.0, 3.0),), 1.0, 0))))
+    assert [step.fate for step in run(export)][:3] == [Fate.WRITTEN, Fate.WRITTEN, Fate.KEPT]
+
+
+def test_the_done_ones_alone(folder):
+    write_progress(
+        folder / PROGRESS_NAME, {"p1.png": Status.DONE, "p2.png": Status.ANSWERED}, None
+    )
+    form = FOLDER_FORMATS["coco-rle"]
+    export = replace(FolderExport.of_folder(folder, form, folder / "out"), done_only=True)
+    assert [(step.image.name, step.total) for step in run(export)] == [("p1.png", 1)]
+
+
+def test_the_answer_of_a_model_is_exported_without_strokes(folder):
+    labels = np.ones((20, 30), np.uint8)
+    labels[3:9, 4:8] = 0
+    answer = Labelling(labels, np.ones((20, 30), np.float32), np.zeros((20, 30), np.uint32), 2, 4)
+    save(folder, "p3.png", Document(start=Start.of(answer, "p0.png")))
+    export = FolderExport.of_folder(folder, FOLDER_FORMATS["indexed"], folder / "out")
+    export = replace(export, images=(folder / "p3.png",))
+    run(export, Trainer)
+    assert (np.array(Image.open(folder / "out" / "p3.png")) == labels).all()
+
+
+def test_pictures_of_one_stem_have_files_of_their_own(folder):
+    Image.open(folder / "p0.png").save(folder / "p0.bmp")
+    picture = load_image(folder / "p0.bmp")
+    project = Project(Document(strokes=MARKS), DEFAULT_SETTINGS, picture.path, picture.sha256)
+    save_project(folder / "p0.bmp.segapp", project)
+    export = FolderExport.of_folder(folder, FOLDER_FORMATS["mask"], folder / "out")
+    run(export)
+    assert {"p0.bmp.png", "p0.png.png"} <= {path.name for path in (folder / "out").iterdir()}

@@ -1,0 +1,429 @@
+"""A folder is worked through: classes, autosave, list, export, and what is carried over."""
+
+import json
+import os
+import threading
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from segapp.files.class_list import CLASS_LIST_NAME, ClassList, read_class_list, write_class_list
+from segapp.files.folder_progress import PROGRESS_NAME, Status, read_progress
+from segapp.files.project_file import load_project
+from segapp.learning.training import Trainer
+from segapp.qt.files import file_dialogs, opening, picture_folder
+from segapp.qt.files.keeping import Wish
+from segapp.qt.panels import thumbnails
+from segapp.values.document import ClassInfo, Stroke
+
+FOUR = tuple(
+    ClassInfo(name, colour)
+    for name, colour in (
+        ("leaf", (0, 158, 115)),
+        ("stem", (230, 159, 0)),
+        ("bug", (204, 121, 167)),
+        ("background", (0, 114, 178)),
+    )
+)
+
+
+@pytest.fixture
+def folder(picture_file):
+    """Four pictures."""
+    return [picture_file(f"folder/{number}.png") for number in range(1, 5)]
+
+
+def listed(folder, classes=FOUR):
+    write_class_list(folder[0].parent / CLASS_LIST_NAME, ClassList.numbered(classes))
+
+
+def go(qtbot, window, path):
+    with qtbot.waitSignal(window.files.opened):
+        window.files.open(path)
+
+
+def kept(qtbot, window):
+    qtbot.waitUntil(lambda: not window.session.unsaved_states())
+
+
+@pytest.fixture
+def no_questions(monkeypatch):
+    """Fail when a dialog opens."""
+
+    def refuse(*_, **__):
+        raise AssertionError("a question was asked")
+
+    for name in ("ask_unsaved", "ask_project", "ask_restore", "ask_conflict", "complain"):
+        monkeypatch.setattr(file_dialogs, name, refuse)
+
+
+# Classes ----------------------------------------------------------------------------------
+
+
+def test_every_picture_begins_with_the_folders_classes(make_window, folder, qtbot):
+    listed(folder)
+    window = make_window(folder[0].parent)
+    for path in folder[:2]:
+        go(qtbot, window, path)
+        assert window.session.document.classes == FOUR
+        assert not window.isWindowModified()
+        assert window.class_panel.offer.isHidden()
+    assert not list(folder[0].parent.glob("*.segapp"))
+
+
+def test_labelmes_list_is_taken(make_window, folder):
+    (folder[0].parent / "labels.txt").write_text("cat\ndog\n")
+    window = make_window(folder[0].parent)
+    assert [info.name for info in window.session.document.classes] == ["cat", "dog", "background"]
+
+
+def test_a_damaged_list_is_told_and_left(make_window, folder, monkeypatch, qtbot):
+    path = folder[0].parent / CLASS_LIST_NAME
+    path.write_text("{}")
+    told = []
+    monkeypatch.setattr(file_dialogs, "complain", lambda _, sentence, *__: told.append(sentence))
+    window = make_window(folder[0].parent)
+    assert told == [
+        f"{CLASS_LIST_NAME} is no list of classes: wanted the format 'segapp classes'."
+    ]
+    window.commands["share_classes"].trigger()
+    assert "move it away first" in told[1]
+    assert path.read_text() == "{}"
+
+
+def test_a_change_is_offered_to_the_others_and_reaches_them(
+    make_window, folder, two_strokes, qtbot, no_questions
+):
+    window = make_window(folder[0].parent)
+    window.session.add_stroke(two_strokes[1])  # background of the two classes
+    kept(qtbot, window)
+    go(qtbot, window, folder[1])
+    window.session.add_stroke(two_strokes[0])
+    kept(qtbot, window)
+    other = make_window(folder[2])  # opened alone: a third picture, not known to the first window
+    other.folder.keeping.choose(Wish.BESIDE)
+    other.session.add_stroke(two_strokes[0])
+    kept(qtbot, other)
+    go(qtbot, window, folder[0].parent)
+    go(qtbot, window, folder[0])
+    document = window.session.document
+    leaf = ClassInfo("leaf", (1, 2, 3))
+    window.session.edit("renaming", document.with_class_changed(0, leaf))
+    assert window.class_panel.offer.isVisibleTo(window)
+    assert "do not have" in window.class_panel.offer.told
+    window.commands["share_classes"].trigger()
+    assert window.class_panel.offer.isHidden()
+    assert read_class_list(folder[0].parent / CLASS_LIST_NAME).classes[0] == leaf
+    qtbot.waitUntil(lambda: "images follow" in window.status.currentMessage())
+    for path in folder[:3]:
+        project = path.with_suffix(".segapp")
+        qtbot.waitUntil(lambda p=project: load_project(p).document.classes[0] == leaf)
+    go(qtbot, window, folder[3])
+    assert window.session.document.classes[0] == leaf
+
+
+def test_a_picture_may_differ_and_says_so(make_window, folder, qtbot):
+    listed(folder)
+    window = make_window(folder[0].parent)
+    own = window.session.document.with_class(ClassInfo("own", (9, 9, 9)))
+    window.session.edit("adding", own)
+    assert window.class_panel.offer.told == "This picture has classes of its own."
+    go(qtbot, window, folder[1])
+    assert window.class_panel.offer.isHidden()
+    go(qtbot, window, folder[0])
+    assert window.class_panel.offer.isVisibleTo(window)
+    window.commands["take_classes"].trigger()
+    assert window.session.document.classes == FOUR
+    assert window.class_panel.offer.isHidden()
+
+
+def test_classes_with_marks_are_not_taken_away(make_window, folder, qtbot):
+    listed(folder)
+    window = make_window(folder[0].parent)
+    window.session.edit("adding", window.session.document.with_class(ClassInfo("x", (9, 9, 9))))
+    window.session.add_stroke(Stroke(((5.0, 5.0),), 2.0, 4))
+    window.commands["take_classes"].trigger()
+    assert len(window.session.document.classes) == 5
+    assert "marks of x" in window.status.currentMessage()
+
+
+def test_keys_and_background_are_of_the_class(make_window, folder, qtbot):
+    listed(folder)
+    window = make_window(folder[0].parent)
+    window.class_panel.key_chosen.emit(3, "1")
+    assert window.menus.left_class.actions()[3].shortcut().toString() == "1"
+    assert window.menus.left_class.actions()[0].shortcut().toString() != "1"
+    window.brush.choose_left(1)
+    window.commands["background_class"].trigger()
+    assert window.session.document.background == 1
+    window.commands["share_classes"].trigger()
+    classes = read_class_list(folder[0].parent / CLASS_LIST_NAME).classes
+    assert classes[3].key == "1"
+    assert classes[1].background
+
+
+# Keeping ------------------------------------------------------------------------------------
+
+
+def test_strokes_are_kept_beside_and_quitting_asks_nothing(
+    make_window, folder, answered, qtbot, no_questions
+):
+    window = answered(make_window(folder[0].parent))
+    go(qtbot, window, folder[1])
+    window.session.add_stroke(Stroke(((5.0, 5.0),), 2.0, 0))  # and at once
+    assert window.close()
+    assert len(load_project(folder[0].with_suffix(".segapp")).document.strokes) == 2
+    assert len(load_project(folder[1].with_suffix(".segapp")).document.strokes) == 1
+    again = make_window(folder[0].parent)
+    assert again.session.state.path == folder[1]  # where one stopped
+    assert len(again.session.document.strokes) == 1
+
+
+def test_a_project_that_another_window_changed_is_not_replaced(
+    make_window, folder, two_strokes, qtbot
+):
+    mine = make_window(folder[0].parent)
+    mine.session.add_stroke(two_strokes[0])
+    kept(qtbot, mine)
+    other = make_window(folder[0].parent)
+    go(qtbot, other, folder[0])
+    other.session.add_stroke(two_strokes[1])
+    kept(qtbot, other)
+    mine.session.clear()
+    mine.session.add_stroke(two_strokes[0])
+    mine.session.add_stroke(two_strokes[0])
+    qtbot.waitUntil(lambda: "kept for recovery" in mine.status.currentMessage())
+    assert load_project(folder[0].with_suffix(".segapp")).document.strokes == two_strokes
+    assert mine.session.state.unsaved
+
+
+def test_a_folder_that_cannot_be_written_gets_a_chosen_place(
+    make_window, folder, two_strokes, tmp_path, monkeypatch, qtbot, no_questions
+):
+    home = tmp_path / "documents"
+    home.mkdir()
+    monkeypatch.setattr(picture_folder.os, "access", lambda path, _: path != folder[0].parent)
+    monkeypatch.setattr("segapp.qt.window.keep_question.documents_folder", lambda: home)
+    window = make_window(folder[0].parent)
+    window.session.add_stroke(two_strokes[0])
+    assert window.folder.offer.isVisibleTo(window)
+    assert "cannot be written" in window.folder.offer.text
+    window.folder.offer.buttons[0].click()
+    kept(qtbot, window)
+    place = home / "segapp" / "folder"
+    assert load_project(place / "1.segapp").document.strokes == two_strokes[:1]
+    assert not window.folder.offer.isVisibleTo(window)
+    assert window.close()
+    assert not list(folder[0].parent.glob("*.segapp"))
+    again = make_window(folder[0].parent)
+    assert again.session.document.strokes == two_strokes[:1]
+    assert again.files.work.status(folder[0]) is not Status.UNTOUCHED
+
+
+def test_a_single_picture_is_asked_about_once(make_window, picture_file, two_strokes, qtbot):
+    path = picture_file("single/cat.png")
+    window = make_window(path)
+    assert not window.folder.offer.isVisibleTo(window)
+    window.session.add_stroke(two_strokes[0])
+    assert window.folder.offer.isVisibleTo(window)
+    window.session.add_stroke(two_strokes[1])  # nothing waits for the answer
+    window.folder.offer.buttons[0].click()
+    kept(qtbot, window)
+    assert load_project(path.with_suffix(".segapp")).document.strokes == two_strokes
+    go(qtbot, window, picture_file("single/dog.png"))
+    window.session.add_stroke(two_strokes[0])
+    assert not window.folder.offer.isVisibleTo(window)
+    kept(qtbot, window)
+
+
+def test_saying_no_is_an_answer_too(make_window, picture_file, two_strokes, qtbot):
+    path = picture_file("single/cat.png")
+    window = make_window(path)
+    window.session.add_stroke(two_strokes[0])
+    window.folder.offer.buttons[-1].click()
+    window.session.add_stroke(two_strokes[1])
+    assert not window.folder.offer.isVisibleTo(window)
+    assert window.session.state.unsaved
+    assert not path.with_suffix(".segapp").exists()
+
+
+# The list -------------------------------------------------------------------------------------
+
+
+def test_status_done_filter_search_and_next_undone(make_window, folder, answered, qtbot):
+    window = make_window(folder[0].parent)
+    listing = window.file_list
+    assert listing.told == "0 of 4 done"
+    answered(window)
+    work = window.files.work
+    assert work.status(folder[0]) is Status.ANSWERED
+    window.commands["done"].trigger()
+    assert work.status(folder[0]) is Status.DONE
+    assert listing.told == "1 of 4 done"
+    go(qtbot, window, folder[1])
+    assert not window.commands["done"].isChecked()
+    window.session.add_stroke(Stroke(((5.0, 5.0),), 2.0, 0))
+    assert work.status(folder[1]) is Status.MARKED
+    listing.statuses.setCurrentIndex(listing.statuses.findText("Done"))
+    assert listing.names() == ["1.png"]
+    listing.statuses.setCurrentIndex(listing.statuses.findText("Not done"))
+    assert listing.names() == ["2.png", "3.png", "4.png"]
+    listing.search.setText("3")
+    qtbot.waitUntil(lambda: listing.names() == ["3.png"])
+    go(qtbot, window, folder[3])
+    with qtbot.waitSignal(window.files.opened):
+        window.commands["next_undone"].trigger()
+    assert window.session.state.path == folder[1]  # beyond the end, past the one that is done
+    assert window.close()
+    progress = read_progress(folder[0].parent / PROGRESS_NAME)
+    assert progress.states == {"1.png": Status.DONE}
+    again = make_window(folder[0].parent)
+    assert again.files.work.status(folder[0]) is Status.DONE
+    assert again.files.work.status(folder[1]) is Status.MARKED
+
+
+def test_every_press_counts_while_a_picture_loads(make_window, folder, monkeypatch, qtbot):
+    window = make_window(folder[0].parent)
+    window.files._prefetch.close()
+    window.files._prefetch.clear()
+    gate, read = threading.Event(), opening.load_image
+
+    def slow(path):
+        gate.wait(10)
+        return read(path)
+
+    monkeypatch.setattr(opening, "load_image", slow)
+    for _ in range(3):
+        window.commands["next"].trigger()
+    gate.set()
+    qtbot.waitUntil(lambda: window.session.state.path == folder[3])
+
+
+def test_a_bad_picture_is_marked_and_passed_over(make_window, folder, qtbot, no_questions):
+    folder[1].write_bytes(b"no picture")
+    window = make_window(folder[0].parent)
+    window.commands["next"].trigger()
+    qtbot.waitUntil(lambda: window.files.work.status(folder[1]) is Status.FAILED)
+    qtbot.waitUntil(lambda: "2.png" in window.status.currentMessage())
+    assert window.session.state.path == folder[0]
+    with qtbot.waitSignal(window.files.opened):
+        window.commands["next"].trigger()
+    assert window.session.state.path == folder[2]
+    with qtbot.waitSignal(window.files.opened):
+        window.files.open(folder[0])
+
+
+def test_neighbours_are_read_ahead(make_window, folder, monkeypatch, qtbot):
+    window = make_window(folder[0].parent)
+    qtbot.waitUntil(lambda: window.files._prefetch.take(folder[1]) is not None)
+
+    def refuse(path):
+        raise AssertionError(f"{path} was read again")
+
+    monkeypatch.setattr(opening, "load_image", refuse)
+    with qtbot.waitSignal(window.files.opened):
+        window.commands["next"].trigger()
+    assert window.session.state.path == folder[1]
+    monkeypatch.undo()
+    folder[0].write_bytes(folder[1].read_bytes() + b" ")  # changed: it counts as absent
+    assert window.files._prefetch.take(folder[0]) is None
+
+
+def test_five_thousand_pictures_are_listed_and_memory_stays_flat(make_window, tmp_path, qtbot):
+    home = tmp_path / "many"
+    home.mkdir()
+    Image.new("RGB", (8, 8)).save(home / "p0.png")
+    for number in range(1, 5000):
+        os.link(home / "p0.png", home / f"p{number}.png")
+    window = make_window(home)
+    listing = window.file_list
+    assert listing.model.rowCount() == 5000
+    assert listing.told == "0 of 5000 done"
+    qtbot.waitUntil(lambda: listing.thumbnails.n_kept >= 3)
+    for row in range(0, 5000, 100):
+        listing.view.scrollTo(listing.view.model().index(row, 0))
+        qtbot.wait(1)
+    assert len(listing.thumbnails._waiting) <= thumbnails._MOST_WAITING
+    assert listing.thumbnails.n_kept <= thumbnails._MOST_KEPT
+    listing.search.setText("p4999")
+    qtbot.waitUntil(lambda: listing.names() == ["p4999.png"])
+    go(qtbot, window, home / "p4999.png")
+    assert not window.commands["next"].isEnabled()
+    assert len(listing.view.findChildren(type(listing.search))) == 0  # no widgets for rows
+
+
+# Export ------------------------------------------------------------------------------------
+
+
+def test_the_folder_is_exported_beside_the_work(
+    make_window, folder, answered, qtbot, no_questions
+):
+    window = answered(make_window(folder[0].parent, make_segmenter=Trainer))
+    window.commands["export_folder"].trigger()
+    panel = window.folder.export
+    assert panel.isVisibleTo(window)
+    panel.run_button.click()
+    qtbot.waitUntil(lambda: panel.told == "1 exported, 3 without an answer", timeout=20000)
+    out = folder[0].parent / "segapp-export" / "coco-rle" / "annotations.json"
+    content = json.loads(out.read_text())
+    assert [image["file_name"] for image in content["images"]] == ["1.png"]
+    labels = window.session.answers.answer.labelling.labels
+    assert sum(a["area"] for a in content["annotations"]) == (labels == 0).sum()
+    panel.form.setCurrentIndex(panel.form.findData("yolo"))
+    assert panel.place.text().endswith("yolo")
+    assert not panel.per.isEnabled()
+
+
+# Carrying over ---------------------------------------------------------------------------------
+
+
+def test_what_was_learnt_answers_the_next_picture(make_window, folder, answered, qtbot):
+    window = answered(make_window(folder[0].parent, make_segmenter=Trainer))
+    window.commands["carry_over"].setChecked(True)
+    go(qtbot, window, folder[1])
+    qtbot.waitUntil(lambda: window.session.document.start is not None, timeout=20000)
+    qtbot.waitUntil(lambda: window.session.answers.is_current)
+    labels = window.session.answers.answer.labelling.labels
+    assert (labels[:, :38] == 0).all()
+    assert (labels[:, 42:] == 1).all()
+    assert window.files.work.status(folder[1]) is Status.ANSWERED
+    window.session.add_stroke(Stroke(((20.0, 20.0),), 4.0, 1))  # one stroke corrects it
+    qtbot.waitUntil(lambda: window.session.answers.is_current, timeout=20000)
+    assert window.session.answers.answer.labelling.labels[20, 20] == 1
+    kept(qtbot, window)
+    document = window.session.document
+    go(qtbot, window, folder[0])
+    go(qtbot, window, folder[1])
+    assert window.session.document == document
+    assert load_project(folder[1].with_suffix(".segapp")).document == document
+
+
+def test_all_that_are_not_done_are_answered(make_window, folder, answered, qtbot, no_questions):
+    window = make_window(folder[0].parent, make_segmenter=Trainer)
+    go(qtbot, window, folder[3])
+    window.commands["done"].trigger()
+    go(qtbot, window, folder[0])
+    answered(window)
+    window.commands["apply_to_undone"].trigger()
+    work = window.files.work
+    qtbot.waitUntil(
+        lambda: all(work.status(path) is Status.ANSWERED for path in folder[:3]), timeout=30000
+    )
+    qtbot.waitUntil(lambda: window.status.currentMessage() == "2 images answered")
+    assert not folder[3].with_suffix(".segapp").exists()
+    go(qtbot, window, folder[2])
+    qtbot.waitUntil(lambda: window.session.answers.is_current)
+    labels = window.session.answers.answer.labelling.labels
+    truth = np.zeros((60, 80), np.uint8)
+    truth[:, 40:] = 1
+    assert (labels == truth).mean() > 0.97
+
+
+def test_answering_all_can_be_stopped(make_window, folder, answered, qtbot):
+    window = answered(make_window(folder[0].parent, make_segmenter=Trainer))
+    window.commands["apply_to_undone"].trigger()
+    assert window.folder.task.isVisibleTo(window)
+    window.folder.task.stop_wanted.emit()
+    assert not window.folder.task.isVisibleTo(window)
+    assert "Stopped" in window.status.currentMessage()

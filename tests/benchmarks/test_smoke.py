@@ -143,6 +143,11 @@ def test_open_memory():
     assert [row.split(" | ")[1] for row in rows] == ["0.1"] * 5
 
 
+def test_matting(tmp_path):
+    words = ("--scale", 0.2, "--sheet", tmp_path / "sheet.png")
+    assert "soft edge / PyMatting" in run("matting.py", *words, needs=["pymatting"])
+
+
 def test_plot_large(tmp_path):
     results = [
         {"bits": 5, "samples": 100, "train_cpu_seconds": 1.0},

@@ -1,0 +1,1 @@
+"""Soft edges: how much of a pixel is the object, and in which colour."""

@@ -1,0 +1,58 @@
+"""Alpha in the doubtful band, against the matting Laplacian as it is written."""
+
+import numpy as np
+import pytest
+
+from segapp.matting.closed_form import closed_form_alpha
+
+EPSILON = 1e-7
+
+
+def laplacian(rgb):
+    """Levin's formula, window by window and pair by pair."""
+    height, width, _ = rgb.shape
+    matrix = np.zeros((height * width,) * 2)
+    for y in range(1, height - 1):
+        for x in range(1, width - 1):
+            members = [(y + a) * width + x + b for a in (-1, 0, 1) for b in (-1, 0, 1)]
+            colours = rgb.reshape(-1, 3)[members]
+            mean = colours.mean(axis=0)
+            spread = np.cov(colours.T, bias=True) + EPSILON / 9 * np.eye(3)
+            inverse = np.linalg.inv(spread)
+            for i, a in enumerate(members):
+                for j, b in enumerate(members):
+                    tie = (colours[i] - mean) @ inverse @ (colours[j] - mean)
+                    matrix[a, b] += (a == b) - (1 + tie) / 9
+    return matrix
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_it_minimises_the_quadratic_form(seed):
+    rng = np.random.default_rng(seed)
+    rgb, guess = rng.random((7, 9, 3)), rng.random((7, 9))
+    unknown = rng.random((7, 9)) < 0.6
+    matrix, free = laplacian(rgb), unknown.ravel()
+    left = matrix[np.ix_(free, free)] + 0.01 * np.eye(free.sum())
+    right = 0.01 * guess[unknown] - matrix[np.ix_(free, ~free)] @ guess[~unknown]
+    filled = closed_form_alpha(rgb, guess, unknown, 0.01)
+    assert filled[unknown] == pytest.approx(np.clip(np.linalg.solve(left, right), 0, 1), abs=1e-6)
+    assert (filled[~unknown] == guess[~unknown]).all()
+
+
+def test_two_flat_colours_give_the_mixture_back():
+    truth = np.linspace(-1, 2, 24).clip(0, 1) * np.ones((9, 1))
+    rgb = truth[..., None] * [0.9, 0.4, 0.1] + (1 - truth[..., None]) * [0.1, 0.5, 0.8]
+    unknown = (truth > 0) & (truth < 1)
+    guess = np.where(unknown, 0.5, truth)
+    assert closed_form_alpha(rgb, guess, unknown, 1e-6) == pytest.approx(truth, abs=1e-3)
+
+
+def test_nothing_in_doubt_changes_nothing():
+    alpha = np.eye(4)
+    assert closed_form_alpha(np.ones((4, 4, 3)), alpha, np.zeros((4, 4), bool)) is alpha
+
+
+def test_where_colours_say_nothing_the_guess_stands():
+    guess = np.linspace(0, 1, 30).reshape(5, 6)
+    filled = closed_form_alpha(np.full((5, 6, 3), 0.5), guess, np.ones((5, 6), bool), 1e4)
+    assert filled == pytest.approx(guess, abs=1e-3)

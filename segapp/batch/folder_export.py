@@ -154,7 +154,7 @@ class FolderExport:
         seen = image.stat()
         rows = [
             _VERSION,
-            self.form.name,
+            [self.form.name, self.form.choices],
             self.per.value if self.form.counts_parts else "",
             [[info.name, info.colour] for info in plan.categories.classes],
             [seen.st_size, seen.st_mtime_ns],

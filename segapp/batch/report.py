@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from segapp.batch.robot_user import dips, strokes_to
-from segapp.values.wording import shown
+from segapp.values.wording import cell
 from shlcore.atomic_file import write_text
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from segapp.batch.task import Outcome
 
-_FORMULAE = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 MILESTONES = (85, 90, 95)  # per cent of IoU that the robot's strokes are counted to
 
 
@@ -74,7 +73,7 @@ def _csv(outcomes: Sequence[Outcome], robot: int | None) -> str:
 
 
 def _row(outcome: Outcome, robot: int | None) -> dict[str, Any]:
-    row: dict[str, Any] = {"image": _cell(outcome.name), "error": _cell(outcome.error)}
+    row: dict[str, Any] = {"image": cell(outcome.name), "error": cell(outcome.error)}
     if outcome.error:
         return row
     row |= {"width": outcome.width, "height": outcome.height, "classes": outcome.classes}
@@ -88,11 +87,6 @@ def _row(outcome: Outcome, robot: int | None) -> dict[str, Any]:
         for count, value in enumerate(outcome.ious[1:], start=1):
             row[f"iou_{count}"] = f"{value:.6f}"
     return row
-
-
-def _cell(text: str) -> str:
-    """Keep a text from being taken for a formula, as OWASP advises for CSV."""
-    return ("'" if text.startswith(_FORMULAE) else "") + shown(text)
 
 
 def _seconds(outcome: Outcome) -> float:

@@ -13,13 +13,14 @@ from segapp.commands.options import (
     CommandError,
     add_format,
     add_json,
+    chosen_exports,
     made_folder,
     new_parser,
     tell,
 )
 from segapp.commands.segment import described
 from segapp.commands.speech import printable
-from segapp.files.export import FORMATS, usual_format
+from segapp.files.export import formats, usual_format
 from segapp.files.images import load_image
 from segapp.learning.learnt_model import load_model
 from segapp.values.document import Document
@@ -50,7 +51,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Do the command."""
     model = load_model(arguments.model)
-    entry = FORMATS[arguments.format] if arguments.format else usual_format(len(model.classes))
+    name = arguments.format or usual_format(len(model.classes)).name
+    entry = formats(chosen_exports(arguments))[name]
     if entry.name == "strokes":
         raise CommandError("--as: a learnt model has no strokes to write.")
     out = made_folder(arguments.out)

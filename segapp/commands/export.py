@@ -14,8 +14,10 @@ from segapp.batch.folder_export import EXPORT_FOLDER, Exported, Fate, Finished, 
 from segapp.commands.options import (
     SOME_FAILED,
     CommandError,
+    add_choices,
     add_json,
     add_settings,
+    chosen_exports,
     chosen_format,
     chosen_settings,
     made_folder,
@@ -24,12 +26,13 @@ from segapp.commands.options import (
 )
 from segapp.commands.segment import described, labelled
 from segapp.commands.speech import printable, say
-from segapp.files.export import FORMATS
-from segapp.files.export.folder_formats import FOLDER_FORMATS
+from segapp.files.export import FORMATS, formats
+from segapp.files.export.folder_formats import FOLDER_FORMATS, folder_formats
 from segapp.files.export.parts import Per
 from segapp.files.images import load_image
 from segapp.files.project_file import Project, load_project
 from segapp.learning.training import Trainer
+from segapp.values.export_choices import USUAL
 
 if TYPE_CHECKING:
     import argparse
@@ -91,6 +94,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="one annotation for each connected part, or for each class (default: part)",
     )
     parser.add_argument("--image", metavar="FILE", type=Path, help="the image, if it was moved")
+    add_choices(parser)
     add_settings(parser)
     add_json(parser)
 
@@ -103,6 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
         if name not in FORMATS:
             raise CommandError(f"--as: {name} is for a folder, got {arguments.project.name}.")
     project = load_project(arguments.project)
+    table = formats(chosen_exports(arguments))
     targets = _targets(arguments)
     picture = _picture(project, arguments.image)
     settings = chosen_settings(arguments).settings(project.settings)
@@ -113,7 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
     files: list[str] = []
     for name, target in targets.items():
         made_folder(target.parent)
-        written = FORMATS[name].write(target, labelling, project.document, picture)
+        written = table[name].write(target, labelling, project.document, picture)
         files += [str(path) for path in written]
     result = described(labelling, project.document, picture) | {"files": files}
     tell(arguments, result, files)
@@ -129,6 +134,7 @@ def _export_folder(arguments: argparse.Namespace) -> int:
     folder, choice = arguments.project, chosen_settings(arguments)
     if arguments.image is not None:
         raise CommandError("--image: is for a project, got a folder.")
+    table = folder_formats(chosen_exports(arguments))
     counts: Counter[str] = Counter()
     files: list[str] = []
     failures: list[dict[str, str]] = []
@@ -137,7 +143,7 @@ def _export_folder(arguments: argparse.Namespace) -> int:
         if len(arguments.formats) > 1 and arguments.out is not None:
             out = arguments.out / name
         export = replace(
-            FolderExport.of_folder(folder, FOLDER_FORMATS[name], made_folder(out)),
+            FolderExport.of_folder(folder, table[name], made_folder(out)),
             per=Per(arguments.per),
             done_only=arguments.done,
             choice=choice,
@@ -170,7 +176,7 @@ def _targets(arguments: argparse.Namespace) -> dict[str, Path]:
     if out is not None and not out.is_dir():
         if len(arguments.formats) > 1:
             raise CommandError(f"--out: several formats want a folder that exists, got {out}.")
-        return {chosen_format(arguments.formats[0], out).name: out}
+        return {chosen_format(arguments.formats[0], out, USUAL).name: out}
     folder = project.parent if out is None else out
     return {
         name: folder / f"{project.stem}-{name}{FORMATS[name].suffix}" for name in arguments.formats

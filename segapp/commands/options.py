@@ -6,7 +6,9 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from segapp.commands.speech import say, say_json
-from segapp.files.export import FORMATS, ExportFormat
+from segapp.files.export import FORMATS, ExportFormat, formats
+from segapp.values.export_choices import ExportChoices
+from segapp.values.measures import Scale
 from segapp.values.plain_settings import setting_names
 from segapp.values.settings import DEFAULT_PRESET, PRESETS
 from segapp.values.settings_choice import SettingsChoice
@@ -18,7 +20,13 @@ if TYPE_CHECKING:
 SOME_FAILED = 3
 """Exit code when the command was done, but not for every image."""
 
-_BY_SUFFIX = {".png": "mask", ".json": "coco-rle", ".npz": "numpy", ".tif": "confidence-tiff"}
+_BY_SUFFIX = {
+    ".png": "mask",
+    ".json": "coco-rle",
+    ".npz": "numpy",
+    ".tif": "confidence-tiff",
+    ".csv": "measures",
+}
 
 
 class CommandError(ValueError):
@@ -69,9 +77,50 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--as", dest="format", choices=FORMATS, metavar="FORMAT", help=f"format. {listed}"
     )
+    add_choices(parser)
 
 
-def chosen_format(name: str | None, path: Path) -> ExportFormat:
+def add_choices(parser: argparse.ArgumentParser) -> None:
+    """Add what can be chosen about exports besides their format."""
+    parser.add_argument(
+        "--edge",
+        metavar="PIXELS",
+        type=_edge,
+        help="soften cut-outs and alpha within so many pixels of the outline; "
+        "hard: not at all (default: by the picture's size)",
+    )
+    parser.add_argument(
+        "--pixel-size",
+        metavar="LENGTH",
+        type=float,
+        default=1.0,
+        help="side of a pixel, for measures (default: 1)",
+    )
+    parser.add_argument(
+        "--unit", metavar="NAME", default="px", help="of --pixel-size, µm for instance"
+    )
+    parser.add_argument("--split", action="store_true", help="measure parts that touch as several")
+
+
+def _edge(text: str) -> float:
+    if text == "hard":
+        return 0.0
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"wanted pixels or hard, got {text!r}") from None
+
+
+def chosen_exports(arguments: argparse.Namespace) -> ExportChoices:
+    """Return what `add_choices` asked."""
+    try:
+        scale = Scale(arguments.pixel_size, arguments.unit)
+        return ExportChoices(arguments.edge, scale, arguments.split)
+    except ValueError as error:
+        raise CommandError(f"{error}.") from error
+
+
+def chosen_format(name: str | None, path: Path, choices: ExportChoices) -> ExportFormat:
     """Choose a format by its name or, without one, by the file's suffix."""
     suffix = path.suffix.lower()
     if name is None:
@@ -80,7 +129,7 @@ def chosen_format(name: str | None, path: Path) -> ExportFormat:
             raise CommandError(
                 f"--out: wanted a name that ends in {', '.join(_BY_SUFFIX)}, got {path.name!r}."
             )
-    entry = FORMATS[name]
+    entry = formats(choices)[name]
     if suffix != entry.suffix and (suffix, entry.suffix) != (".tiff", ".tif"):
         raise CommandError(
             f"--out: {name} is written to a name that ends in {entry.suffix}, got {path.name!r}."

@@ -13,13 +13,14 @@ from segapp.commands.options import (
     add_format,
     add_json,
     add_settings,
+    chosen_exports,
     chosen_format,
     chosen_settings,
     made_folder,
     new_parser,
     tell,
 )
-from segapp.files.export import usual_format
+from segapp.files.export import formats, usual_format
 from segapp.files.images import load_image
 from segapp.files.strokes_file import load_strokes
 from segapp.learning.training import Trainer
@@ -38,7 +39,10 @@ _EXAMPLES = """\
   segapp segment cat.jpg --strokes cat-strokes.png --out cat-mask.png
   segapp segment cat.jpg --strokes cat.segapp --out cat.png --as cutout
   segapp segment cat.jpg --strokes cat.segapp --out cat.json --set bits=8 --set smoothness=30
-  segapp segment cat.jpg --strokes cat.segapp --out cat.png --save-model cats.shlmodel"""
+  segapp segment cat.jpg --strokes cat.segapp --out cat.png --save-model cats.shlmodel
+  segapp segment fox.jpg --strokes fox.segapp --out fox.png --as cutout --edge 30
+  segapp segment cells.tif --strokes cells.segapp --out cells.png --measures cells.csv \\
+      --pixel-size 0.65 --unit µm --split"""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -55,6 +59,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="where to write")
     add_format(parser)
     parser.add_argument(
+        "--measures", metavar="FILE.csv", type=Path, help="write area, place and more as CSV"
+    )
+    parser.add_argument(
         "--save-model", metavar="FILE", type=Path, help="keep what was learnt, for segapp apply"
     )
     add_settings(parser)
@@ -63,7 +70,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do the command."""
-    entry = chosen_format(arguments.format, arguments.out)
+    choices = chosen_exports(arguments)
+    entry = chosen_format(arguments.format, arguments.out, choices)
     picture = load_image(arguments.image)
     strokes = load_strokes(arguments.strokes, picture.size)
     document = strokes.document
@@ -78,6 +86,11 @@ def run(arguments: argparse.Namespace) -> int:
     seconds = time.perf_counter() - start
     made_folder(arguments.out.parent)
     files = [*entry.write(arguments.out, labelling, document, picture)]
+    if arguments.measures is not None:
+        made_folder(arguments.measures.parent)
+        files += formats(choices)["measures"].write(
+            arguments.measures, labelling, document, picture
+        )
     if arguments.save_model is not None:
         made_folder(arguments.save_model.parent)
         trainer.learnt_model(document, settings).save(arguments.save_model)

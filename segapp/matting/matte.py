@@ -10,6 +10,7 @@ from scipy.ndimage import distance_transform_edt
 
 from segapp.matting.closed_form import closed_form_alpha
 from segapp.matting.object_colours import FARTHEST_COLOUR, object_colours
+from segapp.values.export_choices import WIDEST_EDGE
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 HARD = 0.0
 """The width of an edge that is not softened."""
-
-WIDEST = 200.0
 
 _TILE = 512
 """Pixels of a tile's side: what is solved at once takes some hundred megabytes at most."""
@@ -62,8 +61,8 @@ def soft_edge(
     Farther from the outline than that nothing changes, and a mask without an outline is its
     own matte. Tiles overlap by more than a band's width, so that no seam is seen.
     """
-    if not HARD <= width <= WIDEST:
-        raise ValueError(f"width: wanted 0 to {WIDEST:.0f} pixels, got {width}")
+    if not HARD <= width <= WIDEST_EDGE:
+        raise ValueError(f"width: wanted 0 to {WIDEST_EDGE:.0f} pixels, got {width}")
     alpha = mask.astype(np.uint8) * np.uint8(255)
     colours = np.where(mask[:, :, np.newaxis], rgb, np.uint8(0))
     margin = int(np.ceil(2 * width)) + FARTHEST_COLOUR

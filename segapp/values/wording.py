@@ -13,11 +13,17 @@ if TYPE_CHECKING:
 # keeps the bytes of a name that is not UTF-8, and no stream can write them.
 _UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _LONGEST_REASON, _LONGEST_VALUE = 500, 100
+_FORMULAE = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def shown(name: str | PurePath) -> str:
     """Return a file's name for people: what cannot be shown becomes a replacement character."""
     return _UNSHOWABLE.sub("\ufffd", str(name))
+
+
+def cell(text: str) -> str:
+    """Return a text for CSV that no program takes for a formula, as OWASP advises."""
+    return ("'" if text.startswith(_FORMULAE) else "") + shown(text)
 
 
 def quoted(value: object) -> str:

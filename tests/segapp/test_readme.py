@@ -21,6 +21,7 @@ TEXTS = ("segapp/README.md", ".github/CONTRIBUTING.md", "README.md")
 # Words in code that are no names of ours: formats, files, other programs' fields.
 KNOWN = {
     *("mask", "indexed", "classes", "cutout", "labelme", "confidence", "numpy", "strokes"),
+    *("alpha", "measures"),
     *("segment", "export", "apply", "batch", "qt"),
     *("segapp", "scores.csv", "summary.json", "pyproject.toml", "annotations", "shapes"),
     *("__main__.py", "__init__", "__all__"),
@@ -90,7 +91,8 @@ def test_an_empty_mask_writes_what_the_map_says(tmp_path):
     section = MAP.text.split("## What an empty mask writes")[1].split("##")[0]
     rows = re.findall(r"^\| (`.+?`) \|", section, re.MULTILINE)
     assert {name for row in rows for name in re.findall(r"`([^`]+)`", row)} == set(written)
-    zeros = ("mask", "cutout", "confidence", "confidence-tiff", "strokes")
+    assert len(written["measures"][0].read_text().splitlines()) == 2
+    zeros = ("mask", "cutout", "alpha", "confidence", "confidence-tiff", "strokes")
     for path in (*(written[name][0] for name in zeros), written["classes"][0]):
         with Image.open(path) as image:
             assert image.size == (7, 5)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from segapp.files.export.arrays import write_confidence_png, write_confidence_tiff, write_numpy
 from segapp.files.export.coco import write_coco_polygons, write_coco_rle
+from segapp.files.export.cutouts import write_alpha, write_cutout
 from segapp.files.export.labelme import write_labelme
 from segapp.files.export.masks import (
     write_binary_png,
     write_class_pngs,
-    write_cutout,
     write_indexed_png,
     write_strokes_png,
 )
+from segapp.files.export.measures import write_measures
+from segapp.values.export_choices import USUAL, ExportChoices
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +29,9 @@ if TYPE_CHECKING:
 __all__ = [
     "FORMATS",
     "ExportFormat",
+    "formats",
     "usual_format",
+    "write_alpha",
     "write_binary_png",
     "write_class_pngs",
     "write_coco_polygons",
@@ -36,6 +41,7 @@ __all__ = [
     "write_cutout",
     "write_indexed_png",
     "write_labelme",
+    "write_measures",
     "write_numpy",
     "write_strokes_png",
 ]
@@ -74,9 +80,9 @@ class ExportFormat:
     write: Writer
 
 
-FORMATS: dict[str, ExportFormat] = {
-    entry.name: entry
-    for entry in (
+def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
+    """Return the formats by their names, with choices made."""
+    entries = (
         ExportFormat(
             "mask",
             "Mask, black and white (PNG)",
@@ -102,8 +108,15 @@ FORMATS: dict[str, ExportFormat] = {
             "cutout",
             "Cut-out on transparent ground (PNG)",
             ".png",
-            "The picture's colours where the first class is, transparent elsewhere.",
-            write_cutout,
+            "The first class in its own colours, without those behind it, transparent elsewhere.",
+            partial(write_cutout, edge=choices.edge),
+        ),
+        ExportFormat(
+            "alpha",
+            "Alpha with soft edges (PNG)",
+            ".png",
+            "255 where a pixel is the first class alone, 0 where nothing of it is there.",
+            partial(write_alpha, edge=choices.edge),
         ),
         ExportFormat(
             "coco-rle",
@@ -157,8 +170,19 @@ FORMATS: dict[str, ExportFormat] = {
             "0 where nothing is marked, else the number of the stroke's class, from 1.",
             write_strokes_png,
         ),
+        ExportFormat(
+            "measures",
+            "Measures of classes and parts (CSV)",
+            ".csv",
+            "Area, place, perimeter and mean colour of each class but the background, and of "
+            "each of its parts.",
+            partial(write_measures, scale=choices.scale, split=choices.split),
+        ),
     )
-}
+    return {entry.name: entry for entry in entries}
+
+
+FORMATS = formats(USUAL)
 
 
 def usual_format(n_classes: int) -> ExportFormat:

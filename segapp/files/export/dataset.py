@@ -118,6 +118,8 @@ class DatasetFormat:
         Whether it makes a difference what one annotation is of.
     as_whole
         Whether it is of a folder alone, and not a format of one picture for each.
+    choices
+        What else was chosen, in words that differ when the files would.
     add
         Writes one picture.
     finish
@@ -131,3 +133,4 @@ class DatasetFormat:
     add: Callable[[Plan, Item], Written]
     finish: Callable[[Plan, dict[str, Written]], tuple[Path, ...]]
     as_whole: bool = True
+    choices: str = ""

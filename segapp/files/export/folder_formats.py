@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from segapp.files.export import FORMATS, ExportFormat
+from segapp.files.export import ExportFormat, formats
 from segapp.files.export.coco_folder import COCO_FORMATS
 from segapp.files.export.dataset import DatasetFormat, Item, Plan, Written
 from segapp.files.export.index_maps import INDEX_MAP_FORMATS
 from segapp.files.export.yolo import YOLO_FORMAT
+from segapp.values.export_choices import USUAL, ExportChoices
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +27,7 @@ def _finish(plan: Plan, written: dict[str, Written]) -> tuple[Path, ...]:
     return ()
 
 
-def _for_each(form: ExportFormat) -> DatasetFormat:
+def _for_each(form: ExportFormat, choices: ExportChoices) -> DatasetFormat:
     return DatasetFormat(
         form.name,
         form.title,
@@ -35,12 +36,18 @@ def _for_each(form: ExportFormat) -> DatasetFormat:
         add=partial(_add, form),
         finish=_finish,
         as_whole=False,
+        choices=repr(choices),
     )
 
 
 _DATASETS = (*COCO_FORMATS, YOLO_FORMAT, *INDEX_MAP_FORMATS)
-FOLDER_FORMATS: dict[str, DatasetFormat] = {entry.name: entry for entry in _DATASETS} | {
-    form.name: _for_each(form)
-    for form in FORMATS.values()
-    if form.name not in {entry.name for entry in _DATASETS}
-}
+
+
+def folder_formats(choices: ExportChoices) -> dict[str, DatasetFormat]:
+    """Return all ways by their names, with choices made."""
+    datasets = {entry.name: entry for entry in _DATASETS}
+    each = {form.name: _for_each(form, choices) for form in formats(choices).values()}
+    return each | datasets
+
+
+FOLDER_FORMATS = folder_formats(USUAL)

@@ -1,4 +1,4 @@
-"""Masks, cut-outs and strokes as PNG."""
+"""Masks and strokes as PNG."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def write_binary_png(
     picture: Picture,
 ) -> tuple[Path, ...]:
     """Write 255 where the first class is and 0 elsewhere."""
-    _save_png(path, Image.fromarray(_white(labelling.labels == 0)))
+    save_png(path, Image.fromarray(_white(labelling.labels == 0)))
     return (path,)
 
 
@@ -42,7 +42,7 @@ def write_indexed_png(
     picture: Picture,
 ) -> tuple[Path, ...]:
     """Write each pixel's class as an index into a palette of the classes' colours."""
-    _save_png(path, _with_palette(labelling.labels, document.classes))
+    save_png(path, _with_palette(labelling.labels, document.classes))
     return (path,)
 
 
@@ -56,20 +56,9 @@ def write_class_pngs(
     written = []
     for index, name in enumerate(_file_names(document.classes)):
         target = path.with_name(f"{path.stem}-{name}{path.suffix}")
-        _save_png(target, Image.fromarray(_white(labelling.labels == index)))
+        save_png(target, Image.fromarray(_white(labelling.labels == index)))
         written.append(target)
     return tuple(written)
-
-
-def write_cutout(
-    path: Path,
-    labelling: Labelling,
-    document: Document,
-    picture: Picture,
-) -> tuple[Path, ...]:
-    """Write the picture with everything but the first class transparent."""
-    _save_png(path, Image.fromarray(straight_cutout(labelling, picture)))
-    return (path,)
 
 
 def write_strokes_png(
@@ -86,28 +75,8 @@ def write_strokes_png(
     names = PngInfo()
     names.add_itxt("Classes", json.dumps([info.name for info in document.classes]))
     image = _with_palette(marked.astype(np.uint8), document.classes, first=((0, 0, 0),))
-    _save_png(path, image, names)
+    save_png(path, image, names)
     return (path,)
-
-
-def straight_cutout(labelling: Labelling, picture: Picture) -> NDArray[np.uint8]:
-    """Return the first class's pixels as ``H x W x 4``; transparency of the picture stays.
-
-    Files hold colours that are not multiplied by their alpha. The picture holds its
-    transparent parts blended with white; that is undone here.
-    """
-    rgba = np.zeros((*picture.size, 4), np.uint8)
-    inside = labelling.labels == 0
-    rgba[inside, :3] = picture.rgb[inside]
-    rgba[inside, 3] = 255
-    if picture.alpha is not None:
-        rgba[inside, 3] = picture.alpha[inside]
-        thin = inside & (picture.alpha > 0) & (picture.alpha < 255)
-        opacity = picture.alpha[thin, np.newaxis] / 255.0
-        colour = 255.0 - (255.0 - picture.rgb[thin]) / opacity
-        rgba[thin, :3] = np.rint(np.clip(colour, 0, 255)).astype(np.uint8)
-        rgba[rgba[:, :, 3] == 0] = 0
-    return rgba
 
 
 def _white(mask: NDArray[np.bool_]) -> NDArray[np.uint8]:
@@ -139,6 +108,7 @@ def _file_names(classes: Sequence[ClassInfo]) -> list[str]:
     return names
 
 
-def _save_png(path: Path, image: Image.Image, text: PngInfo | None = None) -> None:
+def save_png(path: Path, image: Image.Image, text: PngInfo | None = None) -> None:
+    """Write a PNG that is whole or not there."""
     with replacing(path) as file:
         image.save(file, format="PNG", pnginfo=text)

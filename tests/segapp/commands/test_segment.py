@@ -138,3 +138,41 @@ def test_wrong_usage(segapp):
     assert done.code == 2
     assert "--strokes" in done.err
     assert "segapp segment cat.jpg" in segapp("segment", "--help").out
+
+
+def test_measures_are_written_beside(segapp, ball, tmp_path):
+    words = ("segment", ball.image, "--strokes", ball.strokes, "--out", tmp_path / "m.png")
+    more = ("--measures", tmp_path / "m.csv", "--pixel-size", "2", "--unit", "mm")
+    assert segapp(*words, *more).code == 0
+    with Image.open(tmp_path / "m.png") as image:
+        area = int((np.array(image) == 255).sum())
+    header, row = (tmp_path / "m.csv").read_text().splitlines()[:2]
+    found = dict(zip(header.split(","), row.split(","), strict=True))
+    assert int(found["area_px"]) == area
+    assert float(found["area_mm2"]) == 4 * area
+
+
+def test_the_edge_of_a_cutout_is_a_choice(segapp, ball, tmp_path):
+    words = ("segment", ball.image, "--strokes", ball.strokes, "--as", "cutout", "--out")
+    assert segapp(*words, tmp_path / "hard.png", "--edge", "hard").code == 0
+    assert segapp(*words, tmp_path / "soft.png", "--edge", "5").code == 0
+    values = {}
+    for name in ("hard", "soft"):
+        with Image.open(tmp_path / f"{name}.png") as image:
+            values[name] = set(np.unique(np.array(image)[:, :, 3]))
+    assert values["hard"] == {0, 255}
+    assert len(values["soft"]) > 2
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--edge", "-3"), "edge: wanted 0 to 200 pixels, got -3.0."),
+        (("--pixel-size", "0"), "pixel: wanted a positive length, got 0.0."),
+    ],
+)
+def test_choices_that_are_none_are_refused(segapp, ball, tmp_path, words, told):
+    out = ("--strokes", ball.strokes, "--out", tmp_path / "m.png")
+    done = segapp("segment", ball.image, *out, *words)
+    assert done.code != 0
+    assert told in done.err

@@ -3,15 +3,18 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import tifffile
 from PIL import Image, ImageDraw
 from pycocotools import mask as reference
 from pycocotools.coco import COCO
 
-from segapp.files.export import FORMATS
+from segapp.files.export import FORMATS, formats
 from segapp.values.document import ClassInfo, Document, Stroke
+from segapp.values.export_choices import USUAL, ExportChoices
 from segapp.values.labelling import Labelling
+from segapp.values.measures import Scale
 from segapp.values.picture import Picture
 
 # pycocotools 2.0.11 has not followed NumPy 2 in this.
@@ -28,6 +31,9 @@ FOUR = tuple(
         ("none", (90, 90, 250)),
     )
 )
+
+
+HARD = ExportChoices(edge=0.0)
 
 
 def labelling(labels, n_classes=4):
@@ -52,9 +58,10 @@ def parts():
     return labels
 
 
-def write(name, tmp_path, answer, document=None, shown=None):
-    path = tmp_path / f"out é{FORMATS[name].suffix}"
-    written = FORMATS[name].write(
+def write(name, tmp_path, answer, document=None, shown=None, choices=USUAL):
+    form = formats(choices)[name]
+    path = tmp_path / f"out é{form.suffix}"
+    written = form.write(
         path, answer, document or Document(FOUR), shown if shown is not None else picture()
     )
     assert sorted(p.name for p in written) == sorted(os.listdir(tmp_path))
@@ -97,7 +104,7 @@ def test_classes_with_the_same_name_get_files_of_their_own(tmp_path, parts):
 
 def test_cutout(tmp_path, parts):
     shown = picture()
-    (path,) = write("cutout", tmp_path, labelling(parts), shown=shown)
+    (path,) = write("cutout", tmp_path, labelling(parts), shown=shown, choices=HARD)
     with Image.open(path) as image:
         assert image.mode == "RGBA"
         rgba = np.array(image)
@@ -113,7 +120,7 @@ def test_a_cutout_keeps_the_pictures_transparency(tmp_path, parts):
     opacity = alpha[:, :, np.newaxis] / 255
     rgb = np.rint(straight * opacity + 255 * (1 - opacity)).astype(np.uint8)
     shown = Picture(rgb, alpha, Path("a.png"), "", "")
-    (path,) = write("cutout", tmp_path, labelling(parts), shown=shown)
+    (path,) = write("cutout", tmp_path, labelling(parts), shown=shown, choices=HARD)
     with Image.open(path) as image:
         rgba = np.array(image)
     inside = parts == 0
@@ -121,6 +128,63 @@ def test_a_cutout_keeps_the_pictures_transparency(tmp_path, parts):
     white = Image.new("RGBA", (SIZE[1], SIZE[0]), "white")
     seen = np.array(Image.alpha_composite(white, Image.fromarray(rgba)))[:, :, :3]
     assert np.abs(seen[inside].astype(int) - rgb[inside]).max() <= 1
+
+
+def blurred_disc():
+    """Return a disc whose edge is blurred, and how much of each pixel it is."""
+    y, x = np.mgrid[: SIZE[0], : SIZE[1]]
+    share = np.clip((14 - np.hypot(x - 25, y - 20)) / 4 + 0.5, 0, 1)[:, :, np.newaxis]
+    rgb = np.rint(share * [220, 120, 30] + (1 - share) * [30, 120, 200]).astype(np.uint8)
+    return Picture(rgb, None, Path("disc.png"), "", ""), share[:, :, 0]
+
+
+def test_a_soft_cutout_carries_nothing_of_the_old_ground(tmp_path):
+    shown, share = blurred_disc()
+    answer = labelling(np.where(share > 0.5, 0, 1), 2)
+    (path,) = write("cutout", tmp_path, answer, Document(), shown)
+    with Image.open(path) as image:
+        rgba = np.array(image).astype(int)
+    assert np.abs(rgba[:, :, 3] - 255 * share).max() < 26
+    seen = rgba[:, :, 3] > 25
+    assert np.abs(rgba[seen][:, :3] - [220, 120, 30]).max() < 26
+
+
+def test_alpha_is_that_of_the_cutout(tmp_path):
+    shown, share = blurred_disc()
+    answer = labelling(np.where(share > 0.5, 0, 1), 2)
+    for name in ("alpha", "cutout"):
+        (tmp_path / name).mkdir()
+        write(name, tmp_path / name, answer, Document(), shown, ExportChoices(edge=4.0))
+    with Image.open(tmp_path / "alpha" / "out é.png") as image:
+        assert image.mode == "L"
+        alpha = np.array(image)
+    with Image.open(tmp_path / "cutout" / "out é.png") as image:
+        assert (np.array(image)[:, :, 3] == alpha).all()
+
+
+def test_measures(tmp_path, parts):
+    shown = picture()
+    choices = ExportChoices(scale=Scale(0.5, "µm"))
+    (path,) = write("measures", tmp_path, labelling(parts), shown=shown, choices=choices)
+    table = pd.read_csv(path)
+    assert list(table["class"].unique()) == ["leaf", "é/中:?", "none"]  # not the background
+    leaf = table[(table["class"] == "leaf") & (table["part"] == "all")].iloc[0]
+    assert leaf["count"] == 2
+    assert leaf["area_px"] == (parts == 0).sum()
+    assert leaf["area_µm2"] == (parts == 0).sum() / 4
+    assert leaf["mean_green"] == pytest.approx(shown.rgb[parts == 0, 1].mean(), abs=1e-3)
+    y, x = np.nonzero(parts == 0)
+    assert leaf["x"] == pytest.approx(x.mean() + 0.5, abs=0.01)
+    assert leaf["y"] == pytest.approx(y.mean() + 0.5, abs=0.01)
+    inner = table[(table["class"] == "leaf") & (table["part"] == "2")].iloc[0]
+    assert inner[["left", "top", "width", "height"]].tolist() == [14, 14, 6, 6]
+    assert table[table["class"] == "none"].iloc[0]["area_px"] == 0
+
+
+def test_a_class_named_like_a_formula_is_text_in_measures(tmp_path, parts):
+    names = tuple(ClassInfo(name, (1, 2, 3)) for name in ("=1+1", "background", "@SUM(1)", "d"))
+    (path,) = write("measures", tmp_path, labelling(parts), Document(names))
+    assert {line[0] for line in path.read_text("utf-8").splitlines()} == {"c", "'", "d"}
 
 
 @pytest.mark.parametrize("name", ["coco-rle", "coco-polygons"])

@@ -1,0 +1,81 @@
+"""Cut-outs and alpha as PNG: the first class with a soft edge, or with the mask's own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PIL import Image
+
+from segapp.files.export.masks import save_png
+from segapp.matting.matte import soft_edge, usual_width
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from segapp.matting.matte import Matte
+    from segapp.values.document import Document
+    from segapp.values.labelling import Labelling
+    from segapp.values.picture import Picture
+
+
+def write_cutout(
+    path: Path,
+    labelling: Labelling,
+    document: Document,
+    picture: Picture,
+    *,
+    edge: float | None = None,
+) -> tuple[Path, ...]:
+    """Write the first class in its own colours with everything else transparent."""
+    save_png(path, Image.fromarray(straight_cutout(matte_of(labelling, picture, edge), picture)))
+    return (path,)
+
+
+def write_alpha(
+    path: Path,
+    labelling: Labelling,
+    document: Document,
+    picture: Picture,
+    *,
+    edge: float | None = None,
+) -> tuple[Path, ...]:
+    """Write how much of each pixel is the first class: 255 all of it, 0 nothing."""
+    save_png(path, Image.fromarray(matte_of(labelling, picture, edge).alpha))
+    return (path,)
+
+
+def matte_of(labelling: Labelling, picture: Picture, edge: float | None) -> Matte:
+    """Return the first class's matte, its edge soft within so many pixels.
+
+    0 is hard, and ``None`` is what suits the picture's size.
+    """
+    width = usual_width(picture.size) if edge is None else edge
+    steps = soft_edge(picture.rgb, labelling.labels == 0, width)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            matte: Matte = end.value
+            return matte
+
+
+def straight_cutout(matte: Matte, picture: Picture) -> NDArray[np.uint8]:
+    """Return a matte as ``H x W x 4``; transparency of the picture stays.
+
+    Files hold colours that are not multiplied by their alpha. The picture holds its
+    transparent parts blended with white; that is undone here.
+    """
+    rgba = np.dstack([matte.rgb, matte.alpha])
+    if picture.alpha is not None:
+        inside = matte.alpha > 0
+        thin = inside & (picture.alpha > 0) & (picture.alpha < 255)
+        opacity = picture.alpha[thin, np.newaxis] / 255.0
+        colour = 255.0 - (255.0 - matte.rgb[thin]) / opacity
+        rgba[thin, :3] = np.rint(np.clip(colour, 0, 255)).astype(np.uint8)
+        both = matte.alpha[inside].astype(np.uint16) * picture.alpha[inside]
+        rgba[inside, 3] = ((both + 127) // 255).astype(np.uint8)
+        rgba[rgba[:, :, 3] == 0] = 0
+    return rgba

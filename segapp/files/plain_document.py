@@ -41,13 +41,20 @@ def start_to_plain(start: Start) -> dict[str, Any]:
     }
 
 
-def document_from_plain(classes: object, strokes: object, start: object = None) -> Document:
+def document_from_plain(
+    classes: object, strokes: object, start: object = None, retouches: object = ()
+) -> Document:
     """Make a document, or a `ValueError` that names the field that is wrong."""
     return Document(
         classes_from_plain(classes),
-        tuple(_mark(fields(plain, "strokes")) for plain in listed(strokes, "strokes")),
+        _marks(strokes, "strokes"),
         None if start is None else _start(fields(start, "start")),
+        _marks(retouches, "retouches"),
     )
+
+
+def _marks(plain: object, name: str) -> tuple[Mark, ...]:
+    return tuple(_mark(fields(mark, name)) for mark in listed(plain, name))
 
 
 def _start(plain: dict[str, Any]) -> Start:

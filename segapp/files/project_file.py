@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from segapp.values.settings import Settings
 
 PROJECT_SUFFIX = ".segapp"
-VERSION = 1
+VERSION = 2
+"""The newest there is: 2 has answers of models, and retouches. Older programs read 1."""
 
 _CONTENT, _MODEL, _ANSWER = "project.json", "model", "answer"
 _FORMAT = "segapp project"
@@ -77,7 +78,7 @@ def save_project(path: str | Path, project: Project) -> None:
     with_name(image, "absolute", str(project.image_path.absolute()))
     content = {
         "format": _FORMAT,
-        "version": VERSION,
+        "version": _version_of(project.document),
         "image": image,
         "classes": classes_to_plain(project.document.classes),
         "strokes": marks_to_plain(project.document.strokes),
@@ -88,6 +89,8 @@ def save_project(path: str | Path, project: Project) -> None:
         content["answer"] = {"digest": answer.digest, "classes": answer.n_classes}
     if project.document.start is not None:
         content["start"] = start_to_plain(project.document.start)
+    if project.document.retouches:
+        content["retouches"] = marks_to_plain(project.document.retouches)
     packed = json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8")
     if len(packed) > _LARGEST_CONTENT or len(project.model or b"") > _LARGEST_MODEL:
         raise OSError(
@@ -134,7 +137,10 @@ def _read(archive: zipfile.ZipFile, path: Path) -> Project:
         image = fields(field(content, "image"), "image")
         return Project(
             document=document_from_plain(
-                field(content, "classes"), field(content, "strokes"), content.get("start")
+                field(content, "classes"),
+                field(content, "strokes"),
+                content.get("start"),
+                content.get("retouches", []),
             ),
             settings=from_plain(content.get("settings", {})),
             image_path=_found(image, path.parent),
@@ -161,6 +167,11 @@ def _answer(archive: zipfile.ZipFile, plain: object) -> CarriedAnswer | None:
         )
     except DAMAGE:
         return None
+
+
+def _version_of(document: Document) -> int:
+    """Return the oldest version that would not drop something without a word."""
+    return 2 if document.start is not None or document.retouches else 1
 
 
 def _check_version(path: Path, name: object, version: object) -> None:

@@ -25,6 +25,7 @@ from segapp.learning.locality import RegionShares
 from segapp.learning.marked_states import MarkedStates
 from segapp.learning.state_update import Before, StateUpdate
 from segapp.picture.prepared import PreparedPicture
+from segapp.values.retouch import retouched_report, retouching
 from segapp.values.updates import Answer, Report, answer_of
 
 if TYPE_CHECKING:
@@ -93,9 +94,12 @@ class Trainer:
         """
         if document.start is not None and not document.strokes:
             checked_labels(document.start, self._picture.rgb.shape[:2])
-            return iter((Answer(document.start.labelling(len(document.classes))),))
+            begun = Answer(document.start.labelling(len(document.classes)))
+            return retouching((begun,), document)
         document = self._after_start(document, settings)
-        return self._answer(document, self._answerable(document), settings)
+        return retouching(
+            self._answer(document, self._answerable(document), settings), document
+        )
 
     def glimpses(self, document: Document, settings: Settings) -> Iterator[Report]:
         """Yield reports, the last one with a preview: a look at a stroke in the making.
@@ -105,7 +109,8 @@ class Trainer:
         `NotEnoughStrokes` like `updates`.
         """
         document = self._after_start(document, settings)
-        return self._glimpses(document, self._answerable(document), settings)
+        looks = self._glimpses(document, self._answerable(document), settings)
+        return (retouched_report(look, document) for look in looks)
 
     def learnt_model(self, document: Document, settings: Settings) -> LearntModel:
         """Learn what can be applied to other pictures: without what only this one has."""

@@ -156,17 +156,20 @@ class Document:
     """Classes and marks in the order in which they were made: the last one on a pixel wins.
 
     ``start`` is the answer that a model gave before any stroke; strokes correct it.
+    ``retouches`` are painted over the answer, whatever it is, and teach nothing: see
+    `segapp.values.retouch`.
     """
 
     classes: tuple[ClassInfo, ...] = TWO_CLASSES
     strokes: tuple[Mark, ...] = ()
     start: Start | None = None
+    retouches: tuple[Mark, ...] = ()
 
     def __post_init__(self) -> None:
         count = len(self.classes)
         if not 2 <= count <= MOST_CLASSES:
             raise ValueError(f"classes: wanted 2 to {MOST_CLASSES}, got {count}")
-        for mark in self.strokes:
+        for mark in (*self.strokes, *self.retouches):
             if mark.label is not None and not 0 <= mark.label < count:
                 raise ValueError(
                     f"label: wanted a class from 0 to {count - 1}, got {quoted(mark.label)}"
@@ -226,6 +229,10 @@ class Document:
         """Add a stroke."""
         return replace(self, strokes=(*self.strokes, stroke))
 
+    def with_retouch(self, mark: Mark) -> Document:
+        """Paint over the answer; a mark without a class lets the answer be seen again."""
+        return replace(self, retouches=(*self.retouches, mark))
+
     @property
     def states(self) -> tuple[Document, ...]:
         """The documents on the way to this one, itself last; without marks there is none.
@@ -246,8 +253,8 @@ class Document:
         return replace(self, strokes=(replace(first, joined=False), *joined))
 
     def cleared(self) -> Document:
-        """Drop all strokes and the start, keep the classes."""
-        return replace(self, strokes=(), start=None)
+        """Drop all that was marked and the start, keep the classes."""
+        return replace(self, strokes=(), start=None, retouches=())
 
     def with_class(self, info: ClassInfo) -> Document:
         """Add a class at the end; `MOST_CLASSES` is all there can be."""
@@ -263,25 +270,25 @@ class Document:
         """Delete a class with its strokes; the classes behind it move up."""
         if len(self.classes) <= 2:
             raise ValueError("classes: at least two must remain")
-        strokes = tuple(
-            replace(stroke, label=stroke.label - 1)
-            if stroke.label is not None and stroke.label > index
-            else stroke
-            for stroke in self.strokes
-            if stroke.label != index
+        gone = replace(
+            self,
+            strokes=tuple(mark for mark in self.strokes if mark.label != index),
+            retouches=tuple(mark for mark in self.retouches if mark.label != index),
         )
-        kept = Document(self.classes[:index] + self.classes[index + 1 :], strokes)
-        if self.start is None:
-            return kept
+        classes = self.classes[:index] + self.classes[index + 1 :]
         places = [row - (row > index) for row in range(len(self.classes))]
-        places[index] = kept.background
-        return replace(kept, start=self.start.with_classes(places, len(kept.classes)))
+        places[index] = Document(classes).background
+        return gone.with_classes(classes, places)
 
     def with_classes(self, classes: tuple[ClassInfo, ...], places: Sequence[int]) -> Document:
         """Go on with other classes; ``places`` tells where each of the present ones went."""
-        strokes = tuple(
-            mark if mark.label is None else replace(mark, label=places[mark.label])
-            for mark in self.strokes
-        )
         start = None if self.start is None else self.start.with_classes(places, len(classes))
-        return Document(classes, strokes, start)
+        return Document(
+            classes, _moved(self.strokes, places), start, _moved(self.retouches, places)
+        )
+
+
+def _moved(marks: tuple[Mark, ...], places: Sequence[int]) -> tuple[Mark, ...]:
+    return tuple(
+        mark if mark.label is None else replace(mark, label=places[mark.label]) for mark in marks
+    )

@@ -12,7 +12,7 @@ import numpy as np
 from segapp.values.document import Document, Mark, Patch, Stroke
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -38,8 +38,13 @@ def rasterize(document: Document, size: tuple[int, int]) -> NDArray[np.int16]:
     labels
         int16 of ``size`` (height, width): the class of each marked pixel, -1 elsewhere.
     """
+    return rasterized(document.strokes, size)
+
+
+def rasterized(marks: Iterable[Mark], size: tuple[int, int]) -> NDArray[np.int16]:
+    """Paint marks in their order, as `rasterize` does."""
     labels = np.full(size, UNMARKED, dtype=np.int16)
-    for mark in document.strokes:
+    for mark in marks:
         patch = pixels_of(mark, size)
         if patch is not None:
             stamp(labels, patch)

@@ -33,6 +33,7 @@ class Lesson:
     background_is_named: bool
     settings: Settings
     start: Start | None = None
+    retouches: tuple[Mark, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class Content:
             document.classes[background].is_background,
             self.settings,
             document.start,
+            document.retouches,
         )
 
 

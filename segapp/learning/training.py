@@ -97,9 +97,7 @@ class Trainer:
             begun = Answer(document.start.labelling(len(document.classes)))
             return retouching((begun,), document)
         document = self._after_start(document, settings)
-        return retouching(
-            self._answer(document, self._answerable(document), settings), document
-        )
+        return retouching(self._answer(document, self._answerable(document), settings), document)
 
     def glimpses(self, document: Document, settings: Settings) -> Iterator[Report]:
         """Yield reports, the last one with a preview: a look at a stroke in the making.

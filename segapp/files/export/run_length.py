@@ -43,3 +43,40 @@ def compressed(counts: Sequence[int]) -> str:
             if done:
                 break
     return text.decode("ascii")
+
+
+def expanded(text: str) -> list[int]:
+    """Read run lengths from COCO's text, or say by a `ValueError` that it is none.
+
+    >>> expanded(compressed([3, 40, 1, 7000]))
+    [3, 40, 1, 7000]
+    """
+    counts: list[int] = []
+    value = shift = 0
+    for letter in text:
+        bits = ord(letter) - 48
+        if not 0 <= bits < 64 or shift > 40:
+            raise ValueError(f"counts: wanted COCO's run lengths, got {letter!r}")
+        value |= (bits & 0x1F) << shift
+        shift += 5
+        if not bits & 0x20:
+            if bits & 0x10:
+                value -= 1 << shift
+            counts.append(value + counts[-2] if len(counts) > 2 else value)
+            value = shift = 0
+    if shift:
+        raise ValueError("counts: the run lengths end too early")
+    return counts
+
+
+def mask_of_runs(counts: Sequence[int], size: tuple[int, int]) -> NDArray[np.bool_]:
+    """Return the mask of some run lengths; they must be those of exactly so many pixels.
+
+    >>> mask_of_runs([1, 3], (2, 2)).astype(int)
+    array([[0, 1],
+           [1, 1]])
+    """
+    if any(count < 0 for count in counts) or sum(counts) != size[0] * size[1]:
+        raise ValueError(f"counts: wanted {size[0] * size[1]} pixels, got {sum(counts)}")
+    values = np.arange(len(counts)) % 2 == 1
+    return np.repeat(values, counts).reshape(size, order="F")

@@ -125,10 +125,6 @@ class Session(QObject):
             name = self.tr("pixels of {}").format(self.document.classes[stroke.label].name)
         self.edit(name, self.document.with_stroke(stroke))
 
-    def retouch(self, mark: Mark) -> None:
-        """Paint over the answer; what is learnt stays as it is."""
-        self.edit(self.tr("retouching"), self.document.with_retouch(mark))
-
     def clear(self) -> None:
         """Drop all strokes."""
         self.edit(self.tr("clearing"), self.document.cleared())

@@ -1,0 +1,231 @@
+"""Masks that other programs made: black and white, numbers of classes, COCO, LabelMe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.ndimage import distance_transform_edt, label, maximum
+
+from segapp.files.export.run_length import expanded, mask_of_runs
+from segapp.files.images import load_indices
+from segapp.values.checked import field, fields, from_json, listed, number, text, whole
+from segapp.values.colours import unused_colour
+from segapp.values.document import MOST_CLASSES, ClassInfo, Document, Patch
+from segapp.values.shapes import box_corners, polygon_mask
+from segapp.values.wording import reason, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+_LARGEST = 256 << 20  # bytes; a COCO file of five thousand annotated photographs has a tenth
+_WHITE = 255
+_NOTHING = -1
+_DEPTH = 0.35  # of the way from a part's outline to its middle, which is left out of its marks
+
+
+class MaskError(ValueError):
+    """A file is no mask for this picture; the message is one sentence that says why."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mask:
+    """The class of each pixel, by name.
+
+    Parameters
+    ----------
+    labels
+        int16: place of the class in ``names``, -1 where the file says nothing.
+    names
+        Of the classes; an empty one is the background.
+    """
+
+    labels: NDArray[np.int16]
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shape:
+    """Rings that are filled, or a mask of the picture's size."""
+
+    name: str
+    rings: tuple[list[tuple[float, float]], ...] = ()
+    mask: NDArray[np.bool_] | None = None
+
+
+def load_mask(path: Path, image: Path, size: tuple[int, int]) -> Mask:
+    """Read a mask for a picture of ``size`` (height, width).
+
+    In a picture of two values the larger one is the object; in one of more, each value is the
+    number of a class from 0, and 255 is nothing. Of a COCO file the image of this name is
+    meant, or the only one there is.
+    """
+    name = shown(path.name)
+    try:
+        if path.suffix.lower() != ".json":
+            return _of_values(load_indices(path).values, size)
+        content = fields(from_json(_content(path), name), name)
+        if "shapes" in content:
+            return _of_shapes(_labelme_shapes(content), size)
+        if "annotations" in content:
+            return _of_shapes(_coco_shapes(content, image.name, size), size)
+    except MaskError as error:
+        raise MaskError(f"{name}: {reason(error)}.") from error
+    except ValueError as error:
+        raise MaskError(f"{name} cannot be read as a mask: {reason(error)}.") from error
+    raise MaskError(f"{name}: wanted a mask by COCO or LabelMe, got another kind of JSON.")
+
+
+def _content(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            content = file.read(_LARGEST + 1)
+    except OSError as error:
+        raise MaskError(shown(error.strerror) if error.strerror else reason(error)) from error
+    if len(content) > _LARGEST:
+        raise MaskError(f"wanted at most {_LARGEST >> 20} MB, got more")
+    return content
+
+
+def with_mask_retouched(document: Document, mask: Mask) -> Document:
+    """Paint a mask over the answer, whatever that is."""
+    placed, labels = _placed(document, mask)
+    for index in range(len(placed.classes)):
+        if (labels == index).any():
+            placed = placed.with_retouch(Patch.of_mask(labels == index, index))
+    return placed
+
+
+def with_mask_marked(document: Document, mask: Mask) -> Document:
+    """Mark what lies well inside each part of a mask, as one state: its outline is learnt anew."""
+    placed, labels = _placed(document, mask)
+    marks = []
+    for index in range(len(placed.classes)):
+        inside = labels == index
+        if not inside.any():
+            continue
+        depth = np.asarray(distance_transform_edt(np.pad(inside, 1)))[1:-1, 1:-1]
+        numbered, count = label(inside)
+        deepest = np.concatenate([[0.0], maximum(depth, numbered, np.arange(1, count + 1))])
+        marks.append(Patch.of_mask(inside & (depth >= _DEPTH * deepest[numbered]), index))
+    added = Document(placed.classes, tuple(marks)).as_one_state().strokes
+    return replace(placed, strokes=(*placed.strokes, *added))
+
+
+def _placed(document: Document, mask: Mask) -> tuple[Document, NDArray[np.int16]]:
+    """Give each class of a mask its place among the document's, new ones at the end."""
+    table = np.full(len(mask.names) + 1, _NOTHING, np.int16)
+    for row, name in enumerate(mask.names):
+        known = {info.name.strip().casefold(): k for k, info in enumerate(document.classes)}
+        place = document.background if not name else known.get(name.strip().casefold())
+        if place is None:
+            if len(document.classes) >= MOST_CLASSES:
+                raise MaskError(f"wanted at most {MOST_CLASSES} classes, got one more")
+            place = len(document.classes)
+            background = document.background
+            colour = unused_colour([info.colour for info in document.classes])
+            document = document.with_class(ClassInfo(name, colour))
+            if document.background != background:
+                document = document.with_background(background)
+        table[row] = place
+    return document, table[mask.labels]
+
+
+def _of_values(values: NDArray[np.uint8], size: tuple[int, int]) -> Mask:
+    _check_size(values.shape, size)
+    present = [int(value) for value in np.unique(values)]
+    if len(present) <= 2 and present[-1] in (1, _WHITE):
+        return Mask(np.where(values > 0, 0, 1).astype(np.int16), ("foreground", ""))
+    classes = [value for value in present if value != _WHITE]
+    labels = values.astype(np.int16)
+    labels[values == _WHITE] = _NOTHING
+    names = tuple(
+        ("foreground", "")[value] if value < 2 and len(classes) <= 2 else f"class {value + 1}"
+        for value in range(max(classes) + 1)
+    )
+    return Mask(labels, names)
+
+
+def _check_size(found: tuple[int, ...], size: tuple[int, int]) -> None:
+    if found != size:
+        raise MaskError(
+            f"wanted the picture's {size[1]} x {size[0]} pixels, got {found[1]} x {found[0]}"
+        )
+
+
+def _of_shapes(shapes: Iterator[_Shape], size: tuple[int, int]) -> Mask:
+    """Paint shapes in their order; what none covers is the background."""
+    names = [""]
+    labels = np.zeros(size, np.int16)
+    for shape in shapes:
+        if shape.name not in names:
+            names.append(shape.name)
+        covered = np.zeros(size, bool) if shape.mask is None else shape.mask
+        for ring in shape.rings:
+            covered |= polygon_mask(ring, size)
+        labels[covered] = names.index(shape.name)
+    return Mask(labels, tuple(names))
+
+
+def _labelme_shapes(content: dict[str, Any]) -> Iterator[_Shape]:
+    for plain in listed(field(content, "shapes"), "shapes"):
+        shape = fields(plain, "shapes")
+        points = [_point(point) for point in listed(field(shape, "points"), "points")]
+        kind = shape.get("shape_type", "polygon")
+        if kind == "rectangle" and len(points) == 2:
+            points = list(box_corners(points[0], points[1]))
+        elif kind != "polygon":
+            raise MaskError(f"wanted polygons or rectangles, got {shown(str(kind))}")
+        yield _Shape(text(field(shape, "label"), "label"), (points,))
+
+
+def _coco_shapes(
+    content: dict[str, Any], image_name: str, size: tuple[int, int]
+) -> Iterator[_Shape]:
+    images = [fields(image, "images") for image in listed(field(content, "images"), "images")]
+    named = [image for image in images if str(image.get("file_name")) == image_name]
+    chosen = (named or images)[:1] if named or len(images) == 1 else []
+    if not chosen:
+        raise MaskError(f"wanted the image {shown(image_name)}, got {len(images)} others")
+    found = tuple(whole(field(chosen[0], side), side, 1) for side in ("height", "width"))
+    _check_size(found, size)
+    categories = {
+        whole(field(fields(row, "categories"), "id"), "id"): text(row.get("name"), "name")
+        for row in listed(field(content, "categories"), "categories")
+    }
+    for plain in listed(field(content, "annotations"), "annotations"):
+        annotation = fields(plain, "annotations")
+        if annotation.get("image_id") != chosen[0].get("id"):
+            continue
+        category = whole(field(annotation, "category_id"), "category_id")
+        if category not in categories:
+            raise MaskError(f"wanted a category of the file, got {category}")
+        drawn = field(annotation, "segmentation")
+        if isinstance(drawn, dict):
+            yield _Shape(categories[category], mask=_runs(drawn, size))
+        else:
+            rings = [_ring(ring) for ring in listed(drawn, "segmentation")]
+            yield _Shape(categories[category], tuple(rings))
+
+
+def _runs(drawn: dict[str, Any], size: tuple[int, int]) -> NDArray[np.bool_]:
+    found = tuple(whole(side, "size", 1) for side in listed(field(drawn, "size"), "size", 2, 2))
+    _check_size(found, size)
+    counts = field(drawn, "counts")
+    if isinstance(counts, str):
+        return mask_of_runs(expanded(counts), size)
+    return mask_of_runs([whole(count, "counts", 0) for count in listed(counts, "counts")], size)
+
+
+def _ring(plain: object) -> list[tuple[float, float]]:
+    values = [number(value, "segmentation") for value in listed(plain, "segmentation")]
+    return list(zip(values[::2], values[1::2], strict=False))
+
+
+def _point(plain: object) -> tuple[float, float]:
+    x, y = listed(plain, "points", 2, 2)
+    return number(x, "points"), number(y, "points")

@@ -1,0 +1,134 @@
+"""Masks of other programs, read as they were meant."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+from pycocotools import mask as reference
+
+from segapp.files.export import FORMATS
+from segapp.files.export.run_length import compressed, expanded, mask_of_runs, run_lengths
+from segapp.files.mask_file import MaskError, load_mask, with_mask_marked, with_mask_retouched
+from segapp.values.document import ClassInfo, Document
+from segapp.values.labelling import Labelling
+from segapp.values.picture import Picture
+from segapp.values.rasterize import rasterize, rasterized
+
+SIZE = (24, 32)
+IMAGE = Path("cat.jpg")
+THREE = tuple(ClassInfo(name, (k, k, k)) for k, name in enumerate(("cat", "background", "dog")))
+
+
+def labels_of_three():
+    labels = np.ones(SIZE, np.uint8)
+    labels[4:16, 3:14] = 0
+    labels[8:12, 6:10] = 1
+    labels[10:22, 18:30] = 2
+    return labels
+
+
+def saved(tmp_path, values, name="mask.png"):
+    Image.fromarray(values.astype(np.uint8)).save(tmp_path / name)
+    return tmp_path / name
+
+
+@pytest.mark.parametrize("white", [255, 1])
+def test_two_values_are_object_and_background(tmp_path, white):
+    inside = labels_of_three() == 0
+    mask = load_mask(saved(tmp_path, np.where(inside, white, 0)), IMAGE, SIZE)
+    document = with_mask_retouched(Document(), mask)
+    assert (rasterized(document.retouches, SIZE) == np.where(inside, 0, 1)).all()
+    assert document.strokes == ()
+
+
+def test_numbers_are_classes_and_255_is_nothing(tmp_path):
+    values = labels_of_three()
+    values[0, 0] = 255
+    mask = load_mask(saved(tmp_path, values), IMAGE, SIZE)
+    document = with_mask_retouched(Document(THREE), mask)
+    painted = rasterized(document.retouches, SIZE)
+    assert painted[0, 0] == -1
+    assert len(np.unique(painted)) == 4
+
+
+@pytest.mark.parametrize("name", ["coco-rle", "coco-polygons", "labelme"])
+def test_what_we_export_comes_back(tmp_path, name):
+    labels = labels_of_three()
+    zeros = np.zeros(SIZE)
+    answer = Labelling(labels, zeros.astype(np.float32), zeros.astype(np.uint32), 3, 1)
+    picture = Picture(np.zeros((*SIZE, 3), np.uint8), None, IMAGE, "", "")
+    (path,) = FORMATS[name].write(tmp_path / "a.json", answer, Document(THREE), picture)
+    document = with_mask_retouched(Document(THREE), load_mask(path, IMAGE, SIZE))
+    assert document.classes == THREE
+    assert (rasterized(document.retouches, SIZE) == labels).all()
+
+
+def test_new_names_become_classes_and_the_background_stays(tmp_path):
+    shapes = [{"label": "owl", "points": [[2, 2], [9, 8]], "shape_type": "rectangle"}]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"shapes": shapes}))
+    document = with_mask_retouched(Document(), load_mask(path, IMAGE, SIZE))
+    assert [info.name for info in document.classes] == ["foreground", "background", "owl"]
+    assert document.background == 1
+    assert (rasterized(document.retouches, SIZE)[2:8, 2:9] == 2).all()
+
+
+def test_marks_lie_well_inside_and_are_one_state(tmp_path):
+    labels = labels_of_three()
+    mask = load_mask(saved(tmp_path, labels), IMAGE, SIZE)
+    document = with_mask_marked(Document(THREE), mask)
+    marked = rasterize(document, SIZE)
+    assert len(document.states) == 1
+    assert len(np.unique(marked)) == 4
+    places = with_mask_retouched(Document(THREE), mask)
+    whole = rasterized(places.retouches, SIZE)
+    assert (marked[marked >= 0] == whole[marked >= 0]).all()
+    assert (marked[4:16, 3] == -1).all()  # the outline of the cat
+    assert (marked >= 0).sum() < 0.75 * marked.size
+
+
+@given(seed=st.integers(0, 1000), share=st.sampled_from([0.0, 0.1, 0.5, 1.0]))
+def test_run_lengths_are_read_as_pycocotools_wrote_them(seed, share):
+    mask = np.random.default_rng(seed).random((7, 11)) < share
+    written = reference.encode(np.asfortranarray(mask.astype(np.uint8)))
+    assert (mask_of_runs(expanded(written["counts"].decode()), (7, 11)) == mask).all()
+    assert expanded(compressed(run_lengths(mask))) == run_lengths(mask)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("{", "cannot be read as a mask"),
+        ("{}", "wanted a mask by COCO or LabelMe, got another kind of JSON"),
+        ('{"shapes": [{"label": "a", "points": [[1, 1]], "shape_type": "point"}]}', "got point"),
+        ('{"annotations": [], "images": [], "categories": []}', "wanted the image cat.jpg"),
+        (
+            '{"annotations": [], "images": [{"id": 1, "height": 2, "width": 3}]}',
+            "wanted the picture's 32 x 24 pixels, got 3 x 2",
+        ),
+    ],
+)
+def test_what_is_no_mask_is_told(tmp_path, content, told):
+    path = tmp_path / "a.json"
+    path.write_text(content)
+    with pytest.raises(MaskError, match=told):
+        load_mask(path, IMAGE, SIZE)
+
+
+@pytest.mark.parametrize("counts", ["~~", "P", [1, -2], [5]])
+def test_damaged_runs_are_told(tmp_path, counts):
+    content = {
+        "images": [{"id": 1, "height": 24, "width": 32, "file_name": "x.png"}],
+        "categories": [{"id": 1, "name": "a"}],
+        "annotations": [
+            {"image_id": 1, "category_id": 1, "segmentation": {"size": [24, 32], "counts": counts}}
+        ],
+    }
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(MaskError, match="counts"):
+        load_mask(path, IMAGE, SIZE)

@@ -111,7 +111,9 @@ def with_mask_marked(document: Document, mask: Mask) -> Document:
         depth = np.asarray(distance_transform_edt(np.pad(inside, 1)))[1:-1, 1:-1]
         numbered, count = label(inside)
         deepest = np.concatenate([[0.0], maximum(depth, numbered, np.arange(1, count + 1))])
-        marks.append(Patch.of_mask(inside & (depth >= _DEPTH * deepest[numbered]), index))
+        # Pixels of the outline itself are marked only where a part has no others.
+        least = np.maximum(_DEPTH * deepest, np.minimum(deepest, 1.5))
+        marks.append(Patch.of_mask(inside & (depth >= least[numbered]), index))
     added = Document(placed.classes, tuple(marks)).as_one_state().strokes
     return replace(placed, strokes=(*placed.strokes, *added))
 

@@ -11,7 +11,7 @@ import hashlib
 import json
 import platform
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,13 +48,20 @@ def program_digest() -> str:
     No number has to be raised when the engine changes, so that nobody forgets it.
     """
     digest = hashlib.sha256(shlcore.__version__.encode())
-    versions = [version(name) for name in _LIBRARIES]
+    versions = [_version(name) for name in _LIBRARIES]
     digest.update(repr((versions, platform.system(), platform.machine())).encode())
     here, learner = Path(__file__).parents[1], Path(shlcore.__file__).parent
     for folder in (*(here / room for room in _ROOMS), learner):
         for path in sorted(folder.rglob("*.py")):
             digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:  # bundled without what pip knows of it
+        return "unknown"
 
 
 def packed(

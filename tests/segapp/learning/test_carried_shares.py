@@ -1,6 +1,7 @@
 """A project that carries its answer gives the same answer, only sooner."""
 
 from dataclasses import replace
+from importlib.metadata import PackageNotFoundError
 
 import numpy as np
 import pytest
@@ -172,6 +173,18 @@ def test_nothing_is_carried_where_it_would_save_nothing():
 def test_the_program_is_told_by_its_sources():
     assert carried_shares.program_digest() == carried_shares.program_digest()
     assert len(carried_shares.program_digest()) == 64
+
+
+def test_other_libraries_are_another_program(monkeypatch):
+    """Also where nobody knows which they are: saving must not fail for it."""
+    fresh = carried_shares.program_digest.__wrapped__
+
+    def missing(name):
+        raise PackageNotFoundError(name)
+
+    known = fresh()
+    monkeypatch.setattr(carried_shares, "version", missing)
+    assert fresh() != known
 
 
 @pytest.mark.parametrize(

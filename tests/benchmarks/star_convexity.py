@@ -5,8 +5,9 @@ interactive image segmentation, CVPR 2010. All pixels of the foreground's stroke
 centres. Each other pixel has a path to its nearest centre, straight (ESC) or geodesic (GSC), and
 if it is foreground, so is the whole path: along it, an edge of infinite capacity leads from each
 pixel to the next. The energy under that constraint has one exact cut. The parameters are those
-of the authors' software: five Gaussians and a little of a uniform density for the colours of a
-class, four neighbours with a weight of 150, a share of 0.3 for the colour in a geodesic step.
+of the authors' software, as far as they are public: five Gaussians and a little of a uniform
+density for the colours of a class, four neighbours with a weight of 150, a share of 0.3 for the
+colour in a geodesic step.
 """
 
 import numpy as np

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import linalg
+from scipy.linalg import lapack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -86,10 +86,12 @@ def squared_spans(kernel: Array, free: NDArray[np.bool_]) -> Array:
 def _inverse(matrix: Array) -> Array:
     """Invert a kernel matrix; of a singular one what rounding leaves of it."""
     ridge = _LEAST_RIDGE * float(np.trace(matrix)) / len(matrix)
+    places = np.diag_indices(len(matrix))
     while True:
-        try:
-            factor = linalg.cho_factor(matrix + ridge * np.eye(len(matrix)))
-        except linalg.LinAlgError:
-            ridge *= 100.0
-            continue
-        return np.asarray(linalg.cho_solve(factor, np.eye(len(matrix))))
+        raised = matrix.copy(order="F")
+        raised[places] += ridge
+        factor, failed = lapack.dpotrf(raised, overwrite_a=True)
+        if not failed:
+            upper, _ = lapack.dpotri(factor, overwrite_c=True)
+            return np.asarray(np.triu(upper) + np.triu(upper, 1).T)
+        ridge *= 100.0

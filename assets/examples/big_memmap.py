@@ -1,4 +1,4 @@
-"""A table on disk that is larger than what the fit may keep: memory against rows.
+"""A table on disk that is never read as a whole: memory against rows.
 
 python big_memmap.py --out .
 
@@ -56,7 +56,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", type=Path, default=Path(), help="folder for the picture")
-    parser.add_argument("--rows", type=int, default=240_000, help="of the largest table")
+    parser.add_argument("--rows", type=int, default=40_000, help="of the largest table")
     options = parser.parse_args()
     sizes = [options.rows // 8, options.rows // 4, options.rows // 2, options.rows]
     with tempfile.TemporaryDirectory() as folder:

@@ -58,6 +58,20 @@ def test_as_well_calibrated_as_a_calibrated_svc(load):
 
 
 @pytest.mark.parametrize(
+    ("settings", "share", "most"),
+    [
+        ({"solver": "random_features", "n_components": 300, "n_bits": 15}, 1.0, 0.05),
+        ({}, 0.1, 0.08),
+    ],
+)
+def test_calibrated_with_random_features_and_with_few_labels(settings, share, most):
+    X, new, y, wanted = split(load_digits, size=0.6)
+    told = np.where(np.random.default_rng(0).random(len(y)) < share, y, -1)
+    model = SHL(random_state=0, **settings).fit(X, told)
+    assert calibration_error(model.predict_proba(new), wanted) < most
+
+
+@pytest.mark.parametrize(
     "settings",
     [
         {},

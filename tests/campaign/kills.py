@@ -216,6 +216,8 @@ class Chain:
         for file in sorted(self.images[0].parent.iterdir()):
             if file.name.startswith("."):
                 continue  # given up by the kill, and never under the name of a file
+            if file.suffix == ".segapp" and file.with_suffix(".png") not in self.images:
+                raise PromiseError(f"{file.name}: saved elsewhere than where its image looks")
             try:
                 load_project(file) if file.suffix == ".segapp" else load_image(file)
             except (ProjectError, ImageError) as error:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import shutil
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from platformdirs import user_state_path
@@ -19,8 +19,8 @@ from segapp.files.project_file import (
     save_project,
 )
 from segapp.qt.files.folder_lock import FolderLock, LockHeldError
-from segapp.qt.files.opening import project_beside
-from segapp.qt.session.picture_state import PictureState
+from segapp.qt.files.opening import digest_of, project_beside
+from segapp.qt.session.picture_state import Content, PictureState
 from segapp.values.history import History
 
 if TYPE_CHECKING:
@@ -133,8 +133,9 @@ class LeftFolder:
             self.unreadable.append(UnreadableCopy(file, time, str(error)))
         else:
             state = _restored(project)
-            saved = _changed(project_beside(state.path))
-            self.copies.append(LeftCopy(file, time, state, saved > time))
+            outdated = _changed(project_beside(state.path)) > time
+            state = state if outdated else _over_its_project(state)
+            self.copies.append(LeftCopy(file, time, state, outdated))
 
     def discard(self, file: Path) -> None:
         """Remove one copy for good, and with the last one the folder."""
@@ -208,3 +209,20 @@ def _restored(project: Project) -> PictureState:
         project.settings,
         restored=True,
     )
+
+
+def _over_its_project(state: PictureState) -> PictureState:
+    """Let the strokes be what was done since the project beside the image, if there is one.
+
+    Otherwise saving would go to a second project, while the image opens with the first.
+    """
+    beside = project_beside(state.path)
+    digest = digest_of(beside)
+    try:
+        project = load_project(beside)
+    except ProjectError:
+        return state
+    if project.image_path.absolute() != state.path:
+        return state
+    saved = Content(project.document, project.settings)
+    return replace(state, saved=saved, project=beside, digest=digest)

@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -494,6 +495,41 @@ def test_a_picture_whose_strokes_were_all_taken_back_comes_back_so(
     assert window.isWindowModified()
     qtbot.waitUntil(lambda: not file.exists())
     assert strokes_on_disk(root) == [0]
+
+
+def test_what_is_restored_is_saved_to_the_project_that_the_image_opens_with(
+    make_window, picture_file, left, qtbot, decide, monkeypatch
+):
+    image = picture_file()
+    project = image.with_suffix(".segapp")
+    project.write_bytes(left(image, 2, name="saved").read_bytes())
+    shutil.rmtree(left(image, 2, name="saved").parent)
+    os.utime(project, (time.time() - 60,) * 2)
+    left(image, 4)
+    decide(restore_newest)
+    monkeypatch.setattr(file_dialogs, "ask_project", lambda *_: pytest.fail("it has a project"))
+    window = make_window()
+    with qtbot.waitSignal(window.files.opened):
+        begin(window, None)
+    assert len(window.session.document.strokes) == 4
+    assert window.isWindowModified()
+    window.commands["save"].trigger()
+    assert not window.isWindowModified()
+    assert len(load_project(project).document.strokes) == 4
+
+
+@pytest.mark.parametrize("foreign", [b"damaged", None])
+def test_what_is_restored_replaces_no_project_of_others(picture_file, left, root, foreign):
+    image, other = picture_file(), picture_file("other.png")
+    project = image.with_suffix(".segapp")
+    project.write_bytes(foreign or left(other, 2, name="foreign").read_bytes())
+    os.utime(project, (time.time() - 60,) * 2)
+    left(image, 4)
+    folders = left_behind(root)
+    (state,) = [c.state for each in folders for c in each.copies if c.state.path == image]
+    assert state.project is None
+    for folder in folders:
+        folder.release()
 
 
 @pytest.mark.parametrize(("discard", "n_left"), [(True, 0), (False, 1)])

@@ -236,3 +236,35 @@ def test_two_strokes_undo_redo_and_export_give_what_the_command_gives(program, p
     assert program.wait(timeout=10) == 0
     program.log.seek(0)
     assert program.log.read() == ""
+
+
+def test_a_burst_of_strokes_keeps_every_corner_and_the_strokes_apart(program, tmp_path):
+    """Hundreds of moves at once, while the learner works: X11's events are not thinned out."""
+    desk = program.desk
+    main = desk.window("thing.png")
+    desk.do("windowmove", main, 0, 0, "windowsize", "--sync", main, WIDTH, HEIGHT)
+    time.sleep(0.5)
+    words, drawn = [], []
+    for button, top in ((1, 300), (3, 150), (1, 420), (3, 560)):
+        zigzag = [(250 + 8 * step, top + 40 * (step % 2)) for step in range(50)]
+        drawn.append(zigzag)
+        words += ["mousemove", *zigzag[0], "mousedown", button]
+        for point in zigzag[1:]:
+            words += ["mousemove", *point]
+        words += ["mouseup", button]
+    desk.do(*words)
+    desk.keys("ctrl+s")
+    desk.window("^Save project")
+    project = tmp_path / "zigzag.segapp"
+    desk.type_path(project)
+    desk.keys("Return")
+    until(project.exists, "the project")
+    strokes = load_project(project).document.strokes
+    assert [stroke.label for stroke in strokes] == [0, 1, 0, 1]
+    for stroke, zigzag in zip(strokes, drawn, strict=True):
+        place, scale = np.array(zigzag[0]), 8 / np.diff(np.array(stroke.points)[:, 0]).mean()
+        found = (np.array(stroke.points) - stroke.points[0]) * scale + place
+        np.testing.assert_allclose(found, zigzag, atol=0.75)
+    desk.window("zigzag|thing")
+    desk.keys("ctrl+q")
+    assert program.wait(timeout=10) == 0

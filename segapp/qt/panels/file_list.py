@@ -25,12 +25,23 @@ from segapp.qt.panels.thumbnails import Thumbnails
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from PySide6.QtGui import QMouseEvent
+
     from segapp.qt.actions.actions import Actions
     from segapp.qt.files.picture_folder import PictureFolder
 
 _WIDTH = 220  # widget pixels at first; the user may widen it
 _UNDONE = frozenset(Status) - {Status.DONE}
 _PAUSE = 150  # milliseconds after the last letter, before a long list is searched
+
+
+class _Names(QListView):
+    """Takes the left button alone: another one opens nothing, so it highlights nothing."""
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Choose with the left button."""
+        if event.button() is Qt.MouseButton.LeftButton:
+            super().mousePressEvent(event)
 
 
 class FileList(QWidget):
@@ -58,6 +69,7 @@ class FileList(QWidget):
         self._bar.setTextVisible(False)
         self._bar.setFixedHeight(6)
         self._bar.setAccessibleName(self.tr("Images done"))
+        self._bar.setToolTip(self.tr("How many of the folder's images are done"))
         self._pause = QTimer(self)
         self._pause.setSingleShot(True)
         self._pause.setInterval(_PAUSE)
@@ -70,12 +82,13 @@ class FileList(QWidget):
         work.status_changed.connect(self.tell_progress)
 
     def _view(self) -> QListView:
-        view = QListView()
+        view = _Names()
         view.setModel(self._filter)
         view.setItemDelegate(FileDelegate(view))
         view.setUniformItemSizes(True)
         view.setLayoutMode(QListView.LayoutMode.Batched)
         view.setAccessibleName(self.tr("Images of the folder"))
+        view.setAccessibleDescription(self.tr("Return opens the chosen image"))
         view.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
         view.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         view.activated.connect(self._choose)
@@ -85,6 +98,7 @@ class FileList(QWidget):
     def _status_box(self) -> QComboBox:
         box = QComboBox()
         box.setAccessibleName(self.tr("Which images are listed"))
+        box.setToolTip(self.tr("List all images, or those of one state"))
         box.addItem(self.tr("All"), frozenset(Status))
         box.addItem(self.tr("Not done"), _UNDONE)
         for status in Status:

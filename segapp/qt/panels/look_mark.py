@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class LookMark(Card):
-    """Says "preview" at the upper edge: the answer comes when the brush is lifted."""
+    """Says "preview" in the lower left corner: the answer comes when the brush is lifted."""
 
     def __init__(self, canvas: QWidget) -> None:
-        super().__init__(canvas, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
+        super().__init__(canvas, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom)
         self.row.setContentsMargins(12, 4, 12, 4)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.set_text(self.tr("Preview, not final"))

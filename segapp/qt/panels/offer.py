@@ -35,6 +35,7 @@ class Offer(Card):
         for text, call in choices:
             button = QToolButton()
             button.setText(text)
+            button.setAccessibleDescription(sentence)
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.clicked.connect(lambda _=False, chosen=call: self._answer(chosen))
             self.row.addWidget(button)

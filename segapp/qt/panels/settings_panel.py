@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from segapp.qt.panels.before_after import EXAMPLES, BeforeAfter
 from segapp.qt.panels.segmented import Segmented
 from segapp.qt.panels.setting_editors import SettingEditors
 from segapp.qt.panels.setting_texts import SettingText, preset_texts, setting_texts
@@ -157,6 +158,10 @@ class SettingsPanel(QScrollArea):
                 self._labels[name].append(label)
                 form.addRow(label, editor)
             form.addRow(told)
+            if name in EXAMPLES:
+                example = BeforeAfter(name)
+                self._labels[name].append(example)
+                form.addRow(example)
 
     # Values -------------------------------------------------------------------------------
 

@@ -123,12 +123,12 @@ def test_the_right_button_in_the_list_of_images_moves_no_highlight(
     paths = [picture_file(f"folder/{name}.png") for name in "abc"]
     window = make_window(paths[0])
     window.files.open_several([paths[0].parent])
-    names = window.file_list._list
-    qtbot.waitUntil(lambda: names.count() == 3 and names.currentRow() == 0)
-    place = names.visualItemRect(names.item(2)).center()
+    names = window.file_list.view
+    qtbot.waitUntil(lambda: names.model().rowCount() == 3 and names.currentIndex().row() == 0)
+    place = names.visualRect(names.model().index(2, 0)).center()
     qtbot.mouseClick(names.viewport(), Qt.MouseButton.RightButton, pos=place)
-    assert names.currentRow() == 0
-    assert [item.text() for item in names.selectedItems()] == ["a.png"]
+    assert names.currentIndex().row() == 0
+    assert [index.row() for index in names.selectedIndexes()] == [0]
     qtbot.mouseClick(names.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    assert names.currentRow() == 2
+    assert names.currentIndex().row() == 2
     qtbot.waitUntil(lambda: window.session.state.path == paths[2])

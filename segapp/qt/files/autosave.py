@@ -146,6 +146,10 @@ class Autosave(QObject):
             except (ChangedByOthersError, OSError, ValueError) as error:
                 self._note_hindrance(_Hindered(state.path, error))
 
+    def _copy_aside(self, state: PictureState) -> Iterator[PictureState]:
+        self._own.set_aside(state)
+        yield state
+
     def _note_kept(self, kept: Kept) -> None:
         self._hindered.discard(kept.path)
         self._session.mark_saved(kept.path, kept.content, kept.project, kept.digest)

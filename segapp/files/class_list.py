@@ -98,12 +98,16 @@ def with_folder_classes(
     if document.classes != tuple(before):
         return None
     places = places_of(before, after)
-    used = {mark.label for mark in document.strokes if mark.label is not None}
-    if document.start is not None:
-        used |= set(range(document.start.n_classes))
-    if any(places[label] is None for label in used):
+    if any(places[label] is None for label in used_labels(document)):
         return None
     return document.with_classes(after, [place or 0 for place in places])
+
+
+def used_labels(document: Document) -> set[int]:
+    """Return the classes that something on a picture is of."""
+    marks = (*document.strokes, *document.retouches)
+    used = {mark.label for mark in marks if mark.label is not None}
+    return used if document.start is None else used | set(range(document.start.n_classes))
 
 
 def write_class_list(path: Path, listing: ClassList) -> None:

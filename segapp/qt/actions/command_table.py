@@ -168,7 +168,7 @@ def _paint_commands() -> Iterator[Command]:
     )
     yield Command(
         "background_class",
-        tr("Class Is Backgr&ound"),
+        tr("Class &Is Background"),
         tr("Let the chosen class be what is left over: no object for other programs"),
     )
     yield Command(

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _DELAY = 800
 # Seconds until a copy that failed is tried again, and again.
 _PATIENCE = (2, 4, 8, 15, 30)
+# Seconds that closing waits for a copy that is being written.
+_MOMENT = 0.9
 
 
 class Autosave(QObject):
@@ -126,12 +128,18 @@ class Autosave(QObject):
         yield state.path
 
     def write_all(self) -> None:
-        """Write every project that has a place, before the window closes."""
-        self._jobs.close()
-        for state in self._session.unsaved_states():
-            place = self.place_of(state)
-            if place is None:
-                continue
+        """Write every project that has a place, before the window closes or a folder is exported.
+
+        What is not on disk in a moment stays unsaved, and whoever closes is asked about it.
+        """
+        placed = [
+            (state, place)
+            for state in self._session.unsaved_states()
+            if (place := self.place_of(state)) is not None
+        ]
+        if not placed or not self._jobs.close(_MOMENT):
+            return
+        for state, place in placed:
             try:
                 carried = carried_by(self._session, state)
                 self._note_kept(keep(state, place, self._own_digests, carried))

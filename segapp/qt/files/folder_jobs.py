@@ -120,7 +120,7 @@ def apply_to_all(
             digest = "" if project is None else digest_of(project)
             held = None if project is None else load_project(project)
             document = begun if held is None else held.document
-            if place is not None and not document.strokes:
+            if place is not None and not (document.strokes or document.retouches):
                 picture = load_image(path)
                 labelling = None
                 for found in applied(model, picture):

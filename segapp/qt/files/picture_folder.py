@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from segapp.values.document import ClassInfo
 
 _DELAY = 400  # milliseconds: flags in quick succession are one write
+_MOMENT = 0.5  # seconds that closing waits for a write that is under way
 
 
 class PictureFolder(QObject):
@@ -201,8 +202,7 @@ class PictureFolder(QObject):
 
     def _flush(self) -> None:
         self._timer.stop()
-        if self.place is not None and (self._changes or self._last):
-            self._jobs.close()
+        if self.place is not None and (self._changes or self._last) and self._jobs.close(_MOMENT):
             try:
                 write_progress(self.place / PROGRESS_NAME, self._changes, self._last)
             except OSError as error:

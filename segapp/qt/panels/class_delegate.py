@@ -16,7 +16,7 @@ COLOUR_ROLE = Qt.ItemDataRole.UserRole + 1
 BUTTON_ROLE = Qt.ItemDataRole.UserRole + 2  # "left", "right", "both" or ""
 KEY_ROLE = Qt.ItemDataRole.UserRole + 3  # the digit that chooses it, or ""
 # In pixels: a row that is easy to hit, and a colour about as high as its text.
-HEIGHT = 28
+_HEIGHT = 28
 _SWATCH = 14
 # What is kept free at the right for the key and the mouse.
 _SIGNS = 64
@@ -29,7 +29,7 @@ class ClassDelegate(QStyledItemDelegate):
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> QSize:
         """Leave room around the text."""
-        return QSize(super().sizeHint(option, index).width(), HEIGHT)
+        return QSize(super().sizeHint(option, index).width(), _HEIGHT)
 
     def updateEditorGeometry(
         self,

@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
 from segapp.qt.panels.class_delegate import (
     BUTTON_ROLE,
     COLOUR_ROLE,
-    HEIGHT,
     KEY_ROLE,
     ClassDelegate,
 )
@@ -89,7 +88,6 @@ class ClassPanel(QWidget):
         layout.setContentsMargins(10, 4, 10, 10)
         layout.setSpacing(8)
         layout.addWidget(self.paint_box)
-        self._list.setMinimumHeight(4 * HEIGHT + 4)  # four classes at a glance
         layout.addWidget(self._list, 1)
         layout.addWidget(self.offer)
         layout.addLayout(self._button_row())

@@ -13,6 +13,7 @@ from segapp.learning.training import NotEnoughStrokes
 from segapp.qt.session.jobs import Jobs, details_of
 from segapp.qt.session.progress import Progress, Stage
 from segapp.values.updates import Answer, Preview
+from segapp.values.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from segapp.values.carried_answer import CarriedAnswer
     from segapp.values.document import Document
     from segapp.values.labelling import Labelling
-    from segapp.values.updates import Insight, Report, Segmenter
+from segapp.values.updates import Insight, Report, Segmenter
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +194,9 @@ class Answers(QObject):
             self._set(item)
             seconds = time.monotonic() - self.progress.started
             text = self.tr("Up to date, {:.2f} s").format(seconds)
+            start = item.lesson.start
+            if start is not None and not item.lesson.strokes:
+                text = self.tr("Answer of {}: strokes correct it").format(shown(start.name))
             self._report(replace(self.progress, stage=Stage.CURRENT, text=text, seconds=seconds))
         else:
             if self.is_following:  # its steps are of no interest

@@ -89,7 +89,7 @@ class CarryOver(QObject):
         if source.picture is picture or self._files.work.row(state.path) is None:
             return
         document = state.content.document
-        if document.strokes or document.start is not None or state.saved is not None:
+        if state.saved is not None or document != document.cleared():
             return
         known = self._model
 
@@ -107,7 +107,7 @@ class CarryOver(QObject):
             return
         self._model = carried.source, carried.model
         document = self._session.document
-        if self._session.picture is not carried.picture or document.strokes or document.start:
+        if self._session.picture is not carried.picture or document != document.cleared():
             return  # somebody was quicker
         name = carried.source.name
         begun = with_start(document, carried.model, carried.labelling, name)

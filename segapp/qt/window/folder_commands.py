@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog
 
-from segapp.files.class_list import ClassListError, places_of, with_folder_classes
+from segapp.files.class_list import ClassListError, places_of, used_labels, with_folder_classes
 from segapp.files.folder_progress import Status
 from segapp.files.label_lists import read_any_list
 from segapp.qt.files.folder_jobs import Step, bring_classes
@@ -73,7 +73,7 @@ class FolderCommands(QObject):
         document = state.content.document
         self._work.note_work(
             state.path,
-            marked=bool(document.strokes) or document.start is not None,
+            marked=bool(document.strokes or document.retouches or document.start),
             answered=self._session.answers.is_current,
         )
         self._show_classes()
@@ -153,10 +153,8 @@ class FolderCommands(QObject):
     def _use(self, classes: tuple[ClassInfo, ...]) -> None:
         document = self._session.document
         places = places_of(document.classes, classes)
-        used = {mark.label for mark in document.strokes if mark.label is not None}
-        if document.start is not None:
-            used |= set(range(document.start.n_classes))
-        lost = [document.classes[label].name for label in sorted(used) if places[label] is None]
+        used = sorted(used_labels(document))
+        lost = [document.classes[label].name for label in used if places[label] is None]
         if lost:
             self.said.emit(
                 self.tr("There are marks of {}, which the list does not have").format(

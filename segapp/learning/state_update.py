@@ -140,6 +140,13 @@ class StateUpdate:
             before.shares.of_classes(self.task.classes),
         )
 
+    def leaning(self, verdict: Verdict) -> Verdict:
+        """Return the verdict as the threshold wants it; that is for an object and a background."""
+        background = np.flatnonzero(self.task.classes == self.task.document.background)
+        if not self._settings.threshold or len(self.task.classes) != 2 or not background.size:
+            return verdict
+        return verdict.leaning(int(background[0]), self._settings.threshold)
+
     def shares(self, coarse: CoarseAnswer) -> RegionShares:
         """Return what the next stroke is told of this answer."""
         n_classes = len(self.task.document.classes)

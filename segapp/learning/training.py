@@ -162,8 +162,11 @@ class Trainer:
         coarse = yield from update.task.coarse_answer(learnt.verdict, laps)
         if len(marked.classes()) > 1:  # else nothing is held on to: see `_before`
             self._remember(document, settings, update.shares(coarse))
+        verdict = update.leaning(learnt.verdict)
+        if verdict is not learnt.verdict:  # the next stroke is told nothing of it
+            coarse = yield from update.task.coarse_answer(verdict, laps)
         labelling, self._drawn = yield from update.task.full_size(
-            coarse, learnt.verdict, laps, self._drawn
+            coarse, verdict, laps, self._drawn
         )
         carry = None
         if before is not None:
@@ -239,7 +242,8 @@ class Trainer:
 
 
 def _state(document: Document, settings: Settings) -> _State:
-    return document.strokes, document.background, settings
+    """Return the key of an answer; a threshold changes what is shown, and no answer after it."""
+    return document.strokes, document.background, replace(settings, threshold=0.0)
 
 
 def _want_two_classes(document: Document, marked: Marked) -> None:

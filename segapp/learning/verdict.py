@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,6 +38,12 @@ class Verdict:
     costs: NDArray[np.float64]
     margin: NDArray[np.float32]
     codes: NDArray[np.uint32]
+
+    def leaning(self, background: int, threshold: float) -> Verdict:
+        """Return the verdict with one class dearer by ``threshold``, so that others gain."""
+        costs = self.costs.copy()
+        costs[:, background] += threshold
+        return replace(self, costs=costs, labels=costs.argmin(axis=1))
 
     @classmethod
     def of(cls, step: FitStep, grams: Grams, supervision: Supervision) -> Verdict:

@@ -123,6 +123,9 @@ class Settings:
     locality
         How strongly the answer before the newest stroke is held far from that stroke; 0 learns
         from all strokes at once.
+    threshold
+        With two classes, how far the margin must lean to the object: above 0 more is taken for
+        it, below 0 less; 1 is a whole code.
     clean_up
         What is tidied at the end.
     seed
@@ -153,6 +156,7 @@ class Settings:
     colour_likelihood: float = _between(0, 100, default=0.75)
     smoothness: float = _between(0, 10_000, default=30.0)
     locality: float = _between(0, 100, default=2.0)
+    threshold: float = _between(-1, 1, default=0.0)
     clean_up: CleanUp = field(default_factory=CleanUp)
     seed: int = _between(0, 2**31 - 1, default=0)
 

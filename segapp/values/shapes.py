@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.ndimage import distance_transform_edt
 
-from segapp.values.document import Patch
+from segapp.values.document import Patch, Stroke
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Point = tuple[float, float]
+
+_CORE = 0.25
+"""Of the way from the middle of a shape to its outline, that a dab for the object reaches."""
 
 
 def polygon_mask(points: Sequence[Point], size: tuple[int, int]) -> NDArray[np.bool_]:
@@ -50,6 +54,20 @@ def inside_of(points: Sequence[Point], size: tuple[int, int], label: int | None)
     """Return the mark of a shape's inside, or ``None`` when it holds no pixel."""
     mask = polygon_mask(points, size)
     return Patch.of_mask(mask, label) if mask.any() else None
+
+
+def core_of(outside: Patch, size: tuple[int, int], label: int) -> Stroke | None:
+    """Return a dab in the middle of what a mark leaves free: where the object is, most likely."""
+    free = np.ones(size, bool)
+    rows = slice(outside.top, outside.top + outside.height)
+    columns = slice(outside.left, outside.left + outside.width)
+    free[rows, columns] = ~outside.mask()
+    if not free.any():
+        return None
+    depth = np.asarray(distance_transform_edt(np.pad(free, 1)))[1:-1, 1:-1]
+    y, x = np.unravel_index(int(depth.argmax()), depth.shape)
+    radius = max(_CORE * float(depth[y, x]), 0.5)
+    return Stroke(((float(x) + 0.5, float(y) + 0.5),), radius, label)
 
 
 def outside_of(points: Sequence[Point], size: tuple[int, int], label: int | None) -> Patch | None:

@@ -8,6 +8,7 @@ from PySide6.QtGui import QKeySequence
 
 from segapp.qt.actions.command import Command, tr
 from segapp.qt.actions.folder_commands import folder_commands
+from segapp.qt.actions.mark_commands import retouch_commands, shape_commands
 from segapp.qt.actions.view_commands import view_commands
 
 if TYPE_CHECKING:
@@ -232,6 +233,8 @@ def all_commands() -> Iterator[Command]:
     yield from folder_commands()
     yield from _edit_commands()
     yield from _paint_commands()
+    yield from shape_commands()
+    yield from retouch_commands()
     yield from _answer_commands()
     yield from view_commands()
     yield from _help_commands()

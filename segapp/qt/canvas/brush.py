@@ -21,6 +21,16 @@ class Tool(Enum):
     BRUSH = "brush"
     ERASER = "eraser"
     HAND = "hand"
+    LINE = "line"
+    BOX = "box"
+    LASSO = "lasso"
+    POLYGON = "polygon"
+    AROUND_BOX = "around_box"
+    AROUND = "around"
+    FILL = "fill"
+
+
+_AROUND = frozenset({Tool.AROUND, Tool.AROUND_BOX})
 
 
 class BrushUnit(StrEnum):
@@ -40,6 +50,7 @@ class Brush:
     right: int = 1
     tool: Tool = Tool.BRUSH
     keep_others: bool = False  # paint around other classes instead of over them
+    retouches: bool = False  # paint over the answer instead of teaching
     left_colour: tuple[int, int, int] = (255, 255, 255)
     right_colour: tuple[int, int, int] = (255, 255, 255)
 
@@ -47,14 +58,17 @@ class Brush:
         """Return the class that a button paints; None erases."""
         if self.tool is Tool.ERASER:
             return None
-        return self.right if button is Qt.MouseButton.RightButton else self.left
+        return self.right if self._paints_right(button) else self.left
 
     def colour(self, button: Qt.MouseButton) -> tuple[int, int, int]:
         """Return the colour that a button paints; white erases."""
         if self.tool is Tool.ERASER:
             return (255, 255, 255)
-        is_right = button is Qt.MouseButton.RightButton
-        return self.right_colour if is_right else self.left_colour
+        return self.right_colour if self._paints_right(button) else self.left_colour
+
+    def _paints_right(self, button: Qt.MouseButton) -> bool:
+        """Tell whose class is painted: around an object it is what is not meant."""
+        return (button is Qt.MouseButton.RightButton) != (self.tool in _AROUND)
 
     def radius_in_picture(self, scale: float) -> float:
         """Return the radius in image pixels where one is ``scale`` widget pixels large."""

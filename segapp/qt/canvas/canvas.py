@@ -54,6 +54,7 @@ class Canvas(PictureView):
     stroke_finished = Signal(object)  # Mark
     stroke_grew = Signal()
     stroke_dropped = Signal()
+    fill_wanted = Signal(object, object)  # QPointF in image coordinates, class or None
     radius_wanted = Signal(float)
     pointer_moved = Signal(object)  # QPointF in image coordinates, or None outside
 
@@ -75,6 +76,7 @@ class Canvas(PictureView):
         self._touch = Touch(self.viewport)
         self._hand.stroke_finished.connect(self.stroke_finished)
         self._hand.stroke_dropped.connect(self.stroke_dropped)
+        self._hand.fill_wanted.connect(self.fill_wanted)
         self._hand.drew.connect(lambda _: self.stroke_grew.emit())
         self._hand.pointer_moved.connect(self.pointer_moved)
         self._hand.drew.connect(self._update_box)
@@ -87,8 +89,8 @@ class Canvas(PictureView):
         return self._hand.brush
 
     def stroke_so_far(self) -> Mark | None:
-        """Return the stroke in the making; None when nothing is being drawn."""
-        return self._hand.stroke
+        """Return the stroke in the making that will teach; None when there is none."""
+        return None if self.brush.retouches else self._hand.stroke
 
     def set_brush(self, brush: Brush) -> None:
         """Use another size, class or tool from the next stroke on."""
@@ -150,6 +152,13 @@ class Canvas(PictureView):
             self._hand.press(
                 event.position(), event.button(), straight=straight, time=event.timestamp()
             )
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """End a polygon; for every other tool it is a press like any other."""
+        if self.brush.tool is Tool.POLYGON and self._hand.is_drawing:
+            self._hand.lift()
+        else:
+            self.mousePressEvent(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Go on with the stroke, or drag the picture."""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 # Widget pixels that an arrow key moves the brush: a few steps cross an object, and with Shift
 # an image pixel at a time is left for the rest.
 _KEY_STEP = 12.0
+# Half the width of a shape's outline while it is drawn, in widget pixels.
+_OUTLINE = 1.5
 
 
 class Hand(QObject):
@@ -29,6 +31,7 @@ class Hand(QObject):
 
     stroke_finished = Signal(object)  # Mark
     stroke_dropped = Signal()
+    fill_wanted = Signal(object, object)  # QPointF in image coordinates, class or None
     drew = Signal(object)  # Rectangle of the picture that looks different now
     pointer_moved = Signal(object)  # QPointF in image coordinates, or None outside
     changed = Signal()  # of what the cursor tells: place, size, tool
@@ -101,12 +104,20 @@ class Hand(QObject):
         if button is Qt.MouseButton.MiddleButton or self.would_drag:
             self._set_grip(position)
             return
+        at = self._viewport.view.to_image(position)
+        if self.brush.tool is Tool.FILL:
+            self.fill_wanted.emit(at, self.brush.label(button))
+            return
+        cornered = self.brush.tool is Tool.POLYGON  # no button holds it from corner to corner
+        if cornered and self.is_drawing:
+            self._draw_to(at)
+            return
         if self.is_drawing and button == self._button:
             self.lift()  # its release went elsewhere: two strokes are not one
         if not self.is_drawing:
-            self._button, self._by_pen, self._since = button, by_pen, time
+            held = Qt.MouseButton.NoButton if cornered else button
+            self._button, self._by_pen, self._since = held, by_pen, time
             label = None if erases else self.brush.label(button)
-            at = self._viewport.view.to_image(position)
             self._put_down(at, label, pressure, straight=straight)
 
     def move(
@@ -135,7 +146,7 @@ class Hand(QObject):
             delta = position - self._grip
             self._grip = position
             self._viewport.pan(delta)
-        else:
+        elif self.brush.tool is not Tool.POLYGON:
             self._draw_to(self._viewport.view.to_image(position), pressure)
         self.point_at(self._viewport.view.to_image(position))
 
@@ -218,7 +229,8 @@ class Hand(QObject):
         self.drew.emit(self._pen.drop())
         radius = self.brush.radius_in_picture(self._viewport.view.scale)
         brush = replace(self.brush, radius=radius)
-        self._pen.put_down(brush, label, with_pressure=pressure is not None)
+        thin = _OUTLINE / self._viewport.view.scale
+        self._pen.put_down(brush, label, with_pressure=pressure is not None, thin=thin)
         self.changed.emit()
         if straight and self._pen.last_end is not None:
             self._draw_to(QPointF(*self._pen.last_end), pressure)

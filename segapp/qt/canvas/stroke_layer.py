@@ -39,9 +39,9 @@ class StrokeLayer:
         """Show a document; a stroke in the making that is not in it disappears."""
         before, after = self._document.strokes, document.strokes
         same = _common_start(before, after)
-        gone = _join([self._live, *self._bounds[same:]])
+        gone = joined_boxes([self._live, *self._bounds[same:]])
         self._bounds[same:] = [_bounds(mark, self.labels.shape) for mark in after[same:]]
-        changed = _join([gone, *self._bounds[same:]])
+        changed = joined_boxes([gone, *self._bounds[same:]])
         recoloured = document.classes != self._document.classes
         if recoloured:
             self._colours = _colour_table(document.classes)
@@ -73,7 +73,7 @@ class StrokeLayer:
             others = (before != UNMARKED) & (before != piece.label)
             self.labels[top:bottom, left:right][others] = before[others]
         self._pieces.append(piece)
-        self._live = _join([self._live, box])
+        self._live = joined_boxes([self._live, box])
         for part in _parts(piece):
             self._colour(_common(_bounds(part, self.labels.shape), box))
         return box
@@ -177,7 +177,7 @@ def _common(first: Rectangle, second: Rectangle) -> Rectangle:
     )
 
 
-def _join(boxes: list[Rectangle]) -> Rectangle:
+def joined_boxes(boxes: list[Rectangle]) -> Rectangle:
     """Bound all boxes that are not empty."""
     filled = [box for box in boxes if not _is_empty(box)]
     if not filled:

@@ -59,6 +59,13 @@ def ask_image(parent: QWidget, title: str, folder: Path) -> Path | None:
     return _path(QFileDialog.getOpenFileName(parent, title, str(folder), filters))
 
 
+def ask_mask(parent: QWidget, title: str, folder: Path) -> Path | None:
+    """Ask for a mask: a picture, or JSON of COCO or LabelMe."""
+    patterns = " ".join(f"*{suffix}" for suffix in (*IMAGE_SUFFIXES, ".json"))
+    filters = f"{tr('Masks')} ({patterns});;{tr('All files')} (*)"
+    return _path(QFileDialog.getOpenFileName(parent, title, str(folder), filters))
+
+
 def ask_folder(parent: QWidget, folder: Path) -> Path | None:
     """Ask for a folder of images."""
     chosen = QFileDialog.getExistingDirectory(parent, tr("Open folder"), str(folder))

@@ -7,12 +7,13 @@ from contextlib import ExitStack
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, QSignalBlocker, Signal
+from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QDoubleSpinBox,
     QLineEdit,
+    QSlider,
     QSpinBox,
     QVBoxLayout,
     QWidget,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _BOUNDS = bounds_of(Settings) | bounds_of(CleanUp)
 # Digits behind the point, as many as a norm of 1.001 needs.
 _DECIMALS = 3
+_STEPS = 100  # of a slider, from 0 to 1
 
 
 class _NumberBox(QDoubleSpinBox):
@@ -56,6 +58,8 @@ class SettingEditors(QObject):
             editor: QWidget = self._feature_boxes()
         elif isinstance(value, bool):
             editor = self._check_box(name, text)
+        elif name == "threshold":
+            editor = self._slider(name)
         elif isinstance(value, int | float):
             editor = self._spin_box(name, whole=isinstance(value, int))
         elif isinstance(value, StrEnum):
@@ -101,6 +105,17 @@ class SettingEditors(QObject):
         box.valueChanged.connect(lambda value: self.changed.emit(name, value))
         self._show[name] = box.setValue
         return box
+
+    def _slider(self, name: str) -> QSlider:
+        low, high = _BOUNDS[name]
+        slider = QSlider(Qt.Orientation.Horizontal)
+        slider.setRange(round(low * _STEPS), round(high * _STEPS))
+        slider.setPageStep(_STEPS // 10)
+        slider.setTickInterval(_STEPS)
+        slider.setTickPosition(QSlider.TickPosition.TicksBelow)
+        slider.valueChanged.connect(lambda value: self.changed.emit(name, value / _STEPS))
+        self._show[name] = lambda value: slider.setValue(round(value * _STEPS))
+        return slider
 
     def _choice(self, name: str, kind: type[StrEnum]) -> QComboBox:
         box = QComboBox()

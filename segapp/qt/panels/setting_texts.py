@@ -58,6 +58,10 @@ def setting_texts() -> dict[str, SettingText]:
             tr("Keep only marked parts"),
             tr("Drops parts of an object that touch none of its strokes."),
         ),
+        "threshold": SettingText(
+            tr("Less or more"),
+            tr("To the right more is taken for the object, to the left less. For two classes."),
+        ),
         "smoothness": SettingText(
             tr("Smoothness"),
             tr("Higher gives simpler outlines, lower follows every detail."),

@@ -33,7 +33,7 @@ from segapp.values.settings import (
     Settings,
 )
 
-_OUTLINE = ("refine", "smoothness", "colour_likelihood")
+_OUTLINE = ("threshold", "refine", "smoothness", "colour_likelihood")
 
 
 class SettingsPanel(QScrollArea):

@@ -49,6 +49,10 @@ class BrushState(QObject):
         """Paint around other classes, or over them."""
         self._set(replace(self.brush, keep_others=keep))
 
+    def set_retouches(self, on: bool) -> None:  # noqa: FBT001 - a Qt slot
+        """Paint over the answer, or teach."""
+        self._set(replace(self.brush, retouches=on))
+
     def set_radius(self, radius: float) -> None:
         """Use a brush of another size."""
         self._set(replace(self.brush, radius=min(max(radius, SMALLEST_RADIUS), LARGEST_RADIUS)))

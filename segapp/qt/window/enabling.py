@@ -17,7 +17,8 @@ def enable_commands(actions: Actions, session: Session, files: Files) -> None:
     """Bring the commands to the state of the session and of the folder."""
     state, answers = session.state, session.answers
     is_open = state is not None
-    actions.enable("save", "save_as", "export", "import_strokes", "update", when=is_open)
+    actions.enable("save", "save_as", "export", "update", when=is_open)
+    actions.enable("import_strokes", "import_mask", when=is_open)
     full = len(session.document.classes) >= MOST_CLASSES
     actions.enable("add_class", when=is_open and not full)
     reason = actions.tr("{} classes are all there can be.").format(MOST_CLASSES)
@@ -27,6 +28,8 @@ def enable_commands(actions: Actions, session: Session, files: Files) -> None:
     actions.enable("stop", when=answers.progress.stage is Stage.RUNNING)
     actions.enable("spot", when=answers.shown is not None)
     actions.enable("copy_mask", "copy_cutout", "save_model", when=answers.is_current)
+    actions.enable("lock_class", when=answers.is_current)
+    actions.enable("drop_retouches", when=bool(session.document.retouches))
     actions.enable("clear", "learn_anew", when=bool(session.document.strokes))
     place = files.place_in_folder()
     within = place is not None and is_open

@@ -40,6 +40,7 @@ from segapp.qt.window.file_commands import FileCommands
 from segapp.qt.window.focus import move_focus
 from segapp.qt.window.folder_parts import FolderParts
 from segapp.qt.window.labelling_view import LabellingView
+from segapp.qt.window.mark_commands import MarkCommands
 from segapp.qt.window.menus import Menus, add_tool_bars
 from segapp.qt.window.theme import Theme
 from segapp.values.overlay import ViewMode
@@ -126,7 +127,7 @@ class MainWindow(QMainWindow):
         self.answer_commands = AnswerCommands(
             self.session, self.files, self.labelling_view, self.canvas, self
         )
-
+        self.mark_commands = MarkCommands(self.session, self.brush, self)
         panels = self.file_list, self.class_panel, self.canvas
         self.folder = FolderParts(
             self.session, self.files, self.autosave, self.preferences, panels, self

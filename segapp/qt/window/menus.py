@@ -19,15 +19,17 @@ _FILE = (
 )
 _FOLDER = """previous next next_undone - done - carry_over apply_to_undone
     - share_classes take_classes import_classes - export_folder"""
-_EDIT = "undo redo - clear import_strokes - copy_picture copy_mask copy_cutout paste"
-_PAINT = """brush eraser hand - larger smaller - @left_class @right_class swap keep_others
+_EDIT = "undo redo - clear import_strokes import_mask - copy_picture copy_mask copy_cutout paste"
+_PAINT = """brush eraser hand - @shapes - retouch lock_class drop_retouches
+    - larger smaller - @left_class @right_class swap keep_others
     - add_class rename_class recolour_class background_class delete_class"""
 _ANSWER = "live update learn_anew stop - spot mark_spot"
 _VIEWS = "view_overlay view_outline view_mask view_cut-out view_confidence view_codes"
 _VIEW = f"""{_VIEWS} - show_strokes hide_answer - zoom_in zoom_out fit actual_size
     - @panels @theme full_screen"""
 _HELP = "shortcuts problem about"
-_TOOLS = "brush eraser hand - swap - undo redo clear"
+_SHAPES = "line box lasso polygon fill - around_box around"
+_TOOLS = f"brush eraser hand - {_SHAPES} - retouch - swap - undo redo clear"
 _TOP = "open open_folder save export - previous next - live update stop spot"
 
 
@@ -46,6 +48,7 @@ class Menus:
         self.right_class = QMenu(tr("Class of the Ri&ght Button"))
         self.panels = QMenu(tr("&Panels"))
         self._theme = QMenu(tr("Th&eme"))
+        self._shapes = QMenu(tr("S&hapes"))
         submenus = {
             "@recent": self.recent,
             "@samples": self.samples,
@@ -53,6 +56,7 @@ class Menus:
             "@right_class": self.right_class,
             "@panels": self.panels,
             "@theme": self._theme,
+            "@shapes": self._shapes,
         }
         for title, entries in (
             (tr("&File"), _FILE),
@@ -72,6 +76,8 @@ class Menus:
                     menu.addMenu(submenus[entry])
                 else:
                     menu.addAction(actions[entry])
+        for name in _SHAPES.replace("-", "").split():
+            self._shapes.addAction(actions[name])
         for name in ("theme_system", "theme_light", "theme_dark"):
             self._theme.addAction(actions[name])
 

@@ -349,3 +349,29 @@ def test_a_look_is_a_preview_near_the_answer_and_of_the_size_at_which_is_learnt(
 def test_a_look_wants_what_an_answer_wants():
     with pytest.raises(NotEnoughStrokes):
         Trainer(HALVES).glimpses(Document(strokes=(dot(10, 20, 1),)), QUICK)
+
+
+def test_a_threshold_takes_more_or_less_for_the_object_and_changes_no_later_answer():
+    rng = np.random.default_rng(0)
+    rgb = rng.integers(0, 256, (60, 80, 3), np.uint8)
+    document = Document(strokes=(dot(20, 30, 0), dot(60, 30, 1), dot(20, 10, 0)))
+    areas = []
+    trainer = Trainer(rgb)
+    for threshold in (-0.6, 0.0, 0.6):
+        settings = replace(QUICK, threshold=threshold)
+        labels = answer_of(trainer.updates(document, settings)).labelling.labels
+        assert (labels == segment(rgb, document, settings).labels).all()
+        areas.append(int((labels == 0).sum()))
+    assert areas[0] < areas[1] < areas[2]
+    more = document.with_stroke(dot(70, 50, 1))
+    after = answer_of(trainer.updates(more, QUICK)).labelling.labels
+    assert (after == segment(rgb, more, QUICK).labels).all()
+
+
+def test_a_threshold_is_for_two_classes():
+    classes = tuple(ClassInfo(name, (0, 0, 0)) for name in ("a", "b", "background"))
+    marks = (dot(10, 10, 0), dot(50, 10, 1), dot(10, 50, 2))
+    document = Document(classes, marks)
+    rgb = two_halves((60, 80))
+    plain = segment(rgb, document, QUICK).labels
+    assert (segment(rgb, document, replace(QUICK, threshold=1.0)).labels == plain).all()

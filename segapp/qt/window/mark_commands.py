@@ -1,0 +1,143 @@
+"""What becomes of a finished mark: it teaches, or it is painted over the answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QPointF, Signal
+from PySide6.QtWidgets import QMessageBox
+
+from segapp.files.mask_file import load_mask, with_mask_marked, with_mask_retouched
+from segapp.qt.canvas.brush import Tool
+from segapp.qt.files import file_dialogs
+from segapp.values.document import Patch
+from segapp.values.retouch import filled_part, locked_class
+from segapp.values.shapes import core_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from PySide6.QtWidgets import QWidget
+
+    from segapp.files.mask_file import Mask
+    from segapp.qt.actions.actions import Actions
+    from segapp.qt.session.session import Session
+    from segapp.qt.window.brush_state import BrushState
+    from segapp.values.document import Document, Mark
+
+
+class MarkCommands(QObject):
+    """Takes marks from the canvas and from files, and locks what is right already."""
+
+    said = Signal(str)
+
+    def __init__(self, session: Session, brush: BrushState, window: QWidget) -> None:
+        super().__init__(window)
+        self._session, self._brush, self._window = session, brush, window
+
+    def connect_actions(self, actions: Actions) -> None:
+        """Do what the commands say."""
+        actions["retouch"].toggled.connect(self._brush.set_retouches)
+        actions["lock_class"].triggered.connect(self.lock_class)
+        actions["drop_retouches"].triggered.connect(self.drop_retouches)
+        actions["import_mask"].triggered.connect(self._import_mask)
+
+    def take(self, mark: Mark) -> None:
+        """Take a mark that was drawn."""
+        brush, picture = self._brush.brush, self._session.picture
+        if brush.retouches:
+            self._retouch(mark)
+            return
+        self._session.add_stroke(mark)
+        around = brush.tool in (Tool.AROUND, Tool.AROUND_BOX)
+        if around and isinstance(mark, Patch) and picture is not None:
+            self._add_core(mark, picture.size)
+
+    def _add_core(self, outside: Patch, size: tuple[int, int]) -> None:
+        """Let the middle of what was drawn around be the object, unless something marks it."""
+        document, brush = self._session.document, self._brush.brush
+        other = brush.left if outside.label == brush.right else brush.right
+        if any(mark.label == other for mark in document.strokes):
+            return
+        core = core_of(outside, size, other)
+        if core is not None:
+            self._session.undo()
+            both = (outside, replace(core, joined=True))
+            name = self.tr("drawing around {}").format(document.classes[other].name)
+            document = self._session.document
+            self._session.edit(name, replace(document, strokes=(*document.strokes, *both)))
+
+    def fill(self, at: QPointF, label: int | None) -> None:
+        """Give the part of the answer under a place to a class, as a mark like any other."""
+        answer, picture = self._session.answers.answer, self._session.picture
+        if picture is None:
+            return
+        if answer is None:
+            self.said.emit(self.tr("There is no answer yet whose parts could be filled"))
+            return
+        height, width = picture.size
+        x, y = int(at.x()), int(at.y())
+        if 0 <= x < width and 0 <= y < height:
+            self.take(filled_part(answer.labelling.labels, x, y, label))
+
+    def lock_class(self) -> None:
+        """Keep the left button's class as it is in the answer, whatever is learnt later."""
+        answer, index = self._session.answers.answer, self._brush.brush.left
+        name = self._session.document.classes[index].name
+        if answer is None or not (answer.labelling.labels == index).any():
+            self.said.emit(self.tr("{} has no pixels to lock").format(name))
+            return
+        self._session.edit(
+            self.tr("locking {}").format(name),
+            self._session.document.with_retouch(locked_class(answer.labelling.labels, index)),
+        )
+        self.said.emit(self.tr("{} stays as it is").format(name))
+
+    def drop_retouches(self) -> None:
+        """Show the learnt answer as it is."""
+        self._session.edit(
+            self.tr("dropping retouches"), replace(self._session.document, retouches=())
+        )
+
+    def _retouch(self, mark: Mark) -> None:
+        self._session.edit(self.tr("retouching"), self._session.document.with_retouch(mark))
+
+    def _import_mask(self) -> None:
+        state, picture = self._session.state, self._session.picture
+        if state is None or picture is None:
+            return
+        title = self.tr("Import mask")
+        path = file_dialogs.ask_mask(self._window, title, state.path.parent)
+        if path is None:
+            return
+        try:
+            mask = load_mask(path, state.path, picture.size)
+            chosen = self._ask_use(path.name)
+            if chosen is None:
+                return
+            document = chosen(self._session.document, mask)
+        except ValueError as error:
+            file_dialogs.complain(self._window, str(error))
+            return
+        self._session.edit(self.tr("importing {}").format(path.name), document)
+
+    def _ask_use(self, name: str) -> Callable[[Document, Mask], Document] | None:
+        """Ask what a mask is to be: what is shown, or marks to learn from."""
+        box = QMessageBox(self._window)
+        box.setWindowTitle(self.tr("Import mask"))
+        box.setText(self.tr("What shall become of {}?").format(name))
+        box.setInformativeText(
+            self.tr(
+                "As it is: painted over the answer, pixel by pixel. As marks: the inside of each "
+                "part teaches, and outlines are found anew."
+            )
+        )
+        as_it_is = box.addButton(self.tr("As It Is"), QMessageBox.ButtonRole.AcceptRole)
+        as_marks = box.addButton(self.tr("As Marks"), QMessageBox.ButtonRole.AcceptRole)
+        box.addButton(QMessageBox.StandardButton.Cancel)
+        box.setDefaultButton(as_it_is)
+        box.exec()
+        if box.clickedButton() is as_it_is:
+            return with_mask_retouched
+        return with_mask_marked if box.clickedButton() is as_marks else None

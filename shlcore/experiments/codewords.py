@@ -212,5 +212,6 @@ def _draw(dataset: str, summary: Sequence[Row], folder: Path) -> None:
                 for variant in VARIANTS
             }
             plots.draw_lines(place, series, x=x, y="accuracy", title=f"{dataset}, {kind}")
+            place.set_xticks(sorted({row[x] for row in rows}))
     axes[0][0].legend(fontsize="small")
     plots.save_figure(figure, folder, NAME)

@@ -124,15 +124,15 @@ def add_split(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_methods(parser: argparse.ArgumentParser) -> None:
+def add_methods(parser: argparse.ArgumentParser, default: Sequence[str] = tuple(METHODS)) -> None:
     """Add the choice of methods."""
     parser.add_argument(
         "--methods",
         nargs="+",
         type=method,
-        default=list(METHODS),
+        default=list(default),
         metavar="METHOD",
-        help=f"some of {', '.join(METHODS)} (all)",
+        help=f"some of {', '.join(METHODS)} ({'all' if len(default) == len(METHODS) else 'most'})",
     )
 
 

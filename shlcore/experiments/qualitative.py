@@ -46,7 +46,7 @@ def add_parser(commands: options.Commands) -> None:
         metavar=("HEIGHT", "WIDTH"),
         help="of an image (a square)",
     )
-    options.add_methods(parser)
+    options.add_methods(parser, [name for name in METHODS if not METHODS[name].one_hot])
     options.add_split(parser)
     options.add_workers(parser)
     parser.set_defaults(run=run)

@@ -158,7 +158,8 @@ def descend(
                 elif block == "kernels":
                     candidate = _weigh(problem, model, bits)
                 else:
-                    candidate = _move(problem, model, now.members)
+                    fixed = problem.fixed_codewords
+                    candidate = model if fixed else _move(problem, model, now.members)
                 then = evaluate(problem, candidate)
                 alive = protected is None or bool(np.isin(protected, then.members).all())
                 if then.value <= now.value and alive:

@@ -28,6 +28,8 @@ class Problem:
         ``(n,)``, index of the class of each row, or `UNLABELLED`.
     weights
         ``(n,)``, how many samples each row stands for; positive.
+    fixed_codewords
+        Whether block 3 is left out.
     """
 
     labels: Indices
@@ -38,6 +40,7 @@ class Problem:
     lambda1: float
     lambda2: float
     p: float
+    fixed_codewords: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

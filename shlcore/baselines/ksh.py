@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import cholesky, eigh, qr, solve_triangular
 from scipy.optimize import minimize
 from scipy.special import expit
 
 from shlcore.baselines.anchors import AnchorHash
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from shlcore.array_types import Array
+    from shlcore.kernels import Kernel
 
 
 class KSH(AnchorHash):
@@ -29,10 +33,14 @@ class KSH(AnchorHash):
     ----------
     n_bits : int, default=5
         Length of the codes.
-    n_anchors : int, default=300
-        Training rows drawn as anchors.
-    n_labelled : int, default=1000
-        Training rows drawn for the pairs.
+    n_anchors : int or None, default=300
+        Training rows drawn as anchors; None takes all.
+    n_labelled : int or None, default=1000
+        Training rows drawn for the pairs; None takes all.
+    kernels : list of kernels (`shlcore.kernels`) or None
+        Whose mean takes the place of the Gaussian; they see columns scaled to [0, 1].
+    ridge : float, default=1e-9
+        Penalty of the eigenproblem, as a share of its trace; the publication has none.
     max_iter : int, default=100
         Steps of the refinement of a bit (L-BFGS).
     random_state : int, RandomState or None
@@ -44,6 +52,7 @@ class KSH(AnchorHash):
         The anchors.
     width_ : float
         The Gaussian kernel is ``exp(-d^2 / (2 width))``: the mean squared distance to them.
+        Absent where kernels were given.
     centre_ : (n_anchors,) array
         Mean kernel values of the training rows.
     coefficients_ : (n_anchors, n_bits) array
@@ -60,8 +69,10 @@ class KSH(AnchorHash):
         self,
         *,
         n_bits: int = 5,
-        n_anchors: int = 300,
-        n_labelled: int = 1000,
+        n_anchors: int | None = 300,
+        n_labelled: int | None = 1000,
+        kernels: Sequence[Kernel] | None = None,
+        ridge: float = 1e-9,
         max_iter: int = 100,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -69,28 +80,31 @@ class KSH(AnchorHash):
         self.n_bits = n_bits
         self.n_anchors = n_anchors
         self.n_labelled = n_labelled
+        self.kernels = kernels
+        self.ridge = ridge
         self.max_iter = max_iter
         self.random_state = random_state
 
     def _learn(self, X: Array, rng: np.random.RandomState, classes: NDArray[np.int64]) -> None:
-        kernels = self._draw_anchors(X, rng)
+        kernels = self._draw_anchors(X, rng, self.n_anchors)
         self.centre_ = kernels.mean(axis=0)
-        labelled = rng.choice(len(X), min(self.n_labelled, len(X)), replace=False)
+        count = len(X) if self.n_labelled is None else min(self.n_labelled, len(X))
+        labelled = rng.choice(len(X), count, replace=False)
         K = kernels[labelled] - self.centre_
-        drawn = classes[labelled]
-        residue = self.n_bits * np.where(drawn[:, None] == drawn[None, :], 1.0, -1.0)
+        residue = _pair_labels(classes[labelled], self.n_bits)
         products = K.T @ K
         # Anchors may be as many as rows, or alike: keep the eigenproblem definite.
-        products[np.diag_indices_from(products)] += 1e-9 * np.trace(products) + 1e-12
+        products[np.diag_indices_from(products)] += self.ridge * np.trace(products) + 1e-12
+        factor = cholesky(products, lower=True)
         self.n_iter_ = 0
-        losses, coefficients = [(residue**2).sum()], []
+        losses, coefficients = [residue.squared_norm()], []
         for _ in range(self.n_bits):
-            start = _spectral(K, residue, products)
+            start = _spectral(K, residue, factor)
             refined, steps = _smooth(K, residue, start, self.max_iter)
             a = _better(K, residue, start, refined)
             bits = np.where(K @ a > 0, 1.0, -1.0)
-            residue -= np.outer(bits, bits)
-            losses.append((residue**2).sum())
+            residue = residue.less(bits)
+            losses.append(residue.squared_norm())
             coefficients.append(a)
             self.n_iter_ = max(self.n_iter_, steps)
         self.coefficients_, self.losses_ = np.column_stack(coefficients), np.array(losses)
@@ -99,26 +113,65 @@ class KSH(AnchorHash):
         return np.asarray((self._kernels(X) - self.centre_) @ self.coefficients_)
 
 
-def _spectral(K: Array, residue: Array, products: Array) -> Array:
-    """Maximise ``(K a)' residue (K a)`` with ``|K a|^2`` fixed at the number of rows."""
-    last = len(products) - 1
-    a = eigh(K.T @ (residue @ K), products, subset_by_index=[last, last], driver="gvx")[1][:, 0]
+@dataclass(frozen=True, slots=True, eq=False)
+class Residue:
+    """What the bits so far leave of the pairs' labels: ``U diag(d) U'``, n x n but of low rank.
+
+    Classes and bits are far fewer than rows, and so are the columns of U.
+    """
+
+    columns: Array
+    factors: Array
+
+    def times(self, v: Array) -> Array:
+        """Return the product with a vector."""
+        return np.asarray(self.columns @ (self.factors * (self.columns.T @ v)))
+
+    def less(self, bits: Array) -> Residue:
+        """Return what a further bit leaves."""
+        return Residue(np.column_stack([self.columns, bits]), np.append(self.factors, -1.0))
+
+    def squared_norm(self) -> float:
+        """Return the sum of all squared entries."""
+        products = (self.columns.T @ self.columns) * self.factors
+        return float((products * products.T).sum())
+
+
+def _pair_labels(classes: NDArray[np.int64], n_bits: int) -> Residue:
+    """Return n_bits times +1 for pairs of one class, -1 for others: ``2 Y Y' - 1 1'``."""
+    indicators = np.eye(int(classes.max()) + 1)[classes]
+    columns = np.column_stack([indicators, np.ones(len(classes))])
+    factors = np.full(columns.shape[1], 2.0 * n_bits)
+    factors[-1] = -n_bits
+    return Residue(columns, factors)
+
+
+def _spectral(K: Array, residue: Residue, factor: Array) -> Array:
+    """Maximise ``(K a)' residue (K a)`` with ``|K a|^2`` fixed at the number of rows.
+
+    ``factor`` is the Cholesky factor L of ``K' K``. With ``V = L^-1 K' U`` the problem is that of
+    the largest eigenvalue of ``V diag(d) V'``, which lies in the few columns of V.
+    """
+    V = solve_triangular(factor, K.T @ residue.columns, lower=True)
+    Q, T = qr(V, mode="economic")
+    largest = eigh(T @ (residue.factors[:, None] * T.T))[1][:, -1]
+    a = solve_triangular(factor, Q @ largest, lower=True, trans="T")
     return np.asarray(a * np.sqrt(len(K)))
 
 
-def _smooth(K: Array, residue: Array, start: Array, steps: int) -> tuple[Array, int]:
+def _smooth(K: Array, residue: Residue, start: Array, steps: int) -> tuple[Array, int]:
     """Maximise ``s' residue s``, ``s = 2 / (1 + exp(-K a)) - 1``; the answer and the steps."""
 
     def loss(a: Array) -> tuple[float, Array]:
         s = 2 * expit(K @ a) - 1
-        pull = residue @ s
+        pull = residue.times(s)
         return -float(s @ pull), -(K.T @ (pull * (1 - s**2)))
 
     found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": steps})
     return np.asarray(found.x), int(found.nit)
 
 
-def _better(K: Array, residue: Array, *candidates: Array) -> Array:
+def _better(K: Array, residue: Residue, *candidates: Array) -> Array:
     """Pick the coefficients whose bits, not whose relaxation, fit the residue best."""
     signs = [np.where(K @ a > 0, 1.0, -1.0) for a in candidates]
-    return candidates[int(np.argmax([bits @ residue @ bits for bits in signs]))]
+    return candidates[int(np.argmax([bits @ residue.times(bits) for bits in signs]))]

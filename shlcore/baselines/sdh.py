@@ -10,9 +10,12 @@ from scipy.linalg import cho_factor, cho_solve
 from shlcore.baselines.anchors import AnchorHash
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from shlcore.array_types import Array
+    from shlcore.kernels import Kernel
 
 
 class SDH(AnchorHash):
@@ -27,12 +30,17 @@ class SDH(AnchorHash):
     ----------
     n_bits : int, default=5
         Length of the codes.
-    n_anchors : int, default=1000
-        Training rows drawn as anchors.
+    n_anchors : int or None, default=1000
+        Training rows drawn as anchors; None takes all.
+    kernels : list of kernels (`shlcore.kernels`) or None
+        Whose mean takes the place of the Gaussian; they see columns scaled to [0, 1].
     classifier_penalty : float, default=1.0
         lambda in the publication.
     fitting : float, default=1e-5
         nu in the publication.
+    ridge : float, default=1e-9
+        Penalty of the hash functions, as a share of the trace of their least-squares system;
+        the publication has none.
     max_iter : int, default=5
         Rounds over W, B and F.
     random_state : int, RandomState or None
@@ -44,6 +52,7 @@ class SDH(AnchorHash):
         The anchors.
     width_ : float
         The Gaussian kernel is ``exp(-d^2 / (2 width))``: the mean squared distance to them.
+        Absent where kernels were given.
     coefficients_ : (n_anchors, n_bits) array
         Of the kernels in each bit.
     n_iter_ : int
@@ -58,25 +67,29 @@ class SDH(AnchorHash):
         self,
         *,
         n_bits: int = 5,
-        n_anchors: int = 1000,
+        n_anchors: int | None = 1000,
+        kernels: Sequence[Kernel] | None = None,
         classifier_penalty: float = 1.0,
         fitting: float = 1e-5,
+        ridge: float = 1e-9,
         max_iter: int = 5,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         # One line each: scikit-learn's get_params reads this very signature.
         self.n_bits = n_bits
         self.n_anchors = n_anchors
+        self.kernels = kernels
         self.classifier_penalty = classifier_penalty
         self.fitting = fitting
+        self.ridge = ridge
         self.max_iter = max_iter
         self.random_state = random_state
 
     def _learn(self, X: Array, rng: np.random.RandomState, classes: NDArray[np.int64]) -> None:
-        kernels = self._draw_anchors(X, rng)
+        kernels = self._draw_anchors(X, rng, self.n_anchors)
         gram = kernels.T @ kernels
         # Anchors may be alike: keep the least-squares system definite.
-        gram[np.diag_indices_from(gram)] += 1e-9 * np.trace(gram)
+        gram[np.diag_indices_from(gram)] += self.ridge * np.trace(gram)
         system = cho_factor(gram)
         Y = np.eye(int(classes.max()) + 1)[classes]
         B = np.where(rng.standard_normal((len(X), self.n_bits)) > 0, 1.0, -1.0)

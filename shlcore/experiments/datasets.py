@@ -6,7 +6,7 @@ import bz2
 import csv
 import gzip
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from shlcore.array_types import AnyArray, Array
+    from shlcore.array_types import AnyArray, Array, Indices
 
 Parts = tuple[object, object, object]
 """Rows, classes and the mark of test rows (or None) as a file holds them, not yet checked."""
@@ -65,12 +65,14 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """Training rows (the database) and queries, none in both."""
+    """Training rows (the database), queries, and as many rows that are neither, if there are."""
 
     X: Array
     y: AnyArray
     queries: Array
     wanted: AnyArray
+    unseen: Array = field(default_factory=lambda: np.empty((0, 0)))
+    unseen_labels: AnyArray = field(default_factory=lambda: np.empty(0))
 
 
 def load_dataset(path: str | Path) -> Dataset:
@@ -206,7 +208,13 @@ def training_rows(dataset: Dataset) -> int:
 
 
 def split(
-    dataset: Dataset, *, n_train: int, n_queries: int | None, given: bool, seed: int
+    dataset: Dataset,
+    *,
+    n_train: int,
+    n_queries: int | None,
+    given: bool,
+    seed: int,
+    apart: Indices | None = None,
 ) -> Split:
     """Draw training rows, and queries from the rest.
 
@@ -222,18 +230,38 @@ def split(
         from the test rows, instead of both from all rows (as the paper does).
     seed : int
         Decides the draw.
+    apart : indices or None
+        Rows that are not to be drawn at all.
     """
     order = np.random.default_rng(seed).permutation(len(dataset.X))
+    if apart is not None:
+        order = order[~np.isin(order, apart)]
     train, rest = order[:n_train], order[n_train:]
     if given:
-        if dataset.is_test is None:
-            raise DatasetError(f"{dataset.name}: wanted is_test for its own split, got none")
-        train = order[~dataset.is_test[order]][:n_train]
-        rest = order[dataset.is_test[order]]
-    rest = rest[:n_queries]
-    if len(train) < n_train or not len(rest):
+        test = own_test_rows(dataset)[order]
+        train, rest = order[~test][:n_train], order[test]
+    asking = rest[:n_queries]
+    if len(train) < n_train or not len(asking):
         raise DatasetError(
             f"{dataset.name}: wanted {n_train} training rows and at least one query, "
-            f"got {len(dataset.X)} rows in all"
+            f"got {len(order)} rows in all"
         )
-    return Split(dataset.X[train], dataset.y[train], dataset.X[rest], dataset.y[rest])
+    unseen = rest[len(asking) :][:n_train]
+    X, y = dataset.X, dataset.y
+    return Split(X[train], y[train], X[asking], y[asking], X[unseen], y[unseen])
+
+
+def own_test_rows(dataset: Dataset) -> NDArray[np.bool_]:
+    """Return which rows the dataset itself puts aside."""
+    if dataset.is_test is None:
+        raise DatasetError(f"{dataset.name}: wanted is_test for its own split, got none")
+    return dataset.is_test
+
+
+def put_aside(dataset: Dataset, *, count: int, given: bool, seed: int) -> Indices:
+    """Draw rows for development, which no split is to see; never a dataset's own test rows.
+
+    The generator is another than that of the splits.
+    """
+    order = np.random.default_rng([seed, count]).permutation(len(dataset.X))
+    return order[~own_test_rows(dataset)[order]][:count] if given else order[:count]

@@ -42,12 +42,26 @@ def add_parser(commands: options.Commands) -> None:
         epilog=f"example:\n  shlcore experiment {NAME} --samples 1000000 --out mnist1m.npy",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--samples", type=options.positive, default=1_000_000, metavar="N")
+    parser.add_argument(
+        "--samples",
+        type=options.positive,
+        default=1_000_000,
+        metavar="N",
+        help="training rows (%(default)s)",
+    )
     parser.add_argument(
         "--source", type=Path, default=Path("mnist.npz"), help="MNIST with is_test (%(default)s)"
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="FILE.npy")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--out",
+        "--output",
+        dest="out",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="FILE.npy; labels go into FILE.npz beside it",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the deformations (%(default)s)")
     parser.set_defaults(run=run)
 
 

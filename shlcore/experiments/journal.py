@@ -113,16 +113,19 @@ def versions() -> dict[str, str]:
     return found
 
 
-def write_rows(folder: Path, name: str, rows: Sequence[Cell]) -> None:
-    """Write rows as ``name.json``, with versions and settings, and as ``name.csv``."""
-    content = {"versions": versions(), "settings": settings_in(folder), "rows": list(rows)}
+def write_rows(folder: Path, name: str, rows: Sequence[Cell], **more: object) -> None:
+    """Write rows as ``name.json``, with versions, settings and more, and as ``name.csv``."""
+    content = {"versions": versions(), "settings": settings_in(folder), **more}
+    content["rows"] = list(rows)
     write_text(folder / f"{name}.json", json.dumps(content, indent=1) + "\n")
     write_csv(folder / f"{name}.csv", rows)
 
 
-def write_results(folder: Path, rows: Sequence[Cell], summary: Sequence[Cell]) -> None:
-    """Write all rows as ``results`` and their summary as CSV."""
-    write_rows(folder, "results", rows)
+def write_results(
+    folder: Path, rows: Sequence[Cell], summary: Sequence[Cell], **more: object
+) -> None:
+    """Write all rows (and more, see `write_rows`) as ``results``, and their summary as CSV."""
+    write_rows(folder, "results", rows, **more)
     write_csv(folder / "summary.csv", summary)
 
 

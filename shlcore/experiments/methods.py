@@ -1,23 +1,41 @@
-"""The compared hash methods by name, and *SHL's kernels for given data."""
+"""The compared hash methods by name, and the kernels and costs that they are tried with."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from shlcore import baselines
+from shlcore.baselines import (
+    BRE,
+    ECOC,
+    ITQ,
+    KSH,
+    LSH,
+    SDH,
+    AnchorGraphHashing,
+    SpectralHashing,
+)
+from shlcore.distances import squared_distances
 from shlcore.estimator import SHL
-from shlcore.kernels import fitting_kernels
+from shlcore.kernels import Gaussian, fitting_kernels, paper_kernels
 from shlcore.scaling import learn_scaling, summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from shlcore.array_types import AnyArray, Array
     from shlcore.kernels import Kernel
+
+BANKS = ("auto", "gaussian", "paper")
+"""Kernels that the methods share: those of ``SHL()``, the one Gaussian of KSH and SDH (as wide as
+rows are apart in the root mean square), and the paper's eleven."""
+
+OWN = "own"  # the bank of a method that brings its own kernels, or none
 
 
 class Hasher(Protocol):
@@ -29,44 +47,93 @@ class Hasher(Protocol):
     def hash(self, X: Array) -> NDArray[np.uint8]:
         """Packed codes."""
 
+    def project(self, X: Array) -> Array:
+        """Real values whose signs are the bits."""
 
-def shl(n_bits: int, seed: int, X: Array) -> Hasher:
-    """*SHL with the paper's settings, but kernels that fit the data's scale."""
-    # Codes settle long before eq. (6) does: a smaller tol doubles the time for nothing.
-    hasher: Hasher = SHL(n_bits=n_bits, kernels=kernels_for(X), tol=1e-2, random_state=seed)
-    return hasher
+    def get_params(self) -> dict[str, object]:
+        """Return what the method was told."""
 
 
-def kernels_for(X: Array) -> list[Kernel]:
-    """Return what ``kernels="auto"`` chooses for these rows, less the widest Gaussian.
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How a method is made, and what is open about it.
 
-    It came later than the tables of tests/benchmarks/RETRIEVAL.md.
+    Parameters
+    ----------
+    make
+        Takes ``n_bits`` and ``random_state``; ``kernels`` and the cost as well if costs are open.
+    cost_name
+        The parameter that holds the cost.
+    costs
+        What is tried on development rows, the first where none are asked; empty: all is settled.
+    one_hot
+        Whether codes have one bit for each class, whatever length is asked for.
+    by_score
+        Whether rows are ranked by their score for the query's class instead of by codes.
     """
-    rows = learn_scaling("minmax", summarise(X, np.ones(len(X)))).apply(X)
-    return list(fitting_kernels(rows)[:-1])
+
+    make: Callable[..., Hasher]
+    cost_name: str = ""
+    costs: tuple[float, ...] = field(default=())
+    one_hot: bool = False
+    by_score: bool = False
+
+    def hasher(
+        self, n_bits: int, seed: int, X: Array, bank: str = "auto", cost: float | None = None
+    ) -> Hasher:
+        """Make the method for training rows: their scale decides what a bank holds."""
+        settings: dict[str, object] = {"n_bits": n_bits, "random_state": seed}
+        if self.costs:
+            settings["kernels"] = kernels_for(X, bank)
+            settings[self.cost_name] = self.costs[0] if cost is None else cost
+        return self.make(**settings)
 
 
-def shl_paper(n_bits: int, seed: int, X: Array) -> Hasher:  # noqa: ARG001 (one signature)
-    """*SHL with the paper's settings, its eleven kernels among them."""
-    hasher: Hasher = SHL.paper(n_bits=n_bits, random_state=seed)
-    return hasher
+_MARGIN_COSTS = (1000.0, 30.0, 1.0)
+_RIDGES = (1e-9, 1e-7, 1e-5)  # shares of a trace: a thousandth of a row and less
+_RIDGE_COSTS = (100.0, 10.0, 1.0)
 
+_ALL = partial(KSH, n_labelled=None)  # the labels of all rows, as everybody else
+_TWO_LAYERS = partial(AnchorGraphHashing, n_layers=2)
+_QUICK_BRE = partial(
+    BRE, n_train=500, max_iter=5
+)  # published: 1000 rows, 20 sweeps; 15 times slower
+_SVM = partial(ECOC, learner="svm")
+_ONE_HOT = partial(ECOC, codebook="one-hot")
+_ONE_HOT_SVM = partial(_ONE_HOT, learner="svm")
 
-METHODS: dict[str, Callable[[int, int, Array], Hasher]] = {
-    "*SHL": shl,
-    "KSH": lambda bits, seed, _: baselines.KSH(n_bits=bits, random_state=seed),
-    "BRE": lambda bits, seed, _: baselines.BRE(n_bits=bits, random_state=seed),
-    "1-AGH": lambda bits, seed, _: baselines.AnchorGraphHashing(n_bits=bits, random_state=seed),
-    "2-AGH": lambda bits, seed, _: baselines.AnchorGraphHashing(
-        n_bits=bits, n_layers=2, random_state=seed
-    ),
-    "SPH": lambda bits, seed, _: baselines.SpectralHashing(n_bits=bits, random_state=seed),
-    "LSH": lambda bits, seed, _: baselines.LSH(n_bits=bits, random_state=seed),
-    "ITQ": lambda bits, seed, _: baselines.ITQ(n_bits=bits, random_state=seed),
-    "SDH": lambda bits, seed, _: baselines.SDH(n_bits=bits, random_state=seed),
-    "*SHL-paper": shl_paper,
+METHODS: dict[str, Method] = {
+    "*SHL": Method(SHL, "lambda1", _MARGIN_COSTS),
+    "*SHL-paper": Method(SHL.paper),
+    "ECOC-SVM": Method(_SVM, "cost", _MARGIN_COSTS),
+    "ECOC-ridge": Method(ECOC, "cost", _RIDGE_COSTS),
+    "SDH-same": Method(partial(SDH, n_anchors=None), "ridge", _RIDGES),
+    "SDH": Method(SDH),
+    "KSH-same": Method(partial(_ALL, n_anchors=None), "ridge", _RIDGES),
+    "KSH": Method(_ALL),
+    "BRE": Method(_QUICK_BRE),
+    "1-AGH": Method(AnchorGraphHashing),
+    "2-AGH": Method(_TWO_LAYERS),
+    "ITQ": Method(ITQ),
+    "SPH": Method(SpectralHashing),
+    "LSH": Method(LSH),
+    "one-hot-SVM": Method(_ONE_HOT_SVM, "cost", _MARGIN_COSTS, one_hot=True),
+    "one-hot-ridge": Method(_ONE_HOT, "cost", _RIDGE_COSTS, one_hot=True),
+    "score-SVM": Method(_ONE_HOT_SVM, "cost", _MARGIN_COSTS, one_hot=True, by_score=True),
+    "score-ridge": Method(_ONE_HOT, "cost", _RIDGE_COSTS, one_hot=True, by_score=True),
 }
-COMPARED = [name for name in METHODS if name != "*SHL-paper"]
+
+
+def kernels_for(X: Array, bank: str = "auto") -> list[Kernel]:
+    """Return a bank's kernels for these rows, once their columns are scaled to [0, 1]."""
+    if bank == "paper":
+        return list(paper_kernels())
+    rows = learn_scaling("minmax", summarise(X, np.ones(len(X)))).apply(X)
+    if bank == "auto":
+        return list(fitting_kernels(rows))
+    if bank == "gaussian":
+        return [Gaussian(float(np.sqrt(squared_distances(rows, rows).mean())) or 1.0)]
+    raise ValueError(f"bank: wanted one of {', '.join(BANKS)}, got {bank!r}")
 
 
 def method_name(text: str) -> str:
@@ -75,3 +142,8 @@ def method_name(text: str) -> str:
         if text.lower().lstrip("*") == name.lower().lstrip("*"):
             return name
     raise ValueError(f"methods: wanted some of {', '.join(METHODS)}, got {text!r}")
+
+
+def open_methods(names: Sequence[str]) -> list[str]:
+    """Return those of the methods whose kernels and cost are chosen on development rows."""
+    return [name for name in names if METHODS[name].costs]

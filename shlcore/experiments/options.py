@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shlcore.experiments.cells import found_cells
-from shlcore.experiments.datasets import Dataset, Split, load_dataset, split, training_rows
-from shlcore.experiments.journal import write_results
-from shlcore.experiments.methods import COMPARED, METHODS, method_name
+from shlcore.experiments.datasets import (
+    Dataset,
+    Split,
+    load_dataset,
+    put_aside,
+    split,
+    training_rows,
+)
+from shlcore.experiments.made_datasets import MADE
+from shlcore.experiments.methods import METHODS, method_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from shlcore.array_types import Indices
     from shlcore.experiments.journal import Cell, Row
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
-FORMATS = ".npz with X, y and optionally is_test; or IDX, LIBSVM (.libsvm), CSV"
+FORMATS = (
+    ".npz with X, y and optionally is_test; IDX, LIBSVM (.libsvm), CSV; "
+    f"or one that needs no file: {', '.join(MADE)}"
+)
 
 
 def positive(text: str) -> int:
@@ -112,15 +124,15 @@ def add_split(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_methods(parser: argparse.ArgumentParser) -> None:
+def add_methods(parser: argparse.ArgumentParser, default: Sequence[str] = tuple(METHODS)) -> None:
     """Add the choice of methods."""
     parser.add_argument(
         "--methods",
         nargs="+",
         type=method,
-        default=COMPARED,
+        default=list(default),
         metavar="METHOD",
-        help=f"some of {', '.join(METHODS)} (all but the last)",
+        help=f"some of {', '.join(METHODS)} ({'all' if len(default) == len(METHODS) else 'most'})",
     )
 
 
@@ -154,38 +166,44 @@ def run_experiment(
     return 1 if failed else 0
 
 
-def reporter(
-    summarise: Callable[[Sequence[Row]], list[Row]],
-    table: Callable[[Sequence[Row]], str],
-    draw: Callable[[str, Sequence[Row], Path], None],
-) -> Callable[[Sequence[Row], Path], None]:
-    """Return a report for `run_experiment`: results and their summary as files, table and figure.
-
-    ``table`` and ``draw`` get the summary, ``draw`` also the dataset's name and the folder.
-    """
-
-    def report(found: Sequence[Row], folder: Path) -> None:
-        summary = summarise(found)
-        write_results(folder, found, summary)
-        print(table(summary))
-        draw(found[0]["dataset"], summary, folder)
-
-    return report
-
-
 @lru_cache(maxsize=1)
 def dataset_at(path: Path) -> Dataset:
-    """Read a dataset, once a process."""
-    return load_dataset(path)
+    """Read a dataset, or make one that has a name and no file; once a process."""
+    make = MADE.get(str(path))
+    return load_dataset(path) if make is None or path.exists() else make()
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """How one run's rows are drawn."""
+
+    train: int
+    queries: int | None
+    given: bool
+    seed: int
+    development: int
 
 
 @lru_cache(maxsize=1)
-def split_of(path: Path, n_train: int, n_queries: int | None, given: bool, seed: int) -> Split:  # noqa: FBT001 (positional for the cache)
+def split_of(path: Path, draw: Draw, run: int) -> Split:
     """Draw a run's split, once a process while its cells follow each other."""
-    return split(dataset_at(path), n_train=n_train, n_queries=n_queries, given=given, seed=seed)
+    return split(
+        dataset_at(path),
+        n_train=draw.train,
+        n_queries=draw.queries,
+        given=draw.given,
+        seed=draw.seed + run,
+        apart=_put_aside(path, draw),
+    )
 
 
-def split_settings(arguments: argparse.Namespace) -> Row:
+@lru_cache(maxsize=1)
+def _put_aside(path: Path, draw: Draw) -> Indices:
+    dataset = dataset_at(path)
+    return put_aside(dataset, count=draw.development, given=draw.given, seed=draw.seed)
+
+
+def split_settings(arguments: argparse.Namespace, development: int = 0) -> Row:
     """Settle how rows are drawn: part of what a journal must agree with."""
     dataset = dataset_at(arguments.dataset)
     return {
@@ -195,15 +213,20 @@ def split_settings(arguments: argparse.Namespace) -> Row:
         "queries": arguments.queries,
         "given_split": arguments.given_split,
         "seed": arguments.seed,
+        "development": development,
     }
 
 
 def run_split(path: Path, settings: Cell, run: int) -> Split:
     """Draw the split of one run."""
-    return split_of(
-        path,
-        settings["train"],
-        settings["queries"],
-        settings["given_split"],
-        settings["seed"] + run,
-    )
+    return split_of(path, _draw(settings), run)
+
+
+def development_rows(path: Path, settings: Cell) -> Indices:
+    """Return the indices of the rows that are put aside for choices."""
+    return _put_aside(path, _draw(settings))
+
+
+def _draw(settings: Cell) -> Draw:
+    names = ("train", "queries", "given_split", "seed", "development")
+    return Draw(*(settings[name] for name in names))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Line = tuple[Sequence[float], Sequence[float], Sequence[float] | None]
 
 MARKERS = "osv^D<>ph"
+COLOURS = 10  # of matplotlib's cycle; lines beyond are dashed
 
 
 def new_figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, Panels] | None:
@@ -67,7 +68,8 @@ def draw_lines(
             ys,
             yerr=deviation,
             label=name,
-            color=f"C{index}",
+            color=f"C{index % COLOURS}",
+            linestyle="-" if index < COLOURS else "--",
             marker=MARKERS[index % len(MARKERS)],
             markersize=4,
             linewidth=2.2 if name == "*SHL" else 1.2,

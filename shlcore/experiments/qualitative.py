@@ -11,7 +11,7 @@ from shlcore.experiments import options, plots
 from shlcore.experiments.datasets import DatasetError
 from shlcore.experiments.journal import write_rows
 from shlcore.experiments.methods import METHODS
-from shlcore.experiments.retrieval import hashed
+from shlcore.experiments.ranking import hashed
 from shlcore.index import HammingIndex
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def add_parser(commands: options.Commands) -> None:
         metavar=("HEIGHT", "WIDTH"),
         help="of an image (a square)",
     )
-    options.add_methods(parser)
+    options.add_methods(parser, [name for name in METHODS if not METHODS[name].one_hot])
     options.add_split(parser)
     options.add_workers(parser)
     parser.set_defaults(run=run)
@@ -93,7 +93,7 @@ def image_shape(n_features: int, shape: list[int] | None) -> tuple[int, int]:
 def measure(path: Path, settings: Cell, cell: Cell) -> Row:
     """Search with one method: the answers to each query, nearest first."""
     split = options.run_split(path, settings, 0)
-    hasher = METHODS[cell["method"]](settings["bits"], settings["seed"], split.X)
+    hasher = METHODS[cell["method"]].hasher(settings["bits"], settings["seed"], split.X)
     hasher.fit(split.X, split.y)
     index = HammingIndex().fit(hashed(hasher, split.X))
     codes = hasher.hash(split.queries[settings["query"]])

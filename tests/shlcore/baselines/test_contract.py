@@ -17,6 +17,8 @@ EVERY = [
     baselines.KSH(),
     baselines.ITQ(),
     baselines.SDH(),
+    baselines.ECOC(),
+    baselines.ECOC(learner="svm"),
 ]
 
 
@@ -60,6 +62,10 @@ def test_the_seed_decides(method, digits):
         (baselines.AnchorGraphHashing(n_nearest=0), "n_nearest: wanted at least 1, got 0"),
         (baselines.AnchorGraphHashing(n_bits=9, n_anchors=9), "n_bits: wanted at most 8"),
         (baselines.ITQ(n_iter=-1), "n_iter: wanted 0 or more, got -1"),
+        (baselines.ECOC(n_bits=3), "n_bits: wanted enough bits for 10 distinct codewords"),
+        (baselines.ECOC(codebook="dense"), "codebook: wanted one of .* got 'dense'"),
+        (baselines.ECOC(learner="tree"), "learner: wanted one of .* got 'tree'"),
+        (baselines.ECOC(cost=0), "cost: wanted a number above 0, got 0"),
     ],
     ids=repr,
 )
@@ -68,7 +74,7 @@ def test_wrong_settings_are_named(method, message, digits):
         method.fit(digits[0], digits[1])
 
 
-@pytest.mark.parametrize("method", [baselines.KSH(), baselines.SDH()], ids=repr)
+@pytest.mark.parametrize("method", [baselines.KSH(), baselines.SDH(), baselines.ECOC()], ids=repr)
 def test_supervised_methods_ask_for_classes(method, digits):
     with pytest.raises(ValueError, match="requires y to be passed"):
         method.fit(digits[0])

@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 from shlcore.__main__ import main
-from shlcore.experiments import codewords, plots, qualitative, retrieval, transductive
+from shlcore.experiments import (
+    codewords,
+    plots,
+    qualitative,
+    ranking,
+    retrieval,
+    retrieval_tables,
+    transductive,
+)
+from shlcore.experiments.methods import METHODS, Method
 
 
 def run(*words):
@@ -24,7 +33,7 @@ def quick(digits_file, folder, *more):
 def test_retrieval_writes_rows_tables_and_figures(digits_file, tmp_path, capsys):
     assert run(*quick(digits_file, tmp_path)) == 0
     rows = json.loads((tmp_path / "results.json").read_text())["rows"]
-    wanted = {"dataset", "method", "bits", "run", "k", "precision", "seconds"}
+    wanted = {"dataset", "method", "bits", "run", "k", "precision", "cpu_seconds", "bank", "cost"}
     assert all(wanted <= row.keys() for row in rows)
     assert len(rows) == 2 * 2 * 2 * 9
     assert {row["k"] for row in rows} == set(range(10, 51, 5))
@@ -40,8 +49,30 @@ def test_retrieval_writes_rows_tables_and_figures(digits_file, tmp_path, capsys)
         ]
         assert float(line["precision"]) == pytest.approx(np.mean(values))
         assert float(line["deviation"]) == pytest.approx(np.std(values, ddof=1))
+        corrected = np.std(values, ddof=1) * np.sqrt(1 / 2 + 75 / 150)  # 75 rows are put aside
+        assert float(line["error"]) == pytest.approx(corrected)
     assert all((tmp_path / name).stat().st_size for name in ("retrieval.png", "retrieval.pdf"))
-    assert "| *SHL | **0." in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "| *SHL | **0." in told
+    assert (tmp_path / "tables.md").read_text() in told
+
+
+@pytest.mark.slow
+def test_results_carry_versions_settings_choices_and_parameters(digits_file, tmp_path):
+    words = ["--methods", "SDH-same", "one-hot-ridge", "score-ridge", "KSH", "--bits", 5]
+    words += ["--runs", 1, "--train", 100, "--queries", 50, "--out", tmp_path]
+    assert run("retrieval", digits_file, *words) == 0
+    found = json.loads((tmp_path / "results.json").read_text())
+    assert {"python", "numpy", "scipy", "scikit-learn", "segapp"} <= found["versions"].keys()
+    assert found["settings"]["development"] == 75
+    assert found["choices"]["bank"] in {"auto", "gaussian", "paper"}
+    assert {row["method"] for row in found["choices"]["tried"]} >= {"*SHL", "KSH-same"}
+    fits = {fit["method"]: fit for fit in found["fits"]}
+    assert fits["SDH-same"]["parameters"]["n_anchors"] == "None"
+    assert float(fits["SDH-same"]["parameters"]["ridge"]) == fits["SDH-same"]["cost"]
+    assert fits["KSH"]["parameters"]["n_labelled"] == "None"
+    assert {row["bits"] for row in found["rows"] if row["method"] == "one-hot-ridge"} == {10}
+    assert all(0 < row["unseen_precision"] <= 1 for row in found["rows"])
 
 
 @pytest.mark.slow
@@ -64,6 +95,43 @@ def test_retrieval_goes_on_where_it_was_interrupted(digits_file, tmp_path, monke
     measured.clear()
     assert run(*quick(digits_file, tmp_path)) == 0
     assert measured == []
+    assert run(*quick(digits_file, tmp_path / "unbroken")) == 0
+    broken, unbroken = (timeless(folder) for folder in (tmp_path, tmp_path / "unbroken"))
+    assert broken == unbroken
+
+
+def timeless(folder):
+    """Return all that was found but how long it took."""
+    found = json.loads((folder / "results.json").read_text())
+    found["rows"] = [
+        {name: value for name, value in row.items() if "seconds" not in name}
+        for row in found["rows"]
+    ]
+    return found
+
+
+@pytest.mark.slow
+def test_choices_go_on_where_they_were_interrupted(digits_file, tmp_path, monkeypatch):
+    from shlcore.experiments import choices
+
+    words = quick(digits_file, tmp_path, "--methods", "SDH-same", "--bits", 5, "--runs", 1)
+    measured = []
+    real = choices.measure
+
+    def interrupted(path, settings, cell):
+        if len(measured) == 4:
+            raise KeyboardInterrupt
+        measured.append(cell)
+        return real(path, settings, cell)
+
+    monkeypatch.setattr(choices, "measure", interrupted)
+    assert run(*words) == 130
+    first = list(measured)
+    measured.clear()
+    monkeypatch.setattr(choices, "measure", lambda *a: measured.append(a[2]) or real(*a))
+    assert run(*words) == 0
+    assert len(first) + len(measured) == 3 * 3 * 3
+    assert not [cell for cell in measured if cell in first]
 
 
 def test_queries_are_test_rows_and_the_database_is_the_training_set(
@@ -75,9 +143,10 @@ def test_queries_are_test_rows_and_the_database_is_the_training_set(
         seen.update(queries=len(queries), database=len(database))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(retrieval, "rank", look)
-    assert run(*quick(digits_file, tmp_path, "--given-split", "--queries", 30)) == 130
-    assert seen == {"queries": 30, "database": 150}
+    monkeypatch.setattr(ranking, "rank", look)
+    words = ["--methods", "LSH", "--given-split", "--queries", 30, "--train", 120]
+    assert run(*quick(digits_file, tmp_path, *words)) == 130
+    assert seen == {"queries": 30, "database": 120}
 
 
 def test_other_settings_in_the_same_folder_are_refused(digits_file, tmp_path, capsys):
@@ -121,9 +190,9 @@ def test_qualitative_resumes(digits_file, tmp_path, monkeypatch):
     monkeypatch.setitem(
         qualitative.METHODS,
         "ITQ",
-        lambda *a, real=qualitative.METHODS["ITQ"]: fitted.append("ITQ") or real(*a),
+        Method(lambda real=METHODS["ITQ"], **a: fitted.append("ITQ") or real.make(**a)),
     )
-    monkeypatch.setitem(qualitative.METHODS, "LSH", lambda *_: fitted.append("LSH"))
+    monkeypatch.setitem(qualitative.METHODS, "LSH", Method(lambda **_: fitted.append("LSH")))
     assert run("qualitative", *words, "LSH", "ITQ") == 0
     assert fitted == ["ITQ"]
     rows = json.loads((tmp_path / "results.json").read_text())["rows"]
@@ -147,10 +216,9 @@ def test_transductive_compares_both_modes(digits_file, tmp_path, capsys):
     words = ["--bits", 4, 6, "--runs", 2, "--train", 60, "--test", 30, "--output", tmp_path]
     assert run("transductive", digits_file, *words) == 0
     rows = json.loads((tmp_path / "results.json").read_text())["rows"]
-    assert {(row["bits"], row["mode"]) for row in rows} == {
-        (bits, mode) for bits in (4, 6) for mode in transductive.MODES
-    }
-    assert min(row["accuracy"] for row in rows) > 0.5
+    assert {row["bits"] for row in rows} == {4, 6}
+    assert min(row[mode] for row in rows for mode in transductive.MODES) > 0.5
+    assert all(abs(row["transductive"] - row["inductive"]) <= row["differing"] for row in rows)
     assert (tmp_path / "transductive.png").exists()
     assert "| mean |" in capsys.readouterr().out
 
@@ -160,40 +228,92 @@ def test_transductive_starts_where_each_class_can_have_a_codeword(n_classes, fir
     assert list(transductive.code_lengths(n_classes)) == list(range(first, 16))
 
 
+def test_both_modes_see_the_same_rows_scaling_and_decoding(digits_file, tmp_path, monkeypatch):
+    seen = []
+    real = transductive.SHL.fit
+
+    def look(self, X, y):
+        seen.append((self.transductive, self.decoding, X.tobytes(), y.tolist()))
+        return real(self, X, y)
+
+    monkeypatch.setattr(transductive.SHL, "fit", look)
+    words = ["--bits", 4, "--runs", 1, "--train", 60, "--test", 30, "--output", tmp_path]
+    assert run("transductive", digits_file, *words) == 0
+    (first, *alike), (second, *others) = seen
+    assert (first, second) == (False, True)
+    assert alike == others
+
+
 @pytest.mark.slow
-def test_codewords_counts_what_remains(digits_file, tmp_path):
-    words = ["--codewords", 1, 2, "--lambda2", 0, 1e9, "--bits", 8, "--runs", 1, "--train", 100]
-    assert run("codewords", digits_file, "--output", tmp_path, *words) == 0
+def test_codewords_compares_variants(digits_file, tmp_path, capsys):
+    words = ["--codewords", 1, 2, "--noise", 0.2, "--bits", 8, "--runs", 2, "--train", 100]
+    words += ["--queries", 80, "--kernels", "linear", "--output", tmp_path]
+    assert run("codewords", digits_file, *words) == 0
     rows = json.loads((tmp_path / "results.json").read_text())["rows"]
-    remaining = {(row["codewords"], row["lambda2"]): row["remaining"] for row in rows}
-    assert remaining[1, 0] == remaining[1, 1e9] == remaining[2, 1e9] == 1
-    assert remaining[2, 0] > 1
+    assert len(rows) == 2 * 3 * len(codewords.VARIANTS)
+    assert {(row["codewords"], row["noise"]) for row in rows} == {(1, 0.0), (2, 0.0), (1, 0.2)}
+    fixed = [row for row in rows if row["variant"].endswith("fixed")]
+    assert {row["moved"] for row in fixed} == {0.0}
+    assert max(row["moved"] for row in rows) > 0
     assert (tmp_path / "codewords.png").exists()
+    assert "| linear | 1 | 1 | 20% | " in capsys.readouterr().out
 
 
-def test_means_and_deviations_of_the_smaller_tables():
+@pytest.mark.slow
+def test_codewords_merge_if_the_pull_is_strong(digits_file, tmp_path):
+    words = ["--codewords", 2, "--noise", 0, "--lambda2", 0, 1e9, "--bits", 8, "--runs", 1]
+    words += ["--train", 100, "--kernels", "auto", "--output", tmp_path]
+    assert run("codewords", digits_file, *words) == 0
+    rows = json.loads((tmp_path / "results.json").read_text())["rows"]
+    remaining = {
+        (row["codewords"], row["lambda2"]): row["remaining"]
+        for row in rows
+        if row["variant"] == "spread learnt"
+    }
+    assert remaining[2, 0] > 1
+    assert remaining[2, 1e9] == remaining[1, 0] == 1
+
+
+def test_datasets_that_need_no_file_go_by_their_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["--codewords", 1, "--noise", 0, "--runs", 1, "--train", 60, "--queries", 40]
+    assert run("codewords", "modes", "--kernels", "linear", *words) == 0
+    found = json.loads((tmp_path / "modes-codewords" / "results.json").read_text())
+    assert found["settings"]["rows"] == 4000
+
+
+def test_means_and_errors_of_the_transductive_table():
     found = [
-        {"codewords": 2, "lambda2": 0.0, "remaining": r, "precision": p}
-        for r, p in ((1, 0.5), (2, 0.7))
+        {"bits": 4, "inductive": a, "transductive": b, "differing": d}
+        for a, b, d in ((0.5, 0.6, 0.2), (0.7, 0.7, 0.0))
     ]
-    (line,) = codewords.summarise(found)
-    assert (line["remaining"], line["precision"]) == (1.5, pytest.approx(0.6))
-    assert line["deviation"] == pytest.approx(np.std([0.5, 0.7], ddof=1))
-    found = [{"bits": 4, "mode": "inductive", "accuracy": a} for a in (0.5, 0.7)]
-    (line,) = transductive.summarise(found)
-    assert (line["accuracy"], line["runs"]) == (pytest.approx(0.6), 2)
-    assert "| 4 | 0.600 ± 0.141 | – |" in transductive.markdown_table([line])
+    (line,) = transductive.summarise(found, {"train": 300, "test": 150})
+    assert (line["inductive"], line["runs"]) == (pytest.approx(0.6), 2)
+    error = np.std([0.1, 0.0], ddof=1) * np.sqrt(1 / 2 + 1 / 2)
+    assert line["error"] == pytest.approx(error)
+    assert "| 4 | 0.600 | 0.650 | +0.050 ± 0.071 | 10.0% |" in transductive.markdown_table([line])
 
 
 def test_a_table_marks_the_best_and_what_rests_on_fewer_runs():
     found = [("*SHL", 0, 0.9), ("*SHL", 1, 0.8), ("LSH", 0, 0.5)]
     rows = [
-        {"dataset": "d", "method": m, "bits": 5, "run": r, "k": 10, "precision": p, "seconds": 1}
+        {"dataset": "d", "method": m, "bits": 5, "run": r, "k": 10, "precision": p}
         for m, r, p in found
     ]
-    table = retrieval.markdown_table(retrieval.summarise(rows))
-    assert "| *SHL | **0.850** ± 0.071 |" in table
+    table = retrieval_tables.table(rows, "precision", n_train=200, n_test=100)
+    assert "| *SHL | **0.850** ± 0.071 |" in table  # 0.0707 sqrt(1/2 + 1/2)
     assert "| LSH | 0.500 (1) |" in table
+
+
+def test_verdicts_tell_precision_and_area_apart():
+    rows = [
+        {"method": m, "bits": 5, "run": r, "k": 10, "precision": p, "mean_average_precision": a}
+        for m, p, a in (("*SHL", 0.9, 0.8), ("LSH", 0.5, 0.8), ("ITQ", 0.95, 0.9))
+        for r in range(3)
+    ]
+    told = retrieval_tables.verdicts(rows, n_train=2, n_test=1)
+    assert "| LSH | win / tie |" in told
+    assert "| ITQ | loss |" in told
 
 
 @pytest.mark.parametrize("module", [retrieval, qualitative, transductive, codewords])

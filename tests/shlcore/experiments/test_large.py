@@ -1,6 +1,7 @@
 """Table 1 and the deformed digits, from the command line on 300 digits."""
 
 import json
+import re
 import sys
 
 import numpy as np
@@ -18,12 +19,28 @@ def run(*words):
 def test_large_writes_the_rows_of_table_1(digits_file, tmp_path, capsys):
     words = ["large", digits_file, "--bits", "5,8", "--components", 100, "--output", tmp_path]
     assert run(*words) == 0
-    rows = json.loads((tmp_path / "results.json").read_text())["rows"]
+    found = json.loads((tmp_path / "results.json").read_text())
+    rows = found["rows"]
+    assert {"python", "numpy", "scikit-learn", "segapp"} <= found["versions"].keys()
+    assert found["settings"]["components"] == 100
     wanted = {"dataset", "bits", "precision_at_10", "train_seconds", "peak_rss_mb", "workers"}
     assert all(wanted <= row.keys() for row in rows)
     assert [row["bits"] for row in rows] == [5, 8]
     assert min(row["precision_at_10"] for row in rows) > 0.8
     assert "| digits | 200 | 5 | 0." in capsys.readouterr().out
+
+
+def test_large_offers_no_format_that_it_refuses(tmp_path, capsys):
+    """CSV, LIBSVM and IDX files do not say which rows are queries."""
+    with pytest.raises(SystemExit, match="0"):
+        run("large", "--help")
+    told = capsys.readouterr().out
+    assert ".npz" in told
+    assert ".npy" in told
+    assert not {"CSV", "LIBSVM", "IDX", "digits"} & set(re.findall(r"[A-Za-z]+", told))
+    (tmp_path / "d.csv").write_text("1,2,a\n3,4,b\n")
+    assert run("large", tmp_path / "d.csv", "--out", tmp_path / "results") == 1
+    assert "wanted is_test, which rows are queries, got none" in capsys.readouterr().err
 
 
 def test_where_nobody_tells_the_memory_the_table_has_a_dash(monkeypatch):

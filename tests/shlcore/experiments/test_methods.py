@@ -1,12 +1,15 @@
 import numpy as np
 import pytest
 
-from shlcore.experiments.methods import COMPARED, METHODS, kernels_for, method_name
-from shlcore.kernels import Gaussian, Polynomial
+from shlcore import SHL
+from shlcore.experiments.methods import BANKS, METHODS, kernels_for, method_name, open_methods
+from shlcore.kernels import Gaussian, Polynomial, paper_kernels
 
 
 def sigmas(X):
-    return np.array([kernel.sigma for kernel in kernels_for(X) if isinstance(kernel, Gaussian)])
+    """Return the widths that follow neighbours; the last one of the bank sees the whole."""
+    found = [kernel.sigma for kernel in kernels_for(X) if isinstance(kernel, Gaussian)]
+    return np.array(found[:-1])
 
 
 def test_bandwidths_follow_the_distance_of_neighbours():
@@ -26,8 +29,37 @@ def test_rows_that_are_all_the_same_still_have_kernels():
     assert {type(kernel) for kernel in kernels} == {Polynomial, Gaussian}
 
 
-def test_the_papers_own_kernels_are_compared_only_when_asked_for():
-    assert set(METHODS) - set(COMPARED) == {"*SHL-paper"}
+@pytest.mark.parametrize("bank", BANKS)
+def test_all_methods_with_open_kernels_get_the_same_ones(bank):
+    X = np.random.default_rng(0).random((30, 2))
+    banks = {
+        tuple(METHODS[name].hasher(5, 0, X, bank).kernels) for name in open_methods([*METHODS])
+    }
+    assert banks == {tuple(kernels_for(X, bank))}
+    assert len(open_methods([*METHODS])) == 9
+
+
+def test_banks_are_what_they_are_called():
+    X = np.random.default_rng(0).random((30, 2))
+    fitted = SHL().fit(X, np.arange(30) % 2)
+    assert kernels_for(X, "auto") == list(fitted.kernels_)
+    assert kernels_for(X, "paper") == list(paper_kernels())
+    (gaussian,) = kernels_for(X, "gaussian")
+    rows = (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0))
+    mean = ((rows[:, None] - rows) ** 2).sum(axis=2).mean()
+    assert gaussian.sigma == pytest.approx(np.sqrt(mean))
+    with pytest.raises(ValueError, match="bank: wanted one of auto, gaussian, paper, got 'odd'"):
+        kernels_for(X, "odd")
+
+
+def test_the_papers_settings_and_the_published_ones_are_compared():
+    X = np.random.default_rng(0).random((30, 2))
+    paper = METHODS["*SHL-paper"].hasher(5, 0, X).get_params()
+    assert paper == SHL.paper(n_bits=5, random_state=0).get_params()
+    for name, anchors in (("KSH", 300), ("SDH", 1000), ("KSH-same", None), ("SDH-same", None)):
+        assert METHODS[name].hasher(5, 0, X).n_anchors == anchors
+    for name in ("KSH", "KSH-same"):  # all labels that *SHL sees
+        assert METHODS[name].hasher(5, 0, X).n_labelled is None
 
 
 @pytest.mark.parametrize("text", ["SHL", "*SHL", "shl"])
@@ -36,11 +68,11 @@ def test_the_star_may_be_left_out(text):
 
 
 def test_an_unknown_method_is_named():
-    with pytest.raises(ValueError, match=r"wanted some of \*SHL, KSH, .* got 'PCA'"):
+    with pytest.raises(ValueError, match=r"wanted some of \*SHL, .* got 'PCA'"):
         method_name("PCA")
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_methods_have_the_asked_length_and_seed(name):
-    hasher = METHODS[name](7, 3, np.random.default_rng(0).random((30, 2)))
+    hasher = METHODS[name].hasher(7, 3, np.random.default_rng(0).random((30, 2)))
     assert (hasher.n_bits, hasher.random_state) == (7, 3)

@@ -1,0 +1,99 @@
+"""What is open about the methods, settled on development rows that are nowhere else.
+
+These rows are put aside before any split is drawn: no query, no training row and no row of a
+database is among them. All methods with open kernels share one bank.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shlcore.experiments import options
+from shlcore.experiments.cells import found_cells
+from shlcore.experiments.datasets import Split
+from shlcore.experiments.methods import BANKS, METHODS, OWN, open_methods
+from shlcore.experiments.ranking import ranked
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from shlcore.experiments.journal import Cell, Row
+
+FOLDER = "choices"
+DECIDING = ("*SHL", "KSH-same", "SDH-same")
+"""The methods whose mean average precision, in the mean, decides which kernels all share."""
+
+CHOICE_BITS = 15
+FIT_SHARE = 2 / 3  # of the development rows; the others ask
+
+
+def chosen(arguments: argparse.Namespace, settings: Cell, folder: Path) -> tuple[Row, list[Row]]:
+    """Settle bank and costs, from the journal or anew; return them and what they rest on.
+
+    ``{}`` where none of the methods asked for has anything open.
+    """
+    wanted = open_methods(arguments.methods)
+    if not wanted:
+        return {}, []
+    cells = [
+        {"method": method, "bank": bank, "cost": cost}
+        for method in dict.fromkeys([*DECIDING, *wanted])
+        for bank in BANKS
+        for cost in METHODS[method].costs
+    ]
+    found, _ = found_cells(
+        arguments.dataset,
+        settings,
+        folder / FOLDER,
+        cells,
+        measure,
+        arguments.jobs,
+        arguments.scheduler,
+    )
+    return settle(found), found
+
+
+def measure(path: Path, settings: Cell, cell: Cell) -> Row:
+    """Fit on one part of the development rows, and search with the other."""
+    split = development_split(path, settings)
+    method = METHODS[cell["method"]]
+    hasher = method.hasher(CHOICE_BITS, settings["seed"], split.X, cell["bank"], cell["cost"])
+    hasher.fit(split.X, split.y)
+    ranking = ranked(hasher, split, by_score=method.by_score)
+    return {"mean_average_precision": ranking.mean_average_precision()}
+
+
+def development_split(path: Path, settings: Cell) -> Split:
+    """Return the development rows as training rows and queries."""
+    dataset = options.dataset_at(path)
+    rows = options.development_rows(path, settings)
+    fit, ask = np.split(rows, [round(FIT_SHARE * len(rows))])
+    return Split(dataset.X[fit], dataset.y[fit], dataset.X[ask], dataset.y[ask])
+
+
+def settle(found: Sequence[Row]) -> Row:
+    """Take the best cost of each method and bank, the best bank in the mean, and its costs.
+
+    Of equals the first wins.
+    """
+    best: dict[tuple[str, str], tuple[float, float]] = {}
+    for row in found:
+        key, value = (row["method"], row["bank"]), row["mean_average_precision"]
+        if key not in best or value > best[key][0]:
+            best[key] = (value, row["cost"])
+    deciding = {
+        bank: float(np.mean([best[method, bank][0] for method in DECIDING])) for bank in BANKS
+    }
+    bank = max(BANKS, key=deciding.__getitem__)
+    methods = dict.fromkeys(row["method"] for row in found)
+    return {"bank": bank, "costs": {method: best[method, bank][1] for method in methods}}
+
+
+def with_choice(cell: Cell, choice: Cell) -> Row:
+    """Add to a cell the bank and the cost that its method was given."""
+    cost = choice.get("costs", {}).get(cell["method"])
+    return {**cell, "bank": OWN if cost is None else choice["bank"], "cost": cost}

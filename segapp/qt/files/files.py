@@ -155,7 +155,7 @@ class Files(QObject):
         """Read the neighbours, the next one first, while the open one is looked at."""
         place = self.place_in_folder()
         if place is not None:
-            near = [place + step for step in (1, -1, 2)]
+            near = [place + step for step in (1, -1)]
             self._prefetch.look_ahead(
                 [self.folder[row] for row in near if 0 <= row < len(self.folder)]
             )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from functools import cmp_to_key
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCollator, QCoreApplication, QLocale, Qt
@@ -70,8 +69,7 @@ def as_people_count(paths: list[Path]) -> list[Path]:
     collator = QCollator(locale)
     collator.setNumericMode(True)
     collator.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
-    by_name = cmp_to_key(collator.compare)
-    return sorted(paths, key=lambda path: by_name(path.name))
+    return sorted(paths, key=lambda path: collator.sortKey(path.name))
 
 
 def project_beside(image: Path) -> Path:

@@ -54,6 +54,7 @@ class PictureFolder(QObject):
         self.classes: ClassList | None = None
         self._unreadable = False  # there is a list of classes, and it is damaged
         self._rows: dict[Path, int] = {}
+        self._names: set[str] = set()
         self._marked: set[Path] = set()
         self._failures: dict[Path, str] = {}
         self._progress = FolderProgress()
@@ -72,6 +73,7 @@ class PictureFolder(QObject):
         self._flush()
         self.paths, self.root = paths, root
         self._rows = {path: row for row, path in enumerate(paths)}
+        self._names = {path.name for path in paths}
         self._failures, self._changes, self._last = {}, {}, None
         self.place = None if root is None else _place_of(root, self._preferences)
         self._look()
@@ -134,9 +136,11 @@ class PictureFolder(QObject):
         """Return why a picture could not be read, often nothing."""
         return self._failures.get(path, "")
 
-    def count(self, status: Status) -> int:
-        """Count the pictures of which that has become."""
-        return sum(self.status(path) is status for path in self.paths)
+    @property
+    def n_done(self) -> int:
+        """How many pictures are done."""
+        names = {name for name, kept in self._progress.states.items() if kept is Status.DONE}
+        return len(names & self._names)
 
     def note_failure(self, path: Path, reason: str) -> None:
         """Remember that a picture cannot be read."""

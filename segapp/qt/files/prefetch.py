@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
     from segapp.qt.files.opening import Ready
 
-# Pixels of all pictures that are kept, at some 10 bytes each: four of 12 megapixels.
-_MOST_PIXELS = 50_000_000
+# Pixels of all pictures that are kept, at some 9 bytes each: three of 12 megapixels, which are
+# the open one and its neighbours.
+_MOST_PIXELS = 37_000_000
 
 _Stamp = tuple[int, int]
 

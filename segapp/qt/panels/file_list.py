@@ -163,7 +163,7 @@ class FileList(QWidget):
 
     def tell_progress(self) -> None:
         """Say how many pictures are done."""
-        done, total = self._work.count(Status.DONE), len(self._work.paths)
+        done, total = self._work.n_done, len(self._work.paths)
         self._told.setText(self.tr("{} of {} done").format(done, total))
         self._bar.setMaximum(max(total, 1))
         self._bar.setValue(done)

@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from skimage.color import hsv2rgb
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -212,6 +211,8 @@ def shaded(
 
 def code_colours(values: NDArray[np.uint32]) -> NDArray[np.uint8]:
     """Return an RGB row for each code: hue by the golden ratio, brightness in three steps."""
+    from skimage.color import hsv2rgb  # for those alone who look at codes
+
     hsv = np.empty((len(values), 3))
     hsv[:, 0] = (values * _GOLDEN) % 1.0
     # No channel falls below a third of the brightness, so that no code looks black.

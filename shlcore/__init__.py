@@ -4,17 +4,32 @@ The method: Y. Huang, M. Georgiopoulos and G. C. Anagnostopoulos,
 "Learning Hash Function through Codewords".
 """
 
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
 
-from shlcore.estimator import SHL, FitStep
-from shlcore.grams import Grams
-from shlcore.kernels import Gaussian, Linear, Polynomial, paper_kernels
-from shlcore.model_file import ModelFileError
+if TYPE_CHECKING:
+    from shlcore.estimator import SHL, FitStep
+    from shlcore.grams import Grams
+    from shlcore.kernels import Gaussian, Linear, Polynomial, paper_kernels
+    from shlcore.model_file import ModelFileError
 
 try:
     __version__ = version("segapp")
 except PackageNotFoundError:  # used from its folder, without having been installed
     __version__ = "unknown"
+
+_HOMES = {
+    "SHL": "estimator",
+    "FitStep": "estimator",
+    "Gaussian": "kernels",
+    "Linear": "kernels",
+    "Polynomial": "kernels",
+    "paper_kernels": "kernels",
+    "ModelFileError": "model_file",
+    "Grams": "grams",
+}
+"""Loaded when they are asked for: scikit-learn takes a second, and few modules need it."""
 
 __all__ = [
     "SHL",
@@ -27,3 +42,13 @@ __all__ = [
     "__version__",
     "paper_kernels",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

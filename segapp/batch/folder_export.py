@@ -17,9 +17,8 @@ from segapp.files.images import load_image
 from segapp.files.label_lists import folder_list
 from segapp.files.project_file import ProjectError, load_project
 from segapp.files.project_places import project_of
-from segapp.learning.training import NotEnoughStrokes, Trainer
 from segapp.values.settings_choice import SettingsChoice
-from segapp.values.updates import Answer
+from segapp.values.updates import Answer, NotEnoughStrokes
 from segapp.values.wording import sentence, shown
 
 if TYPE_CHECKING:
@@ -67,6 +66,12 @@ class Finished:
     files: tuple[Path, ...]
 
 
+def _trainer(rgb: NDArray[np.uint8]) -> Segmenter:
+    from segapp.learning.training import Trainer  # the window lists folders without it
+
+    return Trainer(rgb)
+
+
 @dataclass(frozen=True, slots=True)
 class FolderExport:
     """What is exported, how and where.
@@ -96,7 +101,7 @@ class FolderExport:
         """Export all pictures of a folder whose projects lie beside them."""
         return cls(tuple(images_in(folder)), folder, form, out)
 
-    def run(self, make_segmenter: Make = Trainer) -> Iterator[Exported | Finished | Report]:
+    def run(self, make_segmenter: Make = _trainer) -> Iterator[Exported | Finished | Report]:
         """Write picture by picture; whoever stops iterating can run it again later.
 
         A picture that fails is told, and stops no other.

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from segapp.values.labelling import Labelling
     from segapp.values.updates import Update
 
-MODEL_SUFFIX = ".shlmodel"
 _FORMAT = "segapp learnt model"
 _VERSION = 1
 _HEADER, _COLOURS, _LEARNER = "model.json", "colours.f4", "learner"

@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy import ndimage
 
 if TYPE_CHECKING:
     from segapp.values.labelling import Labelling
@@ -30,6 +29,8 @@ def least_certain(labelling: Labelling) -> Spot | None:
     A thin line of doubt runs along every edge, however good the answer is; the mean over a
     disc makes broad doubt win over long doubt. Pixels under a stroke are certain.
     """
+    from scipy import ndimage  # comes with the first answer; a window opens without it
+
     height, width = labelling.labels.shape
     step = max(1, math.ceil(max(height, width) / _SIDE))
     margin = labelling.margins[step // 2 :: step, step // 2 :: step].astype(np.float64)

@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from segapp.values.document import Document
     from segapp.values.settings import Settings
 
-_ROWS_AT_ONCE = 64
-"""Of the picture, painted by their own colours while they are in the processor's caches."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CoarseAnswer:
@@ -171,10 +168,11 @@ class PixelTask:
         """Give each pixel at full size its own prototype's class."""
         classes = self._class_of(verdict.labels.astype(np.uint8))
         prototypes = self.picture.table(self.settings).prototypes
-        labels = np.empty(self.marked.shape, dtype=np.uint8)
-        for top in range(0, len(labels), _ROWS_AT_ONCE):
-            rows = slice(top, top + _ROWS_AT_ONCE)
-            labels[rows] = classes[self.picture.prototypes_in(prototypes, (rows, slice(None)))]
+        if prototypes.palette is not None:
+            labels = prototypes.palette.painted(self.picture.rgb, classes)
+        else:
+            coarse = classes[prototypes.index_map]
+            labels = np.ascontiguousarray(repeated(coarse, self.marked.shape, self.picture.times))
         self.marked.pin(labels)
         return labels
 

@@ -26,7 +26,7 @@ from segapp.learning.marked_states import MarkedStates
 from segapp.learning.state_update import Before, StateUpdate
 from segapp.picture.prepared import PreparedPicture
 from segapp.values.retouch import retouched_report, retouching
-from segapp.values.updates import Answer, Report, answer_of
+from segapp.values.updates import Answer, NotEnoughStrokes, Report, answer_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -46,10 +46,6 @@ if TYPE_CHECKING:
 
 _REMEMBERED = 4096
 """Earlier answers, of a few kilobytes each: more than anybody undoes."""
-
-
-class NotEnoughStrokes(ValueError):  # noqa: N818 - a state of the user's work, not an error
-    """What is marked does not suffice for an answer; the message says what is missing."""
 
 
 def segment(rgb: NDArray[np.uint8], document: Document, settings: Settings) -> Labelling:

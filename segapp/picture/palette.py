@@ -14,13 +14,21 @@ if TYPE_CHECKING:
 LEVELS = (256, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2)
 """A channel, finest first, each about three quarters of the one before."""
 
+_ROWS_AT_ONCE = 64
+"""Of a picture, which are in the processor's caches from step to step."""
+_NONE = np.uint8(255)
+"""No label: a document has at most 255 classes."""
+
 
 def cells(rgb: NDArray[np.uint8], levels: int) -> NDArray[np.int32]:
     """Return the cell of each pixel's colour on a grid of so many levels a channel."""
-    steps = np.arange(256, dtype=np.int32) * levels // 256
-    found = (steps * levels**2)[rgb[..., 0]]
-    found += (steps * levels)[rgb[..., 1]]
-    found += steps[rgb[..., 2]]
+    steps = rgb.astype(np.uint16)  # 255 * 256 fits
+    steps *= np.uint16(levels)
+    steps >>= np.uint16(8)
+    found = steps[..., 0].astype(np.int32)
+    for channel in (1, 2):
+        found *= np.int32(levels)
+        found += steps[..., channel]
     return found
 
 
@@ -49,18 +57,33 @@ class Palette:
 
         At full size a picture has colours that its halvings have not.
         """
-        return np.asarray(self.number[self.looked_up(rgb)])
-
-    def looked_up(self, rgb: NDArray[np.uint8]) -> NDArray[np.int32]:
-        """Return the cell of each pixel's colour; each of them has its number then."""
         found = cells(rgb, self.levels)
-        seen = np.zeros(len(self.number), dtype=bool)
-        seen[found.ravel()] = True
-        new = np.flatnonzero(seen & (self.number < 0))
-        if len(new):
-            _, nearest = cKDTree(self._places(self.present)).query(self._places(new))
-            self.number[new] = nearest
-        return found
+        numbers: NDArray[np.int32] = self.number[found]
+        missing = numbers < 0
+        if missing.any():
+            self._look_up(found[missing])
+            numbers[missing] = self.number[found[missing]]
+        return numbers
 
-    def _places(self, cell: NDArray[np.intp]) -> NDArray[np.intp]:
+    def painted(self, rgb: NDArray[np.uint8], labels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return the label of each pixel's colour, given those of the numbers: `_NONE` is none."""
+        table = np.where(self.number < 0, _NONE, labels[self.number])
+        painted = np.empty(rgb.shape[:2], dtype=np.uint8)
+        for top in range(0, len(rgb), _ROWS_AT_ONCE):
+            rows = slice(top, top + _ROWS_AT_ONCE)
+            found = cells(rgb[rows], self.levels)
+            strip = table[found]
+            missing = strip == _NONE
+            if missing.any():
+                self._look_up(found[missing])
+                strip[missing] = labels[self.number[found[missing]]]
+            painted[rows] = strip
+        return painted
+
+    def _look_up(self, missing: NDArray[np.int32]) -> None:
+        new = np.unique(missing)
+        _, nearest = cKDTree(self._places(self.present)).query(self._places(new))
+        self.number[new] = nearest
+
+    def _places(self, cell: NDArray[np.integer]) -> NDArray[np.intp]:
         return np.stack(np.unravel_index(cell, (self.levels,) * 3), axis=1)

@@ -7,7 +7,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from skimage.color import rgb2lab
 
 from segapp.values.document import PALETTE
 
@@ -47,5 +46,7 @@ def _candidates() -> tuple[tuple[Colour, ...], NDArray[np.float64]]:
 def _places(colours: tuple[Colour, ...]) -> NDArray[np.float64]:
     """Return the colours in CIELAB, where distance is what the eye sees."""
     rgb = np.array(colours, np.float64).reshape(1, -1, 3) / 255
+    from skimage.color import rgb2lab  # a window that opens with two classes needs none of it
+
     lab: NDArray[np.float64] = rgb2lab(rgb)[0]
     return lab

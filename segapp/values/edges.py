@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.values.document import ClassInfo
+    from segapp.values.rasterize import Rectangle
 
+_ROWS_AT_ONCE = 256
 NOTHING, RIM, LINE = 0, 1, 2
 """Values of an edge picture: off the edge, beside the line, and on the line of class 0."""
 
@@ -70,12 +73,53 @@ def edge_pictures(
     whichever is shown; no line is lost between two copies. Values are `NOTHING`, `RIM`, and
     `LINE` plus the class. The last copy's longer side has at most ``smallest`` pixels.
     """
-    lines = _lines(labels, owner)
-    pictures = [_rimmed(lines)]
-    while max(lines.shape) > smallest:
-        lines = _halved(lines)
-        pictures.append(_rimmed(lines))
+    height, width = labels.shape
+    pictures = [np.zeros((height, width), np.uint8)]
+    rows, columns = height, width
+    while max(rows, columns) > smallest:
+        rows, columns = (rows + 1) // 2, (columns + 1) // 2
+        pictures.append(np.zeros((rows, columns), np.uint8))
+    for top in range(0, height, _ROWS_AT_ONCE):
+        redraw_edges(pictures, labels, owner, (0, top, width, min(top + _ROWS_AT_ONCE, height)))
     return pictures
+
+
+def redraw_edges(
+    pictures: list[NDArray[np.uint8]],
+    labels: NDArray[np.uint8],
+    owner: NDArray[np.uint8],
+    box: Rectangle,
+) -> None:
+    """Bring edge pictures to labels that have changed within a box, in place."""
+    # A label is seen by the lines of its neighbours, and those by the rims of theirs.
+    box = _grown(box, 2, labels.shape)
+    around = _grown(box, 2, labels.shape)
+    drawn = _rimmed(_lines(labels[_slices(around)], owner))
+    pictures[0][_slices(box)] = drawn[_slices(box, around)]
+    for finer, coarser in itertools.pairwise(pictures):
+        left, top, right, bottom = box
+        halves = (left // 2, top // 2, (right + 1) // 2, (bottom + 1) // 2)
+        box = _grown(halves, 1, coarser.shape)
+        around = _grown(box, 1, coarser.shape)
+        part = finer[_slices(tuple(2 * side for side in around))]
+        drawn = _rimmed(_halved(np.where(part >= LINE, part, np.uint8(NOTHING))))
+        coarser[_slices(box)] = drawn[_slices(box, around)]
+
+
+def _grown(box: Rectangle, by: int, shape: tuple[int, ...]) -> Rectangle:
+    left, top, right, bottom = box
+    return (
+        max(left - by, 0),
+        max(top - by, 0),
+        min(right + by, shape[1]),
+        min(bottom + by, shape[0]),
+    )
+
+
+def _slices(box: tuple[int, ...], within: Rectangle = (0, 0, 0, 0)) -> tuple[slice, slice]:
+    """Return the rows and columns of a box, numbered from the corner of another."""
+    left, top, right, bottom = box
+    return slice(top - within[1], bottom - within[1]), slice(left - within[0], right - within[0])
 
 
 def _lines(labels: NDArray[np.uint8], owner: NDArray[np.uint8]) -> NDArray[np.uint8]:

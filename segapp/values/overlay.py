@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from skimage.color import hsv2rgb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -17,13 +17,19 @@ if TYPE_CHECKING:
     from segapp.values.labelling import Labelling
     from segapp.values.picture import Picture
 
+    Box = tuple[slice, slice]
+    Painting = Callable[[Box], NDArray[np.uint8]]
+
 # From undecided to sure; each colour is brighter than the one before, so that the order shows
 # in grey as well.
 _CONFIDENCE_RAMP = ((20, 18, 60), (0, 80, 140), (40, 150, 160), (170, 205, 90), (253, 240, 140))
 _SHADOW, _DARKEST = 24.0, 0.8  # what a code far from every codeword fades to, and how far
 _ENOUGH_FOR_A_SCALE = 1024  # pixels of a side: more do not change what is bright and what dark
-_ROWS_AT_ONCE = 256
 _GOLDEN = 0.6180339887498949  # steps of this part of a circle never come close to each other
+
+
+ALL = (slice(None), slice(None))
+"""The box of the whole picture."""
 
 
 class ViewMode(StrEnum):
@@ -47,80 +53,54 @@ class ViewMode(StrEnum):
         return self in (ViewMode.MASK, ViewMode.CUTOUT, ViewMode.CODES)
 
 
-def areas(
+def painting(
     mode: ViewMode,
     labelling: Labelling,
     classes: Sequence[ClassInfo],
     picture: Picture,
     codewords: NDArray[np.int8] | None = None,
-) -> NDArray[np.uint8] | None:
-    """Return the answer in a view mode, ``H x W x 4``; None where lines alone are shown.
+) -> Painting | None:
+    """Return what paints the answer in a view mode; None where lines alone are shown.
 
-    ``codewords`` (classes x codewords x bits) are what the codes are compared with.
+    It is asked for some rows and columns and returns ``height x width x 4``, so that of a large
+    picture no more is painted than has changed. ``codewords`` (classes x codewords x bits) are
+    what the codes are compared with.
     """
     match mode:
         case ViewMode.OVERLAY:
-            return overlay(labelling, classes)
+            return partial(_by_label, labelling, _tints(classes, 1.0))
         case ViewMode.OUTLINE:
             return None
         case ViewMode.MASK:
-            return mask(labelling, classes)
+            return partial(_by_label, labelling, _mask_colours(labelling, classes))
         case ViewMode.CUTOUT:
-            return premultiplied_cutout(labelling, picture)
+            return partial(_cutout, labelling, picture)
         case ViewMode.CONFIDENCE:
-            return confidence(labelling)
+            return partial(_by_margin, labelling, _sure(labelling))
         case ViewMode.CODES:
-            return codes(labelling, classes, codewords)
+            return partial(_by_code, labelling, classes, codewords)
 
 
 def overlay(
     labelling: Labelling, classes: Sequence[ClassInfo], opacity: float = 1.0
 ) -> NDArray[np.uint8]:
     """Tint every class in its colour, except a background, which stays clear."""
-    return _look_up(_tints(classes, opacity), labelling.labels)
+    return _by_label(labelling, _tints(classes, opacity), ALL)
 
 
 def mask(labelling: Labelling, classes: Sequence[ClassInfo]) -> NDArray[np.uint8]:
     """Show what is exported: white on black with two classes, else the classes' colours."""
-    table = np.full((max(len(classes), labelling.n_classes), 4), 255, np.uint8)
-    if len(classes) == 2:
-        table[1, :3] = 0
-    else:
-        for row, info in enumerate(classes):
-            table[row, :3] = info.colour
-    return _look_up(table, labelling.labels)
+    return _by_label(labelling, _mask_colours(labelling, classes), ALL)
 
 
 def premultiplied_cutout(labelling: Labelling, picture: Picture) -> NDArray[np.uint8]:
     """Show the picture where the first class is; the rest is clear. For the screen."""
-    inside = labelling.labels == 0
-    opacity = inside.astype(np.uint8) * np.uint8(255)
-    rgba = np.empty((*inside.shape, 4), np.uint8)
-    np.multiply(picture.rgb, inside[:, :, np.newaxis], out=rgba[:, :, :3])
-    if picture.alpha is not None:
-        # The picture is blended with white: premultiplied, that white is taken off again.
-        opacity[inside] = picture.alpha[inside]
-        rgba[inside, :3] -= np.minimum(rgba[inside, :3], 255 - picture.alpha[inside, np.newaxis])
-    rgba[:, :, 3] = opacity
-    return rgba
+    return _cutout(labelling, picture, ALL)
 
 
 def confidence(labelling: Labelling) -> NDArray[np.uint8]:
     """Show the margin from dark (undecided) to bright (sure)."""
-    step = 1 + max(labelling.labels.shape) // _ENOUGH_FOR_A_SCALE
-    some = labelling.margins[::step, ::step]
-    # Strokes hold the maximum, however far above the rest; they must not make it all dark.
-    sure = float(np.percentile(some, 98)) or float(some.max()) or 1.0
-    level = np.empty(labelling.labels.shape, np.uint8)
-    for rows in _strips(len(level)):
-        margin = labelling.margins[rows, :]
-        level[rows] = np.minimum(margin * (255.0 / sure), 255.0)
-    steps = np.linspace(0, 255, len(_CONFIDENCE_RAMP))
-    table = np.full((256, 4), 255, np.uint8)
-    for channel in range(3):
-        values = [colour[channel] for colour in _CONFIDENCE_RAMP]
-        table[:, channel] = np.rint(np.interp(np.arange(256), steps, values))
-    return _look_up(table, level)
+    return _by_margin(labelling, _sure(labelling), ALL)
 
 
 def codes(
@@ -132,12 +112,60 @@ def codes(
 
     Without codewords each code has a colour of its own, the same in every image.
     """
+    return _by_code(labelling, classes, codewords, ALL)
+
+
+def _by_label(labelling: Labelling, table: NDArray[np.uint8], box: Box) -> NDArray[np.uint8]:
+    return _look_up(table, labelling.labels[box])
+
+
+def _cutout(labelling: Labelling, picture: Picture, box: Box) -> NDArray[np.uint8]:
+    inside = labelling.labels[box] == 0
+    opacity = inside.astype(np.uint8) * np.uint8(255)
+    rgba = np.empty((*inside.shape, 4), np.uint8)
+    np.multiply(picture.rgb[box], inside[:, :, np.newaxis], out=rgba[:, :, :3])
+    if picture.alpha is not None:
+        # The picture is blended with white: premultiplied, that white is taken off again.
+        alpha = picture.alpha[box][inside]
+        opacity[inside] = alpha
+        rgba[inside, :3] -= np.minimum(rgba[inside, :3], 255 - alpha[:, np.newaxis])
+    rgba[:, :, 3] = opacity
+    return rgba
+
+
+def _sure(labelling: Labelling) -> float:
+    """Return the margin that is shown as sure.
+
+    Strokes hold the maximum, however far above the rest; they must not make it all dark.
+    """
+    step = 1 + max(labelling.labels.shape) // _ENOUGH_FOR_A_SCALE
+    margin = labelling.margins[::step, ::step]
+    return float(np.percentile(margin, 98)) or float(margin.max()) or 1.0
+
+
+def _by_margin(labelling: Labelling, sure: float, box: Box) -> NDArray[np.uint8]:
+    level = np.minimum(labelling.margins[box] * (255.0 / sure), 255.0).astype(np.uint8)
+    steps = np.linspace(0, 255, len(_CONFIDENCE_RAMP))
+    table = np.full((256, 4), 255, np.uint8)
+    for channel in range(3):
+        values = [colour[channel] for colour in _CONFIDENCE_RAMP]
+        table[:, channel] = np.rint(np.interp(np.arange(256), steps, values))
+    return _look_up(table, level)
+
+
+def _by_code(
+    labelling: Labelling,
+    classes: Sequence[ClassInfo],
+    codewords: NDArray[np.int8] | None,
+    box: Box,
+) -> NDArray[np.uint8]:
     # Longer codes are counted first: there are far fewer of them than codes are possible.
     values = np.arange(1 << min(labelling.n_bits, 16), dtype=np.uint32)
-    place: NDArray[np.integer] = labelling.codes
+    place: NDArray[np.integer] = labelling.hash_codes[box]
     if labelling.n_bits > 16:
-        values, inverse = np.unique(labelling.codes, return_inverse=True)
-        place = inverse.reshape(labelling.codes.shape)
+        shape = place.shape
+        values, inverse = np.unique(place, return_inverse=True)
+        place = inverse.reshape(shape)
     table = np.full((len(values), 4), 255, np.uint8)
     if codewords is None or codewords.shape[2] != labelling.n_bits or not codewords.any():
         table[:, :3] = code_colours(values)
@@ -147,6 +175,16 @@ def codes(
         colours = np.array([info.colour for info in classes])[nearest]
         table[:, :3] = shaded(colours, distances.min(axis=1), labelling.n_bits)
     return _look_up(table, place)
+
+
+def _mask_colours(labelling: Labelling, classes: Sequence[ClassInfo]) -> NDArray[np.uint8]:
+    table = np.full((max(len(classes), labelling.n_classes), 4), 255, np.uint8)
+    if len(classes) == 2:
+        table[1, :3] = 0
+    else:
+        for row, info in enumerate(classes):
+            table[row, :3] = info.colour
+    return table
 
 
 def code_distances(values: NDArray[np.uint32], codewords: NDArray[np.int8]) -> NDArray[np.intp]:
@@ -173,6 +211,8 @@ def shaded(
 
 def code_colours(values: NDArray[np.uint32]) -> NDArray[np.uint8]:
     """Return an RGB row for each code: hue by the golden ratio, brightness in three steps."""
+    from skimage.color import hsv2rgb  # for those alone who look at codes
+
     hsv = np.empty((len(values), 3))
     hsv[:, 0] = (values * _GOLDEN) % 1.0
     # No channel falls below a third of the brightness, so that no code looks black.
@@ -188,12 +228,6 @@ def _tints(classes: Sequence[ClassInfo], opacity: float) -> NDArray[np.uint8]:
         if not info.is_background:
             table[row] = np.rint(np.array([*info.colour, 255]) * opacity)
     return table
-
-
-def _strips(height: int) -> Iterator[slice]:
-    """Yield rows that need little memory at once."""
-    for top in range(0, height, _ROWS_AT_ONCE):
-        yield slice(top, min(top + _ROWS_AT_ONCE, height))
 
 
 def _look_up(table: NDArray[np.uint8], index: NDArray[np.integer]) -> NDArray[np.uint8]:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from segapp.values.settings import Settings
 
 
+class NotEnoughStrokes(ValueError):  # noqa: N818 - a state of the user's work, not an error
+    """What is marked does not suffice for an answer; the message says what is missing."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Insight:
     """What was learnt, for those who want to look inside.

@@ -61,7 +61,7 @@ class Result:
         curves = np.array(list(self.curves.values()))
         mean = curves.mean(axis=0)
         # The first update prepares the picture; a user waits for the later ones. Seconds of a
-        # run with several jobs say little: `update_speed.py` measures them.
+        # run with several jobs say little: `speed.py` measures them.
         later = [s for times in self.seconds.values() for s in times[1:] or times]
         return {
             "start": mean[0],

@@ -1,5 +1,6 @@
 """Pictures of any size with truth and strokes: a bundled sample, enlarged, with its own grain."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -73,3 +74,7 @@ def documents(megapixels, name="coffee", later=8):
         place, label = (("near", 0), ("far", 1), ("beside", 1), ("far", 1))[number % 4]
         document = document.with_stroke(stroke(place, label))
         yield ("far" if place == "far" else "near"), document
+
+
+if __name__ == "__main__":
+    Image.fromarray(picture(float(sys.argv[1]))).save(sys.argv[2], compress_level=1)

@@ -1,55 +1,29 @@
-"""How long a mouse move takes, from the event to the painted pixels.
+"""The window in a process of its own: how long a brush move, a pause and the start take.
 
-A 4096 x 4096 picture with an answer over it, a brush of 50 px radius, real mouse events. Run:
+    python tests/benchmarks/speed_window.py brush 12 [--moves 200]
+    python tests/benchmarks/speed_window.py pauses 12 [--strokes 4]
+    python tests/benchmarks/speed_window.py start
 
-    python tests/benchmarks/brush_latency.py [--moves 300] [--side 4096] [--json]
-
-Prints the median and the 95th percentile in milliseconds at several zooms; the exit code is 1
-when a 95th percentile is above 16 ms, a frame of a 60 Hz screen.
+Prints JSON. `speed.py` runs these for each size.
 """
 
-from __future__ import annotations
-
 import argparse
+import itertools
 import json
 import os
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-import numpy as np
-from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QApplication
 
-from segapp.qt.canvas.brush import Brush
-from segapp.qt.canvas.canvas import Canvas
-from segapp.qt.canvas.layers import Layer, opaque
-from segapp.qt.canvas.painting import Sheet
-from segapp.values.document import Document
+def send(canvas, kind, at):
+    from PySide6.QtCore import QEvent, Qt
+    from PySide6.QtGui import QMouseEvent
+    from PySide6.QtWidgets import QApplication
 
-SIDE = 4096
-RADIUS = 50.0
-LIMIT = 16.0  # milliseconds
-
-
-def make_canvas(side: int) -> Canvas:
-    rng = np.random.default_rng(0)
-    rgb = rng.integers(0, 256, (side, side, 3), dtype=np.uint8)
-    canvas = Canvas()
-    canvas.resize(1400, 900)
-    canvas.set_picture(Layer(opaque(rgb)))
-    tint = np.zeros((side, side, 4), dtype=np.uint8)
-    tint[: side // 2] = (230, 159, 0, 255)
-    canvas.set_labelling(Sheet(Layer(tint)))
-    canvas.set_document(Document())
-    canvas.set_brush(Brush(radius=RADIUS))
-    canvas.show()
-    return canvas
-
-
-def send(canvas: Canvas, kind: QEvent.Type, at: QPointF) -> None:
     left, none = Qt.MouseButton.LeftButton, Qt.MouseButton.NoButton
     button = none if kind == QEvent.Type.MouseMove else left
     held = none if kind == QEvent.Type.MouseButtonRelease else left
@@ -59,37 +33,32 @@ def send(canvas: Canvas, kind: QEvent.Type, at: QPointF) -> None:
     QApplication.sendEvent(canvas, event)
 
 
-def measure(canvas: Canvas, moves: int, step: float) -> np.ndarray:
-    """Draw one long wavy stroke; time each move until its pixels are painted."""
-    application = QApplication.instance()
-    middle = QPointF(canvas.width() / 2, canvas.height() / 2)
-    send(canvas, QEvent.Type.MouseButtonPress, middle)
-    application.processEvents()
-    times = []
-    for index in range(moves):
-        angle = index * step / 200
-        at = QPointF(
-            canvas.width() * (0.5 + 0.4 * np.sin(angle)),
-            canvas.height() * (0.5 + 0.4 * np.sin(1.7 * angle)),
-        )
-        start = time.perf_counter()
-        send(canvas, QEvent.Type.MouseMove, at)
-        application.processEvents()
-        times.append(time.perf_counter() - start)
-    send(canvas, QEvent.Type.MouseButtonRelease, middle)
-    return np.array(times) * 1000
+def brush(megapixels, moves):
+    """Draw a long wavy stroke over an answer; time each move until its pixels are painted."""
+    import numpy as np
+    from PySide6.QtCore import QEvent, QPointF
+    from PySide6.QtWidgets import QApplication
+    from speed_pictures import picture, truth
 
+    from segapp.qt.canvas.brush import Brush
+    from segapp.qt.canvas.canvas import Canvas
+    from segapp.qt.canvas.layers import Layer, opaque
+    from segapp.qt.canvas.painting import Sheet
+    from segapp.values.document import Document
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--moves", type=int, default=300)
-    parser.add_argument("--side", type=int, default=SIDE, help="of the picture, in pixels")
-    parser.add_argument("--json", action="store_true")
-    arguments = parser.parse_args()
     application = QApplication([])
-    canvas = make_canvas(arguments.side)
+    rgb, inside = picture(megapixels), truth(megapixels)
+    size = inside.shape
+    canvas = Canvas()
+    canvas.resize(1400, 900)
+    canvas.set_picture(Layer.painted(size, lambda box: opaque(rgb[box])))
+    tint = np.array([[0, 0, 0, 0], [230, 159, 0, 255]], np.uint8)
+    canvas.set_labelling(Sheet(Layer.painted(size, lambda box: tint[inside[box].astype(int)])))
+    canvas.set_document(Document())
+    canvas.set_brush(Brush(radius=50.0))
+    canvas.show()
     application.processEvents()
-    rows = []
+    found = {}
     for name, scale, step in (
         ("fit, slow", None, 8.0),
         ("fit, fast", None, 60.0),
@@ -101,20 +70,115 @@ def main() -> int:
         if scale is not None:
             canvas.viewport.zoom(scale / canvas.viewport.view.scale)
         application.processEvents()
-        times = measure(canvas, arguments.moves, step)
-        median, high = np.percentile(times, (50, 95))
-        rows.append({"case": name, "median_ms": round(median, 2), "p95_ms": round(high, 2)})
-        canvas.set_document(Document())
-    if arguments.json:
-        print(json.dumps(rows))
-    else:
-        for row in rows:
-            print(
-                f"{row['case']:<12} median {row['median_ms']:6.2f}   95 % {row['p95_ms']:6.2f} ms"
+        middle = QPointF(canvas.width() / 2, canvas.height() / 2)
+        send(canvas, QEvent.Type.MouseButtonPress, middle)
+        application.processEvents()
+        times = []
+        for index in range(moves):
+            angle = index * step / 200
+            at = QPointF(
+                canvas.width() * (0.5 + 0.4 * np.sin(angle)),
+                canvas.height() * (0.5 + 0.4 * np.sin(1.7 * angle)),
             )
-    canvas.close()
-    return int(any(row["p95_ms"] > LIMIT for row in rows))
+            start = time.process_time()
+            send(canvas, QEvent.Type.MouseMove, at)
+            application.processEvents()
+            times.append(1000 * (time.process_time() - start))
+        send(canvas, QEvent.Type.MouseButtonRelease, middle)
+        found[name] = float(np.percentile(times, 95))
+        canvas.set_document(Document())
+    return {"p95_milliseconds": found}
+
+
+def pauses(megapixels, strokes):
+    """Return the longest time between two beats of the window's clock while it learns."""
+    from PySide6.QtCore import QTimer
+    from PySide6.QtWidgets import QApplication
+    from speed_pictures import documents, picture
+    from threadpoolctl import threadpool_limits
+
+    from segapp.qt.canvas.layers import Layer, opaque
+    from segapp.qt.files.preferences import Preferences
+    from segapp.qt.session.picture_state import PictureState
+    from segapp.qt.session.session import Session
+    from segapp.qt.window.build import build_window
+    from segapp.values.picture import Picture
+
+    sys.setswitchinterval(0.001)  # as the program does
+    application = QApplication([])
+    with tempfile.TemporaryDirectory() as folder, threadpool_limits(1):
+        session = Session()
+        window = build_window(session, Preferences(), Path(folder))
+        window.resize(1400, 900)
+        window.show()
+        rgb = picture(megapixels)
+        shown = Picture(rgb, None, Path(folder) / "picture.png", "0", "")
+        layer = Layer.painted(shown.size, lambda box: opaque(rgb[box]))
+        session.open(shown, layer, PictureState(shown.path, "0"))
+        beats = []
+        clock = QTimer(interval=1)
+        clock.timeout.connect(lambda: beats.append(time.perf_counter()))
+        longest, waited = {}, {}
+        for place, document in documents(megapixels, later=strokes):
+            missing = document.strokes[len(session.document.strokes) :]
+            beats.clear()
+            clock.start()
+            start = time.perf_counter()
+            for stroke in missing:
+                session.add_stroke(stroke)
+            while not session.answers.is_current or window.labelling_view.busy:
+                application.processEvents()
+                time.sleep(0.0005)
+                if time.perf_counter() - start > 300:
+                    raise TimeoutError("the window does not come to an end")
+            clock.stop()
+            gaps = [b - a for a, b in itertools.pairwise(beats)]
+            longest.setdefault(place, []).append(1000 * max(gaps, default=0.0))
+            waited.setdefault(place, []).append(time.perf_counter() - start)
+        session.answers.close(60)
+        window.labelling_view.close(60)
+    return {"longest_milliseconds": longest, "seconds_to_answer": waited}
+
+
+def start():
+    """Return seconds of CPU until a window stands there, can be used and nothing is due."""
+    from segapp.qt.display import what_is_missing
+
+    what_is_missing()
+    from PySide6.QtWidgets import QApplication
+
+    from segapp.qt.files.preferences import Preferences
+    from segapp.qt.session.session import Session
+    from segapp.qt.window.build import build_window
+
+    application = QApplication([])
+    with tempfile.TemporaryDirectory() as folder:
+        window = build_window(Session(), Preferences(), Path(folder))
+        window.show()
+        application.processEvents()
+        seconds = time.process_time()
+        heavy = [n for n in ("sklearn", "skimage", "scipy", "matplotlib") if n in sys.modules]
+    return {"seconds": seconds, "heavy_modules": heavy}
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=("brush", "pauses", "start"))
+    parser.add_argument("megapixels", type=float, nargs="?", default=0.2)
+    parser.add_argument("--moves", type=int, default=200)
+    parser.add_argument("--strokes", type=int, default=4)
+    options = parser.parse_args()
+    work = {
+        "brush": lambda: brush(options.megapixels, options.moves),
+        "pauses": lambda: pauses(options.megapixels, options.strokes),
+        "start": start,
+    }
+    print(json.dumps(work[options.what]()))
+    sys.stdout.flush()
+    os._exit(0)  # the window's threads need no farewell
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -41,7 +41,7 @@ def run(name, *words, allowed=(0,), needs=()):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode in allowed, done.stdout + done.stderr
@@ -87,12 +87,6 @@ def test_semi_supervised(tmp_path):
 def test_binary_index():
     words = ("--rows", 2000, "--queries", 10, "--bits", 64)
     assert "| 64 | 1 |" in run("binary_index.py", *words, needs=["faiss"])
-
-
-def test_brush_latency():
-    # On a busy machine a move may take longer than a frame; that is not what is tested.
-    text = run("brush_latency.py", "--moves", 3, "--side", 256, "--json", allowed=(0, 1))
-    assert len(json.loads(text)) == 5
 
 
 def test_cluster_traffic():
@@ -159,13 +153,19 @@ def test_plot_large(tmp_path):
     assert out.stat().st_size > 1000
 
 
-def test_update_speed(folder):
-    text = run("update_speed.py", folder, "--every", 1, "--strokes", 1, needs=["cv2", "ortools"])
-    assert "over 1 updates" in text
-
-
 def test_drag():
     # On a busy machine there may be fewer answers; that is not what is tested.
     text = run("drag.py", "--seconds", 0.3, "--megapixels", 0.01, "--json", allowed=(0, 1))
     (row,) = json.loads(text)
     assert row["p95_ms"] > 0
+
+
+def test_speed(tmp_path):
+    out = tmp_path / "speed.png"
+    words = ("--sizes", "0.02,0.03", "--strokes", 2, "--peers", "--quick", "--plot", out)
+    text = run("speed.py", *words, needs=["cv2", "ortools", "matplotlib"])
+    assert "GrabCut" in text
+    assert "| bits |" in text
+    assert "usable window" in text
+    assert "on two processes" in text
+    assert out.stat().st_size > 1000

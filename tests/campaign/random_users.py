@@ -31,7 +31,6 @@ from PySide6.QtWidgets import QApplication
 
 from segapp.files.images import load_image, load_indices
 from segapp.files.project_file import Project, load_project, save_project
-from segapp.learning.training import NotEnoughStrokes
 from segapp.qt.canvas.brush import Tool
 from segapp.qt.canvas.layers import Layer, opaque
 from segapp.qt.files import file_dialogs
@@ -46,7 +45,7 @@ from segapp.qt.window import main_window, wiring
 from segapp.qt.window.build import build_window
 from segapp.values.document import ClassInfo, Document, Stroke
 from segapp.values.settings import DEFAULT_SETTINGS
-from segapp.values.updates import Answer, answer_of
+from segapp.values.updates import Answer, NotEnoughStrokes, answer_of
 from tests.campaign.folders import draw, own_folders
 from tests.campaign.results import Failure, Row
 from tests.segapp.qt.conftest import QuickSegmenter

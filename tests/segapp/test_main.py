@@ -1,5 +1,7 @@
+import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -80,3 +82,31 @@ def test_it_runs_as_a_module():
     )
     assert done.returncode == 1
     assert done.stderr == "segapp: There is no folder nowhere.\n"
+
+
+def test_the_window_opens_without_what_only_learning_needs():
+    """scikit-learn and scikit-image load in a thread, behind the first paint."""
+    script = """
+import sys
+from pathlib import Path
+from PySide6.QtWidgets import QApplication
+from segapp.qt.files.preferences import Preferences
+from segapp.qt.session.session import Session
+from segapp.qt.window.build import build_window
+application = QApplication([])
+window = build_window(Session(), Preferences(), Path(sys.argv[1]))
+window.show()
+application.processEvents()
+print("loaded:", *{"sklearn", "skimage", "matplotlib"} & set(sys.modules))
+"""
+    environment = os.environ | {"QT_QPA_PLATFORM": "offscreen"}
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [sys.executable, "-c", script, folder],
+            env=environment | {"XDG_CONFIG_HOME": folder, "XDG_DATA_HOME": folder},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+    assert done.stdout.split() == ["loaded:"]

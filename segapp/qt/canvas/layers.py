@@ -15,12 +15,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PySide6.QtGui import QImage, QPainter
 
+    from segapp.values.overlay import Painting
+
     Box = tuple[int, int, int, int]
 
 # Pixels of the longer side: what fits a screen is drawn quickly and needs no smaller copy.
 _SMALLEST_LEVEL = 1024
 # Qt's raster engine counts source pixels with 16 bits; larger pictures are drawn in tiles.
 _TILE = 16384
+# A power of two, so that a strip has rows of its own in each level that a picture has.
+_ROWS_AT_ONCE = 256
 # Two bytes of a word with room above each, and what rounds their sum of four up at a half.
 _LANES, _HALVES = np.uint32(0x00FF00FF), np.uint32(0x00020002)
 _TWO, _EIGHT = np.uint32(2), np.uint32(8)
@@ -86,6 +90,22 @@ class Layer:
         while max(levels[-1].shape[:2]) > _SMALLEST_LEVEL:
             levels.append(halved(levels[-1]))
         self._take(levels, times, size or (rgba.shape[0], rgba.shape[1]))
+
+    @classmethod
+    def painted(cls, size: tuple[int, int], painting: Painting) -> Layer:
+        """Return a layer that is painted a few rows at a time, with no copy of it beside it."""
+        layer = cls.blank(size)
+        height, width = size
+        for top in range(0, height, _ROWS_AT_ONCE):
+            layer.repaint((0, top, width, min(top + _ROWS_AT_ONCE, height)), painting)
+        return layer
+
+    def repaint(self, box: Box, painting: Painting) -> None:
+        """Paint a box (left, top, right, bottom) again."""
+        left, top, right, bottom = box
+        rows, columns = slice(top, bottom), slice(left, right)
+        self.pixels[rows, columns] = in_screen_order(painting((rows, columns)))
+        self.refresh(box)
 
     @classmethod
     def blank(cls, size: tuple[int, int]) -> Layer:

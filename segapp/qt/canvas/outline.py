@@ -9,15 +9,16 @@ import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPen
 
-from segapp.values.edges import LINE, RIM, border_lines, edge_pictures, owners
+from segapp.values.edges import LINE, RIM, border_lines, edge_pictures, owners, redraw_edges
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from segapp.qt.canvas.view import View
     from segapp.values.document import ClassInfo
+    from segapp.values.rasterize import Rectangle
 
 _SMALLEST = 64  # pixels of the longer side: no window shows a picture smaller
 # Above this scale a pixel is wider than a line should be, and the lines are drawn as such.
@@ -52,6 +53,12 @@ class Outline:
         self._colours = [colour or QColor(*info.colour) for info in classes]
         self._pictures = edge_pictures(labels, self._owner, _SMALLEST)
         self._images = [self._image(picture) for picture in self._pictures]
+
+    def redraw(self, labels: NDArray[np.uint8], boxes: Iterable[Rectangle]) -> None:
+        """Take labels that differ from those before within some boxes and nowhere else."""
+        self._labels = labels
+        for box in boxes:
+            redraw_edges(self._pictures, labels, self._owner, box)
 
     def _image(self, picture: NDArray[np.uint8]) -> QImage:
         height, width = picture.shape

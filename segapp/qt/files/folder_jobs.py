@@ -9,9 +9,9 @@ from segapp.files.class_list import with_folder_classes
 from segapp.files.images import ImageError, load_image
 from segapp.files.project_file import Project, ProjectError, load_project
 from segapp.files.project_places import new_project, project_of
-from segapp.learning.training import Trainer
 from segapp.qt.files.opening import digest_of
 from segapp.qt.files.project_saving import ChangedByOthersError, save_over
+from segapp.qt.session.learner import trainer
 from segapp.values.start import Start
 from segapp.values.updates import Answer
 
@@ -42,7 +42,7 @@ class Source:
 
     def learnt(self) -> LearntModel:
         """Learn what can be applied to other pictures."""
-        return Trainer(self.picture.rgb).learnt_model(self.content.document, self.content.settings)
+        return trainer(self.picture.rgb).learnt_model(self.content.document, self.content.settings)
 
 
 @dataclass(frozen=True, slots=True)

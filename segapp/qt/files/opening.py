@@ -190,6 +190,6 @@ def _tr(text: str) -> str:
 
 def _layer(picture: Picture) -> Layer:
     try:
-        return Layer(opaque(picture.rgb))
+        return Layer.painted(picture.size, lambda box: opaque(picture.rgb[box]))
     except MemoryError as error:
         raise ImageError(f"{picture.path.name} does not fit into the memory.") from error

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.values.overlay import ViewMode, areas
+from segapp.values.overlay import overlay
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,15 +55,15 @@ class KeptAnswer:
         labels = labelling.labels[::step, ::step].copy()
         small = type(labelling)(
             labels,
-            labelling.margin[::step, ::step].copy(),
-            labelling.codes[::step, ::step].copy(),
+            labelling.margins[::step, ::step].copy(),
+            labelling.hash_codes[::step, ::step].copy(),
             labelling.n_classes,
             labelling.n_bits,
         )
-        tint = areas(ViewMode.OVERLAY, small, classes, picture)
+        tint = overlay(small, classes)
         shown = picture.rgb[::step, ::step].astype(np.float32)
-        if tint is not None:  # half of it, as the canvas shows it at first
-            shown += (tint[..., :3] - shown * (tint[..., 3:] / np.float32(255))) / 2
+        # Half of it, as the canvas shows it at first.
+        shown += (tint[..., :3] - shown * (tint[..., 3:] / np.float32(255))) / 2
         return cls(name, insight, classes, shown.astype(np.uint8), labels)
 
     def share_that_differs(self, other: KeptAnswer) -> float:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from segapp.learning.training import NotEnoughStrokes
 from segapp.qt.session.jobs import Jobs, details_of
 from segapp.qt.session.progress import Progress, Stage
-from segapp.values.updates import Answer, Preview
+from segapp.values.updates import Answer, NotEnoughStrokes, Preview
 from segapp.values.wording import shown
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from segapp.learning.training import Trainer
 from segapp.qt.session.answers import Answers
+from segapp.qt.session.learner import trainer
 from segapp.qt.session.picture_state import Content, PictureState
 from segapp.values.document import Document, Stroke
 
@@ -35,7 +35,7 @@ class Session(QObject):
 
     def __init__(
         self,
-        make_segmenter: Callable[[NDArray[np.uint8]], Segmenter] = Trainer,
+        make_segmenter: Callable[[NDArray[np.uint8]], Segmenter] = trainer,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)

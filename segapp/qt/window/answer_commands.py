@@ -10,12 +10,11 @@ from PySide6.QtCore import QObject, QPointF, Signal
 from PySide6.QtGui import QGuiApplication
 
 from segapp.files.strokes_file import load_strokes
-from segapp.learning.learnt_model import MODEL_SUFFIX, load_model
-from segapp.learning.training import Trainer
 from segapp.qt.canvas.layers import opaque
 from segapp.qt.canvas.qimage import qimage_over
 from segapp.qt.files import file_dialogs
 from segapp.qt.session.jobs import Jobs, details_of
+from segapp.qt.session.learner import MODEL_SUFFIX, load_model, trainer
 from segapp.values.document import Document
 from segapp.values.overlay import mask, premultiplied_cutout
 from segapp.values.start import Start
@@ -167,7 +166,7 @@ class AnswerCommands(QObject):
         content, rgb = state.content, picture.rgb
 
         def work() -> Iterator[object]:
-            Trainer(rgb).learnt_model(content.document, content.settings).save(path)
+            trainer(rgb).learnt_model(content.document, content.settings).save(path)
             yield path
 
         self._jobs.start(work)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QColor
 
 from segapp.learning.suggestion import Spot, least_certain
 from segapp.picture.pyramid import repeated
@@ -14,7 +13,8 @@ from segapp.qt.canvas.layers import Layer
 from segapp.qt.canvas.outline import Outline
 from segapp.qt.canvas.painting import Sheet
 from segapp.qt.session.jobs import Jobs, details_of
-from segapp.values.overlay import ViewMode, areas
+from segapp.qt.window.rendering import Rendering, Wish
+from segapp.values.overlay import ALL, ViewMode, painting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,6 +56,7 @@ class LabellingView(QObject):
         self._session = session
         self._mode = ViewMode.OVERLAY
         self._shown: tuple[object, ...] = ()
+        self._rendering: Rendering | None = None  # the thread's own
         self._jobs = Jobs("rendering", self)
         self._jobs.arrived.connect(self._take)
         self._jobs.failed.connect(self._fail)
@@ -95,8 +96,34 @@ class LabellingView(QObject):
         ):
             return
         self._shown = wanted
-        mode, preview = self._mode, self._session.answers.preview
-        self._jobs.start(lambda: _rendered(mode, labelling, classes, picture, codewords, preview))
+        wish, preview = (
+            Wish(self._mode, classes, picture, codewords),
+            self._session.answers.preview,
+        )
+        self._jobs.start(
+            lambda: (
+                self._rendered(wish, labelling)
+                if preview is None
+                else _rendered_preview(wish, preview)
+            )
+        )
+
+    def _rendered(self, wish: Wish, labelling: Labelling) -> Iterator[RenderedLabelling]:
+        """Render in the thread: what is there is painted over where the labels have changed."""
+        if self._rendering is None or not self._rendering.serves(wish):
+            self._rendering = None  # not two at once
+            self._rendering = Rendering(wish, labelling)
+        else:
+            self._rendering.follow(labelling)
+        yield RenderedLabelling(
+            sheet=self._rendering.sheet,
+            mode=wish.mode,
+            spot=least_certain(labelling),
+            labelling=labelling,
+            classes=wish.classes,
+            codewords=wish.codewords,
+            is_preview=False,
+        )
 
     def _withdraw(self) -> None:
         self._jobs.cancel()
@@ -117,28 +144,23 @@ class LabellingView(QObject):
         return self._jobs.close(timeout)
 
 
-def _rendered(
-    mode: ViewMode,
-    labelling: Labelling,
-    classes: tuple[ClassInfo, ...],
-    picture: Picture,
-    codewords: NDArray[np.int8] | None,
-    preview: Preview | None,
-) -> Iterator[RenderedLabelling]:
-    times, is_preview = (1, False) if preview is None else (preview.times, True)
+def _rendered_preview(wish: Wish, preview: Preview) -> Iterator[RenderedLabelling]:
+    """Render what is not final, from the few pixels that it has, and without lines over a tint."""
+    mode, picture, times, labelling = wish.mode, wish.picture, preview.times, preview.labelling
     if mode in (ViewMode.OUTLINE, ViewMode.CUTOUT):  # their pixels are the picture's own
         labelling, times = _enlarged(labelling, picture, times), 1
-    rgba = areas(mode, labelling, classes, picture, codewords)
-    lines = None
-    if mode is ViewMode.OUTLINE:
-        lines = Outline(labelling.labels, classes)
-    elif mode is ViewMode.OVERLAY and not is_preview:
-        # A tint alone may be the picture's own colour; what is not final needs no more.
-        lines = Outline(labelling.labels, classes, QColor(255, 255, 255))
-    layer = Layer(rgba, times, picture.rgb.shape[:2]) if rgba is not None else None
-    sheet = Sheet(layer, lines, mode.replaces_image, mode.is_bare)
-    spot = None if is_preview else least_certain(labelling)
-    yield RenderedLabelling(sheet, mode, spot, labelling, classes, codewords, is_preview)
+    paint = painting(mode, labelling, wish.classes, picture, wish.codewords)
+    layer = Layer(paint(ALL), times, picture.size) if paint is not None else None
+    lines = Outline(labelling.labels, wish.classes) if mode is ViewMode.OUTLINE else None
+    yield RenderedLabelling(
+        sheet=Sheet(layer, lines, mode.replaces_image, mode.is_bare),
+        mode=mode,
+        spot=None,
+        labelling=labelling,
+        classes=wish.classes,
+        codewords=wish.codewords,
+        is_preview=True,
+    )
 
 
 def _enlarged(labelling: Labelling, picture: Picture, times: int) -> Labelling:

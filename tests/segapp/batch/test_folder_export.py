@@ -13,11 +13,12 @@ from segapp.files.export.folder_formats import FOLDER_FORMATS
 from segapp.files.folder_progress import PROGRESS_NAME, Status, write_progress
 from segapp.files.images import load_image
 from segapp.files.project_file import Project, save_project
-from segapp.learning.training import NotEnoughStrokes, Trainer
+from segapp.learning.training import Trainer
 from segapp.values.document import TWO_CLASSES, Document, Stroke
 from segapp.values.labelling import Labelling
 from segapp.values.settings import DEFAULT_SETTINGS
 from segapp.values.start import Start
+from segapp.values.updates import NotEnoughStrokes
 from tests.segapp.fake_segmenter import NearestColour
 
 MARKS = (Stroke(((5.0, 10.0),), 2.0, 0), Stroke(((25.0, 10.0),), 2.0, 1))

@@ -7,11 +7,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from segapp.batch.scores import score
-from segapp.learning.training import NotEnoughStrokes, Trainer, segment
+from segapp.learning.training import Trainer, segment
 from segapp.values.document import PALETTE, ClassInfo, Document, Patch, Stroke
 from segapp.values.rasterize import rasterize
 from segapp.values.settings import PRESETS, CleanUp, FeatureGroup, Samples, Settings
-from segapp.values.updates import Answer, answer_of
+from segapp.values.updates import Answer, NotEnoughStrokes, answer_of
 
 BEST = replace(PRESETS["best"], prototypes=150)
 QUICK = replace(BEST, prototypes=60, passes=1)

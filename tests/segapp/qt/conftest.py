@@ -16,7 +16,6 @@ from PIL import Image
 from PySide6.QtCore import QSettings, QTimer
 from PySide6.QtWidgets import QApplication
 
-from segapp.learning.training import NotEnoughStrokes
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Unsaved
 from segapp.qt.files.preferences import Preferences
@@ -25,7 +24,7 @@ from segapp.qt.window.build import build_window
 from segapp.values.document import Stroke
 from segapp.values.labelling import Labelling
 from segapp.values.rasterize import rasterize
-from segapp.values.updates import Answer, Insight, Preview, Report
+from segapp.values.updates import Answer, Insight, NotEnoughStrokes, Preview, Report
 
 
 class QuickSegmenter:

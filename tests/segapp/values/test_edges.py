@@ -1,9 +1,19 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import ndimage
 
 from segapp.values.document import ClassInfo
-from segapp.values.edges import LINE, NOTHING, RIM, border_lines, edge_pictures, owners
+from segapp.values.edges import (
+    LINE,
+    NOTHING,
+    RIM,
+    border_lines,
+    edge_pictures,
+    owners,
+    redraw_edges,
+)
 
 CLASSES = (
     ClassInfo("a", (250, 100, 0)),
@@ -63,3 +73,21 @@ def test_no_object_is_lost_however_small_the_copy():
     labels[500, 700] = 0
     for picture in edge_pictures(labels, owners(CLASSES), 64):
         assert (picture == LINE).any()
+
+
+@given(st.integers(0, 2**31))
+@settings(max_examples=40, deadline=None)
+def test_edges_redrawn_in_a_box_are_those_drawn_anew(seed):
+    rng = np.random.default_rng(seed)
+    height, width = rng.integers(5, 600), rng.integers(5, 90)
+    labels = ndimage.zoom(rng.integers(0, 3, (9, 9)), (height / 9, width / 9), order=0)
+    labels = labels.astype(np.uint8)
+    owner = owners(CLASSES)
+    pictures = edge_pictures(labels, owner, 16)
+    left, right = np.sort(rng.choice(width + 1, 2, replace=False)).tolist()
+    top, bottom = np.sort(rng.choice(height + 1, 2, replace=False)).tolist()
+    shape = (bottom - top, right - left)
+    labels[top:bottom, left:right] = rng.integers(0, 3, shape, dtype=np.uint8)
+    redraw_edges(pictures, labels, owner, (left, top, right, bottom))
+    for redrawn, anew in zip(pictures, edge_pictures(labels, owner, 16), strict=True):
+        np.testing.assert_array_equal(redrawn, anew)

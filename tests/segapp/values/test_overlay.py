@@ -41,10 +41,13 @@ def test_every_mode_is_an_rgba_picture_with_premultiplied_alpha(labels):
     blended = np.rint(rgb * opacity + 255 * (1 - opacity)).astype(np.uint8)
     picture = Picture(blended, alpha, Path("a.png"), "", "")
     for mode in ViewMode:
-        rgba = overlay.areas(mode, answer(labels), THREE, picture)
+        paint = overlay.painting(mode, answer(labels), THREE, picture)
         if mode is ViewMode.OUTLINE:
-            assert rgba is None  # lines alone
+            assert paint is None  # lines alone
             continue
+        rgba = paint((slice(None), slice(None)))
+        part = (slice(7, 31), slice(11, 52))
+        np.testing.assert_array_equal(paint(part), rgba[part])
         assert rgba.shape == (*SIZE, 4)
         assert rgba.dtype == np.uint8
         assert rgba.flags.c_contiguous

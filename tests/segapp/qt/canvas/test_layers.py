@@ -83,3 +83,10 @@ def test_a_blank_layer_has_the_levels_of_any_other(size):
     blank, other = Layer.blank(size), Layer(np.zeros((*size, 4), np.uint8))
     assert [level.shape for level in blank._levels] == [level.shape for level in other._levels]
     assert not any(level.any() for level in blank._levels)
+
+
+def test_a_painted_layer_is_that_of_the_whole_picture():
+    rgb = np.random.default_rng(1).integers(0, 256, (1031, 1100, 3), dtype=np.uint8)
+    layer, whole = Layer.painted(rgb.shape[:2], lambda box: opaque(rgb[box])), Layer(opaque(rgb))
+    for painted, expected in zip(layer._levels, whole._levels, strict=True):
+        np.testing.assert_array_equal(painted, expected)

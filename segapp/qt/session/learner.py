@@ -1,0 +1,33 @@
+"""The learner, loaded by the thread that first needs it: behind the window's first paint.
+
+scikit-learn, scikit-image and SciPy take longer to load than all the rest of the program.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from segapp.learning.learnt_model import LearntModel
+    from segapp.learning.training import Trainer
+
+MODEL_SUFFIX = ".shlmodel"
+
+
+def trainer(rgb: NDArray[np.uint8]) -> Trainer:
+    """Return what segments a picture."""
+    from segapp.learning.training import Trainer
+
+    return Trainer(rgb)
+
+
+def load_model(path: Path) -> LearntModel:
+    """Read a learnt model."""
+    from segapp.learning.learnt_model import load_model
+
+    return load_model(path)

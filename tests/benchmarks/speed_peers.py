@@ -1,0 +1,100 @@
+"""What others need for the same strokes: seconds of CPU, for the whole picture, each time.
+
+    python tests/benchmarks/speed_peers.py 0.2 [--only GrabCut]
+
+None of them keeps anything between two strokes, so each stroke costs the same. Prints JSON.
+"""
+
+import argparse
+import json
+import time
+
+import cv2
+import numpy as np
+from segmentation_peers import boykov_jolly, grabcut, walker
+from skimage.feature import multiscale_basic_features
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.semi_supervised import LabelSpreading
+from speed_pictures import documents, picture, truth
+
+from segapp.learning.training import Trainer
+from segapp.picture.prepared import PreparedPicture
+from segapp.values.rasterize import rasterize
+from segapp.values.settings import PRESETS
+from segapp.values.updates import answer_of
+
+BEST = PRESETS["best"]
+
+
+def forest(rgb, marked):
+    """A random forest on colour, edges and texture at several scales, as ilastik has it."""
+    features = multiscale_basic_features(rgb, channel_axis=-1, sigma_min=0.5, sigma_max=8)
+    seen = marked >= 0
+    trees = RandomForestClassifier(100, max_depth=10, random_state=0, n_jobs=1)
+    trees.fit(features[seen], marked[seen])
+    return trees.predict(features.reshape(-1, features.shape[-1])).reshape(marked.shape)
+
+
+def spreading(table, marked):
+    """Label spreading over the regions that we learn from, which come for nothing here."""
+    counts = np.stack([table.prototypes.count(marked == c) for c in (0, 1)], axis=1)
+    labels = np.where(counts.any(axis=1), counts.argmax(axis=1), -1)
+    found = LabelSpreading(gamma=20, max_iter=100).fit(table.features, labels)
+    return found.transduction_[table.prototypes.index_map]
+
+
+def peers(rgb):
+    table = None if rgb.shape[0] * rgb.shape[1] > 2**20 else PreparedPicture(rgb).table(BEST)
+    found = {
+        "GrabCut, 5 iterations": grabcut,
+        "random walker": walker,
+        "Boykov-Jolly cut": boykov_jolly,
+        "random forest": forest,
+    }
+    if table is not None:
+        found["LabelSpreading, same regions"] = lambda _, marked: spreading(table, marked)
+    return found
+
+
+def overlap(labels, true):
+    inside = labels == 0
+    return float(np.count_nonzero(inside & true) / np.count_nonzero(inside | true))
+
+
+def run(megapixels, later, only):
+    """Time ours and theirs by turns, in one process, on the same strokes."""
+    cv2.setNumThreads(1)
+    rgb, true = picture(megapixels), truth(megapixels)
+    others = {name: method for name, method in peers(rgb).items() if not only or only in name}
+    trainer = Trainer(rgb)
+    seconds, ious = {}, {}
+    for place, document in documents(megapixels, later=later):
+        start = time.process_time()
+        labels = answer_of(trainer.updates(document, BEST)).labelling.labels
+        if place != "first":
+            seconds.setdefault("*SHL", []).append(time.process_time() - start)
+        ious["*SHL"] = overlap(labels, true)
+        if place == "first" or len(seconds["*SHL"]) % 4:
+            continue  # theirs take long, and each time the same
+        marked = rasterize(document, true.shape)
+        for name, method in others.items():
+            start = time.process_time()
+            found = method(rgb, marked)
+            seconds.setdefault(name, []).append(time.process_time() - start)
+            ious[name] = overlap(np.where(marked >= 0, marked, found), true)
+    return {"seconds": {k: float(np.median(v)) for k, v in seconds.items()}, "iou": ious}
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("megapixels", type=float)
+    parser.add_argument("--strokes", type=int, default=8, help="after the first two")
+    parser.add_argument("--only", default="", help="a part of a peer's name")
+    options = parser.parse_args()
+    print(json.dumps(run(options.megapixels, options.strokes, options.only)))
+
+
+if __name__ == "__main__":
+    main()

@@ -16,8 +16,10 @@ from shlcore import hamming
 from shlcore.assignments import class_scores
 from shlcore.baselines.anchors import KernelMean
 from shlcore.gathering import gather
+from shlcore.kernel_hash import RowHash
 from shlcore.kernels import KernelBank
 from shlcore.parameters import Parameters
+from shlcore.sample_rows import SampleRows
 from shlcore.samples import SeenColumns
 from shlcore.scaling import learn_scaling, summarise
 
@@ -56,7 +58,10 @@ class Outcome:
         return hamming.pack((self._project(X) >= 0).astype(np.uint8))
 
     def _project(self, X: Array) -> Array:
-        return np.asarray(self.record.hash.project(X))
+        functions = self.record.hash
+        if not isinstance(functions, RowHash):
+            raise TypeError(f"kernels: wanted functions of rows, got {type(functions).__name__}")
+        return functions.project(SampleRows(X))
 
 
 def learn(model: SHL, X: Array, y: AnyArray, source: Source, *, learnt: bool) -> Outcome:
@@ -68,7 +73,8 @@ def learn(model: SHL, X: Array, y: AnyArray, source: Source, *, learnt: bool) ->
     parameters = Parameters(**{f.name: getattr(model, f.name) for f in fields(Parameters)})
     seed = check_random_state(model.random_state).randint(2**31 - 1)
     rng = np.random.default_rng(seed)
-    data = gather(X, SeenColumns(X.shape[1]), (y, None), parameters, "exact", rng)
+    samples, columns = SampleRows(X), SeenColumns(X.shape[1])
+    data = gather(samples, columns, (y, None), parameters, "exact", rng)
     start = data.cold_start(np.random.default_rng(seed))
     if source != "spread":
         shape = start.codewords.shape

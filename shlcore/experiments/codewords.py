@@ -121,6 +121,7 @@ def measure(path: Path, settings: Cell, cell: Cell) -> Row:
         lambda2=cell["lambda2"],
         kernels=kernels,
         unlabelled=None,
+        probability=False,
         random_state=seed,
     )
     source, learning = cell["variant"].split()

@@ -93,6 +93,7 @@ _MARGIN_COSTS = (1000.0, 30.0, 1.0)
 _RIDGES = (1e-9, 1e-7, 1e-5)  # shares of a trace: a thousandth of a row and less
 _RIDGE_COSTS = (100.0, 10.0, 1.0)
 
+_CODES = partial(SHL, probability=False)
 _ALL = partial(KSH, n_labelled=None)  # the labels of all rows, as everybody else
 _TWO_LAYERS = partial(AnchorGraphHashing, n_layers=2)
 _QUICK_BRE = partial(
@@ -103,8 +104,8 @@ _ONE_HOT = partial(ECOC, codebook="one-hot")
 _ONE_HOT_SVM = partial(_ONE_HOT, learner="svm")
 
 METHODS: dict[str, Method] = {
-    "*SHL": Method(SHL, "lambda1", _MARGIN_COSTS),
-    "*SHL-paper": Method(SHL.paper),
+    "*SHL": Method(_CODES, "lambda1", _MARGIN_COSTS),
+    "*SHL-paper": Method(partial(SHL.paper, probability=False)),
     "ECOC-SVM": Method(_SVM, "cost", _MARGIN_COSTS),
     "ECOC-ridge": Method(ECOC, "cost", _RIDGE_COSTS),
     "SDH-same": Method(partial(SDH, n_anchors=None), "ridge", _RIDGES),

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from shlcore import SHL, Gaussian
+from shlcore import SHL, Gaussian, Linear
 from shlcore.experiments.codeword_starts import distinct_signs, learn, similarities
 from shlcore.experiments.codewords import with_noise
 from shlcore.experiments.made_datasets import MADE
@@ -15,7 +15,7 @@ def digits():
 
 
 def model(**more):
-    return SHL(n_bits=8, kernels=[Gaussian(1.0)], random_state=0, **more)
+    return SHL(**{"n_bits": 8, "kernels": [Gaussian(1.0)], "random_state": 0} | more)
 
 
 def test_learning_from_spread_codewords_is_what_the_estimator_does(digits):
@@ -30,10 +30,10 @@ def test_learning_from_spread_codewords_is_what_the_estimator_does(digits):
 @pytest.mark.parametrize("source", ["random", "spread", "similar"])
 @pytest.mark.parametrize("count", [1, 2])
 def test_fixed_codewords_stay_where_they_are(digits, source, count):
-    """Wrong labels and a small cost, with which learnt ones do move."""
+    """Wrong labels and linear functions, with which learnt ones do move."""
     X, y, _ = digits
     labels = with_noise(y, 0.4, 0)
-    settings = {"lambda1": 0.05, "n_codewords": count, "lambda2": 0.0}
+    settings = {"lambda1": 1.0, "n_codewords": count, "lambda2": 0.0, "kernels": [Linear()]}
     outcome = learn(model(**settings), X, labels, source, learnt=False)
     assert outcome.moved == 0
     np.testing.assert_array_equal(outcome.record.codewords, outcome.first)

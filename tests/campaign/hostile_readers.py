@@ -13,11 +13,20 @@ import numpy as np
 from segapp.batch import Outcome, Task
 from segapp.batch.case_record import read_record
 from segapp.batch.cases import Case, CaseError, load_truth
+from segapp.files.class_list import (
+    CLASS_LIST_NAME,
+    ClassListError,
+    read_class_list,
+    write_class_list,
+)
+from segapp.files.folder_progress import PROGRESS_NAME, read_progress
 from segapp.files.images import ImageError, load_image, load_indices
+from segapp.files.label_lists import read_any_list
 from segapp.files.project_file import ProjectError, load_project, save_project
 from segapp.files.strokes_file import load_strokes
 from segapp.learning.learnt_model import LearntModelError, load_model
 from segapp.values.checked import from_json
+from segapp.values.document import Document
 from segapp.values.plain_settings import from_plain, to_plain
 from segapp.values.rasterize import rasterize
 from segapp.values.settings_choice import SettingsChoice
@@ -104,6 +113,17 @@ def _use_record(path: Path) -> None:
     task = Task(case, path.parents[1], SettingsChoice())
     if read_record(task, "key", Outcome("a")) is not None:
         raise AssertionError("a record without its mask was trusted")
+
+
+def _use_classes(path: Path) -> None:
+    listing = read_class_list(path)
+    write_class_list(path, listing)
+    if read_class_list(path) != listing:
+        raise AssertionError("another list came back")
+
+
+def _use_labels(path: Path) -> None:
+    Document(read_any_list(path).classes)
 
 
 def _use_shl(path: Path) -> None:
@@ -198,6 +218,15 @@ SEGAPP: tuple[Reader, ...] = (
         ends_with_stop=False,
     ),
     Reader("record", "cases/a.json", seeds.record_seeds, damage.of_json, _use_record, ()),
+    Reader(
+        "classes", CLASS_LIST_NAME, seeds.class_list_seeds, damage.of_json, _use_classes,
+        (ClassListError,),
+    ),
+    Reader(
+        "labels", "labels.json", seeds.label_seeds, damage.of_json, _use_labels,
+        (ClassListError,),
+    ),
+    Reader("progress", PROGRESS_NAME, seeds.progress_seeds, damage.of_json, read_progress, ()),
 )  # fmt: skip
 
 _SETS = (ShlDatasetError,)

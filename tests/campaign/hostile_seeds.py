@@ -17,9 +17,12 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 from sklearn.datasets import dump_svmlight_file
 
+from segapp.files.class_list import ClassList, write_class_list
+from segapp.files.folder_progress import Status, write_progress
 from segapp.files.project_file import Project, save_project
 from segapp.learning.training import Trainer
 from segapp.values.carried_answer import CarriedAnswer
+from segapp.values.classes import ClassInfo
 from segapp.values.document import Document, Patch, Stroke
 from segapp.values.plain_settings import to_plain
 from segapp.values.settings import PRESETS, Settings
@@ -219,6 +222,28 @@ def record_seeds() -> list[bytes]:
     digests = {"mask": "00" * 32, "strokes": "11" * 32}
     record = {"key": "key", "name": "a", "error": "", "reused": False, "digests": digests}
     return [json.dumps(record | figures).encode()]
+
+
+def class_list_seeds() -> list[bytes]:
+    """Names, colours, a key, a background, numbers."""
+    classes = (
+        ClassInfo("leaf é中", (1, 2, 3), key="4"),
+        ClassInfo("soil", (9, 8, 7), background=True),
+        ClassInfo("stem", (0, 0, 0)),
+    )
+    return [_written(partial(write_class_list, listing=ClassList(classes, (1, 5, 2))))]
+
+
+def label_seeds() -> list[bytes]:
+    """CVAT's labels, as a list and within a task."""
+    rows = [{"name": "a", "color": "#ff0000", "attributes": []}, {"name": "background"}]
+    return [json.dumps(each).encode() for each in (rows, {"labels": rows})]
+
+
+def progress_seeds() -> list[bytes]:
+    """Pictures that are answered or done, one with a name that is not UTF-8."""
+    changes = {"a.png": Status.DONE, "b.png": Status.ANSWERED, "caf\udce9.png": Status.DONE}
+    return [_written(partial(write_progress, changes=changes, last="a.png"))]
 
 
 # --- shlcore -----------------------------------------------------------------------------

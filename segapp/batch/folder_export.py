@@ -144,6 +144,8 @@ class FolderExport:
     def _categories(self, projects: dict[Path, Path | None]) -> Categories:
         """Gather the classes of the folder and of all its pictures."""
         found = folder_list(self.place)
+        if found is None and self.images:
+            found = folder_list(self.images[0].parent)
         listing: ClassList | None = found[1] if found is not None else None
         others = []
         for project in projects.values():

@@ -85,6 +85,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         f"PROJECT-FORMAT; for a folder, {EXPORT_FOLDER}/FORMAT in it)",
     )
     parser.add_argument(
+        "--projects",
+        metavar="DIR",
+        type=Path,
+        help="of a folder, where its projects are (default: beside the images)",
+    )
+    parser.add_argument(
         "--done", action="store_true", help="of a folder, only the pictures that are done"
     )
     parser.add_argument(
@@ -144,6 +150,7 @@ def _export_folder(arguments: argparse.Namespace) -> int:
             out = arguments.out / name
         export = replace(
             FolderExport.of_folder(folder, table[name], made_folder(out)),
+            place=arguments.projects or folder,
             per=Per(arguments.per),
             done_only=arguments.done,
             choice=choice,

@@ -3,6 +3,7 @@
 Nobody answers a dialog, as none comes: whatever window opens beside the main one fails the test.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -217,7 +218,11 @@ def test_a_day(day, folder):
     day.screen("export")
     desk.keys("space")
     out = folder / "segapp-export" / "coco-rle" / "annotations.json"
-    until(out.exists, "the COCO file")
+    for _ in range(4):  # twenty pictures are learnt anew, on a machine that may be busy
+        if not out.exists():
+            with contextlib.suppress(AssertionError):
+                until(out.exists, "the COCO file")
+    assert out.exists()
     day.screen("exported")
     day.look_for_dialogs()
     desk.window(pictures[-1].name)

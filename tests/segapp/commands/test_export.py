@@ -109,3 +109,15 @@ def test_what_is_for_a_folder_alone(segapp, ball):
     done = segapp("export", ball.project, "--as", "yolo")
     assert done.code == 1
     assert "--as: yolo is for a folder, got ball.segapp." in done.err
+
+
+def test_projects_may_lie_elsewhere(segapp, ball, tmp_path):
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    ball.project.rename(kept / ball.project.name)
+    (ball.folder / "labels.txt").write_text("foreground\nthing\n")
+    words = ("export", ball.folder, "--as", "coco-rle", "--out", tmp_path / "out", "--json")
+    assert segapp(*words).json["written"] == 0
+    assert segapp(*words, "--projects", kept).json["written"] == 1
+    content = json.loads((tmp_path / "out" / "annotations.json").read_text())
+    assert [each["name"] for each in content["categories"]] == ["foreground", "thing"]

@@ -65,6 +65,7 @@ class Files(QObject):
         self.work.failed.connect(lambda told: self.failed.emit(told, ""))
         self._prefetch = Prefetch(self)
         self._goal: Path | None = None  # the picture of the folder that is being gone to
+        self._step = 0  # the way there, when it is from neighbour to neighbour
         self._jobs = Jobs("reading", self)
         self._jobs.arrived.connect(self._take)
         self._jobs.failed.connect(self._fail)
@@ -99,6 +100,7 @@ class Files(QObject):
             return
         self._set_folder(images, path)
         self._read(self.work.last or images[0], remembered=path)
+        self._step = 1
 
     def open_several(self, paths: list[Path]) -> None:
         """Work through files that were given together, as if they were a folder."""
@@ -116,10 +118,14 @@ class Files(QObject):
         self.folder_changed.emit()
 
     def open_neighbour(self, step: int) -> None:
-        """Go on (or back) in the folder; each step counts, even while a picture is read."""
+        """Go on (or back) in the folder; each step counts, even while a picture is read.
+
+        A picture that cannot be read is passed over: there is nothing to do on it.
+        """
         place = self.place_in_folder()
         if place is not None and 0 <= place + step < len(self.folder):
             self._read(self.folder[place + step])
+            self._step = 1 if step > 0 else -1
 
     def place_in_folder(self) -> int | None:
         """Return which image of the folder is open, or is being gone to."""
@@ -133,7 +139,7 @@ class Files(QObject):
 
     def _read(self, path: Path, *, remembered: Path | None = None) -> None:
         within = self.work.row(path) is not None
-        self._goal = path if within else None
+        self._goal, self._step = (path if within else None), 0
         forgettable = within or path.parent == SAMPLES
         self._remembered = remembered or (None if forgettable else path)
         if is_project(path):
@@ -201,12 +207,18 @@ class Files(QObject):
             self._preferences.drop_recent(self._remembered)
             self.recent_changed.emit()
         told = str(error) or type(error).__name__
-        if self._goal is not None:  # one bad picture stops nobody: the next step goes beyond it
-            self.work.note_failure(self._goal, told)
-            self.passed_over.emit(told)
-            self.folder_changed.emit()
-        else:
+        if self._goal is None:
             self.failed.emit(told, details_of(error))
+            return
+        self.work.note_failure(self._goal, told)
+        self.passed_over.emit(told)
+        passed, remembered = self._goal, self._remembered
+        if self._step:
+            self.open_neighbour(self._step)
+            self._remembered = remembered
+        if self._goal == passed:  # asked for itself, or the last: the open picture stays
+            self._goal = None
+            self.folder_changed.emit()
 
     # Saving -----------------------------------------------------------------------------
 

@@ -303,15 +303,36 @@ def test_every_press_counts_while_a_picture_loads(make_window, folder, monkeypat
 def test_a_bad_picture_is_marked_and_passed_over(make_window, folder, qtbot, no_questions):
     folder[1].write_bytes(b"no picture")
     window = make_window(folder[0].parent)
-    window.commands["next"].trigger()
-    qtbot.waitUntil(lambda: window.files.work.status(folder[1]) is Status.FAILED)
-    qtbot.waitUntil(lambda: "2.png" in window.status.currentMessage())
-    assert window.session.state.path == folder[0]
     with qtbot.waitSignal(window.files.opened):
         window.commands["next"].trigger()
     assert window.session.state.path == folder[2]
+    assert window.files.work.status(folder[1]) is Status.FAILED
     with qtbot.waitSignal(window.files.opened):
-        window.files.open(folder[0])
+        window.commands["previous"].trigger()
+    assert window.session.state.path == folder[0]
+    with qtbot.waitSignal(window.files.passed_over):
+        window.files.open(folder[1])  # asked for itself: what is open stays open
+    assert "2.png" in window.status.currentMessage()
+    qtbot.waitUntil(lambda: window.files.place_in_folder() == 0)
+    assert window.file_list.view.currentIndex().data() == "1.png"
+
+
+def test_a_folder_that_ends_with_bad_pictures(make_window, folder, qtbot, no_questions):
+    for path in folder[1:]:
+        path.write_bytes(b"no picture")
+    window = make_window(folder[0].parent)
+    window.commands["next"].trigger()
+    work = window.files.work
+    qtbot.waitUntil(lambda: all(work.status(path) is Status.FAILED for path in folder[1:]))
+    qtbot.waitUntil(lambda: window.files.place_in_folder() == 0)
+    assert window.session.state.path == folder[0]
+
+
+def test_a_folder_may_begin_with_a_bad_picture(make_window, folder, qtbot, no_questions):
+    folder[0].write_bytes(b"no picture")
+    window = make_window(folder[0].parent)
+    assert window.session.state.path == folder[1]
+    assert window.preferences.recent() == [folder[0].parent]
 
 
 def test_neighbours_are_read_ahead(make_window, folder, monkeypatch, qtbot):

@@ -51,13 +51,13 @@ def retouch_commands() -> Iterator[Command]:
     )
     yield Command(
         "lock_class",
-        tr("Lock Class"),
+        tr("L&ock Class"),
         tr("Keep the left button's class as it is, whatever is learnt later"),
         "Ctrl+K",
     )
     yield Command(
         "drop_retouches",
-        tr("Drop Retouches and Locks"),
+        tr("Drop Reto&uches and Locks"),
         tr("Show the answer as it was learnt"),
     )
     yield Command(

@@ -48,7 +48,7 @@ class Menus:
         self.right_class = QMenu(tr("Class of the Ri&ght Button"))
         self.panels = QMenu(tr("&Panels"))
         self._theme = QMenu(tr("Th&eme"))
-        self._shapes = QMenu(tr("S&hapes"))
+        self._shapes = QMenu(tr("Sha&pes"))
         submenus = {
             "@recent": self.recent,
             "@samples": self.samples,

@@ -151,7 +151,7 @@ class Settings:
     passes: int = _between(1, 200, default=2)
     transductive: bool = True
     unlabelled_weight: float = _between(1e-6, 1e3, default=1.0)
-    few_strokes: int = _between(0, 1000, default=4)
+    few_strokes: int = _between(0, 1000, default=5)
     refine: bool = True
     colour_likelihood: float = _between(0, 100, default=0.75)
     smoothness: float = _between(0, 10_000, default=30.0)

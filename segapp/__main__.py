@@ -141,9 +141,17 @@ def _open_window(words: list[str]) -> int:
     _quiet_libraries()
     parser = _parser()
     names = ",".join(COMMANDS)
-    parser.usage = f"segapp [IMAGE | PROJECT | FOLDER]\n       segapp {{{names}}} …"
+    parser.usage = (
+        f"segapp [--language LANGUAGE] [IMAGE | PROJECT | FOLDER]\n       segapp {{{names}}} …"
+    )
     parser.add_argument(
         "path", nargs="?", type=Path, metavar="PATH", help="an image, a project or a folder"
+    )
+    parser.add_argument(
+        "--language",
+        choices=("de", "en", "zh_CN"),
+        default="",
+        help="of the window, this time; without it, as chosen in the menu, or as the system",
     )
     desktop = parser.add_mutually_exclusive_group()
     desktop.add_argument(
@@ -166,7 +174,7 @@ def _open_window(words: list[str]) -> int:
         )
         return FAILED
     # Qt is loaded in there; the window, once there is one, has its own way to end.
-    code: int = _loading(lambda: app.run(arguments.path))
+    code: int = _loading(lambda: app.run(arguments.path, arguments.language))
     return code
 
 

@@ -10,8 +10,11 @@ from pathlib import Path
 from segapp.qt.display import what_is_missing
 
 
-def run(path: str | Path | None) -> int:
-    """Open the window on an image, a project, a folder or nothing; return the exit code."""
+def run(path: str | Path | None, language: str = "") -> int:
+    """Open the window on an image, a project, a folder or nothing; return the exit code.
+
+    Without a language it is the one chosen in the menu, or else the system's.
+    """
     missing = what_is_missing()
     if missing is not None:
         sys.stderr.write(missing + "\n")
@@ -23,6 +26,7 @@ def run(path: str | Path | None) -> int:
 
     from segapp.qt.actions.icons import application_icon
     from segapp.qt.files.preferences import Preferences
+    from segapp.qt.language import speak
     from segapp.qt.session.session import Session
     from segapp.qt.window.build import build_window
     from segapp.qt.window.start import begin
@@ -42,7 +46,9 @@ def run(path: str | Path | None) -> int:
     application.setWindowIcon(application_icon())
     # Ctrl+C in the terminal ends the program; the autosave keeps the strokes.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    window = build_window(Session(), Preferences())
+    preferences = Preferences()
+    speak(application, language or preferences.get("language", ""))
+    window = build_window(Session(), preferences)
     sys.excepthook = window.report
     window.show()
     begin(window, Path(path) if path is not None else None)

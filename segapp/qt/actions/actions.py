@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 
+from segapp.qt.actions.command import unmarked
 from segapp.qt.actions.command_table import all_commands
 from segapp.qt.actions.icons import icon
 
@@ -38,6 +39,7 @@ class Actions(QObject):
     def _add(self, command: Command) -> None:
         action = QAction(command.text, self)
         action.setObjectName(command.name)
+        action.setIconText(unmarked(command.text))  # on buttons
         action.setCheckable(command.checkable)
         if command.group is not None:
             group = self._groups.setdefault(command.group, QActionGroup(self))
@@ -61,7 +63,7 @@ class Actions(QObject):
 
     def name_of(self, name: str) -> str:
         """Return what a command is called, without the marks of menus."""
-        return self._commands[name].text.replace("&", "").rstrip("…")
+        return unmarked(self._commands[name].text)
 
     def colour_icons(self, palette: QPalette) -> None:
         """Draw the icons in the palette's colours."""

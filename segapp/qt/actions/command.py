@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,3 +29,8 @@ class Command:
 def tr(text: str) -> str:
     """Translate a text of the table."""
     return QCoreApplication.translate("Actions", text)
+
+
+def unmarked(text: str) -> str:
+    """Return a menu's text without the mark of its letter: "&Open…" and "打开(&O)…" alike."""
+    return re.sub(r"\(&.\)|&", "", text).rstrip("…")

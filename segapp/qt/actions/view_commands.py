@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QKeySequence
 
 from segapp.qt.actions.command import Command, tr
+from segapp.qt.language import LANGUAGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,3 +127,18 @@ def view_commands() -> Iterator[Command]:
         "theme",
         checkable=True,
     )
+    yield Command(
+        "language_system",
+        tr("As the &System"),
+        tr("The window's language as the system says, from the next start on"),
+        group="language",
+        checkable=True,
+    )
+    for language, name in LANGUAGES.items():
+        yield Command(
+            f"language_{language}",
+            name,
+            tr("The window's language from the next start on"),
+            group="language",
+            checkable=True,
+        )

@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 
 from segapp.files.export import FORMATS, ExportFormat
 from segapp.qt.files.file_preview import FilePreview, FilePreviewBox, file_previews
+from segapp.qt.language import worded
 from segapp.qt.session.jobs import Jobs
 from segapp.qt.session.progress import Stage
 from segapp.values.wording import shown
@@ -74,8 +75,8 @@ class ExportDialog(QDialog):
         self._list.setAccessibleName(self.tr("Formats"))
         self._list.setAccessibleDescription(self.tr("What kind of file is written"))
         for form in FORMATS.values():
-            item = QListWidgetItem(form.title)
-            item.setToolTip(form.values)
+            item = QListWidgetItem(worded(form.title))
+            item.setToolTip(worded(form.values))
             self._list.addItem(item)
         self._list.setSpacing(3)
         self._list.setFixedWidth(self._list.sizeHintForColumn(0) + 28)
@@ -135,7 +136,7 @@ class ExportDialog(QDialog):
         return state.path.stem if state is not None else "answer"
 
     def _choose(self) -> None:
-        self._values.setText(self.form.values)
+        self._values.setText(worded(self.form.values))
         if self._edited and self._path.text().strip():
             path = Path(self._path.text().strip())
             if path.suffix.lower() in {form.suffix for form in FORMATS.values()}:
@@ -177,7 +178,7 @@ class ExportDialog(QDialog):
 
     def _show_failure(self, ticket: int, error: Exception) -> None:
         del ticket
-        self._preview.show_preview(None, str(error))
+        self._preview.show_preview(None, worded(error))
 
     def _tell_state(self) -> None:
         ready, target = self._session.answers.is_current, self._target()
@@ -190,7 +191,7 @@ class ExportDialog(QDialog):
         self._export.setEnabled(ready and target is not None and not self._writing.busy)
 
     def _browse(self) -> None:
-        pattern = f"{self.form.title} (*{self.form.suffix})"
+        pattern = f"{worded(self.form.title)} (*{self.form.suffix})"
         chosen, _ = QFileDialog.getSaveFileName(
             self, self.tr("Export"), self._path.text(), pattern
         )
@@ -227,7 +228,7 @@ class ExportDialog(QDialog):
 
     def _complain(self, ticket: int, error: Exception) -> None:
         del ticket
-        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        reason = getattr(error, "strerror", None) or worded(error) or type(error).__name__
         target = self._target() or self._folder
         QMessageBox.warning(
             self,

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 from segapp.files.images import IMAGE_SUFFIXES
 from segapp.files.project_file import PROJECT_SUFFIX
 from segapp.qt.files.restore_dialog import Decision, Left, RestoreDialog
+from segapp.qt.language import worded
 from segapp.values.wording import shown
 
 if TYPE_CHECKING:
@@ -146,6 +147,7 @@ def ask_restore(parent: QWidget, offered: list[Left]) -> Decision:
 
 def complain(parent: QWidget, sentence: str, details: str = "") -> None:
     """Say what went wrong; the same is not said twice before it is read."""
+    sentence = worded(sentence)
     for box in parent.findChildren(QMessageBox):
         if box.isVisible() and box.text() == sentence:
             return

@@ -28,6 +28,7 @@ from segapp.qt.files.opening import (
 from segapp.qt.files.picture_folder import PictureFolder
 from segapp.qt.files.prefetch import Prefetch
 from segapp.qt.files.project_saving import save_over
+from segapp.qt.language import worded
 from segapp.qt.session.jobs import Jobs, details_of
 from segapp.values.document import Document
 from segapp.values.wording import shown
@@ -206,7 +207,7 @@ class Files(QObject):
         if self._remembered is not None and not self._remembered.exists():
             self._preferences.drop_recent(self._remembered)
             self.recent_changed.emit()
-        told = str(error) or type(error).__name__
+        told = worded(error) or type(error).__name__
         if self._goal is None:
             self.failed.emit(told, details_of(error))
             return

@@ -12,6 +12,7 @@ from segapp.files.images import ImageError, load_image
 from segapp.files.project_file import PROJECT_SUFFIX, Project, ProjectError, load_project
 from segapp.files.project_places import project_names
 from segapp.qt.canvas.layers import Layer, opaque
+from segapp.qt.language import worded
 from segapp.qt.session.picture_state import Content, PictureState
 from segapp.values.document import Document
 from segapp.values.history import History
@@ -113,7 +114,7 @@ def open_image(
             found = _load(project, wanted=False)
         except ProjectError as error:
             told = _tr("The strokes of {} are not shown: {} The file is left as it is.")
-            yield Opened(picture, layer, None, told.format(path.name, error))
+            yield Opened(picture, layer, None, told.format(path.name, worded(error)))
             return
         if found.project.image_path.absolute() == path.absolute():
             yield Opened(picture, layer, found)

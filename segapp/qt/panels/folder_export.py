@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 from segapp.batch.folder_export import EXPORT_FOLDER, Exported, Fate, Finished, FolderExport
 from segapp.files.export.folder_formats import FOLDER_FORMATS
 from segapp.files.export.parts import Per
+from segapp.qt.language import worded
 from segapp.qt.session.jobs import Jobs
 from segapp.values.wording import sentence, shown
 
@@ -60,7 +61,7 @@ class FolderExportPanel(QWidget):
         self.form = QComboBox()
         self.form.setAccessibleName(self.tr("Format"))
         for entry in FOLDER_FORMATS.values():
-            self.form.addItem(entry.title, entry.name)
+            self.form.addItem(worded(entry.title), entry.name)
         chosen = self.form.findData(self._preferences.get("export/folder_format", _FIRST))
         self.form.setCurrentIndex(max(chosen, 0))
         self.form.setSizeAdjustPolicy(
@@ -141,7 +142,7 @@ class FolderExportPanel(QWidget):
     def _choose(self) -> None:
         """Propose a folder for the format, beside the projects."""
         entry = FOLDER_FORMATS[self.form.currentData()]
-        self.form.setToolTip(entry.values)
+        self.form.setToolTip(worded(entry.values))
         self.per.setEnabled(entry.counts_parts)
         place = self._work.place
         if place is not None:
@@ -195,7 +196,7 @@ class FolderExportPanel(QWidget):
         if isinstance(step, Exported):
             self._counts[step.fate] += 1
             if step.fate is Fate.FAILED:
-                self._problems.append(f"{shown(step.image.name)}: {step.told}")
+                self._problems.append(f"{shown(step.image.name)}: {worded(step.told)}")
             self._bar.setMaximum(step.total)
             self._bar.setValue(step.place)
             self._told.setText(self.tr("{} of {}").format(step.place, step.total))
@@ -215,4 +216,4 @@ class FolderExportPanel(QWidget):
 
     def _fail(self, ticket: int, error: Exception) -> None:
         del ticket
-        self._told.setText(self.tr("The export failed: {}").format(sentence(error)))
+        self._told.setText(self.tr("The export failed: {}").format(worded(sentence(error))))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
+from segapp.qt.language import worded
 from segapp.qt.panels.charts import Bars, CodewordGrid, Curve
 from segapp.qt.panels.wheel_guard import WheelGuard
 
@@ -83,7 +84,10 @@ class InsightView(QWidget):
         self.codewords.show_codewords(insight.codewords, classes)
         self.objective.show_values(insight.objective)
         self.timing.show_rows(
-            tuple((name, seconds, f"{seconds:.3f} s") for name, seconds in insight.seconds.items())
+            tuple(
+                (worded(name), seconds, f"{seconds:.3f} s")
+                for name, seconds in insight.seconds.items()
+            )
         )
 
     def _show_weights(self) -> None:
@@ -93,7 +97,12 @@ class InsightView(QWidget):
         shown = weights.mean(axis=0) if bit < 0 else weights[bit]
         self.weights.show_rows(
             tuple(
-                (name.replace("sigma", "σ"), float(weight), f"{weight:.3f}")
+                (_kernel(name), float(weight), f"{weight:.3f}")
                 for name, weight in zip(self._insight.kernels, shown, strict=True)
             )
         )
+
+
+def _kernel(name: str) -> str:
+    """Return a kernel's name, such as "colour, sigma 0.5", for people."""
+    return ", ".join(worded(part) for part in name.replace("sigma", "σ").split(", "))

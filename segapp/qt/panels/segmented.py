@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
+from segapp.qt.actions.command import unmarked
+
 if TYPE_CHECKING:
     from PySide6.QtGui import QAction
 
@@ -28,7 +30,7 @@ class Segmented(QFrame):
         """Add a button for a command that excludes the others by itself."""
         button = QToolButton()
         button.setDefaultAction(action)
-        self._add(button, action.text().replace("&", ""))
+        self._add(button, unmarked(action.text()))
         return button
 
     def add_choice(self, text: str, tip: str, number: int) -> QToolButton:

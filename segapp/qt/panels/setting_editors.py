@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from segapp.qt.language import worded
 from segapp.qt.panels.setting_texts import SettingText, feature_texts
 from segapp.values.settings import CleanUp, FeatureGroup, Settings, bounds_of
 
@@ -120,7 +121,7 @@ class SettingEditors(QObject):
     def _choice(self, name: str, kind: type[StrEnum]) -> QComboBox:
         box = QComboBox()
         for member in kind:
-            box.addItem(member.value.capitalize(), member)
+            box.addItem(worded(member.value.capitalize()), member)
         box.activated.connect(lambda index: self.changed.emit(name, kind(box.itemData(index))))
         self._show[name] = lambda value: box.setCurrentIndex(list(kind).index(value))
         return box

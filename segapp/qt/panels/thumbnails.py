@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QImage, QPixmap
 
 from segapp.files.images import ImageError, load_thumbnail
+from segapp.qt.language import worded
 from segapp.qt.session.jobs import Jobs
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _made(path: Path) -> Iterator[tuple[Path, QImage | str]]:
     try:
         rgb = load_thumbnail(path, LONGEST)
     except ImageError as error:
-        yield path, str(error)
+        yield path, worded(error)
         return
     height, width, _ = rgb.shape
     image = QImage(rgb.tobytes(), width, height, 3 * width, QImage.Format.Format_RGB888)

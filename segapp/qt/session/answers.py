@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from segapp.qt.language import worded
 from segapp.qt.session.jobs import Jobs, details_of
 from segapp.qt.session.progress import Progress, Stage
 from segapp.values.updates import Answer, NotEnoughStrokes, Preview
@@ -188,7 +189,7 @@ class Answers(QObject):
             self.followed.emit()
         elif isinstance(item, NotEnoughStrokes):
             self._set(None)
-            self._report(Progress(Stage.WAITING, str(item)))
+            self._report(Progress(Stage.WAITING, worded(item)))
         elif isinstance(item, Answered):
             self._set(item)
             seconds = time.monotonic() - self.progress.started
@@ -203,14 +204,14 @@ class Answers(QObject):
             if item.preview is not None:
                 self.preview = item.preview
                 self.answer_changed.emit()
-            self._report(replace(self.progress, text=item.step, fraction=item.fraction))
+            self._report(replace(self.progress, text=worded(item.step), fraction=item.fraction))
 
     def _take_failure(self, ticket: int, error: Exception) -> None:
         del ticket
         self.is_following = False
         if self.is_current:
             self._drop_preview()
-        text = self.tr("Learning failed: {}").format(str(error) or type(error).__name__)
+        text = self.tr("Learning failed: {}").format(worded(error) or type(error).__name__)
         self._report(Progress(Stage.FAILED, text))
         self.failed.emit(text, details_of(error))
 

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Signal
 
 from segapp.files.folder_progress import Status
 from segapp.qt.files.folder_jobs import Source, Step, applied, apply_to_all, with_start
+from segapp.qt.language import worded
 from segapp.qt.session.jobs import Jobs
 from segapp.values.document import Document
 from segapp.values.wording import sentence, shown
@@ -116,7 +117,7 @@ class CarryOver(QObject):
 
     def _fail(self, ticket: int, error: Exception) -> None:
         del ticket
-        self.said.emit(self.tr("Nothing is carried over: {}").format(sentence(error)))
+        self.said.emit(self.tr("Nothing is carried over: {}").format(worded(sentence(error))))
 
     # All that are not done --------------------------------------------------------------------
 
@@ -152,7 +153,7 @@ class CarryOver(QObject):
             self._n_answered += 1
             self._files.work.note_work(step.path, marked=True, answered=True)
         elif step.reason:
-            self._files.work.note_failure(step.path, step.reason)
+            self._files.work.note_failure(step.path, worded(step.reason))
         told = self.tr("Answering {} of {}").format(step.place, step.total)
         self._task.show_progress(told, step.place, step.total)
         if step.place == step.total:

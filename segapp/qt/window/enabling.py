@@ -50,5 +50,5 @@ def enable_commands(actions: Actions, session: Session, files: Files) -> None:
 
 
 def _name(actions: Actions, name: str, verb: str, what: str | None) -> None:
-    actions[name].setText(f"{verb} {what}" if what else verb)
+    actions[name].setText(actions.tr("{} {}").format(verb, what) if what else verb)
     actions[name].setEnabled(what is not None)

@@ -12,6 +12,7 @@ from segapp.files.class_list import ClassListError, places_of, used_labels, with
 from segapp.files.folder_progress import Status
 from segapp.files.label_lists import read_any_list
 from segapp.qt.files.folder_jobs import Step, bring_classes
+from segapp.qt.language import worded
 from segapp.qt.session.jobs import Jobs
 from segapp.values.document import TWO_CLASSES
 from segapp.values.wording import shown
@@ -176,7 +177,7 @@ class FolderCommands(QObject):
         try:
             self._use(read_any_list(Path(chosen)).classes)
         except ClassListError as error:
-            self.said.emit(str(error))
+            self.said.emit(worded(error))
 
     def close(self, timeout: float | None = None) -> bool:
         """Wait for the thread; say whether it has ended."""

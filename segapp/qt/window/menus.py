@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication, QSize, Qt
 from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QToolBar, QWidget
 
+from segapp.qt.language import LANGUAGES
 from segapp.qt.panels.segmented import Segmented
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _PAINT = """brush eraser hand - @shapes - retouch lock_class drop_retouches
 _ANSWER = "live update learn_anew stop - spot mark_spot"
 _VIEWS = "view_overlay view_outline view_mask view_cut-out view_confidence view_codes"
 _VIEW = f"""{_VIEWS} - show_strokes hide_answer - zoom_in zoom_out fit actual_size
-    - @panels @theme full_screen"""
+    - @panels @theme @language full_screen"""
 _HELP = "shortcuts problem about"
 _SHAPES = "line box lasso polygon fill - around_box around"
 _TOOLS = f"brush eraser hand - {_SHAPES} - retouch - swap - undo redo clear"
@@ -48,6 +49,7 @@ class Menus:
         self.right_class = QMenu(tr("Class of the Ri&ght Button"))
         self.panels = QMenu(tr("&Panels"))
         self._theme = QMenu(tr("Th&eme"))
+        self._language = QMenu(tr("&Language"))
         self._shapes = QMenu(tr("Sha&pes"))
         submenus = {
             "@recent": self.recent,
@@ -56,6 +58,7 @@ class Menus:
             "@right_class": self.right_class,
             "@panels": self.panels,
             "@theme": self._theme,
+            "@language": self._language,
             "@shapes": self._shapes,
         }
         for title, entries in (
@@ -80,6 +83,8 @@ class Menus:
             self._shapes.addAction(actions[name])
         for name in ("theme_system", "theme_light", "theme_dark"):
             self._theme.addAction(actions[name])
+        for language in ("system", *LANGUAGES):
+            self._language.addAction(actions[f"language_{language}"])
 
 
 def add_tool_bars(window: QMainWindow, actions: Actions) -> tuple[QToolBar, QToolBar]:

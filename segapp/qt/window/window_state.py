@@ -10,6 +10,7 @@ from PySide6.QtCore import QByteArray, QRect
 from PySide6.QtGui import QGuiApplication
 
 from segapp.qt.canvas.brush import BrushUnit
+from segapp.qt.language import LANGUAGES
 from segapp.qt.window.theme import ThemeChoice
 from segapp.values.overlay import ViewMode
 
@@ -59,6 +60,8 @@ def restore_window(window: MainWindow) -> None:
     choice = _member(ThemeChoice, preferences.get("theme", ""), ThemeChoice.SYSTEM)
     actions[f"theme_{choice.value}"].setChecked(True)
     window.theme.choose(choice)
+    language = preferences.get("language", "system")
+    actions[f"language_{language if language in LANGUAGES else 'system'}"].setChecked(True)
     mode = _member(ViewMode, preferences.get("view/mode", ""), ViewMode.OVERLAY)
     if mode.replaces_image:  # for a look in between; work begins with the picture in sight
         mode = ViewMode.OVERLAY

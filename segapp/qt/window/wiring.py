@@ -10,6 +10,7 @@ from PySide6.QtGui import QIcon, QImage, QPixmap
 from segapp.qt.canvas.brush import Tool
 from segapp.qt.canvas.viewport import ZOOM_STEP
 from segapp.qt.files.file_dialogs import complain
+from segapp.qt.language import LANGUAGES
 from segapp.qt.panels.kept_answer import KeptAnswer
 from segapp.qt.panels.setting_texts import preset_texts
 from segapp.qt.session.progress import Stage
@@ -167,6 +168,10 @@ def _connect_actions(window: MainWindow) -> None:
         actions[f"theme_{choice.value}"].triggered.connect(
             lambda _=False, c=choice: window.theme.choose(c)
         )
+    for language in ("system", *LANGUAGES):
+        actions[f"language_{language}"].triggered.connect(
+            lambda _=False, chosen=language: _choose_language(window, chosen)
+        )
     window.theme.changed.connect(lambda: actions.colour_icons(window.theme.palette))
     for name, call in {
         "quit": window.close,
@@ -192,3 +197,8 @@ def _connect_actions(window: MainWindow) -> None:
     actions["show_strokes"].toggled.connect(canvas.set_strokes_shown)
     actions["hide_answer"].toggled.connect(canvas.set_labelling_hidden)
     actions["full_screen"].toggled.connect(window.set_full_screen)
+
+
+def _choose_language(window: MainWindow, language: str) -> None:
+    window.preferences.set("language", language)
+    window.say(window.tr("The window speaks this language from the next start on"))

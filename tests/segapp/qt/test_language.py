@@ -1,0 +1,191 @@
+"""The window in other languages: nothing left out, nothing garbled, nothing cut."""
+
+from string import Formatter
+
+import pytest
+from PySide6.QtCore import QLocale, QPointF, Qt, QTranslator
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QAbstractButton, QApplication, QDialogButtonBox, QLabel, QMenu
+
+from segapp.__main__ import main
+from segapp.files.images import ImageError, load_image
+from segapp.qt.language import LANGUAGES, Texts, choose_language, speak, worded
+from segapp.qt.panels.status import _Elided
+from tests.texts import differences, languages, written
+
+OTHERS = [language for language in LANGUAGES if language != "en"]
+
+
+@pytest.fixture
+def spoken(qapp):
+    """Speak a language, and English again when the test is over."""
+    before = QLocale()
+
+    def begin(language):
+        assert speak(qapp, language) == language
+
+    yield begin
+    QLocale.setDefault(before)
+    for translator in qapp.findChildren(QTranslator):
+        qapp.removeTranslator(translator)
+        translator.setParent(None)
+
+
+def _fields(text):
+    names = [
+        (name, spec, how) for _, name, spec, how in Formatter().parse(text) if name is not None
+    ]
+    return {(name or str(at), spec, how) for at, (name, spec, how) in enumerate(names)}
+
+
+def test_every_language_has_its_file():
+    assert languages() == sorted(OTHERS)
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_no_text_is_left_out(language):
+    missing, needless = differences(language)
+
+    assert not missing, f"{language}: see python -m tests.texts"
+    assert not needless, f"{language}: see python -m tests.texts"
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_values_letters_and_tags_stay(language):
+    for part in written(language).values():
+        for text, translated in part.items():
+            assert translated.strip(), text
+            assert _fields(translated) == _fields(text), translated
+            assert translated.count("&") == text.count("&"), translated
+            assert translated.count("<") == text.count("<"), translated
+            assert translated.endswith("…") == text.endswith("…") or ", …" in text, translated
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_letter_opens_one_entry_of_a_menu(language, spoken, make_window):
+    spoken(language)
+    window = make_window()
+    menus = [window.menuBar(), *window.menuBar().findChildren(QMenu)]
+    for entry in window.menuBar().actions():
+        menus.append(entry.menu())
+        menus += [action.menu() for action in entry.menu().actions() if action.menu()]
+    for menu in menus:
+        letters = [_letter(action.text()) for action in menu.actions() if "&" in action.text()]
+        assert len(letters) == len(set(letters)), (menu.objectName(), letters)
+
+
+def _letter(text):
+    at = text.replace("&&", "  ").find("&")
+    return text[at + 1].lower() if at >= 0 else text
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_the_window_speaks_it(language, spoken, make_window):
+    english = make_window()
+    keys = {
+        name: english.commands[name].shortcut().toString(_PORTABLE) for name in english.commands
+    }
+    spoken(language)
+    window = make_window()
+
+    texts = written(language)["window"]
+    assert window.menuBar().actions()[0].text() == texts["&File"]
+    assert window.commands.name_of("open") == {"de": "Öffnen", "zh_CN": "打开"}[language]
+    assert window.docks.settings.windowTitle() == texts["Settings"]
+    assert {n: window.commands[n].shortcut().toString(_PORTABLE) for n in keys} == keys
+    cancel = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+    assert cancel.buttons()[0].text() == {"de": "Abbrechen", "zh_CN": "取消"}[language]
+
+
+_PORTABLE = QKeySequence.SequenceFormat.PortableText
+
+
+def test_sentences_of_other_rooms_are_translated(spoken, tmp_path):
+    path = tmp_path / "none.png"
+    with pytest.raises(ImageError) as caught:
+        load_image(path)
+    assert worded(caught.value) == str(caught.value)
+
+    spoken("de")
+
+    assert worded(caught.value) == f"Es gibt keine Datei {path}."
+    assert worded("Finding regions") == "Gebiete suchen"
+    assert worded("Earlier strokes, 3 of 7") == "Frühere Striche, 3 von 7"
+    asked = "Only colour is marked so far: mark one other class as well."
+    # A class's name is a name, also where it is a word that is known.
+    assert worded(asked) == "Bisher ist nur colour markiert: auch eine weitere Klasse markieren."
+    assert worded("Nobody has translated this.") == "Nobody has translated this."
+
+
+def test_the_language_is_the_wish_or_the_system_s():
+    assert choose_language("de", ["zh-CN"]) == "de"
+    assert choose_language("system", ["de-AT", "en-GB"]) == "de"
+    assert choose_language("", ["fr-FR", "zh-Hans-CN", "en"]) == "zh_CN"
+    assert choose_language("", ["zh-Hant-TW", "zh-TW"]) == "en"
+    assert choose_language("", ["en-GB", "de"]) == "en"
+    assert choose_language("", []) == "en"
+
+
+def test_the_choice_of_a_language_is_kept(make_window):
+    window = make_window()
+    assert window.commands["language_system"].isChecked()
+
+    window.commands["language_de"].trigger()
+
+    assert window.preferences.get("language", "") == "de"
+    assert make_window().commands["language_de"].isChecked()
+
+
+def test_the_command_line_knows_the_same_languages(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "{" + ",".join(sorted(LANGUAGES)) + "}" in capsys.readouterr().out
+
+
+def test_qt_is_asked_for_what_is_unknown():
+    assert Texts("de").translate("QPlatformTheme", "Cancel") is None
+    assert QApplication.translate("QPlatformTheme", "Cancel") == "Cancel"
+
+
+@pytest.fixture
+def from_the_right(qapp):
+    qapp.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+    yield
+    qapp.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+
+
+def _cut(window):
+    """Return the labels and buttons that have less room than their words take."""
+    return {
+        (type(part).__name__, part.text())
+        for kind in (QLabel, QAbstractButton)
+        for part in window.findChildren(kind)
+        if part.isVisible() and part.text() and not isinstance(part, _Elided)
+        if part.width() < part.minimumSizeHint().width()
+    }
+
+
+def test_from_right_to_left_the_picture_stays_and_nothing_is_cut(
+    from_the_right, make_window, picture_file, qtbot
+):
+    window = make_window(picture_file(), size=(1024, 640))
+    canvas = window.canvas
+    assert window.docks.paint.isRightToLeft()
+    qtbot.waitUntil(lambda: not _cut(window))
+
+    red, blue = (canvas.viewport.view.to_widget(QPointF(x, 30)).toPoint() for x in (20, 60))
+    seen = canvas.grab().toImage()
+    assert red.x() < blue.x()
+    assert seen.pixelColor(red).red() > 150
+    assert seen.pixelColor(blue).blue() > 150
+    qtbot.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=red)
+    (stroke,) = window.session.document.strokes
+    assert stroke.points[0] == pytest.approx((20, 30), abs=1)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_small_window_cuts_no_words(language, spoken, make_window, picture_file, qtbot):
+    spoken(language)
+    window = make_window(picture_file(), size=(1024, 640))
+    assert (window.width(), window.height()) == (1024, 640)
+    qtbot.waitUntil(lambda: not _cut(window))

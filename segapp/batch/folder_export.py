@@ -15,6 +15,7 @@ from segapp.files.folder_progress import PROGRESS_NAME, Status, read_progress
 from segapp.files.image_folder import images_in
 from segapp.files.images import load_image
 from segapp.files.label_lists import folder_list
+from segapp.files.pages import file_of
 from segapp.files.project_file import ProjectError, load_project
 from segapp.files.project_places import project_of
 from segapp.values.settings_choice import SettingsChoice
@@ -158,7 +159,7 @@ class FolderExport:
 
     def _key(self, plan: Plan, image: Path, project: Path) -> str:
         """Describe all that a picture's files depend on; an image by size and time."""
-        seen = image.stat()
+        seen = file_of(image).stat()
         rows = [
             _VERSION,
             [self.form.name, self.form.choices],
@@ -177,7 +178,7 @@ def _answered(
 ) -> Generator[Report, None, Item]:
     project: Project = load_project(project_path)
     settings = choice.settings(project.settings)
-    picture = load_image(image)
+    picture = load_image(image, project.document.showing)
     segmenter = make_segmenter(picture.rgb)
     if project.answer is not None:
         segmenter.recall(project.answer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,10 +15,12 @@ from segapp.batch.cases import Case, load_truth
 from segapp.batch.robot_user import first_dabs, robot_steps
 from segapp.batch.scores import IGNORED
 from segapp.files.export import usual_format, write_strokes_png
-from segapp.files.images import digest_of, load_image
+from segapp.files.images import digest_of
 from segapp.files.project_file import PROJECT_SUFFIX, Project, save_project
-from segapp.files.strokes_file import load_strokes
+from segapp.files.showing_file import showing_beside, showing_to_plain
+from segapp.files.strokes_file import load_with_strokes
 from segapp.values.plain_settings import to_plain
+from segapp.values.showing import AS_IT_COMES
 from segapp.values.updates import answer_of
 from segapp.values.wording import sentence
 
@@ -126,8 +128,7 @@ def run_case(task: Task, make_segmenter: Make, stopped: Callable[[], bool]) -> O
 
 
 def _run(task: Task, make_segmenter: Make, stopped: Callable[[], bool]) -> Outcome:
-    picture = load_image(task.case.image)
-    strokes = load_strokes(task.case.strokes, picture.size)
+    picture, strokes = load_with_strokes(task.case.image, task.case.strokes)
     document, settings = strokes.document, task.settings.settings(strokes.settings)
     n_classes = len(document.classes)
     segmenter = make_segmenter(picture.rgb)
@@ -172,7 +173,7 @@ def _dabs(task: Task, truth: NDArray[np.int16], document: Document) -> Document:
         raise ValueError(
             "--start dabs: wanted a truth that shows where the classes are, got none."
         )
-    return first_dabs(truth, document.classes)
+    return replace(first_dabs(truth, document.classes), showing=document.showing)
 
 
 class _Answers:
@@ -204,6 +205,8 @@ def _key(task: Task) -> str:
     choice = task.settings
     asked: list[object] = [choice.preset, choice.changes, to_plain(choice.settings(None))]
     asked += [task.robot, task.dabs]
+    showing = showing_beside(task.case.image)
+    asked += [showing_to_plain(showing)] if showing != AS_IT_COMES else []
     digest = hashlib.sha256(json.dumps(asked).encode())
     for path in (task.case.image, task.case.strokes, task.case.truth):
         digest.update(digest_of(path) if path else b"none")

@@ -13,7 +13,9 @@ from segapp.commands.options import (
     CommandError,
     add_format,
     add_json,
+    add_page,
     chosen_exports,
+    chosen_page,
     made_folder,
     new_parser,
     tell,
@@ -22,6 +24,7 @@ from segapp.commands.segment import described
 from segapp.commands.speech import printable
 from segapp.files.export import formats, usual_format
 from segapp.files.images import load_image
+from segapp.files.showing_file import showing_beside
 from segapp.learning.learnt_model import load_model
 from segapp.values.document import Document
 from segapp.values.wording import sentence
@@ -44,6 +47,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("model", metavar="MODEL", type=Path)
     parser.add_argument("images", metavar="IMAGE", type=Path, nargs="+")
     parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="where to write")
+    add_page(parser)
     add_format(parser)
     add_json(parser)
 
@@ -58,7 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
     out = made_folder(arguments.out)
     results: list[dict[str, Any]] = []
     names: set[str] = set()
-    for image in tqdm(arguments.images, unit="image", disable=None):
+    images = [chosen_page(arguments, image) for image in arguments.images]
+    for image in tqdm(images, unit="image", disable=None):
         target = out / (_new_name(image, names) + entry.suffix)
         try:
             results.append(_apply(model, image, target, entry))
@@ -73,9 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _apply(model: LearntModel, image: Path, target: Path, entry: ExportFormat) -> dict[str, Any]:
-    picture = load_image(image)
+    picture = load_image(image, showing_beside(image))
     labelling = model.apply(picture.rgb)
-    document = Document(model.classes)
+    document = Document(model.classes, showing=picture.showing)
     files = entry.write(target, labelling, document, picture)
     return described(labelling, document, picture) | {"files": [str(path) for path in files]}
 

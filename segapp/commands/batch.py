@@ -24,7 +24,7 @@ from segapp.commands.options import (
 )
 from segapp.commands.speech import printable
 from segapp.files.images import load_image, load_indices
-from segapp.files.project_file import is_project
+from segapp.files.project_file import is_project, load_project
 from segapp.files.strokes_file import load_strokes
 from segapp.learning.training import Trainer
 from shlcore.cluster import ClusterError
@@ -151,7 +151,8 @@ def _draw_sheet(path: Path, tasks: Sequence[Task], done: Sequence[Outcome]) -> N
 
 
 def _pictures(task: Task, outcome: Outcome) -> Sequence[Image.Image]:
-    picture = load_image(task.case.image)
+    showing = load_project(task.project_path).document.showing
+    picture = load_image(task.case.image, showing)
     document = load_strokes(task.strokes_path, picture.size).document
     labels = load_indices(task.mask_path).values
     if outcome.classes == 2:

@@ -30,6 +30,7 @@ from segapp.files.export import FORMATS, formats
 from segapp.files.export.folder_formats import FOLDER_FORMATS, folder_formats
 from segapp.files.export.parts import Per
 from segapp.files.images import load_image
+from segapp.files.pages import file_of
 from segapp.files.project_file import Project, load_project
 from segapp.learning.training import Trainer
 from segapp.values.export_choices import USUAL
@@ -192,9 +193,9 @@ def _targets(arguments: argparse.Namespace) -> dict[str, Path]:
 
 def _picture(project: Project, image: Path | None) -> Picture:
     path = image or project.image_path
-    if image is None and not path.is_file():
+    if image is None and not file_of(path).is_file():
         raise CommandError(f"The project's image {path} is not there: say where it is by --image.")
-    picture = load_image(path)
+    picture = load_image(path, project.document.showing)
     if project.image_sha256 and picture.sha256 != project.image_sha256:
         say(f"{path.name} is not the image that the project was made with.", sys.stderr)
     return picture

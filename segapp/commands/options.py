@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from segapp.commands.speech import say, say_json
 from segapp.files.export import FORMATS, ExportFormat, formats
+from segapp.files.pages import MOST_PAGES, with_page
 from segapp.values.export_choices import ExportChoices
 from segapp.values.measures import Scale
 from segapp.values.plain_settings import setting_names
@@ -135,6 +136,25 @@ def chosen_format(name: str | None, path: Path, choices: ExportChoices) -> Expor
             f"--out: {name} is written to a name that ends in {entry.suffix}, got {path.name!r}."
         )
     return entry
+
+
+def add_page(parser: argparse.ArgumentParser) -> None:
+    """Add ``--page``."""
+    parser.add_argument(
+        "--page",
+        metavar="N",
+        type=int,
+        help="which page of a file with several, from 1; stack[3].tif means page 3 too",
+    )
+
+
+def chosen_page(arguments: argparse.Namespace, image: Path) -> Path:
+    """Return the page of an image that ``--page`` asks for."""
+    if arguments.page is None:
+        return image
+    if not 1 <= arguments.page <= MOST_PAGES:
+        raise CommandError(f"--page: wanted 1 to {MOST_PAGES}, got {arguments.page}.")
+    return with_page(image, arguments.page)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

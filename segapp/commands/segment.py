@@ -12,17 +12,18 @@ from tqdm import tqdm
 from segapp.commands.options import (
     add_format,
     add_json,
+    add_page,
     add_settings,
     chosen_exports,
     chosen_format,
+    chosen_page,
     chosen_settings,
     made_folder,
     new_parser,
     tell,
 )
 from segapp.files.export import formats, usual_format
-from segapp.files.images import load_image
-from segapp.files.strokes_file import load_strokes
+from segapp.files.strokes_file import load_with_strokes
 from segapp.learning.training import Trainer
 from segapp.values.updates import answer_of
 
@@ -42,13 +43,15 @@ _EXAMPLES = """\
   segapp segment cat.jpg --strokes cat.segapp --out cat.png --save-model cats.shlmodel
   segapp segment fox.jpg --strokes fox.segapp --out fox.png --as cutout --edge 30
   segapp segment cells.tif --strokes cells.segapp --out cells.png --measures cells.csv \\
-      --pixel-size 0.65 --unit µm --split"""
+      --pixel-size 0.65 --unit µm --split
+  segapp segment stack.tif --page 3 --strokes third.segapp --out third.png"""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Describe the command."""
     parser = new_parser(commands, "segment", "segment an image from its strokes", _EXAMPLES)
     parser.add_argument("image", metavar="IMAGE", type=Path)
+    add_page(parser)
     parser.add_argument(
         "--strokes",
         metavar="FILE",
@@ -72,8 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Do the command."""
     choices = chosen_exports(arguments)
     entry = chosen_format(arguments.format, arguments.out, choices)
-    picture = load_image(arguments.image)
-    strokes = load_strokes(arguments.strokes, picture.size)
+    image = chosen_page(arguments, arguments.image)
+    picture, strokes = load_with_strokes(image, arguments.strokes)
     document = strokes.document
     if arguments.format is None and entry.name == "mask":
         entry = usual_format(len(document.classes))

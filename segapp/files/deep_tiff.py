@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,8 @@ import tifffile
 from segapp.files.damage import DAMAGE
 from segapp.files.display_depth import Decoded, show_deep, upright
 from segapp.files.image_limits import LARGEST_DECODED, ImageError, check_gain, check_size
+from segapp.files.pages import TIFF_BEGINNINGS, check_page, joined, page_note, planes_of
+from segapp.values.original import Original
 from segapp.values.wording import shown
 
 if TYPE_CHECKING:
@@ -17,51 +20,80 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_BEGINNINGS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+    from segapp.values.showing import Showing
+
 _ALPHA = (1, 2)  # values of the tag ExtraSamples
+_GREY = (0, 1)  # values of the tag PhotometricInterpretation
+_MOST_COLOURS = 4  # that Pillow reads
 
 
-def decode_deep_tiff(path: Path, file: IO[bytes]) -> Decoded | None:
-    """Decode a TIFF with more than 8 bits a channel; ``None`` leaves the file to Pillow.
+def decode_deep_tiff(path: Path, file: IO[bytes], page: int, showing: Showing) -> Decoded | None:
+    """Decode a TIFF of more than 8 bits or many channels; ``None`` leaves the file to Pillow.
 
     Pillow keeps only the upper 8 bits of deep colour; tifffile in turn lacks the decoders of
     some compressions, so that each file goes to the one that can.
     """
     file.seek(0)
-    if file.read(4) not in _BEGINNINGS:
+    if file.read(4) not in TIFF_BEGINNINGS:
         return None
     file.seek(0)
     try:
         with tifffile.TiffFile(file) as tiff:
-            page = tiff.pages[0]
-            if page.dtype is None or page.dtype.itemsize == 1:
+            pictures = planes_of(tiff)
+            check_page(path, page, len(pictures))
+            planes = [tiff.pages[index] for index in pictures[page]]
+            first = planes[0].keyframe
+            if first.dtype is None or _is_left_to_pillow(planes):
                 return None
-            _check(path, page)
-            values = page.asarray()
-            axes, inverted = page.axes, int(page.photometric) == 0
-            has_alpha = any(int(kind) in _ALPHA for kind in page.extrasamples)
-            turn = page.tags.valueof(274, 1)
-            count = len(tiff.pages)
+            values = _values(path, planes)
+            inverted = int(first.photometric) == 0
+            has_alpha = any(int(kind) in _ALPHA for kind in first.extrasamples)
+            turn = first.tags.valueof(274, 1)
     except ImageError:
         raise
     except DAMAGE:
         return None
-    values = _channels_last(path, values, axes)
-    has_alpha = has_alpha and values.shape[2] > 1
-    turn = turn if isinstance(turn, int) else 1
-    rgb, alpha, note = show_deep(upright(values, turn), has_alpha=has_alpha, inverted=inverted)
-    return rgb, alpha, note + (f", first of {count} pages" if count > 1 else "")
+    has_alpha = has_alpha and values.shape[2] > 1 and len(planes) == 1
+    values = upright(values, turn if isinstance(turn, int) else 1)
+    colours = values[:, :, :-1] if has_alpha else values
+    original = Original(colours, inverted=inverted, apart=len(planes) > 1)
+    decoded = show_deep(original, values[:, :, -1] if has_alpha else None, showing)
+    return replace(decoded, note=joined((decoded.note, page_note(page, len(pictures)))))
 
 
-def _check(path: Path, page: tifffile.TiffPage) -> None:
-    check_size(path, page.imagewidth, page.imagelength)
-    if page.nbytes > LARGEST_DECODED:
+def _is_left_to_pillow(planes: list[tifffile.TiffPage]) -> bool:
+    first = planes[0].keyframe
+    if first.dtype.itemsize > 1:
+        return False
+    if first.dtype != np.uint8:
+        return True
+    several = len(planes) > 1 and int(first.photometric) in _GREY
+    return not several and first.samplesperpixel <= _MOST_COLOURS
+
+
+def _values(path: Path, planes: list[tifffile.TiffPage]) -> NDArray[np.generic]:
+    """Decode one page, or the pages of one picture's channels."""
+    first = planes[0].keyframe
+    for plane in planes:
+        _check(path, plane, len(planes))
+    if len(planes) == 1:
+        return _channels_last(path, planes[0].asarray(), first.axes)
+    values = np.empty((first.imagelength, first.imagewidth, len(planes)), first.dtype)
+    for channel, plane in enumerate(planes):
+        values[:, :, channel] = plane.asarray()
+    return _channels_last(path, values, "YXS")
+
+
+def _check(path: Path, page: tifffile.TiffPage, count: int) -> None:
+    told = page.keyframe  # which pages like it refer to
+    check_size(path, told.imagewidth, told.imagelength)
+    if told.nbytes * count > LARGEST_DECODED:
         raise ImageError(
-            f"{shown(path.name)} is too large: its channels take {page.nbytes >> 20} MB, "
+            f"{shown(path.name)} is too large: its channels take {told.nbytes * count >> 20} MB, "
             f"and {LARGEST_DECODED >> 20} MB can be worked on."
         )
     stored = min(sum(page.databytecounts), page.parent.filehandle.size)
-    check_gain(path, int(page.compression), page.nbytes, stored)
+    check_gain(path, int(told.compression), told.nbytes, stored)
 
 
 def _channels_last(path: Path, values: NDArray[np.generic], axes: str) -> NDArray[np.generic]:

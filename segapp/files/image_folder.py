@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from segapp.files.export import FORMATS
 from segapp.files.images import IMAGE_SUFFIXES
+from segapp.files.pages import pages_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +21,8 @@ def images_in(folder: Path) -> list[Path]:
 
     Strokes, truths and results that lie beside their image (``cat-mask.png`` by ``cat.jpg``)
     are none to work on, and neither are hidden files. Nor is a class's mask
-    (``cat-classes-fur.png``), whose name ends in that of the class.
+    (``cat-classes-fur.png``), whose name ends in that of the class. Each page of a file is an
+    image: see `segapp.files.pages`.
     """
     found = [
         path
@@ -30,7 +32,9 @@ def images_in(folder: Path) -> list[Path]:
         and path.is_file()
     ]
     stems = {path.stem for path in found}
-    return sorted(path for path in found if not _belongs_to(path.stem, stems))
+    files = sorted(path for path in found if not _belongs_to(path.stem, stems))
+    there = set(found)
+    return [page for path in files for page in pages_in(path) if page == path or page not in there]
 
 
 def _belongs_to(stem: str, others: set[str]) -> bool:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import stat
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,9 +16,12 @@ from PIL import Image, UnidentifiedImageError
 from segapp.files.colour_strips import colours_of
 from segapp.files.damage import DAMAGE
 from segapp.files.deep_tiff import decode_deep_tiff
-from segapp.files.display_depth import Decoded, show_deep, upright
+from segapp.files.display_depth import Decoded, show_deep, shown_anew, upright
 from segapp.files.image_limits import ImageError, check_promise, check_size
+from segapp.files.pages import check_page, file_of, joined, page_note, page_of
+from segapp.values.original import Original
 from segapp.values.picture import Picture
+from segapp.values.showing import AS_IT_COMES, Showing
 from segapp.values.wording import reason, shown
 
 if TYPE_CHECKING:
@@ -49,6 +52,7 @@ IMAGE_SUFFIXES: tuple[str, ...] = (
 )
 _FORMATS = ("JPEG", "PNG", "BMP", "TIFF", "WEBP", "GIF")
 _WANTED = "JPEG, PNG, BMP, TIFF, WebP or GIF"
+_JPEG = b"\xff\xd8"
 _ORIENTATION = 274  # the tag of TIFF and EXIF
 _DEEP_MODES = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")
 # Pillow would warn at 89 and refuse at 179 megapixels, in words of its own; `check_size`
@@ -56,39 +60,46 @@ _DEEP_MODES = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")
 Image.MAX_IMAGE_PIXELS = None
 
 
-def load_image(path: str | Path) -> Picture:
-    """Read an image file.
+def load_image(path: str | Path, showing: Showing = AS_IT_COMES) -> Picture:
+    """Read an image file, or one of its pages: see `segapp.files.pages`.
 
     Raises
     ------
     ImageError
-        When there is no such file or it cannot be decoded.
+        When there is no such file or page, or it cannot be decoded.
     """
     path = Path(path)
-    with _opened(path) as file, _in_one_sentence(path):
+    name, page = page_of(path)
+    with _opened(name) as file, _in_one_sentence(name):
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-        decoded = decode_deep_tiff(path, file)
-        rgb, alpha, note = decoded if decoded is not None else _decode(path, file)
-    return Picture(rgb, alpha, path, digest, note)
+        decoded = decode_deep_tiff(name, file, page, showing) or _decode(name, file, page, showing)
+        picture = Picture(
+            decoded.rgb,
+            decoded.alpha,
+            path,
+            digest,
+            decoded.note,
+            decoded.original,
+            decoded.showing,
+            decoded.levels,
+        )
+        return shown_anew(picture, showing)
 
 
-def load_thumbnail(path: Path, longest: int) -> NDArray[np.uint8]:
+def load_thumbnail(path: Path, longest: int, showing: Showing = AS_IT_COMES) -> NDArray[np.uint8]:
     """Read an image at most ``longest`` pixels wide and high, as ``H x W x 3``.
 
     A JPEG is decoded at an eighth, a quarter or half of its size, whatever suffices.
     """
-    with _opened(path) as file, _in_one_sentence(path):
-        decoded = decode_deep_tiff(path, file)
-        if decoded is None:
+    with _opened(file_of(path)) as file, _in_one_sentence(path):
+        if showing == AS_IT_COMES and file.read(2) == _JPEG:
             with _recognised(file) as image:
-                if image.format == "JPEG":
-                    image.draft("RGB", (longest, longest))
-                    check_size(path, image.width, image.height)
-                    image.load()
-                    turn, _ = _orientation(image)
-                    return _shrunk(_turned(np.asarray(image.convert("RGB")), turn), longest)
-            decoded = _decode(path, file)
-        return _shrunk(decoded[0], longest)
+                image.draft("RGB", (longest, longest))
+                check_size(path, image.width, image.height)
+                image.load()
+                turn, _ = _orientation(image)
+                return _shrunk(_turned(np.asarray(image.convert("RGB")), turn), longest)
+    return _shrunk(load_image(path, showing).rgb, longest)
 
 
 def _shrunk(rgb: NDArray[np.uint8], longest: int) -> NDArray[np.uint8]:
@@ -99,7 +110,7 @@ def _shrunk(rgb: NDArray[np.uint8], longest: int) -> NDArray[np.uint8]:
 
 def digest_of(path: Path) -> bytes:
     """Return the SHA-256 of a file's bytes; what is in the way becomes an `ImageError`."""
-    with _opened(path) as file, _in_one_sentence(path):
+    with _opened(file_of(path)) as file, _in_one_sentence(path):
         return hashlib.file_digest(file, "sha256").digest()
 
 
@@ -188,7 +199,7 @@ def _recognised(file: BufferedReader) -> Image.Image:
     return Image.open(file, formats=_FORMATS)
 
 
-def _decode(path: Path, file: BufferedReader) -> Decoded:
+def _decode(path: Path, file: BufferedReader, page: int, showing: Showing) -> Decoded:
     file.seek(24)
     bits = file.read(1)
     with _recognised(file) as image:
@@ -196,16 +207,20 @@ def _decode(path: Path, file: BufferedReader) -> Decoded:
         check_promise(path, image, _size_of(file))
         note = "16-bit, shown with the upper 8 bits"
         note = note if image.format == "PNG" and bits == b"\x10" else ""
-        pages = _first_of(_frames(image))
+        count = _frames(image)
+        check_page(path, page, count)
+        if page:
+            image.seek(page)
+            check_size(path, image.width, image.height)
         image.load()
         turn, unsure = _orientation(image)
         if image.mode in _DEEP_MODES:
-            values = np.asarray(image)[:, :, np.newaxis]
-            rgb, alpha, note = show_deep(values, has_alpha=False, inverted=False)
-        else:
-            rgb, alpha = colours_of(image)
+            values = upright(np.asarray(image)[:, :, np.newaxis], turn)
+            decoded = show_deep(Original(values), None, showing)
+            return replace(decoded, note=joined((decoded.note, page_note(page, count), unsure)))
+        rgb, alpha = colours_of(image)
     turned = None if alpha is None else _turned(alpha, turn)
-    return _turned(rgb, turn), turned, _joined(note, pages, unsure)
+    return Decoded(_turned(rgb, turn), turned, joined((note, page_note(page, count), unsure)))
 
 
 def _turned(values: NDArray[np.uint8], turn: int) -> NDArray[np.uint8]:
@@ -233,11 +248,3 @@ def _frames(image: Image.Image) -> int:
         return int(getattr(image, "n_frames", 1))
     image.seek(0)
     return 1
-
-
-def _first_of(count: int) -> str:
-    return f"first of {count} pages" if count > 1 else ""
-
-
-def _joined(*notes: str) -> str:
-    return ", ".join(note for note in notes if note)

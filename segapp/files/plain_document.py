@@ -7,8 +7,10 @@ import binascii
 from typing import Any
 
 from segapp.files.image_limits import LARGEST
+from segapp.files.showing_file import showing_from_plain
 from segapp.values.checked import field, fields, listed, number, text, whole
 from segapp.values.document import MOST_CLASSES, ClassInfo, Document, Mark, Patch, Stroke
+from segapp.values.showing import AS_IT_COMES
 from segapp.values.start import Start
 
 LONGEST_NAME = 1000
@@ -42,7 +44,11 @@ def start_to_plain(start: Start) -> dict[str, Any]:
 
 
 def document_from_plain(
-    classes: object, strokes: object, start: object = None, retouches: object = ()
+    classes: object,
+    strokes: object,
+    start: object = None,
+    retouches: object = (),
+    showing: object = None,
 ) -> Document:
     """Make a document, or a `ValueError` that names the field that is wrong."""
     return Document(
@@ -50,6 +56,7 @@ def document_from_plain(
         _marks(strokes, "strokes"),
         None if start is None else _start(fields(start, "start")),
         _marks(retouches, "retouches"),
+        AS_IT_COMES if showing is None else showing_from_plain(showing),
     )
 
 

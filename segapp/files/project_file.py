@@ -20,16 +20,19 @@ from typing import TYPE_CHECKING, Any
 from segapp.files.archive_parts import opened_archive, read_part
 from segapp.files.damage import DAMAGE
 from segapp.files.file_names import name_in, with_name
+from segapp.files.pages import file_of
 from segapp.files.plain_document import (
     classes_to_plain,
     document_from_plain,
     marks_to_plain,
     start_to_plain,
 )
+from segapp.files.showing_file import showing_to_plain
 from segapp.values.carried_answer import MOST_REGIONS, CarriedAnswer
 from segapp.values.checked import field, fields, from_json, text, whole
 from segapp.values.document import MOST_CLASSES
 from segapp.values.plain_settings import from_plain, to_plain
+from segapp.values.showing import AS_IT_COMES
 from segapp.values.wording import quoted, reason, shown
 from shlcore.atomic_file import replacing
 
@@ -38,8 +41,9 @@ if TYPE_CHECKING:
     from segapp.values.settings import Settings
 
 PROJECT_SUFFIX = ".segapp"
-VERSION = 2
-"""The newest there is: 2 has answers of models, and retouches. Older programs read 1."""
+VERSION = 3
+"""The newest there is. 2 has answers of models, and retouches; 3 has how the picture is shown,
+and pages. What is without them is written for older programs too."""
 
 _CONTENT, _MODEL, _ANSWER = "project.json", "model", "answer"
 _FORMAT = "segapp project"
@@ -78,7 +82,7 @@ def save_project(path: str | Path, project: Project) -> None:
     with_name(image, "absolute", str(project.image_path.absolute()))
     content = {
         "format": _FORMAT,
-        "version": _version_of(project.document),
+        "version": _version_of(project),
         "image": image,
         "classes": classes_to_plain(project.document.classes),
         "strokes": marks_to_plain(project.document.strokes),
@@ -91,6 +95,8 @@ def save_project(path: str | Path, project: Project) -> None:
         content["start"] = start_to_plain(project.document.start)
     if project.document.retouches:
         content["retouches"] = marks_to_plain(project.document.retouches)
+    if project.document.showing != AS_IT_COMES:
+        content["showing"] = showing_to_plain(project.document.showing)
     packed = json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8")
     if len(packed) > _LARGEST_CONTENT or len(project.model or b"") > _LARGEST_MODEL:
         raise OSError(
@@ -141,6 +147,7 @@ def _read(archive: zipfile.ZipFile, path: Path) -> Project:
                 field(content, "strokes"),
                 content.get("start"),
                 content.get("retouches", []),
+                content.get("showing"),
             ),
             settings=from_plain(content.get("settings", {})),
             image_path=_found(image, path.parent),
@@ -169,8 +176,11 @@ def _answer(archive: zipfile.ZipFile, plain: object) -> CarriedAnswer | None:
         return None
 
 
-def _version_of(document: Document) -> int:
+def _version_of(project: Project) -> int:
     """Return the oldest version that would not drop something without a word."""
+    document, path = project.document, project.image_path
+    if document.showing != AS_IT_COMES or file_of(path) != path:
+        return 3
     return 2 if document.start is not None or document.retouches else 1
 
 
@@ -201,5 +211,5 @@ def _found(image: dict[str, Any], folder: Path) -> Path:
     if not places:
         raise ValueError("it names no image")
     places.append(folder / places[0].name)
-    chosen = next((place for place in places if os.path.isfile(place)), places[0])
+    chosen = next((place for place in places if os.path.isfile(file_of(place))), places[0])
     return Path(os.path.normpath(chosen))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.files.images import Indices, load_indices
+from segapp.files.images import Indices, load_image, load_indices
 from segapp.files.project_file import is_project, load_project
+from segapp.files.showing_file import showing_beside
 from segapp.values.checked import from_json, listed, text
 from segapp.values.colours import unused_colour
 from segapp.values.document import (
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.values.carried_answer import CarriedAnswer
+    from segapp.values.picture import Picture
     from segapp.values.settings import Settings
 
 
@@ -65,6 +67,16 @@ def load_strokes(path: str | Path, size: tuple[int, int]) -> Strokes:
         Patch.of_mask(indices.values == value, value - 1) for value in _present(indices.values)
     ]
     return Strokes(Document(_classes(indices, highest), tuple(marks)).as_one_state())
+
+
+def load_with_strokes(image: Path, strokes: Path) -> tuple[Picture, Strokes]:
+    """Read an image and its strokes; it is shown as its project says, else as its folder's."""
+    if is_project(strokes):
+        read = load_strokes(strokes, (0, 0))  # which a project does not ask for
+        return load_image(image, read.document.showing), read
+    picture = load_image(image, showing_beside(image))
+    read = load_strokes(strokes, picture.size)
+    return picture, replace(read, document=replace(read.document, showing=picture.showing))
 
 
 def _present(values: NDArray[np.uint8]) -> list[int]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from segapp.values.classes import MOST_CLASSES, PALETTE, TWO_CLASSES, ClassInfo, keys_of
+from segapp.values.showing import AS_IT_COMES, Showing
 from segapp.values.wording import quoted
 
 if TYPE_CHECKING:
@@ -157,13 +158,14 @@ class Document:
 
     ``start`` is the answer that a model gave before any stroke; strokes correct it.
     ``retouches`` are painted over the answer, whatever it is, and teach nothing: see
-    `segapp.values.retouch`.
+    `segapp.values.retouch`. ``showing`` is how the picture is shown, which the learner sees.
     """
 
     classes: tuple[ClassInfo, ...] = TWO_CLASSES
     strokes: tuple[Mark, ...] = ()
     start: Start | None = None
     retouches: tuple[Mark, ...] = ()
+    showing: Showing = AS_IT_COMES
 
     def __post_init__(self) -> None:
         count = len(self.classes)
@@ -283,9 +285,8 @@ class Document:
     def with_classes(self, classes: tuple[ClassInfo, ...], places: Sequence[int]) -> Document:
         """Go on with other classes; ``places`` tells where each of the present ones went."""
         start = None if self.start is None else self.start.with_classes(places, len(classes))
-        return Document(
-            classes, _moved(self.strokes, places), start, _moved(self.retouches, places)
-        )
+        strokes, retouches = _moved(self.strokes, places), _moved(self.retouches, places)
+        return Document(classes, strokes, start, retouches, self.showing)
 
 
 def _moved(marks: tuple[Mark, ...], places: Sequence[int]) -> tuple[Mark, ...]:

@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from segapp.values.original import Original
+from segapp.values.showing import AS_IT_COMES, Showing
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from segapp.values.levels import Levels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,6 +33,12 @@ class Picture:
         Of the file's bytes, in hexadecimal.
     note
         What was done to show it, "16-bit, shown from 13 to 4095" for instance; often empty.
+    original
+        What was measured; ``None`` where that is ``rgb`` itself.
+    showing
+        How ``rgb`` was made of it.
+    levels
+        Of the channels that are shown, as they came out; empty where nothing was stretched.
     """
 
     rgb: NDArray[np.uint8]
@@ -35,6 +46,9 @@ class Picture:
     path: Path
     sha256: str
     note: str
+    original: Original | None = None
+    showing: Showing = AS_IT_COMES
+    levels: tuple[Levels | None, ...] = ()
 
     def __post_init__(self) -> None:
         self.rgb.flags.writeable = False
@@ -45,3 +59,8 @@ class Picture:
     def size(self) -> tuple[int, int]:
         """Height and width."""
         return self.rgb.shape[0], self.rgb.shape[1]
+
+    @property
+    def measured(self) -> Original:
+        """All channels in the file's own numbers."""
+        return self.original or Original(self.rgb, on_white=True)

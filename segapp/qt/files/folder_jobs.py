@@ -121,7 +121,7 @@ def apply_to_all(
             held = None if project is None else load_project(project)
             document = begun if held is None else held.document
             if place is not None and not (document.strokes or document.retouches):
-                picture = load_image(path)
+                picture = load_image(path, document.showing)
                 labelling = None
                 for found in applied(model, picture):
                     yield None

@@ -207,7 +207,8 @@ class AnswerCommands(QObject):
         name = self.tr("applying {}").format(applied.name)
         start = Start.of(applied.labelling, applied.name)
         if not document.strokes:
-            self._session.edit(name, Document(applied.classes, start=start))
+            begun = Document(applied.classes, start=start, showing=document.showing)
+            self._session.edit(name, begun)
         elif len(document.classes) == len(applied.classes):
             self._session.edit(name, replace(document, start=start))
         else:

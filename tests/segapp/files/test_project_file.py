@@ -104,7 +104,7 @@ def rewritten(path, change):
 def test_a_newer_version_is_refused(folder):
     home, _ = folder
     path = rewritten(home / "pröject 1.segapp", lambda c: c.update(version=99))
-    with pytest.raises(ProjectError, match=r"newer version \(format 99, .* up to 2\): update"):
+    with pytest.raises(ProjectError, match=r"newer version \(format 99, .* up to 3\): update"):
         load_project(path)
 
 
@@ -116,7 +116,7 @@ def test_an_older_version_opens(folder, monkeypatch):
         del content["settings"], content["image"]["absolute"], content["image"]["sha256"]
 
     path = rewritten(home / "pröject 1.segapp", older)
-    monkeypatch.setattr(project_file, "VERSION", 2)
+    monkeypatch.setattr(project_file, "VERSION", 4)
     loaded = load_project(path)
     assert loaded.document == project.document
     assert loaded.settings == Settings()

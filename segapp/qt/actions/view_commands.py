@@ -87,6 +87,13 @@ def view_commands() -> Iterator[Command]:
         None,
         checkable=True,
     )
+    yield Command(
+        "levels",
+        tr("&Levels and Channels…"),
+        tr("Choose what is black and white, and which channels are shown"),
+        "Ctrl+Shift+V",
+        None,
+    )
     yield Command("zoom_in", tr("Zoom &In"), tr("Zoom in"), _Standard.ZoomIn, "zoom-in")
     yield Command("zoom_out", tr("&Zoom Out"), tr("Zoom out"), _Standard.ZoomOut, "zoom-out")
     yield Command("fit", tr("Fi&t in Window"), tr("Show the whole picture"), "Ctrl+0", "fit")

@@ -49,6 +49,11 @@ class PictureView(QWidget):
         self._strokes = StrokeLayer((height, width))
         self.viewport.show_whole(QSize(width, height))
 
+    def show_anew(self, layer: Layer) -> None:
+        """Show the same picture with other levels or channels, at the same zoom."""
+        self._image = layer
+        self.update()
+
     def set_document(self, document: Document) -> None:
         """Show the strokes of a document."""
         if self._strokes is not None:

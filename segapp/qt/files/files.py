@@ -12,6 +12,7 @@ from segapp.files.project_file import Project, is_project
 from segapp.files.project_places import new_project
 from segapp.files.resources import SAMPLES
 from segapp.qt.files.default_folder import saving_folder
+from segapp.qt.files.folder_start import FolderStart
 from segapp.qt.files.keeping import carried_by
 from segapp.qt.files.opening import (
     ImageMissing,
@@ -31,6 +32,7 @@ from segapp.qt.files.project_saving import save_over
 from segapp.qt.language import worded
 from segapp.qt.session.jobs import Jobs, details_of
 from segapp.values.document import Document
+from segapp.values.showing import AS_IT_COMES
 from segapp.values.wording import shown
 
 if TYPE_CHECKING:
@@ -64,6 +66,8 @@ class Files(QObject):
         self._remembered: Path | None = None  # what goes into the recent files when it is open
         self.work = PictureFolder(preferences, self)
         self.work.failed.connect(lambda told: self.failed.emit(told, ""))
+        self.start = FolderStart(self.work, self)
+        self.start.failed.connect(lambda told: self.failed.emit(told, ""))
         self._prefetch = Prefetch(self)
         self._goal: Path | None = None  # the picture of the folder that is being gone to
         self._step = 0  # the way there, when it is from neighbour to neighbour
@@ -147,14 +151,17 @@ class Files(QObject):
             self._start(path.name, lambda: open_project(path))
             return
         place = self.work.project_folder(path) if within else None
-        ahead = self._prefetch
+        ahead, known = self._prefetch, self._session.state_of(path)
+        showing = self.start.showing if within else AS_IT_COMES
+        if known is not None and known.unsaved:
+            showing = known.content.document.showing
 
         def work() -> Iterator[object]:
             ready = ahead.take(path)
             if ready is None and within:
-                ready = prepare(path)
+                ready = prepare(path, showing)
                 ahead.add(path, ready)
-            yield from open_image(path, place, ready)
+            yield from open_image(path, place, ready, showing)
 
         self._start(path.name, work)
 
@@ -164,7 +171,8 @@ class Files(QObject):
         if place is not None:
             near = [place + step for step in (1, -1)]
             self._prefetch.look_ahead(
-                [self.folder[row] for row in near if 0 <= row < len(self.folder)]
+                [self.folder[row] for row in near if 0 <= row < len(self.folder)],
+                self.start.showing,
             )
 
     def _start(self, name: str, work: Work) -> None:
@@ -184,9 +192,7 @@ class Files(QObject):
         # The strokes as they are now: some may have been painted, or saved, during the reading.
         path = result.picture.path.absolute()
         known = self._session.state_of(path)
-        begun = Document()
-        if self.work.classes is not None and self.work.row(path) is not None:
-            begun = Document(self.work.classes.classes)
+        begun = self.start.document() if self.work.row(path) is not None else Document()
         state = arrived_state(result, known, self._session.settings, begun)
         if known is not None and known.unsaved and known.content != state.content:
             self.overlaid.emit(known)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCollator, QCoreApplication, QLocale, Qt
 
+from segapp.files.display_depth import shown_anew
 from segapp.files.images import ImageError, load_image
+from segapp.files.pages import file_of, page_of
 from segapp.files.project_file import PROJECT_SUFFIX, Project, ProjectError, load_project
 from segapp.files.project_places import project_names
 from segapp.qt.canvas.layers import Layer, opaque
@@ -17,6 +19,7 @@ from segapp.qt.session.picture_state import Content, PictureState
 from segapp.values.document import Document
 from segapp.values.history import History
 from segapp.values.settings import DEFAULT_SETTINGS
+from segapp.values.showing import AS_IT_COMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
     from segapp.values.picture import Picture
     from segapp.values.settings import Settings
+    from segapp.values.showing import Showing
 
     Ready = tuple[Picture, Layer]
 
@@ -70,7 +74,8 @@ def as_people_count(paths: list[Path]) -> list[Path]:
     collator = QCollator(locale)
     collator.setNumericMode(True)
     collator.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
-    return sorted(paths, key=lambda path: collator.sortKey(path.name))
+    pages = {path: page_of(path) for path in paths}
+    return sorted(paths, key=lambda path: (collator.sortKey(pages[path][0].name), pages[path][1]))
 
 
 def project_beside(image: Path) -> Path:
@@ -90,22 +95,26 @@ def open_project(path: Path, image: Path | None = None) -> Iterator[Opened | Ima
     """Load a project with its image, or with the one that the user has found instead."""
     found = _load(path, wanted=True)
     image = (image or found.project.image_path).absolute()
-    if not image.is_file():
+    if not file_of(image).is_file():
         yield ImageMissing(path, found.project)
         return
-    picture = load_image(image)
+    picture = load_image(image, found.project.document.showing)
     yield Opened(picture, _layer(picture), found)
 
 
 def open_image(
-    path: Path, place: Path | None = None, ready: Ready | None = None
+    path: Path,
+    place: Path | None = None,
+    ready: Ready | None = None,
+    showing: Showing = AS_IT_COMES,
 ) -> Iterator[Opened]:
     """Load an image with its project; one that is damaged is told, and left alone.
 
     The project is looked for beside the image, or in another ``place``. What was made ``ready``
-    beforehand is not made again.
+    beforehand is not made again. Without a project the image is shown as ``showing`` says.
     """
-    picture, layer = ready or prepare(path)
+    ready = ready or prepare(path, showing)
+    picture, layer = ready
     for name in reversed(project_names(path)):
         project = (place or path.parent) / name
         if not project.is_file():
@@ -117,15 +126,20 @@ def open_image(
             yield Opened(picture, layer, None, told.format(path.name, worded(error)))
             return
         if found.project.image_path.absolute() == path.absolute():
-            yield Opened(picture, layer, found)
+            yield Opened(*_shown_as(ready, found.project.document.showing), found)
             return
-    yield Opened(picture, layer)
+    yield Opened(*_shown_as(ready, showing))
 
 
-def prepare(path: Path) -> Ready:
+def prepare(path: Path, showing: Showing = AS_IT_COMES) -> Ready:
     """Load an image and make what the canvas draws."""
-    picture = load_image(path)
+    picture = load_image(path, showing)
     return picture, _layer(picture)
+
+
+def _shown_as(ready: Ready, showing: Showing) -> Ready:
+    picture = shown_anew(ready[0], showing)
+    return ready if picture is ready[0] else (picture, _layer(picture))
 
 
 def _load(path: Path, *, wanted: bool) -> FoundProject:

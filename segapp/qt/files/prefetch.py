@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 
 from segapp.files.images import ImageError
+from segapp.files.pages import file_of
 from segapp.qt.files.opening import prepare
 from segapp.qt.session.jobs import Jobs
 
@@ -18,10 +19,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from segapp.qt.files.opening import Ready
+    from segapp.values.picture import Picture
+    from segapp.values.showing import Showing
 
 # Pixels of all pictures that are kept, at some 9 bytes each: three of 12 megapixels, which are
 # the open one and its neighbours.
-_MOST_PIXELS = 37_000_000
+_MOST_PIXELS, _BYTES = 37_000_000, 9
 
 _Stamp = tuple[int, int]
 
@@ -56,16 +59,16 @@ class Prefetch(QObject):
                 self._kept.popitem(last=False)
 
     def _pixels(self) -> int:
-        return sum(ready[0].rgb[..., 0].size for _, ready in self._kept.values())
+        return sum(_pixels_of(ready[0]) for _, ready in self._kept.values())
 
-    def look_ahead(self, paths: list[Path]) -> None:
+    def look_ahead(self, paths: list[Path], showing: Showing) -> None:
         """Read these pictures, in this order, instead of what was looked for before."""
 
         def work() -> Iterator[object]:
             for path in paths:
                 if self.take(path) is None:
                     with suppress(ImageError):  # told when it is opened
-                        self.add(path, prepare(path))
+                        self.add(path, prepare(path, showing))
                 yield path
 
         self._jobs.start(work)
@@ -81,9 +84,15 @@ class Prefetch(QObject):
         return self._jobs.close(timeout)
 
 
+def _pixels_of(picture: Picture) -> int:
+    """Return a picture's pixels, with what was measured as if it were more of them."""
+    measured = 0 if picture.original is None else picture.original.values.nbytes
+    return picture.rgb[..., 0].size + measured // _BYTES
+
+
 def _stamp(path: Path) -> _Stamp | None:
     try:
-        seen = path.stat()
+        seen = file_of(path).stat()
     except OSError:
         return None
     return seen.st_size, seen.st_mtime_ns

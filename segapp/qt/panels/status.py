@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
 
     from segapp.qt.actions.actions import Actions
+    from segapp.values.picture import Picture
 
 # Blue, orange, green and vermilion of the palette that colour-blind people tell apart; the
 # words beside the dot say the same.
@@ -38,6 +40,7 @@ _COLOURS = {
 }
 
 
+_MOST_VALUES = 6  # channels of a pixel that there is room for
 # Seconds: a bar that is shown for less than that would only flicker.
 _QUICK = 0.25
 
@@ -96,6 +99,34 @@ def _button(actions: Actions, name: str) -> QToolButton:
     return button
 
 
+def _chip(name: str) -> QToolButton:
+    button = QToolButton()
+    button.setAccessibleName(name)
+    button.setToolTip(name)
+    button.setAutoRaise(True)
+    button.setFixedHeight(22)
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    button.hide()
+    return button
+
+
+def measured_text(picture: Picture, x: int, y: int) -> str:
+    """Return a pixel's values in the file's own numbers, of the first channels when many."""
+    values = picture.measured.at(x, y)
+    told = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in values]
+    return " | ".join(told[:_MOST_VALUES] + ["…"] * (len(told) > _MOST_VALUES))
+
+
+def depth_text(picture: Picture) -> str:
+    """Return depth and levels in a few characters: "16-bit, 177–1208".
+
+    Levels that differ between channels are told one after the other.
+    """
+    levels = list(dict.fromkeys(one for one in picture.levels if one is not None))
+    spans = [f"{one.black:.5g}–{one.white:.5g}" for one in levels if math.isfinite(one.black)]
+    return ", ".join([picture.measured.kind, *([" | ".join(spans)] if spans else [])])
+
+
 class StatusBar(QStatusBar):
     """Shows a `Progress`, the zoom and the pointer's place."""
 
@@ -114,6 +145,7 @@ class StatusBar(QStatusBar):
         self._elapsed = QLabel()
         self._elapsed.setMinimumWidth(self.fontMetrics().horizontalAdvance("000.0 s "))
         self._place = QLabel()
+        self.chip = _chip(self.tr("Levels and channels of the picture"))
         self._zoom = QLabel()
         state = QWidget()
         row = QHBoxLayout(state)
@@ -125,6 +157,7 @@ class StatusBar(QStatusBar):
         row.addWidget(self._elapsed)
         self.addWidget(state, 1)
         self.addPermanentWidget(self._place)
+        self.addPermanentWidget(self.chip)
         self._zoom.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._zoom.setMinimumWidth(self.fontMetrics().horizontalAdvance("6400 %"))
         for part in ("zoom_out", self._zoom, "zoom_in", "fit", "actual_size"):
@@ -172,14 +205,18 @@ class StatusBar(QStatusBar):
             self._elapsed.show()
         self._elapsed.setText(self.tr("{:.1f} s").format(seconds))
 
-    def show_place(self, at: QPointF | None, width: int, height: int) -> None:
-        """Show the pixel under the pointer, or else the picture's size."""
+    def show_place(
+        self, at: QPointF | None, width: int, height: int, picture: Picture | None = None
+    ) -> None:
+        """Show the pixel under the pointer with what was measured there, or the picture's size."""
         if width <= 0:
             self._place.clear()
         elif at is None or not (0 <= at.x() < width and 0 <= at.y() < height):
             self._place.setText(self.tr("{} × {} px").format(width, height))
         else:
-            self._place.setText(f"{int(at.x())}, {int(at.y())}")
+            x, y = int(at.x()), int(at.y())
+            values = "" if picture is None else f":  {measured_text(picture, x, y)}"
+            self._place.setText(f"{x}, {y}{values}")
 
     def show_zoom(self, scale: float) -> None:
         """Show how large the picture is."""

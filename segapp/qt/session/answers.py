@@ -120,6 +120,11 @@ class Answers(QObject):
         self._segmenter = segmenter
         self._set(None)
 
+    def suspend(self) -> None:
+        """Learn nothing until `begin`: the pixels are about to change."""
+        self._cancel()
+        self._segmenter = None
+
     def set_live(self, live: bool) -> None:  # noqa: FBT001 - a Qt slot
         """Learn after every stroke, or only when asked."""
         self.live = live

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from segapp.values.document import Document
 from segapp.values.history import History
 from segapp.values.settings import DEFAULT_SETTINGS, Settings
+from segapp.values.showing import AS_IT_COMES, Showing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,6 +35,7 @@ class Lesson:
     settings: Settings
     start: Start | None = None
     retouches: tuple[Mark, ...] = ()
+    showing: Showing = AS_IT_COMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class Content:
             self.settings,
             document.start,
             document.retouches,
+            document.showing,
         )
 
 

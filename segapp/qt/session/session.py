@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Signal
 from segapp.qt.session.answers import Answers
 from segapp.qt.session.learner import trainer
 from segapp.qt.session.picture_state import Content, PictureState
+from segapp.qt.session.rendering import Rendering
 from segapp.values.document import Document, Stroke
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class Session(QObject):
     """Holds pictures, strokes and settings; `answers` follows them, and the window all of it."""
 
     picture_changed = Signal()
+    shown_anew = Signal()  # the same picture, in another way
     document_changed = Signal()
     settings_changed = Signal()
 
@@ -44,6 +46,8 @@ class Session(QObject):
         self.picture: Picture | None = None
         self.layer: Layer | None = None
         self.answers = Answers(make_segmenter, self._content, self)
+        self.rendering = Rendering(self)
+        self.rendering.arrived.connect(lambda *made: _take_shown(self, *made))
 
     # Pictures ---------------------------------------------------------------------------
 
@@ -90,7 +94,11 @@ class Session(QObject):
         self.picture_changed.emit()
         self.document_changed.emit()
         self.settings_changed.emit()
-        self.answers.catch_up()
+        self.rendering.cancel()
+        if picture.showing == state.content.document.showing:
+            self.answers.catch_up()
+        else:
+            _show_anew(self)
 
     def remember(self, state: PictureState) -> None:
         """Know the strokes of a picture that is not open."""
@@ -157,9 +165,26 @@ class Session(QObject):
             self.document_changed.emit()
         if state.settings != before.settings:
             self.settings_changed.emit()
-        if state.content.lesson != before.content.lesson:
+        if state.content.document.showing != before.content.document.showing:
+            _show_anew(self)
+        elif state.content.lesson != before.content.lesson:
             self.answers.catch_up()
 
     def close(self, timeout: float | None = None) -> bool:
-        """Stop learning and wait for the thread; say whether it has ended."""
-        return self.answers.close(timeout)
+        """Stop learning and wait for the threads; say whether they have ended."""
+        ended = [part.close(timeout) for part in (self.answers, self.rendering)]
+        return all(ended)
+
+
+def _show_anew(session: Session) -> None:
+    """Bring the picture to the way in which it is to be shown, and learn from it then."""
+    session.answers.suspend()
+    if session.picture is not None:
+        session.rendering.start(session.picture, session.document.showing)
+
+
+def _take_shown(session: Session, picture: Picture, layer: Layer) -> None:
+    session.picture, session.layer = picture, layer
+    session.answers.begin(picture.rgb)
+    session.shown_anew.emit()
+    session.answers.catch_up()

@@ -11,7 +11,6 @@ from segapp.files.folder_progress import Status
 from segapp.qt.files.folder_jobs import Source, Step, applied, apply_to_all, with_start
 from segapp.qt.language import worded
 from segapp.qt.session.jobs import Jobs
-from segapp.values.document import Document
 from segapp.values.wording import sentence, shown
 
 if TYPE_CHECKING:
@@ -131,7 +130,7 @@ class CarryOver(QObject):
         ended = (Status.DONE, Status.FAILED)
         open_now = self._source.picture.path.absolute()
         paths = [p for p in work.paths if work.status(p) not in ended and p != open_now]
-        begun = Document(work.classes.classes) if work.classes is not None else Document()
+        begun = self._files.start.document()
         source, self._n_answered = self._source, 0
         self._applying.start(
             lambda: apply_to_all(source, paths, work.project_folder, begun, self._is_busy)

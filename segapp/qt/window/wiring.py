@@ -16,6 +16,7 @@ from segapp.qt.panels.setting_texts import preset_texts
 from segapp.qt.session.progress import Stage
 from segapp.qt.window.file_commands import sample_images
 from segapp.qt.window.help import open_about, open_problem_report, open_shortcuts
+from segapp.qt.window.levels_commands import LevelsCommands
 from segapp.qt.window.theme import ThemeChoice
 from segapp.values.overlay import ViewMode
 from segapp.values.settings import PRESETS
@@ -71,7 +72,10 @@ def _connect_session(window: MainWindow) -> None:
     canvas.viewport.changed.connect(lambda: window.status.show_zoom(canvas.viewport.screen_scale))
     canvas.pointer_moved.connect(
         lambda at: window.status.show_place(
-            at, canvas.viewport.image_size.width(), canvas.viewport.image_size.height()
+            at,
+            canvas.viewport.image_size.width(),
+            canvas.viewport.image_size.height(),
+            session.picture,
         )
     )
     canvas.pointer_moved.connect(window.legend.point_at)
@@ -158,6 +162,9 @@ def _connect_actions(window: MainWindow) -> None:
     window.answer_commands.connect_actions(actions)
     window.mark_commands.connect_actions(actions)
     window.folder.connect(actions, window.say)
+    levels = LevelsCommands(session, window.files, canvas, window.status.chip, window)
+    levels.connect_actions(actions)
+    session.rendering.failed.connect(lambda *told: complain(window, *told))
     for tool in Tool:
         actions[tool.value].triggered.connect(lambda _=False, t=tool: window.brush.set_tool(t))
     for mode in ViewMode:

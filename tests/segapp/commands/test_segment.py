@@ -1,12 +1,19 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import tifffile
 from PIL import Image
 
 from segapp.batch.scores import iou
+from segapp.files.images import load_image
 from segapp.files.project_file import Project, save_project
+from segapp.files.showing_file import write_showing
 from segapp.learning.training import segment
 from segapp.values.document import ClassInfo, Stroke
+from segapp.values.levels import Levels
 from segapp.values.settings import PRESETS
+from segapp.values.showing import Showing
 
 
 def test_a_mask_from_strokes(segapp, ball, tmp_path):
@@ -176,3 +183,39 @@ def test_choices_that_are_none_are_refused(segapp, ball, tmp_path, words, told):
     done = segapp("segment", ball.image, *out, *words)
     assert done.code != 0
     assert told in done.err
+
+
+def test_a_page_is_segmented_as_its_project_shows_it(segapp, ball, tmp_path):
+    """What the window shows of a stack, the command learns from: page, channel and levels."""
+    grey = ball.picture.rgb.astype(np.uint16).sum(axis=2) * 20
+    noise = np.random.default_rng(0).integers(0, 60000, grey.shape, dtype=np.uint16)
+    stack = tmp_path / "stack.tif"
+    tifffile.imwrite(stack, np.stack([noise, grey]), photometric="minisblack")
+    showing = Showing((0,), (Levels(0, 12000, 1.5),))
+    document = replace(ball.document, showing=showing)
+    settings = PRESETS["best"]
+    save_project(tmp_path / "p.segapp", Project(document, settings, stack, ""))
+    out, strokes = tmp_path / "mask.png", tmp_path / "p.segapp"
+    done = segapp("segment", stack, "--page", 2, "--strokes", strokes, "--out", out)
+    assert done.code == 0
+    rgb = np.repeat(showing.levels[0].apply(grey)[:, :, np.newaxis], 3, axis=2)
+    expected = segment(rgb, ball.document, settings)
+    with Image.open(out) as image:
+        assert (np.array(image) == np.where(expected.labels == 0, 255, 0)).all()
+    for page, told in ((3, "has 2 pages: there is no page 3."), (0, "--page: wanted 1 to")):
+        done = segapp("segment", stack, "--page", page, "--strokes", strokes, "--out", out)
+        assert done.code != 0
+        assert told in done.err
+
+
+def test_strokes_as_a_picture_follow_the_view_of_the_folder(segapp, ball, tmp_path):
+    image = tmp_path / "ball.tif"
+    deep = ball.picture.rgb.astype(np.uint16) * 200
+    tifffile.imwrite(image, deep, photometric="rgb")
+    showing = Showing((2, 1, 0))
+    write_showing(tmp_path, showing)
+    out = tmp_path / "mask.png"
+    assert segapp("segment", image, "--strokes", ball.strokes, "--out", out).code == 0
+    expected = segment(load_image(image, showing).rgb, ball.document, PRESETS["best"])
+    with Image.open(out) as mask:
+        assert (np.array(mask) == np.where(expected.labels == 0, 255, 0)).all()

@@ -1,0 +1,250 @@
+"""Levels and channels in the window: shown, learnt from, undone, remembered, and kept."""
+
+import numpy as np
+import pytest
+import tifffile
+from PySide6.QtCore import QPoint, QPointF, Qt
+
+from segapp.files.images import load_image
+from segapp.files.project_file import load_project
+from segapp.files.showing_file import SHOWING_NAME, read_showing
+from segapp.qt.panels.histogram import Handle, counts_of, span_of
+from segapp.qt.panels.levels_panel import LevelsPanel
+from segapp.qt.panels.status import depth_text, measured_text
+from segapp.values.colour_maps import ColourMap
+from segapp.values.levels import Levels
+from segapp.values.showing import AS_IT_COMES, Showing
+
+RNG = np.random.default_rng(5)
+VALUES = RNG.integers(100, 1000, (60, 80, 4), dtype=np.uint16)
+VALUES[:, 40:, 3] += 20000  # what only the fourth channel sees
+
+
+@pytest.fixture
+def image(tmp_path):
+    def save(name="cells.tif"):
+        path = tmp_path / "cells" / name
+        path.parent.mkdir(exist_ok=True)
+        tifffile.imwrite(path, VALUES, photometric="minisblack", planarconfig="contig")
+        return path
+
+    return save
+
+
+def panel_of(window):
+    window.commands["levels"].trigger()
+    return window.findChild(LevelsPanel)
+
+
+def shown(qtbot, window, showing):
+    qtbot.waitUntil(lambda: window.session.picture.showing == showing)
+
+
+def test_the_chip_tells_depth_and_levels_and_opens_the_panel(make_window, image):
+    window = make_window(image())
+    low, high = np.percentile(VALUES[..., :3], (0.1, 99.9))
+    assert window.status.chip.text() == f"16-bit, {low:.5g}–{high:.5g}"
+    window.status.chip.click()
+    assert window.findChild(LevelsPanel).isVisible()
+    assert not window.findChild(LevelsPanel).isModal()
+
+
+def test_the_pointer_tells_what_was_measured(make_window, image):
+    window = make_window(image())
+    window.canvas.pointer_moved.emit(QPointF(7.5, 4.5))
+    told = " | ".join(str(value) for value in VALUES[4, 7].tolist())
+    assert window.status._place.text() == f"7, 4:  {told}"
+    assert measured_text(window.session.picture, 7, 4) == told
+
+
+def test_a_channel_is_shown_learnt_from_and_undone(
+    qtbot, make_window, answered, image, quick_segmenter
+):
+    seen = []
+
+    class Watching(quick_segmenter):
+        def __init__(self, rgb):
+            seen.append(rgb.copy())
+            super().__init__(rgb)
+
+    path = image()
+    window = answered(make_window(path, Watching))
+    before, session = window.session.answers.answer.labelling.labels.copy(), window.session
+    window.canvas.viewport.zoom(2)
+    zoom = window.canvas.viewport.view.scale
+    panel = panel_of(window)
+    panel.one.setCurrentIndex(panel.one.findText("channel 4"))
+    panel.one.activated.emit(panel.one.currentIndex())
+    wanted = Showing((3,))
+    shown(qtbot, window, wanted)
+    qtbot.waitUntil(lambda: session.answers.is_current)
+    assert (seen[-1] == load_image(path, wanted).rgb).all()
+    labels = session.answers.answer.labelling.labels
+    assert (labels[:, :40] == 0).mean() > 0.95
+    assert (labels[:, 40:] == 1).mean() > 0.95
+    assert window.canvas.viewport.view.scale == zoom
+    assert "channel" in session.picture.note
+    session.undo()
+    shown(qtbot, window, AS_IT_COMES)
+    qtbot.waitUntil(lambda: session.answers.is_current)
+    assert (session.answers.answer.labelling.labels == before).all()
+
+
+def test_a_stroke_during_the_change_is_learnt_from_the_new_pixels(
+    qtbot, make_window, two_strokes, image, quick_segmenter
+):
+    window = make_window(image(), quick_segmenter)
+    session = window.session
+    session.add_stroke(two_strokes[0])
+    session.edit("levels", session.document.__class__(showing=Showing((3,))))
+    for each in two_strokes:  # before the picture has arrived
+        session.add_stroke(each)
+    session.answers.update_now()
+    assert not session.answers.is_current
+    qtbot.waitUntil(lambda: session.answers.is_current)
+    assert session.picture.showing == Showing((3,))
+    assert (session.answers.answer.labelling.labels[:, 40:] == 1).mean() > 0.95
+
+
+def test_handles_set_levels_and_reset_takes_them_back(qtbot, make_window, image):
+    window = make_window(image())
+    panel = panel_of(window)
+    histogram = panel.histogram
+    y = histogram.height() - 5
+    start = QPoint(round(histogram.place_of(Handle.WHITE)), y)
+    qtbot.mousePress(histogram, Qt.MouseButton.LeftButton, pos=start)
+    qtbot.mouseMove(histogram, QPoint(histogram.width() // 2, y))
+    qtbot.mouseRelease(histogram, Qt.MouseButton.LeftButton, pos=QPoint(10, y))
+    qtbot.waitUntil(lambda: window.session.picture.showing != AS_IT_COMES)
+    levels = window.session.picture.levels
+    assert len(set(levels)) == 1  # all shown channels
+    assert levels[0].white < 999
+    assert depth_text(window.session.picture).endswith(f"–{levels[0].white:.5g}")
+    panel.reset.click()
+    shown(qtbot, window, AS_IT_COMES)
+
+
+def test_a_drag_is_seen_before_it_ends_and_teaches_nothing(qtbot, make_window, image):
+    window = make_window(image())
+    panel, session = panel_of(window), window.session
+    histogram, picture = panel.histogram, session.picture
+    before = window.canvas._image
+    y = histogram.height() - 5
+    start = QPoint(round(histogram.place_of(Handle.WHITE)), y)
+    qtbot.mousePress(histogram, Qt.MouseButton.LeftButton, pos=start)
+    for x in range(start.x(), start.x() // 2, -3):
+        qtbot.mouseMove(histogram, QPoint(x, y))
+    wanted = Levels(panel.black.value(), panel.white.value())
+    last = np.stack([wanted.apply(VALUES[..., channel]) for channel in range(3)], axis=2)
+
+    def seen():
+        pixels = window.canvas._image.pixels[..., :3]
+        return np.abs(pixels[..., ::-1].astype(int) - last).max() <= 1
+
+    qtbot.waitUntil(seen)
+    assert window.canvas._image is not before
+    assert session.picture is picture
+    assert not session.state.unsaved
+    qtbot.mouseRelease(histogram, Qt.MouseButton.LeftButton, pos=start)
+    qtbot.waitUntil(lambda: session.picture is not picture)
+
+
+def test_numbers_full_range_and_colours(qtbot, make_window, image):
+    window = make_window(image())
+    panel = panel_of(window)
+    panel.one.setCurrentIndex(panel.one.findText("channel 2"))
+    panel.one.activated.emit(panel.one.currentIndex())
+    shown(qtbot, window, Showing((1,)))
+    panel.full.click()
+    part = VALUES[..., 1]
+    full = Showing((1,), (None, Levels(part.min(), part.max())))
+    shown(qtbot, window, full)
+    panel.gamma.setValue(2.0)
+    bent = full.with_levels(1, Levels(part.min(), part.max(), 2.0))
+    shown(qtbot, window, bent)
+    panel.colour_map.setCurrentIndex(panel.colour_map.findText("fire"))
+    panel.colour_map.activated.emit(panel.colour_map.currentIndex())
+    shown(qtbot, window, Showing(bent.channels, bent.levels, ColourMap.FIRE))
+    panel.auto.click()
+    low, high = np.percentile(part, (0.1, 99.9))
+    qtbot.waitUntil(lambda: window.session.picture.levels == (Levels(low, high),))
+
+
+def test_red_green_and_blue_are_chosen_one_by_one(qtbot, make_window, image):
+    window = make_window(image())
+    panel = panel_of(window)
+    panel.one.setCurrentIndex(panel.one.findText("channels as colours"))
+    panel.one.activated.emit(panel.one.currentIndex())
+    shown(qtbot, window, Showing((0, 1, 2)))
+    red = panel.three[0]
+    red.setCurrentIndex(red.findText("channel 4"))
+    red.activated.emit(red.currentIndex())
+    shown(qtbot, window, Showing((3, 1, 2)))
+    for box in panel.three:
+        box.setCurrentIndex(0)
+        box.activated.emit(0)
+    shown(qtbot, window, Showing((None, None, 2)))  # something is always shown
+
+
+def test_a_folder_remembers_and_a_project_holds_it(qtbot, make_window, answered, image):
+    first = image("a.tif")
+    image("b.tif")
+    window = make_window(first.parent)
+    panel = panel_of(window)
+    panel.one.setCurrentIndex(panel.one.findText("channel 4"))
+    panel.one.activated.emit(panel.one.currentIndex())
+    wanted = Showing((3,))
+    shown(qtbot, window, wanted)
+    assert read_showing(first.parent) == wanted
+    with qtbot.waitSignal(window.files.opened):
+        window.files.open_neighbour(1)
+    assert window.session.picture.showing == wanted
+    assert not window.session.state.unsaved
+    answered(window)
+    project = first.with_name("kept.segapp")
+    assert window.files.save(window.session.state, project)
+    assert load_project(project).document.showing == wanted
+    window.close()
+    again = make_window(project)
+    assert again.session.picture.showing == wanted
+    qtbot.waitUntil(lambda: again.session.answers.is_current)
+
+
+def test_a_damaged_view_is_told_and_left_alone(qtbot, make_window, image):
+    path = image()
+    (path.parent / SHOWING_NAME).write_text("{")
+    window = make_window()
+    told = []
+    window.files.failed.disconnect()
+    window.files.failed.connect(lambda sentence, _: told.append(sentence))
+    with qtbot.waitSignal(window.files.opened):
+        window.files.open(path.parent)
+    assert told
+    assert SHOWING_NAME in told[0]
+    window.files.start.remember(Showing((3,)))
+    assert (path.parent / SHOWING_NAME).read_text() == "{"
+
+
+def test_pages_are_pictures_of_the_list(qtbot, make_window, tmp_path):
+    folder = tmp_path / "stacks"
+    folder.mkdir()
+    pages = RNG.integers(0, 5000, (11, 20, 30), dtype=np.uint16)
+    tifffile.imwrite(folder / "stack.tif", pages, photometric="minisblack")
+    window = make_window(folder)
+    names = ["stack.tif", *(f"stack[{number}].tif" for number in range(2, 12))]
+    assert [path.name for path in window.files.folder] == names
+    with qtbot.waitSignal(window.files.opened):
+        window.files.open_neighbour(1)
+    assert (window.session.picture.measured.values[..., 0] == pages[1]).all()
+
+
+def test_counts_are_those_of_all_values():
+    part = VALUES[..., 0]
+    span = span_of(part, Levels(200, 300))
+    assert span == (part.min(), part.max())
+    assert (counts_of(part, span) == np.histogram(part, 256, span)[0]).all()
+
+
+def test_a_channel_without_numbers_has_an_empty_histogram():
+    part = np.full((4, 4), np.nan)
+    assert counts_of(part, span_of(part, Levels(np.inf, np.inf))).sum() == 0

@@ -131,8 +131,9 @@ def _has_several(file: IO[bytes]) -> bool:
 def check_page(path: Path, page: int, count: int) -> None:
     """Refuse a page, counted from 0, that a file does not have."""
     if page >= count:
-        pages = "one page" if count == 1 else f"{count} pages"
-        raise ImageError(f"{shown(path.name)} has {pages}: there is no page {page + 1}.")
+        raise ImageError(
+            f"{shown(path.name)} has no page {page + 1}: the last one is page {count}."
+        )
 
 
 def page_note(page: int, count: int) -> str:

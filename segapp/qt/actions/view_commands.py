@@ -89,7 +89,7 @@ def view_commands() -> Iterator[Command]:
     )
     yield Command(
         "levels",
-        tr("&Levels and Channels…"),
+        tr("Le&vels and Channels…"),
         tr("Choose what is black and white, and which channels are shown"),
         "Ctrl+Shift+V",
         None,

@@ -202,7 +202,7 @@ def test_a_page_is_segmented_as_its_project_shows_it(segapp, ball, tmp_path):
     expected = segment(rgb, ball.document, settings)
     with Image.open(out) as image:
         assert (np.array(image) == np.where(expected.labels == 0, 255, 0)).all()
-    for page, told in ((3, "has 2 pages: there is no page 3."), (0, "--page: wanted 1 to")):
+    for page, told in ((3, "has no page 3: the last one is page 2."), (0, "--page: wanted 1 to")):
         done = segapp("segment", stack, "--page", page, "--strokes", strokes, "--out", out)
         assert done.code != 0
         assert told in done.err

@@ -155,7 +155,7 @@ def test_a_page_that_is_not_there_is_told(tmp_path):
     tifffile.imwrite(tmp_path / "a.tif", FIVE[..., 0])
     Image.new("L", (3, 3)).save(tmp_path / "b.png")
     for name in ("a[7].tif", "b[7].png"):
-        with pytest.raises(ImageError, match=r"has one page: there is no page 7\."):
+        with pytest.raises(ImageError, match=r"has no page 7: the last one is page 1\."):
             load_image(tmp_path / name)
 
 

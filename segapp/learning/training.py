@@ -25,6 +25,7 @@ from segapp.learning.locality import RegionShares
 from segapp.learning.marked_states import MarkedStates
 from segapp.learning.state_update import Before, StateUpdate
 from segapp.picture.prepared import PreparedPicture
+from segapp.values.labelling import Labelling
 from segapp.values.retouch import retouched_report, retouching
 from segapp.values.updates import Answer, NotEnoughStrokes, Report, answer_of
 
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from segapp.outline.enlarging import Enlarged
     from segapp.values.carried_answer import CarriedAnswer
     from segapp.values.document import Document, Mark
-    from segapp.values.labelling import Labelling
     from segapp.values.marked import Marked
     from segapp.values.settings import Settings
     from segapp.values.updates import Update
@@ -86,14 +86,20 @@ class Trainer:
 
         Whoever stops iterating stops the work. Raises `NotEnoughStrokes` when what has marked
         pixels does not suffice (`Document.is_answerable`). A document with a start has an answer
-        without strokes.
+        without strokes, and one with retouches shows them on bare background.
         """
         if document.start is not None and not document.strokes:
             checked_labels(document.start, self._picture.rgb.shape[:2])
             begun = Answer(document.start.labelling(len(document.classes)))
             return retouching((begun,), document)
         document = self._after_start(document, settings)
-        return retouching(self._answer(document, self._answerable(document), settings), document)
+        try:
+            marked = self._answerable(document)
+        except NotEnoughStrokes:
+            if not document.retouches:
+                raise
+            return retouching((Answer(self._bare(document, settings)),), document)
+        return retouching(self._answer(document, marked, settings), document)
 
     def glimpses(self, document: Document, settings: Settings) -> Iterator[Report]:
         """Yield reports, the last one with a preview: a look at a stroke in the making.
@@ -120,6 +126,13 @@ class Trainer:
         if not document.is_answerable(marked.classes()) or not self._has_a_second_class(marked):
             raise NotEnoughStrokes(_what_is_missing(document, marked.classes()))
         return marked
+
+    def _bare(self, document: Document, settings: Settings) -> Labelling:
+        """Return what is known before anything is learnt: background, without any certainty."""
+        size = self._picture.rgb.shape[:2]
+        labels = np.full(size, document.background, np.uint8)
+        margin, codes = np.zeros(size, np.float32), np.zeros(size, np.uint32)
+        return Labelling(labels, margin, codes, len(document.classes), settings.bits)
 
     def _has_a_second_class(self, marked: Marked) -> bool:
         """Tell whether there are two to tell apart: the border may be the second."""

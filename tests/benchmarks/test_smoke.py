@@ -140,6 +140,16 @@ def test_open_memory():
 def test_matting(tmp_path):
     words = ("--scale", 0.2, "--sheet", tmp_path / "sheet.png")
     assert "soft edge / PyMatting" in run("matting.py", *words, needs=["pymatting"])
+    words = ("--fur", tmp_path / "fur.png", "--megapixels", 0.1)
+    assert "0.1 MP" in run("matting.py", *words, needs=["pymatting"])
+
+
+def test_cells_alike(tmp_path):
+    """Small, it is the same task: here the outcome is looked at as well."""
+    words = ("--cells", 60, "--seeds", 1, "--presets", "alike", "--picture", tmp_path / "a.png")
+    rows = run("cells_alike.py", *words).splitlines()[2:]
+    assert [row.split(" | ")[1] for row in rows] == ["alike"] * 3
+    assert all(float(row.split(" | ")[2].rstrip("%")) >= 90 for row in rows)
 
 
 def test_plot_large(tmp_path):

@@ -11,7 +11,7 @@ from segapp.values.wording import cell
 from shlcore.atomic_file import write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from segapp.values.document import Document
@@ -33,18 +33,39 @@ def write_measures(
     split: bool = False,
 ) -> tuple[Path, ...]:
     """Write a row for each class but the background, and one for each of its parts."""
-    classes = [k for k in range(len(document.classes)) if k != document.background]
-    parts = Parts.of(labelling.labels, picture.rgb, classes, split=split).parts
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(columns(scale))
-    for index in classes:
-        own = [part for part in parts if part.label == index]
-        name = cell(document.classes[index].name)
-        table.writerow([name, WHOLE, len(own), *_of_class(own, scale)])
-        table.writerows([name, part.number, 1, *measured(part, scale)] for part in own)
-    write_text(path, text.getvalue())
+    parts = parts_of(labelling, document, picture, split=split)
+    write_text(path, as_csv(columns(scale), (texts for _, texts in rows(parts, document, scale))))
     return (path,)
+
+
+def parts_of(labelling: Labelling, document: Document, picture: Picture, *, split: bool) -> Parts:
+    """Find and measure the parts of all classes but the background."""
+    return Parts.of(labelling.labels, picture.rgb, _objects(document), split=split)
+
+
+def rows(
+    parts: Parts, document: Document, scale: Scale
+) -> Iterator[tuple[Part | None, list[str]]]:
+    """Yield the table's rows, each with its part; those about a class have none."""
+    for index in _objects(document):
+        own = [part for part in parts.parts if part.label == index]
+        name = cell(document.classes[index].name)
+        yield None, [name, WHOLE, str(len(own)), *_of_class(own, scale)]
+        for part in own:
+            yield part, [name, str(part.number), "1", *measured(part, scale)]
+
+
+def as_csv(header: Sequence[str], texts: Iterable[Sequence[str]], delimiter: str = ",") -> str:
+    """Return a table as a spreadsheet reads it."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n", delimiter=delimiter)
+    table.writerow(header)
+    table.writerows(texts)
+    return text.getvalue()
+
+
+def _objects(document: Document) -> list[int]:
+    return [k for k in range(len(document.classes)) if k != document.background]
 
 
 def columns(scale: Scale) -> list[str]:

@@ -75,7 +75,12 @@ class Hand(QObject):
         return self._space or self.is_dragging or self.brush.tool is Tool.HAND
 
     def set_brush(self, brush: Brush) -> None:
-        """Use another size, class or tool from the next stroke on."""
+        """Use another size, class or tool from the next stroke on.
+
+        Corners that no button holds would be lost among another tool's: they are dropped.
+        """
+        if self.is_drawing and self.brush.tool is Tool.POLYGON is not brush.tool:
+            self.drop_stroke()
         self.brush = brush
         self.changed.emit()
 

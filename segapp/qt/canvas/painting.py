@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPixmap
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class Scene:
     stroke_opacity: float = 1.0
     spot: tuple[float, float, float] | None = None
     spot_name: str = ""
+    selection: tuple[QLineF, ...] = ()
     cursor: Cursor | None = None
     chequer: QBrush | None = None
     pixel_ratio: float = 1.0
@@ -148,6 +149,18 @@ def paint_spot(painter: QPainter, scene: Scene) -> None:
         _draw_name(painter, scene.spot_name, centre, reach)
 
 
+def paint_selection(painter: QPainter, scene: Scene) -> None:
+    """Outline the part that somebody has chosen."""
+    if not scene.selection:
+        return
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
+    to_widget = scene.view.to_widget
+    lines = [QLineF(to_widget(line.p1()), to_widget(line.p2())) for line in scene.selection]
+    for pen in _two_tone(QColor(255, 255, 255), 2.0):
+        painter.setPen(pen)
+        painter.drawLines(lines)
+
+
 def _draw_name(painter: QPainter, name: str, centre: QPointF, reach: float) -> None:
     """Write what a ring is below it, or above where there is no room below."""
     text = QRectF(painter.fontMetrics().boundingRect(name)).adjusted(-9, -5, 9, 5)
@@ -184,6 +197,7 @@ PAINTERS: tuple[Callable[[QPainter, Scene], None], ...] = (
     paint_image,
     paint_labelling,
     paint_strokes,
+    paint_selection,
     paint_spot,
     paint_cursor,
 )

@@ -13,6 +13,7 @@ from segapp.qt.canvas.stroke_layer import StrokeLayer
 from segapp.qt.canvas.viewport import Viewport
 
 if TYPE_CHECKING:
+    from PySide6.QtCore import QLineF
     from PySide6.QtGui import QPaintEvent, QResizeEvent
 
     from segapp.learning.suggestion import Spot
@@ -39,12 +40,14 @@ class PictureView(QWidget):
         self._labelling_hidden = False
         self._spot: Spot | None = None
         self._spot_name = ""
+        self._selection: tuple[QLineF, ...] = ()
         self._chequer = chequerboard()
 
     def set_picture(self, layer: Layer) -> None:
         """Show another picture, whole, without labelling and strokes."""
         self._image = layer
         self._labelling = self._spot = None
+        self._selection = ()
         height, width = layer.pixels.shape[:2]
         self._strokes = StrokeLayer((height, width))
         self.viewport.show_whole(QSize(width, height))
@@ -68,6 +71,12 @@ class PictureView(QWidget):
         """Mark where a stroke would help most, and say so to those who do not know yet."""
         if (spot, name) != (self._spot, self._spot_name):
             self._spot, self._spot_name = spot, name
+            self.update()
+
+    def set_selection(self, lines: tuple[QLineF, ...]) -> None:
+        """Outline what somebody has chosen, by lines in the picture; none at all ends it."""
+        if lines != self._selection:
+            self._selection = lines
             self.update()
 
     def set_opacity(self, opacity: float) -> None:
@@ -121,6 +130,7 @@ class PictureView(QWidget):
             stroke_opacity=self._stroke_opacity,
             spot=None if bare else self._spot,
             spot_name=self._spot_name,
+            selection=self._selection,
             cursor=self._cursor(),
             chequer=self._chequer if see_through else None,
             pixel_ratio=self.devicePixelRatioF(),

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # A notch of the wheel, or a command, zooms by a quarter: three of them about double the size.
 ZOOM_STEP = 1.25
+# Of the widget, that a box takes when it is shown large.
+_SURROUNDED = 0.4
 
 
 class Viewport(QObject):
@@ -73,6 +75,21 @@ class Viewport(QObject):
         """Centre on a point of the picture unless the widget shows it."""
         if not self._widget.rect().contains(self._view.to_widget(at).toPoint()):
             self.centre_on(at)
+
+    def bring_box_into_sight(self, box: QRectF) -> None:
+        """Centre on a box of the picture unless the widget shows some of it."""
+        shown = QRectF(
+            self._view.to_widget(box.topLeft()), self._view.to_widget(box.bottomRight())
+        )
+        if not QRectF(self._widget.rect()).intersects(shown):
+            self.centre_on(box.center())
+
+    def show_box(self, box: QRectF) -> None:
+        """Show a box of the picture large, with a good deal of what surrounds it."""
+        room = self._widget.size()
+        fitting = min(room.width() / box.width(), room.height() / box.height())
+        self.zoom(_SURROUNDED * fitting / self._view.scale)
+        self.centre_on(box.center())
 
     def follow_widget(self) -> None:
         """Keep a fitted picture fitted, and any other in sight, when the size has changed."""

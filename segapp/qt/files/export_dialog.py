@@ -23,11 +23,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from segapp.files.export import FORMATS, ExportFormat
+from segapp.files.export import FORMATS, ExportFormat, formats
+from segapp.qt.files.export_choices_box import ExportChoicesBox
 from segapp.qt.files.file_preview import FilePreview, FilePreviewBox, file_previews
 from segapp.qt.language import worded
 from segapp.qt.session.jobs import Jobs
 from segapp.qt.session.progress import Stage
+from segapp.values.export_choices import USUAL, ExportChoices
 from segapp.values.wording import shown
 
 if TYPE_CHECKING:
@@ -46,7 +48,12 @@ class ExportDialog(QDialog):
     threads_ended = Signal()  # after closing: nothing of it is under way any more
 
     def __init__(
-        self, session: Session, folder: Path, form: str, parent: QWidget | None = None
+        self,
+        session: Session,
+        folder: Path,
+        form: str,
+        choices: ExportChoices = USUAL,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Export"))
@@ -60,6 +67,8 @@ class ExportDialog(QDialog):
         self._writing = Jobs("export", self)
         self._writing.arrived.connect(self._finish)
         self._writing.failed.connect(self._complain)
+        self.choices_box = ExportChoicesBox(choices)
+        self.choices_box.changed.connect(self._refresh)
         self._build()
         names = list(FORMATS)
         self._list.setCurrentRow(names.index(form) if form in names else 0)
@@ -122,14 +131,19 @@ class ExportDialog(QDialog):
         column = QVBoxLayout()
         column.setSpacing(10)
         column.addWidget(self._preview, 1)
+        column.addWidget(self.choices_box)
         column.addLayout(rows)
         column.addWidget(self._state)
+        self.choices_box.ground_changed.connect(
+            lambda: self._preview.set_ground(self.choices_box.ground_brush)
+        )
         return column
 
     @property
     def form(self) -> ExportFormat:
-        """The chosen format."""
-        return list(FORMATS.values())[max(self._list.currentRow(), 0)]
+        """The chosen format, with its choices made."""
+        named = formats(self.choices_box.choices)
+        return list(named.values())[max(self._list.currentRow(), 0)]
 
     def _stem(self) -> str:
         state = self._session.state
@@ -137,6 +151,7 @@ class ExportDialog(QDialog):
 
     def _choose(self) -> None:
         self._values.setText(worded(self.form.values))
+        self.choices_box.show_for(self.form.name)
         if self._edited and self._path.text().strip():
             path = Path(self._path.text().strip())
             if path.suffix.lower() in {form.suffix for form in FORMATS.values()}:

@@ -80,6 +80,13 @@ def ask_project(parent: QWidget, proposed: Path) -> Path | None:
     return path.with_suffix(PROJECT_SUFFIX) if path and not path.suffix else path
 
 
+def ask_table(parent: QWidget, proposed: Path) -> Path | None:
+    """Ask where a table goes."""
+    filters = f"{tr('Tables')} (*.csv)"
+    path = _path(QFileDialog.getSaveFileName(parent, tr("Export CSV"), str(proposed), filters))
+    return path.with_suffix(".csv") if path and not path.suffix else path
+
+
 def ask_model(parent: QWidget, proposed: Path, suffix: str, *, save: bool) -> Path | None:
     """Ask for a file of a learnt model."""
     filters = f"{tr('Learnt models')} (*{suffix})"

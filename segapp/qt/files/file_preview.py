@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
-from PySide6.QtGui import QImage, QPainter, QPalette, QPixmap
+from PySide6.QtGui import QBrush, QImage, QPainter, QPalette, QPixmap
 from PySide6.QtWidgets import QWidget
 
 from segapp.files.images import load_image
@@ -51,7 +51,7 @@ class FilePreviewBox(QWidget):
         super().__init__()
         self._image: QImage | None = None
         self._text = ""
-        self._chequer = chequerboard()
+        self._ground = chequerboard()
         self.setMinimumSize(220, 160)
         self.setAccessibleName(self.tr("Preview of the file"))
 
@@ -63,6 +63,11 @@ class FilePreviewBox(QWidget):
         """Show a picture with what is to be said about it, or text alone."""
         self._image, self._text = image, text
         self.setAccessibleDescription(text)
+        self.update()
+
+    def set_ground(self, ground: QBrush | None) -> None:
+        """Show something else behind what is transparent; None is a chequerboard."""
+        self._ground = ground or chequerboard()
         self.update()
 
     @property
@@ -120,7 +125,7 @@ class FilePreviewBox(QWidget):
         place = QRect(QPoint(0, 0), size)
         place.moveCenter(room.center())
         painter.setBrushOrigin(place.topLeft())
-        painter.fillRect(place, self._chequer)
+        painter.fillRect(place, self._ground)
         painter.drawPixmap(place.topLeft(), fitted)
 
 

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 
 class Offer(Card):
-    """A sentence at the upper edge of the canvas with a few buttons; nothing waits for it."""
+    """A sentence at an edge of the canvas with a few buttons; nothing waits for it."""
 
-    def __init__(self, canvas: QWidget) -> None:
-        super().__init__(canvas, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
+    def __init__(
+        self, canvas: QWidget, edge: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignTop
+    ) -> None:
+        super().__init__(canvas, Qt.AlignmentFlag.AlignHCenter | edge)
         self.buttons: list[QToolButton] = []
 
     def make(self, sentence: str, choices: Choices) -> None:

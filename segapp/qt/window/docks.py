@@ -36,10 +36,10 @@ class Docks:
         self.settings = dock(window, "settings", window.tr("Settings"), settings, _RIGHT)
         self.inside = dock(window, "inside", window.tr("Look inside"), inside, _RIGHT)
         self.files = dock(window, "files", window.tr("Images"), files, _LEFT)
-        window.tabifyDockWidget(self.settings, self.inside)
+        self.tabs = [self.settings]
+        self._add_tab(window, self.inside)
         self.settings.raise_()
-        for tabbed in (self.settings, self.inside):
-            tabbed.setTitleBarWidget(QWidget())  # the tab says it already
+        self.settings.setTitleBarWidget(QWidget())  # the tab says it already
         self.files.hide()
         window.setTabPosition(
             Qt.DockWidgetArea.AllDockWidgetAreas, window.tabPosition(_RIGHT).North
@@ -47,6 +47,19 @@ class Docks:
         window.resizeDocks([self.paint, self.settings], [290, 290], Qt.Orientation.Horizontal)
         window.resizeDocks([self.paint, self.settings], [290, 420], Qt.Orientation.Vertical)
 
+    def add_tab(self, window: QMainWindow, name: str, title: str, panel: QWidget) -> QDockWidget:
+        """Put a panel beside the settings, hidden until somebody wants it."""
+        added = dock(window, name, title, panel, _RIGHT)
+        self._add_tab(window, added)
+        self.settings.raise_()
+        added.hide()
+        return added
+
+    def _add_tab(self, window: QMainWindow, added: QDockWidget) -> None:
+        window.tabifyDockWidget(self.tabs[-1], added)
+        added.setTitleBarWidget(QWidget())
+        self.tabs.append(added)
+
     def all(self) -> tuple[QDockWidget, ...]:
         """Return the docks in the menu's order."""
-        return (self.paint, self.settings, self.inside, self.files)
+        return (self.paint, *self.tabs, self.files)

@@ -16,6 +16,7 @@ from segapp.qt.files.overlaid import Overlaid
 from segapp.qt.files.pasting import pasted_paths
 from segapp.qt.files.project_saving import ChangedByOthersError
 from segapp.qt.files.recovery import LeftCopy, UnreadableCopy
+from segapp.qt.files.remembered_choices import remember_choices, remembered_choices
 from segapp.qt.files.restore_dialog import newest_first
 from segapp.values.wording import shown
 
@@ -186,7 +187,10 @@ class FileCommands(QObject):
         last = self._preferences.folder("export/folder")
         folder = last or self._files.default_project(state).parent
         form = self._preferences.get("export/format", "mask")
-        dialog = ExportDialog(self._session, folder, form, self._window)
+        choices = remembered_choices(self._preferences)
+        dialog = ExportDialog(self._session, folder, form, choices, self._window)
+        box = dialog.choices_box
+        dialog.exported.connect(lambda *_: remember_choices(self._preferences, box.choices))
         dialog.exported.connect(self._note_export)
         dialog.threads_ended.connect(dialog.deleteLater)
         dialog.open()

@@ -41,6 +41,7 @@ from segapp.qt.window.focus import move_focus
 from segapp.qt.window.folder_parts import FolderParts
 from segapp.qt.window.labelling_view import LabellingView
 from segapp.qt.window.mark_commands import MarkCommands
+from segapp.qt.window.measuring import Measuring
 from segapp.qt.window.menus import Menus, add_tool_bars
 from segapp.qt.window.theme import Theme
 from segapp.values.overlay import ViewMode
@@ -108,9 +109,9 @@ class MainWindow(QMainWindow):
         self.settings_panel = SettingsPanel()
         self.model_panel = ModelPanel()
         self.file_list = FileList(self.files.work, self.commands)
-        self.docks = Docks(
-            self, self.class_panel, self.settings_panel, self.model_panel, self.file_list
-        )
+        panels = self.class_panel, self.settings_panel, self.model_panel, self.file_list
+        self.docks = Docks(self, *panels)
+        self.measuring = Measuring(self.session, self.preferences, self.docks, self.canvas, self)
         for dock in self.docks.all():
             self.menus.panels.addAction(dock.toggleViewAction())
         self.bars = add_tool_bars(self, self.commands)
@@ -128,9 +129,9 @@ class MainWindow(QMainWindow):
             self.session, self.files, self.labelling_view, self.canvas, self
         )
         self.mark_commands = MarkCommands(self.session, self.brush, self)
-        panels = self.file_list, self.class_panel, self.canvas
+        shown = self.file_list, self.class_panel, self.canvas
         self.folder = FolderParts(
-            self.session, self.files, self.autosave, self.preferences, panels, self
+            self.session, self.files, self.autosave, self.preferences, shown, self
         )
 
     # Showing ----------------------------------------------------------------------------
@@ -222,8 +223,7 @@ class MainWindow(QMainWindow):
                 self.canvas,
                 docks.paint,
                 *tabs,
-                docks.settings,
-                docks.inside,
+                *docks.tabs,
                 self.status,
             ),
             forward=forward,
@@ -282,6 +282,7 @@ class MainWindow(QMainWindow):
                 self.file_commands,
                 self.answer_commands,
                 self.folder,
+                self.measuring,
                 self.autosave,
                 self.thumbnails,
             )

@@ -14,6 +14,7 @@ from segapp.qt.language import LANGUAGES
 from segapp.qt.panels.kept_answer import KeptAnswer
 from segapp.qt.panels.setting_texts import preset_texts
 from segapp.qt.session.progress import Stage
+from segapp.qt.window.alike_offer import AlikeOffer
 from segapp.qt.window.file_commands import sample_images
 from segapp.qt.window.help import open_about, open_problem_report, open_shortcuts
 from segapp.qt.window.levels_commands import LevelsCommands
@@ -34,6 +35,7 @@ def connect_window(window: MainWindow) -> None:
     _connect_recent(window)
     _connect_log(window)
     _connect_comparison(window)
+    AlikeOffer(window.session, window.canvas)
 
 
 def _connect_session(window: MainWindow) -> None:
@@ -60,6 +62,7 @@ def _connect_session(window: MainWindow) -> None:
     window.file_commands.said.connect(window.say)
     window.answer_commands.said.connect(window.say)
     window.mark_commands.said.connect(window.say)
+    window.measuring.said.connect(window.say)
     window.settings_panel.changed.connect(session.set_settings)
     window.class_panel.paint_box.radius_changed.connect(window.brush.set_radius)
     window.class_panel.paint_box.unit_changed.connect(window.brush.set_unit)

@@ -6,10 +6,14 @@ import pytest
 import shiboken6
 from PIL import Image
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QMessageBox
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QApplication, QColorDialog, QMessageBox
 
-from segapp.files.export import FORMATS
+from segapp.files.export import FORMATS, formats
+from segapp.qt.files.remembered_choices import remembered_choices
 from segapp.values.document import Stroke
+from segapp.values.export_choices import ExportChoices
+from segapp.values.measures import Scale
 
 
 @pytest.fixture
@@ -230,3 +234,67 @@ def test_a_picture_whose_name_is_no_text_is_exported_beside_it(
     assert written == path.with_name("caf\udce9-mask.png")
     assert written.exists()
     assert window.preferences.folder("export/folder") == path.parent
+
+
+@pytest.mark.parametrize(("name", "edge"), [("cutout", 0.0), ("cutout", 3.0), ("alpha", 3.0)])
+def test_the_edge_is_chosen_written_and_remembered(dialog, qtbot, tmp_path, name, edge):
+    choose(dialog, name)
+    box = dialog.choices_box
+    assert box.edge.isVisible()
+    assert not box.scale_box.isVisible()
+    box.edge.setCurrentIndex(1 if edge == 0 else 2)
+    box.width_box.setValue(edge or 7.0)
+    window, target = dialog.window_, tmp_path / "out.png"
+    dialog._path.setText(str(target))
+    session = window.session
+    (expected,) = formats(ExportChoices(edge))[name].write(
+        tmp_path / "expected.png", session.answers.shown, session.document, session.picture
+    )
+    with qtbot.waitSignal(dialog.exported):
+        qtbot.mouseClick(dialog._export, Qt.MouseButton.LeftButton)
+    assert target.read_bytes() == expected.read_bytes()
+    assert remembered_choices(window.preferences) == ExportChoices(edge)
+
+
+def test_measures_take_scale_and_split(dialog, qtbot, tmp_path):
+    choose(dialog, "measures")
+    box = dialog.choices_box.scale_box
+    assert box.isVisible()
+    assert not dialog.choices_box.edge.isVisible()
+    box.unit.setText("µm")
+    box.pixel.setValue(0.25)
+    box.split.click()
+    choices = ExportChoices(None, Scale(0.25, "µm"), split=True)
+    assert dialog.choices_box.choices == choices
+    session, target = dialog.window_.session, tmp_path / "out.csv"
+    dialog._path.setText(str(target))
+    (expected,) = formats(choices)["measures"].write(
+        tmp_path / "expected.csv", session.answers.shown, session.document, session.picture
+    )
+    with qtbot.waitSignal(dialog.exported):
+        qtbot.mouseClick(dialog._export, Qt.MouseButton.LeftButton)
+    assert target.read_bytes() == expected.read_bytes()
+
+
+def test_the_cut_out_is_seen_on_any_ground(dialog, qtbot, monkeypatch):
+    choose(dialog, "mask")
+    assert not dialog.choices_box.isVisible()
+    choose(dialog, "cutout")
+    qtbot.waitUntil(lambda: dialog._preview.image is not None)
+    preview, ground = dialog._preview, dialog.choices_box.ground
+    chosen = QColor(10, 200, 30)
+    monkeypatch.setattr(QColorDialog, "getColor", lambda *_: chosen)
+    seen = {}
+    for index, name in enumerate(("chequer", "black", "white", "chosen")):
+        ground.setCurrentIndex(index)
+        ground.activated.emit(index)
+        shot = preview.grab().toImage()
+        seen[name] = {
+            shot.pixelColor(x, y).name()
+            for x in range(shot.width())
+            for y in (shot.height() // 2,)
+        }
+    assert QColor("black").name() in seen["black"]
+    assert chosen.name() in seen["chosen"]
+    assert QColor("white").name() in seen["white"]
+    assert chosen.name() not in seen["chequer"]

@@ -18,6 +18,7 @@ from segapp.qt.panels.setting_texts import feature_texts, preset_texts, setting_
 from segapp.qt.panels.settings_panel import SettingsPanel
 from segapp.values.settings import (
     DEFAULT_SETTINGS,
+    PICTURE_BOUND,
     PRESETS,
     CleanUp,
     FeatureGroup,
@@ -107,12 +108,12 @@ def test_three_ways_and_the_way_back(panel, qtbot):
     assert not panel._defaults.isVisible()
 
 
-def test_alike_knows_no_places_and_keeps_untouched_parts():
-    alike, best = PRESETS["alike"], PRESETS["best"]
-    gone = {FeatureGroup.POSITION, FeatureGroup.NEARNESS}
-    assert alike.features == tuple(group for group in best.features if group not in gone)
-    clean_up = dataclasses.replace(best.clean_up, keep_touching=False)
-    assert alike == dataclasses.replace(best, features=alike.features, clean_up=clean_up)
+def test_alike_is_the_papers_learner_tidied_and_keeps_untouched_parts():
+    alike, paper = PRESETS["alike"], PRESETS["paper"]
+    assert alike == dataclasses.replace(paper, clean_up=alike.clean_up)
+    assert not PICTURE_BOUND & set(alike.features)
+    assert alike.clean_up.fill_holes
+    assert not alike.clean_up.keep_touching
 
 
 def test_the_learner_is_folded_away_until_it_is_wanted(panel, qtbot):

@@ -1,0 +1,238 @@
+"""Shapes, fill, retouches, locks and masks in the window, through real events."""
+
+import numpy as np
+import pytest
+from PIL import Image
+from PySide6.QtCore import QPointF, Qt, QTimer
+from PySide6.QtWidgets import QApplication, QMessageBox, QSlider
+
+from segapp.files.project_file import load_project
+from segapp.learning.training import Trainer
+from segapp.qt.files import file_dialogs
+from segapp.qt.session.progress import Stage
+from segapp.values.retouch import retouching
+
+LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
+
+
+@pytest.fixture
+def disc(tmp_path):
+    """Save a bright disc on dark ground, 60 x 80, and return its path and its pixels."""
+    y, x = np.mgrid[:60, :80]
+    inside = (x - 40) ** 2 + (y - 30) ** 2 < 14**2
+    rng = np.random.default_rng(0)
+    rgb = np.where(inside[..., None], (220, 180, 60), (40, 60, 90)) + rng.normal(0, 5, (60, 80, 3))
+    path = tmp_path / "disc.png"
+    Image.fromarray(np.clip(rgb, 0, 255).astype(np.uint8)).save(path)
+    return path, inside
+
+
+@pytest.fixture
+def window(make_window, disc, quick_segmenter):
+    """Open the disc with a learner that is quick, and retouches as the real one does."""
+
+    class Quick(quick_segmenter):
+        def updates(self, document, settings):
+            return retouching(super().updates(document, settings), document)
+
+    return make_window(disc[0], Quick)
+
+
+@pytest.fixture
+def learning(make_window, disc):
+    """Open the disc with the learner itself."""
+    return make_window(disc[0], Trainer)
+
+
+def place(window, x, y):
+    return window.canvas.viewport.view.to_widget(QPointF(x, y)).toPoint()
+
+
+def drag(qtbot, window, *points, button=LEFT):
+    qtbot.mousePress(window.canvas, button, pos=place(window, *points[0]))
+    for point in points[1:]:
+        qtbot.mouseMove(window.canvas, place(window, *point))
+    qtbot.mouseRelease(window.canvas, button, pos=place(window, *points[-1]))
+
+
+def labels_of(qtbot, window):
+    qtbot.waitUntil(lambda: window.session.answers.is_current, timeout=60_000)
+    return window.session.answers.answer.labelling.labels
+
+
+def teach(qtbot, window):
+    """Paint disc and ground, and return the answer."""
+    window.brush.set_radius(4.0)
+    window.commands["brush"].trigger()
+    drag(qtbot, window, (35, 30), (45, 30))
+    drag(qtbot, window, (8, 8), (20, 8), button=RIGHT)
+    return labels_of(qtbot, window)
+
+
+def share(labels, inside):
+    """Intersection over union of the first class."""
+    return ((labels == 0) & inside).sum() / ((labels == 0) | inside).sum()
+
+
+@pytest.mark.parametrize("tool", ["around_box", "around"])
+def test_drawing_around_the_object_is_enough_and_one_undo_takes_it_back(
+    learning, disc, qtbot, tool
+):
+    window = learning
+    window.commands[tool].trigger()
+    corners = [(22, 12), (58, 12), (58, 48), (22, 48)]
+    drag(qtbot, window, *(corners if tool == "around" else (corners[0], corners[2])))
+    strokes = window.session.document.strokes
+    assert [mark.label for mark in strokes] == [1, 0]
+    assert strokes[1].points[0] == pytest.approx((40, 30), abs=1.5)
+    assert share(labels_of(qtbot, window), disc[1]) > 0.9
+    assert "drawing around" in window.commands["undo"].text()
+    window.commands["undo"].trigger()
+    assert window.session.document.strokes == ()
+    assert not window.commands["undo"].isEnabled()
+
+
+def test_drawing_around_what_is_marked_adds_no_second_mark(window, qtbot):
+    teach(qtbot, window)
+    window.commands["around_box"].trigger()
+    drag(qtbot, window, (20, 10), (60, 50))
+    assert [mark.label for mark in window.session.document.strokes] == [0, 1, 1]
+
+
+def test_fill_gives_the_part_under_the_pointer_to_a_class(window, qtbot):
+    before = teach(qtbot, window)
+    window.commands["fill"].trigger()
+    qtbot.mouseClick(window.canvas, RIGHT, pos=place(window, 40, 22))
+    mark = window.session.document.strokes[-1]
+    assert mark.label == 1
+    np.testing.assert_array_equal(mark.mask().sum(), (before == 0).sum())
+    assert (labels_of(qtbot, window) == 1).all()
+    window.commands["undo"].trigger()
+    np.testing.assert_array_equal(labels_of(qtbot, window), before)
+
+
+def test_fill_without_an_answer_says_so(window, qtbot):
+    window.commands["fill"].trigger()
+    qtbot.mouseClick(window.canvas, LEFT, pos=place(window, 40, 22))
+    assert "no answer yet" in window.status.currentMessage()
+    assert window.session.document.strokes == ()
+
+
+def test_retouches_teach_nothing_stay_and_can_be_undone(window, qtbot):
+    before = teach(qtbot, window)
+    strokes = window.session.document.strokes
+    looks = []
+    window.session.answers.progress_changed.connect(
+        lambda: looks.append(window.session.answers.progress.stage)
+    )
+    qtbot.keyClick(window.canvas, Qt.Key.Key_R)
+    assert window.brush.brush.retouches
+    drag(qtbot, window, (66, 50), (70, 52), (74, 50))
+    assert Stage.FOLLOWING not in looks
+    after = labels_of(qtbot, window)
+    assert window.session.document.strokes == strokes
+    changed = after != before
+    assert after[50, 70] == 0
+    assert changed[44:58, 58:].sum() == changed.sum()  # nothing but what was painted
+    qtbot.keyClick(window.canvas, Qt.Key.Key_R)
+    assert not window.brush.brush.retouches
+    drag(qtbot, window, (60, 8), (75, 8), button=RIGHT)  # what is learnt later respects it
+    later = labels_of(qtbot, window)
+    assert (later[changed] == 0).all()
+    window.commands["undo"].trigger()
+    window.commands["undo"].trigger()
+    np.testing.assert_array_equal(labels_of(qtbot, window), before)
+    assert not window.commands["drop_retouches"].isEnabled()
+
+
+def test_shapes_and_the_eraser_retouch_as_well(window, qtbot):
+    before = teach(qtbot, window)
+    window.commands["retouch"].trigger()
+    window.commands["box"].trigger()
+    drag(qtbot, window, (2, 40), (12, 55))
+    assert (labels_of(qtbot, window)[42:53, 4:10] == 0).all()
+    window.commands["eraser"].trigger()
+    drag(qtbot, window, (0, 48), (16, 48))
+    assert (labels_of(qtbot, window)[48, 4:10] == before[48, 4:10]).all()
+    window.commands["drop_retouches"].trigger()
+    np.testing.assert_array_equal(labels_of(qtbot, window), before)
+
+
+def test_a_locked_class_stays_whatever_is_learnt(window, qtbot):
+    before = teach(qtbot, window)
+    window.commands["lock_class"].trigger()
+    assert "stays as it is" in window.status.currentMessage()
+    drag(qtbot, window, (35, 36), (45, 36), button=RIGHT)  # the opposite of what was learnt
+    assert (labels_of(qtbot, window)[before == 0] == 0).all()
+    window.commands["drop_retouches"].trigger()
+    assert (labels_of(qtbot, window)[36, 36:45] == 1).all()
+
+
+def import_mask(window, path, button, monkeypatch):
+    """Import a mask through the menu, and press one of the buttons."""
+    monkeypatch.setattr(file_dialogs, "ask_mask", lambda *_: path)
+
+    def answer():
+        box = QApplication.activeModalWidget()
+        assert isinstance(box, QMessageBox)
+        next(each for each in box.buttons() if each.text() == button).click()
+
+    QTimer.singleShot(0, answer)
+    window.commands["import_mask"].trigger()
+
+
+@pytest.fixture
+def mask_file(tmp_path, disc):
+    path = tmp_path / "mask.png"
+    Image.fromarray((255 * disc[1]).astype(np.uint8)).save(path)
+    return path
+
+
+def test_a_mask_as_it_is_is_the_answer_itself(learning, disc, mask_file, qtbot, monkeypatch):
+    window = learning
+    import_mask(window, mask_file, "As It Is", monkeypatch)
+    labels = labels_of(qtbot, window)
+    np.testing.assert_array_equal(labels == 0, disc[1])
+    assert window.session.document.strokes == ()
+    window.brush.set_radius(3.0)
+    drag(qtbot, window, (10, 10), (20, 10))  # one class alone: nothing is learnt yet
+    np.testing.assert_array_equal(labels_of(qtbot, window) == 0, disc[1])
+
+
+def test_a_mask_as_marks_teaches(window, disc, mask_file, qtbot, monkeypatch):
+    import_mask(window, mask_file, "As Marks", monkeypatch)
+    document = window.session.document
+    assert {mark.label for mark in document.strokes} == {0, 1}
+    assert document.retouches == ()
+    assert len(document.states) == 1
+    assert share(labels_of(qtbot, window), disc[1]) > 0.9
+    window.commands["undo"].trigger()
+    assert window.session.document.strokes == ()
+
+
+def test_a_mask_of_another_size_is_refused_in_one_sentence(window, tmp_path, monkeypatch):
+    path = tmp_path / "small.png"
+    Image.fromarray(np.zeros((10, 10), np.uint8)).save(path)
+    told = []
+    monkeypatch.setattr(file_dialogs, "complain", lambda *args: told.append(args[1]))
+    monkeypatch.setattr(file_dialogs, "ask_mask", lambda *_: path)
+    window.commands["import_mask"].trigger()
+    (sentence,) = told
+    assert "small.png" in sentence
+    assert window.session.document.retouches == ()
+
+
+def test_the_threshold_acts_at_once_and_is_kept(learning, qtbot, tmp_path):
+    window = learning
+    usual = (teach(qtbot, window) == 0).sum()
+    slider = window.settings_panel.findChild(QSlider, "threshold")
+    amounts = {}
+    for end in (slider.minimum(), slider.maximum()):
+        slider.setValue(end)
+        amounts[end] = (labels_of(qtbot, window) == 0).sum()
+    assert amounts[slider.minimum()] <= usual <= amounts[slider.maximum()]
+    assert amounts[slider.minimum()] < amounts[slider.maximum()]
+    assert window.session.settings.threshold == 1
+    path = tmp_path / "kept.segapp"
+    assert window.files.save(window.session.state, path)
+    assert load_project(path).settings.threshold == 1

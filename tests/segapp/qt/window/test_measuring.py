@@ -1,0 +1,135 @@
+"""Measures in the window: the table, the part in the picture, the file; nothing while hidden."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+
+from segapp.files.export import formats
+from segapp.qt.files import file_dialogs
+from segapp.values.document import Stroke
+from segapp.values.export_choices import ExportChoices
+from segapp.values.measures import Scale
+
+AREAS = {(10, 10): 5, (10, 50): 7, (40, 30): 3}  # place of the corner, and half a square's side
+
+
+@pytest.fixture
+def window(make_window, tmp_path, qtbot):
+    """Open three red squares on blue ground, answered."""
+    rgb = np.full((60, 80, 3), (40, 40, 200), np.uint8)
+    for (top, left), half in AREAS.items():
+        rgb[top : top + 2 * half, left : left + 2 * half] = (200, 40, 40)
+    path = tmp_path / "squares.png"
+    Image.fromarray(rgb).save(path)
+    opened = make_window(path)
+    for stroke in ((12.0, 12.0, 0), (70.0, 50.0, 1)):
+        x, y, label = stroke
+        opened.session.add_stroke(_dot(x, y, label))
+    qtbot.waitUntil(lambda: opened.session.answers.is_current)
+    return opened
+
+
+def _dot(x, y, label):
+    return Stroke(((x, y),), 1.0, label)
+
+
+def look(window, qtbot):
+    """Show the table and wait for its rows."""
+    window.measuring.dock.show()
+    window.measuring.dock.raise_()
+    panel = window.measuring.panel
+    qtbot.waitUntil(lambda: bool(panel.texts()))
+    return panel
+
+
+def test_nothing_is_measured_while_nobody_looks(window, qtbot):
+    panel = window.measuring.panel
+    assert not panel.isVisible()
+    assert not window.measuring._jobs.busy
+    assert panel.texts() == []
+    assert "3 part" in look(window, qtbot).told
+
+
+def test_rows_are_those_of_the_file(window, qtbot, tmp_path):
+    panel = look(window, qtbot)
+    session = window.session
+    (path,) = formats(ExportChoices())["measures"].write(
+        tmp_path / "m.csv", session.answers.answer.labelling, session.document, session.picture
+    )
+    header, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
+    assert panel.texts() == rows
+    assert header[3] == "area_px"
+    assert [row[3] for row in rows[1:]] == ["100", "196", "36"]
+
+
+def test_sorting_goes_by_size_and_not_by_letters(window, qtbot):
+    panel = look(window, qtbot)
+    panel.view.sortByColumn(3, Qt.SortOrder.AscendingOrder)
+    assert [row[3] for row in panel.texts()] == ["36", "100", "196", "332"]
+    panel.view.sortByColumn(3, Qt.SortOrder.DescendingOrder)
+    assert [row[3] for row in panel.texts()] == ["332", "196", "100", "36"]
+
+
+def test_choosing_a_row_outlines_its_part_and_return_goes_near(window, qtbot):
+    panel, canvas = look(window, qtbot), window.canvas
+    panel.view.selectRow(2)
+    lines = canvas._selection
+    corners = {(point.x(), point.y()) for line in lines for point in (line.p1(), line.p2())}
+    xs, ys = zip(*corners, strict=True)
+    assert (min(xs), max(xs), min(ys), max(ys)) == (50, 64, 10, 24)
+    assert len(lines) == 4 * 14
+    scale = canvas.viewport.view.scale
+    panel.view.setCurrentIndex(panel.view.model().index(2, 0))
+    qtbot.keyClick(panel.view, Qt.Key.Key_Return)
+    assert canvas.viewport.view.scale > scale
+    window.measuring.dock.hide()
+    assert canvas._selection == ()
+
+
+def test_scale_and_split_are_chosen_here_and_remembered(window, qtbot, make_window):
+    panel = look(window, qtbot)
+    box = panel.scale_box
+    box.unit.setText("mm")
+    box.pixel.setValue(0.5)
+    assert panel.texts()[1][5] == "25"  # 100 pixels of a quarter of a square millimetre
+    box.split.click()
+    qtbot.waitUntil(lambda: bool(panel.texts()))
+    again = make_window().measuring.panel.scale_box
+    assert again.scale == Scale(0.5, "mm")
+    assert again.split.isChecked()
+
+
+def test_a_new_answer_is_measured_anew_and_none_withdraws_the_table(window, qtbot):
+    panel = look(window, qtbot)
+    window.session.add_stroke(_dot(70.0, 5.0, 0))
+    qtbot.waitUntil(lambda: window.session.answers.is_current)
+    qtbot.waitUntil(lambda: bool(panel.texts()))
+    window.commands["clear"].trigger()
+    qtbot.waitUntil(lambda: panel.texts() == [])
+    assert "no answer" in panel.told
+    assert not panel.export.isEnabled()
+
+
+def test_copy_takes_what_is_chosen_or_all(window, qtbot):
+    panel = look(window, qtbot)
+    for chosen, wanted in ((None, 4), (1, 1)):
+        if chosen is not None:
+            panel.view.selectRow(chosen)
+        qtbot.mouseClick(panel.copy, Qt.MouseButton.LeftButton)
+        text = QGuiApplication.clipboard().text()
+        rows = list(csv.reader(io.StringIO(text), delimiter="\t"))
+        assert len(rows) == 1 + wanted
+
+
+def test_the_file_equals_the_export(window, qtbot, tmp_path, monkeypatch):
+    panel, path = look(window, qtbot), tmp_path / "out.csv"
+    monkeypatch.setattr(file_dialogs, "ask_table", lambda *_: path)
+    qtbot.mouseClick(panel.export, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: "out.csv" in window.status.currentMessage())
+    rows = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
+    assert rows[1:] == panel.texts()

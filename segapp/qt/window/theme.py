@@ -67,6 +67,9 @@ QToolBar QToolButton:hover { background: palette(midlight); }
 QToolBar QToolButton:pressed { background: palette(mid); }
 QToolBar QToolButton:checked { background: palette(midlight); border-color: palette(accent); }
 QToolBar QToolButton:focus { border-color: palette(accent); }
+QToolBar#tools { spacing: 1px; }
+QToolBar#tools::separator:vertical { margin: 3px 5px; }
+QToolBar#tools QToolButton { padding: 3px 4px; }
 QToolButton#qt_toolbar_ext_button { padding: 0; }
 QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
 QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }

@@ -5,7 +5,14 @@ from string import Formatter
 import pytest
 from PySide6.QtCore import QLocale, QPointF, Qt, QTranslator
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QAbstractButton, QApplication, QDialogButtonBox, QLabel, QMenu
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QDialogButtonBox,
+    QLabel,
+    QMenu,
+    QToolBar,
+)
 
 from segapp.__main__ import main
 from segapp.files.images import ImageError, load_image
@@ -188,4 +195,8 @@ def test_a_small_window_cuts_no_words(language, spoken, make_window, picture_fil
     spoken(language)
     window = make_window(picture_file(), size=(1024, 640))
     assert (window.width(), window.height()) == (1024, 640)
+    qtbot.wait(100)  # until the tool bars have seen how narrow it is
+    for bar in window.findChildren(QToolBar):
+        hidden = [a.text() for a in bar.actions() if not bar.widgetForAction(a).isVisible()]
+        assert not hidden, "beyond the end of the tool bar"
     qtbot.waitUntil(lambda: not _cut(window))

@@ -17,13 +17,13 @@ import numpy as np
 import pytest
 from PIL import Image
 from pycocotools.coco import COCO
+from tests.segapp.test_real_window import HEIGHT, WIDTH, Desk, display, until
 
 from segapp.files.class_list import CLASS_LIST_NAME, read_class_list
 from segapp.files.folder_progress import PROGRESS_NAME, Status, read_progress
 from segapp.files.images import load_image
 from segapp.files.project_file import ProjectError, load_project
 from segapp.learning.training import segment
-from tests.segapp.test_real_window import HEIGHT, WIDTH, Desk, display, until
 
 pytestmark = [
     pytest.mark.slow,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import (
     QAbstractTableModel,
@@ -61,7 +61,7 @@ class MeasuresTable(QAbstractTableModel):
         """Count the columns."""
         return 0 if parent is not None and parent.isValid() else len(self._columns)
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:  # noqa: ANN401
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Return a text, or the number that it is."""
         text = self._rows[index.row()][1][index.column()]
         if role == Qt.ItemDataRole.DisplayRole:
@@ -72,7 +72,7 @@ class MeasuresTable(QAbstractTableModel):
 
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:  # noqa: ANN401
+    ) -> object:
         """Name a column; rows have no names."""
         if orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
             return self._columns[section].replace("_", " ")

@@ -126,7 +126,8 @@ def test_retouches_teach_nothing_stay_and_can_be_undone(window, qtbot):
     )
     qtbot.keyClick(window.canvas, Qt.Key.Key_R)
     assert window.brush.brush.retouches
-    drag(qtbot, window, (66, 50), (70, 52), (74, 50))
+    window.brush.set_radius(30.0)  # on the screen: about three pixels of the picture
+    drag(qtbot, window, (66, 50), (70, 51), (74, 50))
     assert Stage.FOLLOWING not in looks
     after = labels_of(qtbot, window)
     assert window.session.document.strokes == strokes
@@ -221,13 +222,17 @@ def test_a_mask_of_another_size_is_refused_in_one_sentence(window, tmp_path, mon
     assert window.session.document.retouches == ()
 
 
-def test_the_threshold_acts_at_once_and_is_kept(learning, qtbot, tmp_path):
-    window = learning
+def test_the_threshold_acts_at_once_and_is_kept(make_window, qtbot, tmp_path):
+    y, x = np.mgrid[:60, :80]
+    ramp = 220 - 4 * np.hypot(x - 40, y - 30)  # no edge holds the outline
+    Image.fromarray(np.clip(ramp, 0, 255).astype(np.uint8)).save(tmp_path / "ramp.png")
+    window = make_window(tmp_path / "ramp.png", Trainer)
     usual = (teach(qtbot, window) == 0).sum()
     slider = window.settings_panel.findChild(QSlider, "threshold")
     amounts = {}
     for end in (slider.minimum(), slider.maximum()):
         slider.setValue(end)
+        assert not window.session.answers.is_current  # it is answered anew at once
         amounts[end] = (labels_of(qtbot, window) == 0).sum()
     assert amounts[slider.minimum()] <= usual <= amounts[slider.maximum()]
     assert amounts[slider.minimum()] < amounts[slider.maximum()]

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDoubleSpinBox,
     QLineEdit,
+    QSlider,
     QSpinBox,
     QToolButton,
     QWidget,
@@ -207,8 +208,9 @@ def test_the_editors_know_the_bounds_of_the_settings(panel, name):
     editor = panel.findChild(QWidget, name)
     if isinstance(editor, QLineEdit):
         return
-    assert (editor.minimum(), editor.maximum()) == (low, high)
+    steps = 100 if isinstance(editor, QSlider) else 1  # a slider counts whole hundredths
+    assert (editor.minimum(), editor.maximum()) == (steps * low, steps * high)
     for value in (low, high):
-        editor.setValue(value)
+        editor.setValue(steps * value)
     shown = panel.changes[-1].clean_up if hasattr(CleanUp, name) else panel.changes[-1]
     assert getattr(shown, name) == high

@@ -5,7 +5,6 @@ Nobody answers a dialog, as none comes: whatever window opens beside the main on
 
 import contextlib
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -17,13 +16,13 @@ import numpy as np
 import pytest
 from PIL import Image
 from pycocotools.coco import COCO
-from tests.segapp.test_real_window import HEIGHT, WIDTH, Desk, display, until
 
 from segapp.files.class_list import CLASS_LIST_NAME, read_class_list
 from segapp.files.folder_progress import PROGRESS_NAME, Status, read_progress
 from segapp.files.images import load_image
 from segapp.files.project_file import ProjectError, load_project
 from segapp.learning.training import segment
+from tests.segapp.ways.real_window import SHOTS, Desk, environment_of, screen_of, until
 
 pytestmark = [
     pytest.mark.slow,
@@ -41,7 +40,7 @@ COLOURS = {
     "bar": (220, 200, 70),
     "background": (60, 70, 150),
 }
-__all__ = ["display"]
+WIDTH, HEIGHT = 1200, 800
 
 
 def truth(number):
@@ -76,14 +75,7 @@ class Day:
     """The program on a screen, and a look at that screen."""
 
     def __init__(self, display, home, shots):
-        names = ("CONFIG", "STATE", "CACHE", "DATA")
-        self.environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith("QT_")},
-            "DISPLAY": display,
-            "HOME": str(home),
-            **{f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in names},
-        }
-        self.environment.pop("WAYLAND_DISPLAY", None)
+        self.environment = environment_of(display, home)
         self.desk, self.shots = Desk(self.environment), shots
         self.process, self.dialogs = None, set()
 
@@ -92,7 +84,7 @@ class Day:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "segapp", *map(str, words)],
                 env=self.environment,
-                cwd=Path(__file__).parents[2],
+                cwd=Path(__file__).parents[3],
             )
             if self.desk.shows(title, 30):
                 break
@@ -143,15 +135,15 @@ class Day:
 
 
 @pytest.fixture
-def day(display, tmp_path):
-    home, shots = tmp_path / "home", tmp_path / "shots"
-    home.mkdir()
-    shots.mkdir()
-    made = Day(display, home, shots)
-    yield made
-    if made.process is not None and made.process.poll() is None:
-        made.process.kill()
-        made.process.wait()
+def day(tmp_path):
+    shots = Path(SHOTS or tmp_path / "shots") / "annotator"
+    shots.mkdir(parents=True, exist_ok=True)
+    with screen_of(WIDTH, HEIGHT) as display:
+        made = Day(display, tmp_path / "home", shots)
+        yield made
+        if made.process is not None and made.process.poll() is None:
+            made.process.kill()
+            made.process.wait()
 
 
 def n_strokes(path):

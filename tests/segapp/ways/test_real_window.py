@@ -1,7 +1,5 @@
 """The real program in a real window, driven from outside the process as a user would."""
 
-import os
-import shutil
 import subprocess
 import sys
 import time
@@ -12,108 +10,24 @@ import pytest
 from PIL import Image
 
 from segapp.files.project_file import load_project
+from tests.segapp.ways.real_window import (
+    PATIENCE,
+    Desk,
+    environment_of,
+    needs_a_screen,
+    screen_of,
+    until,
+)
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not (shutil.which("Xvfb") and shutil.which("xdotool")),
-        reason="needs Xvfb and xdotool (apt install xvfb xdotool)",
-    ),
-]
+pytestmark = [pytest.mark.slow, needs_a_screen]
 WIDTH, HEIGHT = 1200, 800
-PATIENCE = 60.0  # seconds, on a machine that may be busy
-
-
-def until(condition, what):
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        result = condition()
-        if result:
-            return result
-        time.sleep(0.1)
-    raise AssertionError(f"waited in vain for {what}")
 
 
 @pytest.fixture
 def display():
     """Start an X server of our own and return its name."""
-    reading, writing = os.pipe()
-    server = subprocess.Popen(
-        [
-            "Xvfb",
-            "-displayfd",
-            str(writing),
-            "-screen",
-            "0",
-            f"{WIDTH}x{HEIGHT}x24",
-            "-nolisten",
-            "tcp",
-        ],
-        pass_fds=[writing],
-        stderr=subprocess.DEVNULL,
-    )
-    os.close(writing)
-    with os.fdopen(reading) as answer:
-        number = answer.readline().strip()
-    yield f":{number}"
-    server.terminate()
-    server.wait()
-
-
-class Desk:
-    """Hands on mouse and keyboard."""
-
-    def __init__(self, environment):
-        self._environment = environment
-
-    def do(self, *words, check=True):
-        done = subprocess.run(
-            ["xdotool", *map(str, words)],
-            env=self._environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if check:
-            assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
-
-    def window(self, title):
-        """Return the window of a title once it is there, with the keyboard on it."""
-        found = until(
-            lambda: self.do("search", "--onlyvisible", "--name", title, check=False), title
-        )
-        number = found.splitlines()[-1]
-        self.do("windowfocus", "--sync", number)
-        return number
-
-    def shows(self, title, patience):
-        """Tell whether a window of a title comes up in time."""
-        end = time.monotonic() + patience
-        while time.monotonic() < end:
-            if self.do("search", "--onlyvisible", "--name", title, check=False):
-                return True
-            time.sleep(0.1)
-        return False
-
-    def gone(self, title):
-        until(
-            lambda: not self.do("search", "--onlyvisible", "--name", title, check=False),
-            f"{title} to close",
-        )
-
-    def stroke(self, button, *points):
-        self.do("mousemove", *points[0], "mousedown", button)
-        for point in points[1:]:
-            self.do("mousemove", *point)
-        self.do("mouseup", button)
-
-    def keys(self, *names):
-        self.do("key", "--clearmodifiers", *names)
-
-    def type_path(self, path):
-        self.keys("ctrl+a")
-        self.do("type", "--delay", "2", str(path))
+    with screen_of(WIDTH, HEIGHT) as name:
+        yield name
 
 
 @pytest.fixture
@@ -132,15 +46,7 @@ def picture(tmp_path):
 
 @pytest.fixture
 def program(display, picture, tmp_path):
-    home = tmp_path / "home"
-    home.mkdir()
-    environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("QT_")},
-        "DISPLAY": display,
-        "HOME": str(home),
-        **{f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in ("CONFIG", "STATE", "CACHE")},
-    }
-    environment.pop("WAYLAND_DISPLAY", None)
+    environment = environment_of(display, tmp_path / "home")
     log = (tmp_path / "log").open("w+")
     desk = Desk(environment)
 
@@ -150,7 +56,7 @@ def program(display, picture, tmp_path):
             env=environment,
             stdout=log,
             stderr=log,
-            cwd=Path(__file__).parents[2],
+            cwd=Path(__file__).parents[3],
         )
 
     process = start()
@@ -225,7 +131,7 @@ def test_two_strokes_undo_redo_and_export_give_what_the_command_gives(program, p
         [sys.executable, "-m", "segapp", *map(str, command)],
         check=True,
         env=program.environment,
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
         capture_output=True,
         timeout=120,
     )

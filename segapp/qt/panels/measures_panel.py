@@ -114,15 +114,6 @@ class MeasuresPanel(QWidget):
         self._tell(reason)
         self._enable(on=False)
 
-    def choose(self, part: Part) -> None:
-        """Choose the row of a part."""
-        for row in range(self._table.rowCount()):
-            if self._table.part(row) == part:
-                index = self._sorted.mapFromSource(self._table.index(row, 0))
-                self.view.selectRow(index.row())
-                self.view.scrollTo(index)
-                return
-
     @property
     def told(self) -> str:
         """What is said below the table."""

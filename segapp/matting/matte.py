@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 HARD = 0.0
 """The width of an edge that is not softened."""
 
-_RAMP = 0.25
-"""Part of the band over which a guess goes from 0 to 1: wider ones lose the hairs' own places."""
+_RAMP = 2.0
+"""Pixels over which a guess goes from 0 to 1: wider ones lose the hairs' own places."""
 
 _TILE = 512
 """Pixels of a tile's side: what is solved at once takes some hundred megabytes at most."""
@@ -77,7 +77,7 @@ def soft_edge(
         if not band[within].any():
             continue
         seen = rgb[outer] / 255.0
-        guess = np.clip(0.5 + depth / (_RAMP * width), 0.0, 1.0)
+        guess = np.clip(0.5 + depth / _RAMP, 0.0, 1.0)
         soft = closed_form_alpha(seen, guess, band)
         pure = object_colours(seen, soft)
         mixed = band[within]

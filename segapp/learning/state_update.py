@@ -133,11 +133,14 @@ class StateUpdate:
         painted = np.where(newest, self.task.marked.coarse, UNMARKED)
         old = before.marked.coarse >= 0
         confirmed = before.shares.confirmed_by(self._prototypes, painted)
+        shares = before.shares.of_classes(self.task.classes)
+        # A class that nobody had marked could not be the answer: nothing is held against it.
+        shares[:, ~np.isin(self.task.classes, list(before.marked.classes()))] = 1.0
         return strength(confirmed) * prior_costs(
             geodesics,
             np.flatnonzero(self._prototypes.count(newest)),
             np.flatnonzero(self._prototypes.count(old & ~newest)),
-            before.shares.of_classes(self.task.classes),
+            shares,
         )
 
     def leaning(self, verdict: Verdict) -> Verdict:

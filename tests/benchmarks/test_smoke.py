@@ -22,6 +22,12 @@ PARTS = {
     "paint_flat.py",
     "render_fruit.py",
     "segmentation_peers.py",
+    "speed_batch.py",
+    "speed_case.py",
+    "speed_painting.py",
+    "speed_peers.py",
+    "speed_pictures.py",
+    "speed_window.py",
     "star_convexity.py",
 }
 

@@ -177,7 +177,7 @@ def a_full_disk_for_an_export():
         target = at.folder / "disk" / "mask.png"
         with mock.patch.object(QMessageBox, "warning", lambda *words: told.append(words[2])):
             fill()
-            dialog = ExportDialog(session, target.parent, "mask", at.window)
+            dialog = ExportDialog(session, target.parent, "mask", parent=at.window)
             dialog._path.setText(str(target))
             dialog.open()
             wait(dialog._export.isEnabled, "the export")

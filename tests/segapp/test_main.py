@@ -14,7 +14,7 @@ from segapp import __main__ as program
 def window(monkeypatch):
     """A window that only notes what it was opened with."""
     opened = []
-    app = SimpleNamespace(run=lambda path: opened.append(path) or 7)
+    app = SimpleNamespace(run=lambda path, _language: opened.append(path) or 7)
     monkeypatch.setitem(sys.modules, "segapp.qt.app", app)
     return opened
 
@@ -40,7 +40,7 @@ def test_without_qt_a_sentence_names_the_remedy_and_the_way_round(monkeypatch, c
 
 
 def test_ctrl_c_is_no_traceback(monkeypatch, capsys):
-    def interrupted(_):
+    def interrupted(_path, _language):
         raise KeyboardInterrupt
 
     monkeypatch.setitem(sys.modules, "segapp.qt.app", SimpleNamespace(run=interrupted))

@@ -54,6 +54,7 @@ class ExportChoicesBox(QWidget):
     def _make_edge_row(self, edge: float | None) -> QWidget:
         self.edge = QComboBox()
         self.edge.setAccessibleName(self.tr("Edge"))
+        self.edge.setToolTip(self.tr("How cut-outs end at their outline"))
         for kind, text in (
             (Edge.AUTOMATIC, self.tr("Soft, as suits the picture")),
             (Edge.HARD, self.tr("Hard")),

@@ -80,6 +80,9 @@ class MeasuresPanel(QWidget):
         view.sortByColumn(-1, Qt.SortOrder.AscendingOrder)
         view.setAlternatingRowColors(True)
         view.setShowGrid(False)
+        for header in (view.horizontalHeader(), view.verticalHeader()):
+            header.setAccessibleName(view.accessibleName())
+            header.setAccessibleDescription(view.accessibleDescription())
         view.verticalHeader().hide()
         view.verticalHeader().setDefaultSectionSize(view.fontMetrics().height() + 8)
         view.setMinimumHeight(90)

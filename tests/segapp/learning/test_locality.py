@@ -215,3 +215,26 @@ def test_other_settings_hold_for_all_states():
     np.testing.assert_array_equal(
         answer(trainer, document, other).labels, segment(RGB, document, other).labels
     )
+
+
+def test_nothing_is_held_against_a_class_that_is_marked_for_the_first_time():
+    """Before its first stroke the background could be nowhere; the answer then is no reason.
+
+    The stroke of the square leaves it by a hair, which is enough to hold much of the background.
+    """
+    rows, columns = np.mgrid[:150, :220]
+    truth = np.ones((150, 220), int)
+    truth[(columns - 53) ** 2 + (rows - 54) ** 2 < 26**2] = 0
+    truth[25:75, 130:185] = 2
+    truth[119:141, 30:190] = 3
+    colours = np.array([(200, 60, 50), (90, 110, 90), (60, 90, 200), (220, 200, 70)])
+    noise = np.random.default_rng(8).normal(0, 10, (150, 220, 3))
+    rgb = np.clip(colours[truth] + noise, 0, 255).astype(np.uint8)
+    names = ("disc", "background", "square", "bar")
+    classes = tuple(ClassInfo(name, (0, 0, 0)) for name in names)
+    strokes = tuple(
+        Stroke(((x, y), (x + 14.5, y)), 4.0, label)
+        for x, y, label in ((42.0, 51.0, 0), (168.3, 45.0, 2), (102.5, 129.0, 3), (102.5, 97.0, 1))
+    )
+    labels = segment(rgb, Document(classes, strokes), PRESETS["best"]).labels
+    assert (labels == truth).mean() > 0.98

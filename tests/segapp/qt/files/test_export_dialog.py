@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QApplication, QColorDialog, QMessageBox
 
 from segapp.files.export import FORMATS, formats
+from segapp.qt.files import export_dialog
 from segapp.qt.files.remembered_choices import remembered_choices
 from segapp.values.document import Stroke
 from segapp.values.export_choices import ExportChoices
@@ -189,7 +190,8 @@ def test_closing_waits_for_no_file_that_is_being_written(
         may_end.wait(20)
         return ()
 
-    monkeypatch.setitem(FORMATS, "mask", replace(FORMATS["mask"], write=write))
+    held = FORMATS | {"mask": replace(FORMATS["mask"], write=write)}
+    monkeypatch.setattr(export_dialog, "formats", lambda _choices: held)
     window.commands["export"].trigger()
     dialog = QApplication.activeModalWidget()
     qtbot.mouseClick(dialog._export, Qt.MouseButton.LeftButton)

@@ -289,9 +289,9 @@ def test_every_press_counts_while_a_picture_loads(make_window, folder, monkeypat
     window.files._prefetch.clear()
     gate, read = threading.Event(), opening.load_image
 
-    def slow(path):
+    def slow(path, *showing):
         gate.wait(10)
-        return read(path)
+        return read(path, *showing)
 
     monkeypatch.setattr(opening, "load_image", slow)
     for _ in range(3):
@@ -339,7 +339,7 @@ def test_neighbours_are_read_ahead(make_window, folder, monkeypatch, qtbot):
     window = make_window(folder[0].parent)
     qtbot.waitUntil(lambda: window.files._prefetch.take(folder[1]) is not None)
 
-    def refuse(path):
+    def refuse(path, *_):
         raise AssertionError(f"{path} was read again")
 
     monkeypatch.setattr(opening, "load_image", refuse)
@@ -347,6 +347,7 @@ def test_neighbours_are_read_ahead(make_window, folder, monkeypatch, qtbot):
         window.commands["next"].trigger()
     assert window.session.state.path == folder[1]
     monkeypatch.undo()
+    window.files._prefetch.close()  # else it would be read again at once
     folder[0].write_bytes(folder[1].read_bytes() + b" ")  # changed: it counts as absent
     assert window.files._prefetch.take(folder[0]) is None
 

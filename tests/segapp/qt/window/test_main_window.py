@@ -432,6 +432,8 @@ def test_texts_are_ready_for_translation(window):
 
         shouted = Actions()
         for name in shouted:
+            if name.startswith("language_"):  # each in its own language, for who cannot read this
+                continue
             assert shouted[name].text() == shouted[name].text().upper()
     finally:
         QApplication.removeTranslator(translator)

@@ -107,12 +107,11 @@ def of_json(data: bytes, rng: Random) -> bytes:
 
 
 def _places(content: Any) -> Any:
-    inner = content.items() if isinstance(content, dict) else enumerate(content)
     if isinstance(content, dict | list):
+        inner = content.items() if isinstance(content, dict) else enumerate(content)
         for key, part in list(inner):
             yield content, key
-            if isinstance(part, dict | list):
-                yield from _places(part)
+            yield from _places(part)
 
 
 # --- ZIP ---------------------------------------------------------------------------------

@@ -1,10 +1,17 @@
 import os
 import signal
 import sys
+from random import Random
 
 import pytest
 
-from tests.campaign import fuzz, hostile_files, hostile_readers, hostile_worker
+from tests.campaign import (
+    fuzz,
+    hostile_files,
+    hostile_mutations,
+    hostile_readers,
+    hostile_worker,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of another kind")
 COUNT, SEED = 40, 20
@@ -100,3 +107,8 @@ def test_each_kind_of_failure_is_recorded_and_the_others_go_on(monkeypatch, faul
     assert row.failures
     assert all(what in failure.what for failure in row.failures)
     assert row.failures[0].replay == "faulty:0:1"
+
+
+def test_json_that_is_a_mere_number_is_damaged_too():
+    """An attack that fell over its own feet, and was counted as the reader's failure."""
+    assert isinstance(hostile_mutations.of_json(b"1e308", Random(1)), bytes)

@@ -31,7 +31,7 @@ def nearest(
 ) -> tuple[str, NDArray[np.intp]]:
     """Return who searched, and the nearest codes of each query."""
     if importlib.util.find_spec("faiss") is None:
-        return "HammingIndex", np.asarray(HammingIndex(codes).search(queries, count)[1])
+        return "HammingIndex", np.asarray(HammingIndex().fit(codes).kneighbors(queries, count)[1])
     import faiss
 
     index = faiss.IndexBinaryFlat(8 * codes.shape[1])

@@ -282,7 +282,8 @@ def test_the_cut_out_is_seen_on_any_ground(dialog, qtbot, monkeypatch):
     choose(dialog, "mask")
     assert not dialog.choices_box.isVisible()
     choose(dialog, "cutout")
-    qtbot.waitUntil(lambda: dialog._preview.image is not None)
+    shown = dialog._preview  # until it is that of the cut-out, it is the mask's
+    qtbot.waitUntil(lambda: shown.image is not None and shown.image.hasAlphaChannel())
     preview, ground = dialog._preview, dialog.choices_box.ground
     chosen = QColor(10, 200, 30)
     monkeypatch.setattr(QColorDialog, "getColor", lambda *_: chosen)

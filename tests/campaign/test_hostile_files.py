@@ -45,6 +45,10 @@ def test_the_fuzzer_runs_or_says_why_not(capsys):
     assert "skipped: atheris" in told or "| fuzz | files for settings |" in told
 
 
+def test_a_number_alone_can_be_damaged_too():
+    assert hostile_worker.mutant("journal", 2026, 274)
+
+
 def test_mutants_are_not_so_large_that_making_them_fails():
     assert len(hostile_worker.mutant("record", 3103, 353)) < 60 << 20  # was 2 GB
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from segapp.picture.encoded_regions import encoded_regions, refuse_unseen
 from segapp.picture.kernels import fixed_groups, kernels_of_all
 from segapp.picture.prototypes import Prototypes, palette, superpixels
 from segapp.picture.pyramid import halvings, shrunk
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.picture.neighbours import Box
+    from segapp.values.encoded import EncodedPicture
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,14 +60,19 @@ class PreparedPicture:
     when somebody tries many. None of them changes once it is there.
     """
 
-    def __init__(self, rgb: NDArray[np.uint8]) -> None:
-        self.rgb = rgb
+    def __init__(self, rgb: NDArray[np.uint8], encoded: EncodedPicture | None = None) -> None:
+        self.rgb, self._encoded = rgb, encoded
         self.times = 1 << halvings(rgb.shape)
         """Pixels along a side of what is one pixel of the size at which is learnt."""
         self._levels: tuple[NDArray[np.uint8], ...] | None = None
         self._table: tuple[object, FeatureTable] | None = None
         self._graph: tuple[FeatureTable, RegionGraph] | None = None
         self._grams: tuple[object, Grams | None] | None = None
+        self._encoded_regions: tuple[FeatureTable, NDArray[np.float64]] | None = None
+
+    def refuse_unseen(self, settings: Settings) -> None:
+        """Raise a `ValueError` if the settings want what the encoder has not seen."""
+        refuse_unseen(self._encoded, settings)
 
     @property
     def levels(self) -> tuple[NDArray[np.uint8], ...]:
@@ -100,6 +107,16 @@ class PreparedPicture:
         if self._graph is None or self._graph[0] is not table:
             self._graph = (table, RegionGraph.of(self.levels[-1], table.prototypes))
         return self._graph[1]
+
+    def encoded_regions(self, settings: Settings) -> NDArray[np.float64] | None:
+        """Return what the encoder sees in each prototype; ``None`` when nobody asks for it."""
+        if self._encoded is None or FeatureGroup.ENCODER not in settings.features:
+            return None
+        table = self.table(settings)
+        if self._encoded_regions is None or self._encoded_regions[0] is not table:
+            seen = encoded_regions(self._encoded, table.prototypes, self.times)
+            self._encoded_regions = (table, seen)
+        return self._encoded_regions[1]
 
     def grams(self, settings: Settings) -> Grams | None:
         """Return the kernel matrices that need no strokes; ``None`` when there are none."""

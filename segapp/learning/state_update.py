@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.learning.border import with_border
+from segapp.learning.border import border_of, with_border
 from segapp.learning.colour_likelihood import StrokeColours, beliefs
 from segapp.learning.encoder_belief import EncoderBelief
 from segapp.learning.fitting import estimator_of, first_passes
@@ -106,11 +106,11 @@ class StateUpdate:
         )
         believed, seen = beliefs(colour_costs), self._seen()
         if seen is not None:
-            believed = 0.5 * (believed + seen.beliefs())
+            believed = seen.mixed_with(believed)
         geodesics = Geodesics.of(graph.edges, graph.lengths, believed)
         features = stroke_features(colour_costs, geodesics, supervision)
         if seen is not None:
-            features[FeatureGroup.ENCODER] = seen.leaning
+            features[FeatureGroup.ENCODER] = seen.columns()
         laps.end("colours")
         kept = self._picture.grams(settings)
         grams = all_grams(kept, features, settings).among(supervision.rows)
@@ -140,7 +140,11 @@ class StateUpdate:
     def _seen(self) -> EncoderBelief | None:
         """Return what the encoder makes of the marks, if it is asked."""
         seen = self._picture.encoded_regions(self._settings)
-        return None if seen is None else EncoderBelief.of(seen, self._supervision)
+        if seen is None:
+            return None
+        border = self._prototypes.count(border_of(self._prototypes.index_map.shape))
+        background = self.task.document.background
+        return EncoderBelief.of(seen, self._supervision, border, background)
 
     def _prior(self, before: Before, geodesics: Geodesics) -> NDArray[np.float64]:
         newest = self.task.marked.differs_from(before.marked)

@@ -124,8 +124,8 @@ class Trainer:
         document = self._after_start(document, settings)
         marked = self._marked.of(document.strokes)
         _want_two_classes(document, marked)
-        coarse = self._picture.levels[-1]
-        return LearntModel.of_strokes(coarse, marked.coarse, document, settings)
+        self._picture.refuse_unseen(settings)
+        return LearntModel.of_strokes(self._picture, marked.coarse, document, settings)
 
     def _answerable(self, document: Document) -> Marked:
         """Return the marked pixels, or say what is still missing for an answer."""

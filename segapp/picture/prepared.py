@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.picture.encoded_regions import encoded_regions, refuse_unseen
+from segapp.picture.encoded_regions import directions, refuse_unseen, region_means, spread
 from segapp.picture.kernels import fixed_groups, kernels_of_all
 from segapp.picture.prototypes import Prototypes, palette, superpixels
 from segapp.picture.pyramid import halvings, shrunk
@@ -35,6 +35,13 @@ class FeatureTable:
     prototypes: Prototypes
     features: NDArray[np.float64]
     groups: dict[str, list[int]]
+
+    def with_group(self, group: FeatureGroup, columns: NDArray[np.float64]) -> FeatureTable:
+        """Return the table with the columns of one group more."""
+        first, count = self.features.shape[1], columns.shape[1]
+        features = np.concatenate((self.features, columns), axis=1)
+        groups = self.groups | {group.value: list(range(first, first + count))}
+        return FeatureTable(self.prototypes, features, groups)
 
 
 def feature_table(
@@ -108,13 +115,21 @@ class PreparedPicture:
             self._graph = (table, RegionGraph.of(self.levels[-1], table.prototypes))
         return self._graph[1]
 
+    def encoded_means(self, settings: Settings) -> NDArray[np.float64]:
+        """Return what the encoder sees in each prototype, on average."""
+        if self._encoded is None:
+            raise ValueError("encoded: wanted what the encoder sees in the picture, got nothing")
+        return region_means(self._encoded, self.table(settings).prototypes, self.times)
+
     def encoded_regions(self, settings: Settings) -> NDArray[np.float64] | None:
-        """Return what the encoder sees in each prototype; ``None`` when nobody asks for it."""
-        if self._encoded is None or FeatureGroup.ENCODER not in settings.features:
+        """Return the same as directions of length 1, shared by regions that are alike in it."""
+        if FeatureGroup.ENCODER not in settings.features:
             return None
         table = self.table(settings)
         if self._encoded_regions is None or self._encoded_regions[0] is not table:
-            seen = encoded_regions(self._encoded, table.prototypes, self.times)
+            means = self.encoded_means(settings)
+            centre = np.average(means, axis=0, weights=table.prototypes.sizes)
+            seen = spread(directions(means, centre), self.graph(settings).edges)
             self._encoded_regions = (table, seen)
         return self._encoded_regions[1]
 

@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
-from segapp.picture.encoded_regions import encoded_regions, refuse_unseen, region_means
+from segapp.picture.encoded_regions import directions, refuse_unseen, region_means, spread
 from segapp.picture.prototypes import Prototypes
+from segapp.picture.region_graph import Edges
 from segapp.values.encoded import EncodedPicture
 from segapp.values.settings import DEFAULT_SETTINGS, FeatureGroup
 
@@ -49,19 +51,36 @@ def test_means_are_those_of_the_pixels(shape, step, times):
     np.testing.assert_allclose(region_means(picture, prototypes, times), expected)
 
 
-def test_regions_are_centred_and_of_length_1():
-    prototypes = Prototypes.of_map(np.arange(240).reshape(12, 20) // 7)
-    seen = encoded_regions(encoded((4, 5, 6), (3.0, 4.0)), prototypes, 1)
+def test_directions_have_length_1_and_do_not_depend_on_the_centre_s_place():
+    means = np.random.default_rng(0).normal(size=(9, 4))
+    seen = directions(means, means.mean(axis=0))
     np.testing.assert_allclose((seen**2).sum(axis=1), 1.0)
-    shifted = encoded((4, 5, 6), (3.0, 4.0))
-    shifted = replace(shifted, cells=shifted.cells + np.float16(2.0))
-    np.testing.assert_allclose(encoded_regions(shifted, prototypes, 1), seen, atol=5e-3)
+    np.testing.assert_allclose(directions(means + 5, means.mean(axis=0) + 5), seen)
+    np.testing.assert_array_equal(directions(np.ones((3, 4)), np.ones(4)), 0.0)
 
 
-def test_a_network_that_sees_the_same_everywhere_says_nothing():
-    same = EncodedPicture(np.full((4, 5, 3), 2, np.float16), (3.0, 4.0), NETWORK)
-    seen = encoded_regions(same, Prototypes.of_map(np.arange(240).reshape(12, 20)), 1)
-    np.testing.assert_allclose(seen, 0.0, atol=1e-5)
+def test_spreading_is_the_minimum_that_it_claims():
+    rng = np.random.default_rng(0)
+    x = directions(rng.normal(size=(6, 3)), np.zeros(3))
+    u, v = np.array([0, 1, 2, 3, 0], np.int32), np.array([1, 2, 3, 4, 2], np.int32)
+    edges = Edges(u, v, np.ones(5))
+    alike = np.exp(-((x[u] - x[v]) ** 2).sum(axis=1) / (2 * 0.2**2))
+
+    def energy(flat):
+        y = flat.reshape(x.shape)
+        return ((y - x) ** 2).sum() + 50 * (alike * ((y[u] - y[v]) ** 2).sum(axis=1)).sum()
+
+    best = minimize(energy, x.ravel(), tol=1e-12).x.reshape(x.shape)
+    best /= np.linalg.norm(best, axis=1, keepdims=True)
+    np.testing.assert_allclose(spread(x, edges), best, atol=1e-5)
+
+
+def test_what_touches_and_is_alike_comes_together():
+    x = np.array([[1.0, 0.0], [np.cos(0.1), np.sin(0.1)], [0.0, 1.0]])
+    edges = Edges(np.array([0, 1], np.int32), np.array([1, 2], np.int32), np.ones(2))
+    shared = spread(x, edges)
+    assert shared[0] @ shared[1] > 0.99999
+    np.testing.assert_allclose(shared[2], x[2], atol=1e-6)
 
 
 @pytest.mark.parametrize(

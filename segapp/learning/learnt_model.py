@@ -6,6 +6,7 @@ import json
 import tempfile
 import zipfile
 from dataclasses import dataclass, replace
+from dataclasses import field as field_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +21,15 @@ from segapp.learning.supervision import Supervision
 from segapp.learning.to_pixels import PixelTask
 from segapp.learning.verdict import Verdict
 from segapp.picture.colour_bins import LEVELS, colour_bins
+from segapp.picture.encoded_regions import directions
 from segapp.picture.kernels import kernels_of_all
-from segapp.picture.prepared import PreparedPicture, feature_table
+from segapp.picture.prepared import PreparedPicture
 from segapp.values.checked import field, fields, from_json, listed, whole
 from segapp.values.document import ClassInfo, Document
+from segapp.values.encoded import EncodedPicture
 from segapp.values.marked import Marked
 from segapp.values.plain_settings import from_plain, to_plain
-from segapp.values.settings import PICTURE_BOUND, Settings
+from segapp.values.settings import PICTURE_BOUND, FeatureGroup, Settings
 from segapp.values.updates import Answer, Report, answer_of
 from segapp.values.wording import quoted, shown
 from shlcore import SHL
@@ -38,14 +41,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from segapp.picture.prepared import FeatureTable
     from segapp.values.labelling import Labelling
     from segapp.values.updates import Update
 
 _FORMAT = "segapp learnt model"
 _VERSION = 1
-_HEADER, _COLOURS, _LEARNER = "model.json", "colours.f4", "learner"
+_HEADER, _COLOURS, _LEARNER, _CENTRE = "model.json", "colours.f4", "learner", "centre.f8"
 # Bytes of the parts unpacked: 255 classes have 34 MB of colours, 5000 regions 2 MB of features.
 _LARGEST_HEADER, _LARGEST_COLOURS, _LARGEST_LEARNER = 1 << 20, 64 << 20, 64 << 20
+_LARGEST_CENTRE = 1 << 20
 _LARGEST_VALUE = 1e15  # costs and weights are far below, and sums of it are still numbers
 
 
@@ -69,6 +74,9 @@ class LearntModel:
         All classes of the document.
     settings
         As they were, without the features that are bound to one picture.
+    centre
+        What an encoder saw on average, from where its directions are told; nothing where
+        there is none.
     """
 
     shl: SHL
@@ -76,6 +84,7 @@ class LearntModel:
     learnt_classes: NDArray[np.intp]
     classes: tuple[ClassInfo, ...]
     settings: Settings
+    centre: NDArray[np.float64] = field_of(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         Document(self.classes)  # which says how many there may be
@@ -100,11 +109,18 @@ class LearntModel:
                 "features: wanted groups that mean the same in other pictures, "
                 f"got {', '.join(sorted(bound))}"
             )
+        if (self.centre.size > 0) != (FeatureGroup.ENCODER in self.settings.features):
+            raise ValueError(
+                "centre: wanted channels where an encoder takes part, and none where not, "
+                f"got {self.centre.size}"
+            )
+        if not (np.abs(self.centre) <= _LARGEST_VALUE).all():
+            raise ValueError("centre: wanted finite numbers, got others")
 
     @classmethod
     def of_strokes(
         cls,
-        rgb: NDArray[np.uint8],
+        picture: PreparedPicture,
         marked: NDArray[np.int16],
         document: Document,
         settings: Settings,
@@ -114,10 +130,14 @@ class LearntModel:
         if not chosen:
             raise ValueError(
                 "features: wanted a group that means the same in other pictures "
-                "(rgb, colour or texture), got none"
+                "(rgb, colour, texture or encoder), got none"
             )
         settings = replace(settings, features=chosen)
-        table = feature_table(rgb, settings, chosen)
+        rgb, centre = picture.levels[-1], np.zeros(0)
+        if FeatureGroup.ENCODER in chosen:
+            sizes = picture.table(settings).prototypes.sizes
+            centre = np.average(picture.encoded_means(settings), axis=0, weights=sizes)
+        table = _table(picture, settings, centre)
         supervision = Supervision.of(table.prototypes, marked, settings)
         shl = estimator_of(settings, kernels_of_all(chosen, settings), table.groups)
         steps = shl.iter_fit(
@@ -126,19 +146,24 @@ class LearntModel:
         *_, last = first_passes(steps, settings)
         learnt = supervision.classes
         colours = StrokeColours.of(colour_bins(rgb), marked, learnt, document.background)
-        return cls(last.snapshot(), colours.likelihood(), learnt, document.classes, settings)
+        return cls(
+            last.snapshot(), colours.likelihood(), learnt, document.classes, settings, centre
+        )
 
-    def updates(self, rgb: NDArray[np.uint8]) -> Iterator[Update]:
+    def updates(
+        self, rgb: NDArray[np.uint8], encoded: EncodedPicture | None = None
+    ) -> Iterator[Update]:
         """Label another picture, with the outline and clean-up of the settings.
 
         Without strokes nothing says which parts are meant, so that none is dropped for want
-        of one.
+        of one. ``encoded`` is what the encoder sees in it, where one takes part.
         """
         clean_up = replace(self.settings.clean_up, keep_touching=False)
         settings = replace(self.settings, clean_up=clean_up)
-        picture = PreparedPicture(rgb)
+        picture = PreparedPicture(rgb, encoded)
+        picture.refuse_unseen(settings)
         yield Report("Finding regions", 0.0)
-        features = picture.table(settings).features
+        features = _table(picture, settings, self.centre).features
         verdict = Verdict.judged(self.shl, self.shl.project(features), self.shl.predict(features))
         yield Report("Comparing with what was learnt", 0.5)
         task = PixelTask(
@@ -155,9 +180,9 @@ class LearntModel:
         labelling, _ = yield from task.full_size(coarse, verdict, laps)
         yield Answer(labelling)
 
-    def apply(self, rgb: NDArray[np.uint8]) -> Labelling:
+    def apply(self, rgb: NDArray[np.uint8], encoded: EncodedPicture | None = None) -> Labelling:
         """Return the labelling of another picture."""
-        return answer_of(self.updates(rgb)).labelling
+        return answer_of(self.updates(rgb, encoded)).labelling
 
     def save(self, path: str | Path) -> None:
         """Write one file: a zip of JSON, arrays and the learner's own file. No pickle."""
@@ -178,7 +203,22 @@ class LearntModel:
                     self.likelihood.costs.astype("<f4").tobytes(),
                     zipfile.ZIP_DEFLATED,
                 )
+                if self.centre.size:
+                    archive.writestr(_CENTRE, self.centre.astype("<f8").tobytes())
                 archive.writestr(_LEARNER, inner.read_bytes())
+
+
+def _table(
+    picture: PreparedPicture, settings: Settings, centre: NDArray[np.float64]
+) -> FeatureTable:
+    """Return a picture's features as the learner has them."""
+    table = picture.table(settings)
+    if FeatureGroup.ENCODER not in settings.features:
+        return table
+    means = picture.encoded_means(settings)
+    if means.shape[1] != len(centre):
+        raise ValueError(f"encoded: wanted {len(centre)} channels, got {means.shape[1]}")
+    return table.with_group(FeatureGroup.ENCODER, directions(means, centre))
 
 
 def load_model(path: str | Path) -> LearntModel:
@@ -209,8 +249,11 @@ def _read(archive: zipfile.ZipFile, name: str) -> LearntModel:
         inner = Path(folder) / _LEARNER
         inner.write_bytes(read_part(archive, _LEARNER, _LARGEST_LEARNER))
         shl = _read_learner(inner)
+    centre = np.zeros(0)
+    if FeatureGroup.ENCODER in settings.features:
+        centre = np.frombuffer(read_part(archive, _CENTRE, _LARGEST_CENTRE), dtype="<f8")
     learnt_classes = np.array(learnt, dtype=np.intp)
-    return LearntModel(shl, ColourLikelihood(costs), learnt_classes, classes, settings)
+    return LearntModel(shl, ColourLikelihood(costs), learnt_classes, classes, settings, centre)
 
 
 def _checked_header(header: object, name: str) -> dict[str, Any]:
@@ -241,7 +284,9 @@ def _try(model: LearntModel) -> None:
     """Judge a small picture, which shows whether the parts fit together."""
     steps = np.linspace(0, 255, 16).astype(np.uint8)
     rgb = np.stack(np.broadcast_arrays(steps[:, None], steps[None, :], np.uint8(90)), axis=2)
-    features = feature_table(rgb, model.settings, model.settings.features).features
+    cells = np.zeros((2, 2, max(model.centre.size, 1)), np.float16)
+    picture = PreparedPicture(rgb, EncodedPicture(cells, (8.0, 8.0), model.settings.encoder))
+    features = _table(picture, model.settings, model.centre).features
     shl, n_classes = model.shl, len(model.learnt_classes)
     if shl.classes_.tolist() != list(range(n_classes)):
         raise ValueError(f"{_LEARNER}: wanted {n_classes} classes, got {quoted(shl.classes_)}")

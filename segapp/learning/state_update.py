@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.learning.border import with_border
+from segapp.learning.border import border_of, with_border
 from segapp.learning.colour_likelihood import StrokeColours, beliefs
+from segapp.learning.encoder_belief import EncoderBelief
 from segapp.learning.fitting import estimator_of, first_passes
 from segapp.learning.geodesics import Geodesics
 from segapp.learning.locality import RegionShares, prior_costs, strength
@@ -19,6 +20,7 @@ from segapp.learning.to_pixels import PixelTask
 from segapp.learning.verdict import Verdict
 from segapp.picture.kernels import kernel_names
 from segapp.values.rasterize import UNMARKED
+from segapp.values.settings import FeatureGroup
 from segapp.values.updates import Insight, Report
 
 if TYPE_CHECKING:
@@ -102,8 +104,13 @@ class StateUpdate:
         colour_costs = self.task.likelihood.mean_costs(
             graph.prototype_colours, self._prototypes.sizes
         )
-        geodesics = Geodesics.of(graph.edges, graph.lengths, beliefs(colour_costs))
+        believed, seen = beliefs(colour_costs), self._seen()
+        if seen is not None:
+            believed = seen.mixed_with(believed)
+        geodesics = Geodesics.of(graph.edges, graph.lengths, believed)
         features = stroke_features(colour_costs, geodesics, supervision)
+        if seen is not None:
+            features[FeatureGroup.ENCODER] = seen.columns()
         laps.end("colours")
         kept = self._picture.grams(settings)
         grams = all_grams(kept, features, settings).among(supervision.rows)
@@ -122,11 +129,22 @@ class StateUpdate:
             done = min(step.iteration / settings.passes, 1)
             yield Report("Learning", 0.15 + 0.45 * done, preview)
         verdict = Verdict.of(step, grams, supervision)
+        if seen is not None:
+            verdict = replace(verdict, costs=verdict.costs + seen.costs())
         if self._before is not None:
             prior = settings.locality * self._prior(self._before, geodesics)
             verdict = replace(verdict, costs=verdict.costs + prior)
         laps.end("learning")
         return Learnt(step.snapshot(), verdict, tuple(objective))
+
+    def _seen(self) -> EncoderBelief | None:
+        """Return what the encoder makes of the marks, if it is asked."""
+        seen = self._picture.encoded_regions(self._settings)
+        if seen is None:
+            return None
+        border = self._prototypes.count(border_of(self._prototypes.index_map.shape))
+        background = self.task.document.background
+        return EncoderBelief.of(seen, self._supervision, border, background)
 
     def _prior(self, before: Before, geodesics: Geodesics) -> NDArray[np.float64]:
         newest = self.task.marked.differs_from(before.marked)

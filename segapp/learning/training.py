@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from segapp.outline.enlarging import Enlarged
     from segapp.values.carried_answer import CarriedAnswer
     from segapp.values.document import Document, Mark
+    from segapp.values.encoded import EncodedPicture
     from segapp.values.marked import Marked
     from segapp.values.settings import Settings
     from segapp.values.updates import Update
@@ -60,12 +61,14 @@ class Trainer:
     ----------
     rgb
         ``H x W x 3``, uint8; it must not change afterwards.
+    encoded
+        What a network sees in it, for settings that want that.
     """
 
-    def __init__(self, rgb: NDArray[np.uint8]) -> None:
+    def __init__(self, rgb: NDArray[np.uint8], encoded: EncodedPicture | None = None) -> None:
         if rgb.ndim != 3 or rgb.shape[2] != 3 or rgb.dtype != np.uint8 or not rgb.size:
             raise ValueError(f"rgb: wanted H x W x 3 of uint8, got {rgb.shape} of {rgb.dtype}")
-        self._picture = PreparedPicture(rgb)
+        self._picture = PreparedPicture(rgb, encoded)
         self._shares: OrderedDict[_State, RegionShares] = OrderedDict()
         self._carried: CarriedAnswer | None = None
         height, width = rgb.shape[:2]
@@ -74,8 +77,10 @@ class Trainer:
 
     def prepare(self, settings: Settings) -> None:
         """Make now what depends on the picture alone; without this, the first update does."""
+        self._picture.refuse_unseen(settings)
         self._picture.graph(settings)
         self._picture.grams(settings)
+        self._picture.encoded_regions(settings)
 
     def recall(self, carried: CarriedAnswer) -> None:
         """Use what a project carries where it fits, so that only its newest stroke is learnt."""
@@ -88,6 +93,7 @@ class Trainer:
         pixels does not suffice (`Document.is_answerable`). A document with a start has an answer
         without strokes, and one with retouches shows them on bare background.
         """
+        self._picture.refuse_unseen(settings)
         if document.start is not None and not document.strokes:
             checked_labels(document.start, self._picture.rgb.shape[:2])
             begun = Answer(document.start.labelling(len(document.classes)))
@@ -108,6 +114,7 @@ class Trainer:
         looks on the way, the finished stroke is answered as if nobody had. Raises
         `NotEnoughStrokes` like `updates`.
         """
+        self._picture.refuse_unseen(settings)
         document = self._after_start(document, settings)
         looks = self._glimpses(document, self._answerable(document), settings)
         return (retouched_report(look, document) for look in looks)
@@ -117,8 +124,8 @@ class Trainer:
         document = self._after_start(document, settings)
         marked = self._marked.of(document.strokes)
         _want_two_classes(document, marked)
-        coarse = self._picture.levels[-1]
-        return LearntModel.of_strokes(coarse, marked.coarse, document, settings)
+        self._picture.refuse_unseen(settings)
+        return LearntModel.of_strokes(self._picture, marked.coarse, document, settings)
 
     def _answerable(self, document: Document) -> Marked:
         """Return the marked pixels, or say what is still missing for an answer."""

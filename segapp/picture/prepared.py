@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from segapp.picture.encoded_regions import directions, refuse_unseen, region_means, spread
 from segapp.picture.kernels import fixed_groups, kernels_of_all
 from segapp.picture.prototypes import Prototypes, palette, superpixels
 from segapp.picture.pyramid import halvings, shrunk
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.picture.neighbours import Box
+    from segapp.values.encoded import EncodedPicture
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +35,13 @@ class FeatureTable:
     prototypes: Prototypes
     features: NDArray[np.float64]
     groups: dict[str, list[int]]
+
+    def with_group(self, group: FeatureGroup, columns: NDArray[np.float64]) -> FeatureTable:
+        """Return the table with the columns of one group more."""
+        first, count = self.features.shape[1], columns.shape[1]
+        features = np.concatenate((self.features, columns), axis=1)
+        groups = self.groups | {group.value: list(range(first, first + count))}
+        return FeatureTable(self.prototypes, features, groups)
 
 
 def feature_table(
@@ -58,14 +67,19 @@ class PreparedPicture:
     when somebody tries many. None of them changes once it is there.
     """
 
-    def __init__(self, rgb: NDArray[np.uint8]) -> None:
-        self.rgb = rgb
+    def __init__(self, rgb: NDArray[np.uint8], encoded: EncodedPicture | None = None) -> None:
+        self.rgb, self._encoded = rgb, encoded
         self.times = 1 << halvings(rgb.shape)
         """Pixels along a side of what is one pixel of the size at which is learnt."""
         self._levels: tuple[NDArray[np.uint8], ...] | None = None
         self._table: tuple[object, FeatureTable] | None = None
         self._graph: tuple[FeatureTable, RegionGraph] | None = None
         self._grams: tuple[object, Grams | None] | None = None
+        self._encoded_regions: tuple[FeatureTable, NDArray[np.float64]] | None = None
+
+    def refuse_unseen(self, settings: Settings) -> None:
+        """Raise a `ValueError` if the settings want what the encoder has not seen."""
+        refuse_unseen(self._encoded, settings)
 
     @property
     def levels(self) -> tuple[NDArray[np.uint8], ...]:
@@ -100,6 +114,24 @@ class PreparedPicture:
         if self._graph is None or self._graph[0] is not table:
             self._graph = (table, RegionGraph.of(self.levels[-1], table.prototypes))
         return self._graph[1]
+
+    def encoded_means(self, settings: Settings) -> NDArray[np.float64]:
+        """Return what the encoder sees in each prototype, on average."""
+        if self._encoded is None:
+            raise ValueError("encoded: wanted what the encoder sees in the picture, got nothing")
+        return region_means(self._encoded, self.table(settings).prototypes, self.times)
+
+    def encoded_regions(self, settings: Settings) -> NDArray[np.float64] | None:
+        """Return the same as directions of length 1, shared by regions that are alike in it."""
+        if FeatureGroup.ENCODER not in settings.features:
+            return None
+        table = self.table(settings)
+        if self._encoded_regions is None or self._encoded_regions[0] is not table:
+            means = self.encoded_means(settings)
+            centre = np.average(means, axis=0, weights=table.prototypes.sizes)
+            seen = spread(directions(means, centre), self.graph(settings).edges)
+            self._encoded_regions = (table, seen)
+        return self._encoded_regions[1]
 
     def grams(self, settings: Settings) -> Grams | None:
         """Return the kernel matrices that need no strokes; ``None`` when there are none."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
+
+from segapp.values.wording import quoted
 
 
 class FeatureGroup(StrEnum):
@@ -17,12 +20,13 @@ class FeatureGroup(StrEnum):
     POSITION = "position"
     LIKELIHOOD = "likelihood"
     NEARNESS = "nearness"
+    ENCODER = "encoder"
 
 
-STROKE_BOUND = frozenset({FeatureGroup.LIKELIHOOD, FeatureGroup.NEARNESS})
+STROKE_BOUND = frozenset({FeatureGroup.LIKELIHOOD, FeatureGroup.NEARNESS, FeatureGroup.ENCODER})
 """Groups that depend on the strokes."""
 
-PICTURE_BOUND = STROKE_BOUND | {FeatureGroup.POSITION}
+PICTURE_BOUND = frozenset({FeatureGroup.LIKELIHOOD, FeatureGroup.NEARNESS, FeatureGroup.POSITION})
 """Groups that mean nothing in another picture."""
 
 
@@ -93,6 +97,9 @@ class Settings:
     ----------
     features
         Groups of features; each has its own kernels, and the learner weighs them all.
+    encoder
+        SHA-256 of the network that reads the picture for the group of that name, in
+        hexadecimal digits; nothing when none is chosen.
     bandwidths, position_bandwidths, stroke_bandwidths
         Sigmas of the Gaussian kernels: of what a pixel looks like, of where it is (1 is the
         longer side), and of the groups that depend on the strokes. None at all stands for
@@ -138,6 +145,7 @@ class Settings:
         FeatureGroup.LIKELIHOOD,
         FeatureGroup.NEARNESS,
     )
+    encoder: str = ""
     bandwidths: tuple[float, ...] = _between(1e-3, 1e3, default=(0.0625, 0.25))
     position_bandwidths: tuple[float, ...] = _between(1e-3, 1e3, default=(0.125, 0.5))
     stroke_bandwidths: tuple[float, ...] = _between(1e-3, 1e3, default=(0.35, 1.4))
@@ -163,6 +171,10 @@ class Settings:
     def __post_init__(self) -> None:
         if not self.features:
             raise ValueError("features: wanted at least one group, got none")
+        if self.encoder and not re.fullmatch("[0-9a-f]{64}", self.encoder):
+            raise ValueError(
+                f"encoder: wanted nothing or 64 hexadecimal digits, got {quoted(self.encoder)}"
+            )
         _check_bounds(self)
 
 

@@ -8,6 +8,7 @@ import pytest
 from segapp.learning.learnt_model import LearntModelError, load_model
 from segapp.learning.training import Trainer
 from segapp.values.document import TWO_CLASSES, Document, Stroke
+from segapp.values.encoded import EncodedPicture
 from segapp.values.settings import PRESETS, FeatureGroup
 
 SETTINGS = replace(PRESETS["best"], prototypes=150)
@@ -97,3 +98,65 @@ def test_the_background_may_be_listed_first():
     document = Document(TWO_CLASSES[::-1], strokes)
     found = Trainer(rgb).learnt_model(document, SETTINGS).apply(rgb)
     assert ((found.labels == 1) == inside).mean() > 0.99
+
+
+NETWORK = "0a" * 32
+WITH = replace(SETTINGS, features=(*SETTINGS.features, FeatureGroup.ENCODER), encoder=NETWORK)
+
+
+def seen(inside, channels=8):
+    """Return what a network makes of the object, wherever that is and whatever its colour."""
+    rng = np.random.default_rng(3)
+    of_class = rng.normal(size=(2, channels))
+    cells = of_class[inside[2::4, 2::4].astype(int)] + 7 + rng.normal(0, 0.1, (15, 20, channels))
+    return EncodedPicture(cells.astype(np.float16), (4.0, 4.0), NETWORK)
+
+
+@pytest.fixture(scope="module")
+def seeing_model():
+    rgb, inside = picture(0)
+    strokes = (Stroke(((25, 30), (30, 32)), 4, 0), Stroke(((60, 10), (70, 50)), 4, 1))
+    return Trainer(rgb, seen(inside)).learnt_model(Document(strokes=strokes), WITH)
+
+
+def test_what_an_encoder_sees_is_carried_over(model, seeing_model, tmp_path):
+    assert seeing_model.settings.features == (FeatureGroup.TEXTURE, FeatureGroup.ENCODER)
+    rgb, inside = picture(1, flipped=True)
+    rgb = rgb[..., ::-1].copy()  # another colour, which alone misleads
+    assert ((model.apply(rgb).labels == 0) == inside).mean() < 0.5
+    path = tmp_path / "coins.shlmodel"
+    seeing_model.save(path)
+    read = load_model(path)
+    direct = seeing_model.apply(rgb, seen(inside))
+    np.testing.assert_array_equal(read.apply(rgb, seen(inside)).labels, direct.labels)
+    np.testing.assert_array_equal(read.centre, seeing_model.centre)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (None, "encoded: wanted what the encoder sees in the picture, got nothing"),
+        (seen(np.ones((60, 80), bool), 9), "encoded: wanted 8 channels, got 9"),
+        (
+            replace(seen(np.ones((60, 80), bool)), encoder="1b" * 32),
+            "encoded: wanted what encoder 0a0a0a0a sees in the picture, got that of 1b1b1b1b",
+        ),
+    ],
+)
+def test_another_picture_must_have_been_seen_by_the_same_encoder(seeing_model, given, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        seeing_model.apply(picture(1)[0], given)
+
+
+def test_a_model_without_its_centre_is_refused(seeing_model, tmp_path):
+    path, other = tmp_path / "m.shlmodel", tmp_path / "n.shlmodel"
+    seeing_model.save(path)
+    for content in (None, b"", np.zeros(3).tobytes(), np.full(8, np.nan).tobytes()):
+        with zipfile.ZipFile(path) as whole, zipfile.ZipFile(other, "w") as part:
+            for name in whole.namelist():
+                if name != "centre.f8":
+                    part.writestr(name, whole.read(name))
+            if content is not None:
+                part.writestr("centre.f8", content)
+        with pytest.raises(LearntModelError):
+            load_model(other)

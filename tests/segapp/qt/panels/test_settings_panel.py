@@ -39,7 +39,7 @@ def panel(qtbot):
 
 
 def names():
-    own = {field.name for field in dataclasses.fields(Settings)} - {"clean_up"}
+    own = {field.name for field in dataclasses.fields(Settings)} - {"clean_up", "encoder"}
     return sorted(own | {field.name for field in dataclasses.fields(CleanUp)})
 
 

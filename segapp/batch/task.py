@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from segapp.values.labelling import Labelling
     from segapp.values.settings import Settings
     from segapp.values.settings_choice import SettingsChoice
-    from segapp.values.updates import Answer, Report, Segmenter
-
-    Make = Callable[[NDArray[np.uint8]], Segmenter]
+    from segapp.values.updates import Answer, MakeSegmenter, Report, Segmenter
 
 
 def never() -> bool:
@@ -114,7 +112,7 @@ class Outcome:
     reused: bool = False
 
 
-def run_case(task: Task, make_segmenter: Make, stopped: Callable[[], bool]) -> Outcome:
+def run_case(task: Task, make_segmenter: MakeSegmenter, stopped: Callable[[], bool]) -> Outcome:
     """Do a task; whatever goes wrong with it becomes an outcome, so that others go on."""
     try:
         return _reused(task) or _run(task, make_segmenter, stopped)
@@ -127,11 +125,11 @@ def run_case(task: Task, make_segmenter: Make, stopped: Callable[[], bool]) -> O
         return Outcome(task.case.name, error=f"{type(error).__name__}: {sentence(error)}")
 
 
-def _run(task: Task, make_segmenter: Make, stopped: Callable[[], bool]) -> Outcome:
+def _run(task: Task, make_segmenter: MakeSegmenter, stopped: Callable[[], bool]) -> Outcome:
     picture, strokes = load_with_strokes(task.case.image, task.case.strokes)
     document, settings = strokes.document, task.settings.settings(strokes.settings)
     n_classes = len(document.classes)
-    segmenter = make_segmenter(picture.rgb)
+    segmenter = make_segmenter(picture.rgb, picture.channels)
     segmenter.prepare(settings)
     if strokes.answer is not None:
         segmenter.recall(strokes.answer)

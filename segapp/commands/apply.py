@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _apply(model: LearntModel, image: Path, target: Path, entry: ExportFormat) -> dict[str, Any]:
     picture = load_image(image, showing_beside(image))
-    labelling = model.apply(picture.rgb)
+    labelling = model.apply(picture.rgb, picture.channels)
     document = Document(model.classes, showing=picture.showing)
     files = entry.write(target, labelling, document, picture)
     return described(labelling, document, picture) | {"files": [str(path) for path in files]}

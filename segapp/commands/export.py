@@ -118,7 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
     targets = _targets(arguments)
     picture = _picture(project, arguments.image)
     settings = chosen_settings(arguments).settings(project.settings)
-    trainer = Trainer(picture.rgb)
+    trainer = Trainer(picture.rgb, picture.channels)
     if project.answer is not None:
         trainer.recall(project.answer)
     labelling = labelled(trainer, project.document, settings)

@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.format is None and entry.name == "mask":
         entry = usual_format(len(document.classes))
     settings = chosen_settings(arguments).settings(strokes.settings)
-    trainer = Trainer(picture.rgb)
+    trainer = Trainer(picture.rgb, picture.channels)
     if strokes.answer is not None:
         trainer.recall(strokes.answer)
     start = time.perf_counter()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import zipfile
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from segapp.learning.laps import Laps
 from segapp.learning.supervision import Supervision
 from segapp.learning.to_pixels import PixelTask
 from segapp.learning.verdict import Verdict
+from segapp.picture.channels import Channels, ChannelScales
 from segapp.picture.colour_bins import LEVELS, colour_bins
 from segapp.picture.kernels import kernels_of_all
 from segapp.picture.prepared import PreparedPicture, feature_table
@@ -26,7 +27,7 @@ from segapp.values.checked import field, fields, from_json, listed, whole
 from segapp.values.document import ClassInfo, Document
 from segapp.values.marked import Marked
 from segapp.values.plain_settings import from_plain, to_plain
-from segapp.values.settings import PICTURE_BOUND, Settings
+from segapp.values.settings import PICTURE_BOUND, FeatureGroup, Settings
 from segapp.values.updates import Answer, Report, answer_of
 from segapp.values.wording import quoted, shown
 from shlcore import SHL
@@ -69,6 +70,8 @@ class LearntModel:
         All classes of the document.
     settings
         As they were, without the features that are bound to one picture.
+    scales
+        Of the channels, if they are among the features: what they were in the learnt picture.
     """
 
     shl: SHL
@@ -76,6 +79,7 @@ class LearntModel:
     learnt_classes: NDArray[np.intp]
     classes: tuple[ClassInfo, ...]
     settings: Settings
+    scales: ChannelScales | None = None
 
     def __post_init__(self) -> None:
         Document(self.classes)  # which says how many there may be
@@ -108,16 +112,17 @@ class LearntModel:
         marked: NDArray[np.int16],
         document: Document,
         settings: Settings,
+        channels: Channels,
     ) -> LearntModel:
         """Learn from a picture and the marked pixels of at least two classes."""
         chosen = tuple(group for group in settings.features if group not in PICTURE_BOUND)
         if not chosen:
             raise ValueError(
                 "features: wanted a group that means the same in other pictures "
-                "(rgb, colour or texture), got none"
+                "(rgb, colour, texture or channels), got none"
             )
         settings = replace(settings, features=chosen)
-        table = feature_table(rgb, settings, chosen)
+        table = feature_table(rgb, settings, chosen, channels)
         supervision = Supervision.of(table.prototypes, marked, settings)
         shl = estimator_of(settings, kernels_of_all(chosen, settings), table.groups)
         steps = shl.iter_fit(
@@ -125,10 +130,16 @@ class LearntModel:
         )
         *_, last = first_passes(steps, settings)
         learnt = supervision.classes
-        colours = StrokeColours.of(colour_bins(rgb), marked, learnt, document.background)
-        return cls(last.snapshot(), colours.likelihood(), learnt, document.classes, settings)
+        with_channels = FeatureGroup.CHANNELS in chosen
+        bins = colour_bins(channels.colours[-1] if with_channels else rgb)
+        colours = StrokeColours.of(bins, marked, learnt, document.background)
+        scales = channels.scales if with_channels else None
+        likelihood = colours.likelihood()
+        return cls(last.snapshot(), likelihood, learnt, document.classes, settings, scales)
 
-    def updates(self, rgb: NDArray[np.uint8]) -> Iterator[Update]:
+    def updates(
+        self, rgb: NDArray[np.uint8], channels: NDArray[Any] | None = None
+    ) -> Iterator[Update]:
         """Label another picture, with the outline and clean-up of the settings.
 
         Without strokes nothing says which parts are meant, so that none is dropped for want
@@ -136,7 +147,7 @@ class LearntModel:
         """
         clean_up = replace(self.settings.clean_up, keep_touching=False)
         settings = replace(self.settings, clean_up=clean_up)
-        picture = PreparedPicture(rgb)
+        picture = PreparedPicture(rgb, channels, self.scales)
         yield Report("Finding regions", 0.0)
         features = picture.table(settings).features
         verdict = Verdict.judged(self.shl, self.shl.project(features), self.shl.predict(features))
@@ -155,9 +166,9 @@ class LearntModel:
         labelling, _ = yield from task.full_size(coarse, verdict, laps)
         yield Answer(labelling)
 
-    def apply(self, rgb: NDArray[np.uint8]) -> Labelling:
+    def apply(self, rgb: NDArray[np.uint8], channels: NDArray[Any] | None = None) -> Labelling:
         """Return the labelling of another picture."""
-        return answer_of(self.updates(rgb)).labelling
+        return answer_of(self.updates(rgb, channels)).labelling
 
     def save(self, path: str | Path) -> None:
         """Write one file: a zip of JSON, arrays and the learner's own file. No pickle."""
@@ -168,6 +179,8 @@ class LearntModel:
             "classes": classes_to_plain(self.classes),
             "learnt_classes": self.learnt_classes.tolist(),
         }
+        if self.scales is not None:
+            header["channels"] = asdict(self.scales)
         with tempfile.TemporaryDirectory() as folder:
             inner = Path(folder) / _LEARNER
             self.shl.save(inner)
@@ -210,7 +223,10 @@ def _read(archive: zipfile.ZipFile, name: str) -> LearntModel:
         inner.write_bytes(read_part(archive, _LEARNER, _LARGEST_LEARNER))
         shl = _read_learner(inner)
     learnt_classes = np.array(learnt, dtype=np.intp)
-    return LearntModel(shl, ColourLikelihood(costs), learnt_classes, classes, settings)
+    scales = None
+    if FeatureGroup.CHANNELS in settings.features:
+        scales = ChannelScales.from_plain(field(header, "channels"))
+    return LearntModel(shl, ColourLikelihood(costs), learnt_classes, classes, settings, scales)
 
 
 def _checked_header(header: object, name: str) -> dict[str, Any]:
@@ -241,7 +257,10 @@ def _try(model: LearntModel) -> None:
     """Judge a small picture, which shows whether the parts fit together."""
     steps = np.linspace(0, 255, 16).astype(np.uint8)
     rgb = np.stack(np.broadcast_arrays(steps[:, None], steps[None, :], np.uint8(90)), axis=2)
-    features = feature_table(rgb, model.settings, model.settings.features).features
+    scales = model.scales
+    n_channels = 3 if scales is None else len(scales.spans)
+    channels = Channels(np.resize(rgb, (16, 16, n_channels)), 1, scales)
+    features = feature_table(rgb, model.settings, model.settings.features, channels).features
     shl, n_classes = model.shl, len(model.learnt_classes)
     if shl.classes_.tolist() != list(range(n_classes)):
         raise ValueError(f"{_LEARNER}: wanted {n_classes} classes, got {quoted(shl.classes_)}")

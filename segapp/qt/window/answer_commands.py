@@ -163,10 +163,11 @@ class AnswerCommands(QObject):
         path = file_dialogs.ask_model(self._window, proposed, MODEL_SUFFIX, save=True)
         if path is None:
             return
-        content, rgb = state.content, picture.rgb
+        content = state.content
 
         def work() -> Iterator[object]:
-            trainer(rgb).learnt_model(content.document, content.settings).save(path)
+            learner = trainer(picture.rgb, picture.channels)
+            learner.learnt_model(content.document, content.settings).save(path)
             yield path
 
         self._jobs.start(work)
@@ -184,7 +185,7 @@ class AnswerCommands(QObject):
 
         def work() -> Iterator[object]:
             model = load_model(path)
-            labelling = model.apply(picture.rgb)
+            labelling = model.apply(picture.rgb, picture.channels)
             yield _Applied(picture, content, path.stem, model.classes, labelling)
 
         self._jobs.start(work)

@@ -104,7 +104,7 @@ class AnswerCommands(QObject):
     def _copy_cutout(self) -> None:
         answer, picture = self._session.answers.answer, self._session.picture
         if answer is not None and picture is not None:
-            rgba = premultiplied_cutout(answer.labelling, picture)
+            rgba = premultiplied_cutout(answer.labelling, self._session.document.classes, picture)
             QGuiApplication.clipboard().setImage(qimage_over(rgba).copy())
             self.said.emit(self.tr("Copied the cut-out"))
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from segapp.files.export.dataset import Categories, Item, Plan, Written
 from segapp.files.export.journal import Journal
@@ -23,7 +23,7 @@ from segapp.values.updates import Answer, NotEnoughStrokes
 from segapp.values.wording import sentence, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Generator, Iterator
     from pathlib import Path
 
     import numpy as np
@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     from segapp.files.class_list import ClassList
     from segapp.files.export.dataset import DatasetFormat
     from segapp.files.project_file import Project
-    from segapp.values.updates import Report, Segmenter
-
-    Make = Callable[[NDArray[np.uint8]], Segmenter]
+    from segapp.values.updates import MakeSegmenter, Report, Segmenter
 
 EXPORT_FOLDER = "segapp-export"
 _VERSION = 1  # of what is written for the same answer; another one writes everything anew
@@ -67,10 +65,10 @@ class Finished:
     files: tuple[Path, ...]
 
 
-def _trainer(rgb: NDArray[np.uint8]) -> Segmenter:
+def _trainer(rgb: NDArray[np.uint8], channels: NDArray[Any] | None) -> Segmenter:
     from segapp.learning.training import Trainer  # the window lists folders without it
 
-    return Trainer(rgb)
+    return Trainer(rgb, channels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +100,9 @@ class FolderExport:
         """Export all pictures of a folder whose projects lie beside them."""
         return cls(tuple(images_in(folder)), folder, form, out)
 
-    def run(self, make_segmenter: Make = _trainer) -> Iterator[Exported | Finished | Report]:
+    def run(
+        self, make_segmenter: MakeSegmenter = _trainer
+    ) -> Iterator[Exported | Finished | Report]:
         """Write picture by picture; whoever stops iterating can run it again later.
 
         A picture that fails is told, and stops no other.
@@ -174,12 +174,16 @@ class FolderExport:
 
 
 def _answered(
-    image: Path, project_path: Path, stem: str, choice: SettingsChoice, make_segmenter: Make
+    image: Path,
+    project_path: Path,
+    stem: str,
+    choice: SettingsChoice,
+    make_segmenter: MakeSegmenter,
 ) -> Generator[Report, None, Item]:
     project: Project = load_project(project_path)
     settings = choice.settings(project.settings)
     picture = load_image(image, project.document.showing)
-    segmenter = make_segmenter(picture.rgb)
+    segmenter = make_segmenter(picture.rgb, picture.channels)
     if project.answer is not None:
         segmenter.recall(project.answer)
     for update in segmenter.updates(project.document, settings):

@@ -25,7 +25,7 @@ from segapp.commands.speech import printable
 from segapp.files.export import formats, usual_format
 from segapp.files.images import load_image
 from segapp.files.showing_file import showing_beside
-from segapp.learning.learnt_model import load_model
+from segapp.learning.model_file import load_model
 from segapp.values.document import Document
 from segapp.values.wording import sentence
 
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _apply(model: LearntModel, image: Path, target: Path, entry: ExportFormat) -> dict[str, Any]:
     picture = load_image(image, showing_beside(image))
-    labelling = model.apply(picture.rgb)
+    labelling = model.apply(picture.rgb, picture.channels)
     document = Document(model.classes, showing=picture.showing)
     files = entry.write(target, labelling, document, picture)
     return described(labelling, document, picture) | {"files": [str(path) for path in files]}

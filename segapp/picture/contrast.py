@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.picture.features import lab
+from segapp.picture.features import seen
 from segapp.picture.neighbours import ACROSS, DOWN, LENGTHS, PAIRS
 
 if TYPE_CHECKING:
@@ -26,18 +26,18 @@ class Contrast:
     sharpness: float
 
     @classmethod
-    def of(cls, rgb: NDArray[np.uint8]) -> Contrast:
+    def of(cls, rgb: NDArray[np.uint8], channels: NDArray[np.float32] | None = None) -> Contrast:
         """Measure the mean squared difference between neighbours in a row or column."""
-        colours = lab(rgb)
+        colours = seen(rgb, channels)
         across, down = (_squared_differences(colours, pair) for pair in (ACROSS, DOWN))
         count = across.size + down.size
         mean = (float(across.sum()) + float(down.sum())) / max(count, 1)
         # A picture of one colour has no edges at all, whatever the sharpness.
         return cls(0.5 / mean if mean > 0 else 0.0)
 
-    def bonds(self, rgb: NDArray[np.uint8]) -> Bonds:
+    def bonds(self, rgb: NDArray[np.uint8], channels: NDArray[np.float32] | None = None) -> Bonds:
         """Return the bonds of each kind of pair."""
-        colours = lab(rgb)
+        colours = seen(rgb, channels)
         return tuple(
             np.float32(length) * np.exp(-self.sharpness * _squared_differences(colours, pair))
             for pair, length in zip(PAIRS, LENGTHS, strict=True)

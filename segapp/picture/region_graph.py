@@ -69,16 +69,21 @@ class RegionGraph:
     patch_prototypes: csr_array
 
     @classmethod
-    def of(cls, rgb: NDArray[np.uint8], prototypes: Prototypes) -> RegionGraph:
-        """Survey a picture."""
-        contrast = Contrast.of(rgb)
-        bonds = contrast.bonds(rgb)
+    def of(
+        cls,
+        rgb: NDArray[np.uint8],
+        prototypes: Prototypes,
+        channels: NDArray[np.float32] | None = None,
+    ) -> RegionGraph:
+        """Survey a picture; edges in ``channels`` count where there are such."""
+        contrast = Contrast.of(rgb, channels)
+        bonds = contrast.bonds(rgb, channels)
         edges = region_edges(prototypes.index_map, bonds)
         centres = prototypes.mean(position((rgb.shape[0], rgb.shape[1])))
         lengths = np.sqrt(((centres[edges.u] - centres[edges.v]) ** 2).sum(axis=1))
         if lengths.sum() > 0:
             lengths = lengths / lengths.mean()
-        patches = superpixels(rgb, _PATCHES)
+        patches = superpixels(rgb, _PATCHES, channels)
         bins = colour_bins(rgb)
         return cls(
             contrast=contrast,

@@ -17,6 +17,7 @@ class FeatureGroup(StrEnum):
     RGB = "rgb"
     COLOUR = "colour"
     TEXTURE = "texture"
+    CHANNELS = "channels"
     POSITION = "position"
     LIKELIHOOD = "likelihood"
     NEARNESS = "nearness"
@@ -201,3 +202,18 @@ PRESETS: dict[str, Settings] = {
 
 DEFAULT_PRESET = "best"
 DEFAULT_SETTINGS: Settings = PRESETS[DEFAULT_PRESET]
+
+
+def with_channels(settings: Settings, *, wanted: bool) -> Settings:
+    """Let the learner look at all channels of an instrument, or at what is shown alone."""
+    groups = set(settings.features) - {FeatureGroup.CHANNELS}
+    if wanted:
+        groups |= {FeatureGroup.CHANNELS}
+    return replace(settings, features=tuple(group for group in FeatureGroup if group in groups))
+
+
+def preset_of(settings: Settings) -> str | None:
+    """Name the preset that settings are; all channels may be looked at with any of them."""
+    if FeatureGroup.CHANNELS in settings.features and len(settings.features) > 1:
+        settings = with_channels(settings, wanted=False)
+    return next((name for name, preset in PRESETS.items() if preset == settings), None)

@@ -7,7 +7,7 @@ an export for instance, can be handed the other by mistake.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -105,6 +105,11 @@ class Segmenter(Protocol):
 
     def glimpses(self, document: Document, settings: Settings) -> Iterator[Report]:
         """Look at a stroke in the making; the last report has the preview, and none is kept."""
+
+
+if TYPE_CHECKING:
+    MakeSegmenter = Callable[[NDArray[np.uint8], NDArray[Any] | None], Segmenter]
+    """From ``Picture.rgb`` and ``Picture.channels`` to what segments the picture."""
 
 
 def _look_away(report: Report) -> None:

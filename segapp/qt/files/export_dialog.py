@@ -67,7 +67,7 @@ class ExportDialog(QDialog):
         self._writing = Jobs("export", self)
         self._writing.arrived.connect(self._finish)
         self._writing.failed.connect(self._complain)
-        self.choices_box = ExportChoicesBox(choices)
+        self.choices_box = ExportChoicesBox(choices, session.document.classes)
         self.choices_box.changed.connect(self._refresh)
         self._build()
         names = list(FORMATS)

@@ -31,6 +31,8 @@ from segapp.values.settings import (
     CleanUp,
     FeatureGroup,
     Settings,
+    preset_of,
+    with_channels,
 )
 
 _OUTLINE = ("threshold", "refine", "smoothness", "colour_likelihood")
@@ -169,19 +171,23 @@ class SettingsPanel(QScrollArea):
         """Show a value without emitting it."""
         self._settings = settings
         self._editors.show(_flat(settings))
-        way = next((name for name, preset in PRESETS.items() if preset == settings), None)
+        way = preset_of(settings)
         self.ways.group.setExclusive(False)  # none is pressed for settings of one's own
         for number, name in enumerate(self._names):
             self.ways.group.button(number).setChecked(name == way)
         self.ways.group.setExclusive(True)
         own = SettingText("", self.tr("Settings of your own."))
         self._way_text.setText((preset_texts().get(way, own) if way else own).tip)
-        self._defaults.setVisible(way is None)
+        self._defaults.setVisible(way is None or FeatureGroup.CHANNELS in settings.features)
         self._enable("smoothness", "colour_likelihood", when=settings.refine)
         self._enable("unlabelled_weight", "few_strokes", when=settings.transductive)
         groups = set(settings.features)
         self._enable("position_bandwidths", when=FeatureGroup.POSITION in groups)
         self._enable("stroke_bandwidths", when=bool(groups & STROKE_BOUND))
+
+    def offer_channels(self, offered: bool) -> None:  # noqa: FBT001 - a fact
+        """Let all channels be a feature where the picture has more than are seen."""
+        self._editors.offer_channels(offered)
 
     def _enable(self, *names: str, when: bool) -> None:
         """Leave what has no effect now to be read but not to be changed."""
@@ -190,7 +196,8 @@ class SettingsPanel(QScrollArea):
                 part.setEnabled(when)
 
     def _take_way(self, name: str) -> None:
-        self._take(PRESETS[name])
+        wanted = FeatureGroup.CHANNELS in self._settings.features
+        self._take(with_channels(PRESETS[name], wanted=wanted))
 
     def _change(self, name: str, value: object) -> None:
         changed: dict[str, Any] = {name: value}

@@ -20,7 +20,7 @@ from segapp.qt.window.help import open_about, open_problem_report, open_shortcut
 from segapp.qt.window.levels_commands import LevelsCommands
 from segapp.qt.window.theme import ThemeChoice
 from segapp.values.overlay import ViewMode
-from segapp.values.settings import PRESETS
+from segapp.values.settings import preset_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -122,7 +122,7 @@ def _connect_comparison(window: MainWindow) -> None:
             return
         if not panel.kept or panel.kept[-1].insight is not answer.insight:
             document = session.document
-            way = next((name for name, one in PRESETS.items() if one == session.settings), None)
+            way = preset_of(session.settings)
             called = preset_texts()[way].label if way else window.tr("Settings of your own")
             name = window.tr("{}, {} strokes").format(called, len(document.strokes))
             panel.keep(
@@ -166,6 +166,7 @@ def _connect_actions(window: MainWindow) -> None:
     window.mark_commands.connect_actions(actions)
     window.folder.connect(actions, window.say)
     levels = LevelsCommands(session, window.files, canvas, window.status.chip, window)
+    levels.channels_offered.connect(window.settings_panel.offer_channels)
     levels.connect_actions(actions)
     session.rendering.failed.connect(lambda *told: complain(window, *told))
     for tool in Tool:

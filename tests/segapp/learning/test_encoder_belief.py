@@ -105,7 +105,7 @@ def dabs():
 def test_three_classes_are_found_where_colours_say_nothing():
     rgb, truth, encoded = picture()
     document = Document(THREE, dabs())
-    labels = answer_of(Trainer(rgb, encoded).updates(document, WITH)).labelling.labels
+    labels = answer_of(Trainer(rgb, encoded=encoded).updates(document, WITH)).labelling.labels
     assert (labels == truth).mean() > 0.9  # regions of noise do not follow the objects' edges
     plain = answer_of(Trainer(rgb).updates(document, PLAIN)).labelling.labels
     assert (plain == truth).mean() < 0.8
@@ -115,7 +115,7 @@ def test_without_the_group_what_was_seen_changes_nothing():
     rgb, _, encoded = picture()
     document = Document(THREE, dabs())
     alone = answer_of(Trainer(rgb).updates(document, PLAIN)).labelling
-    trainer = Trainer(rgb, encoded)
+    trainer = Trainer(rgb, encoded=encoded)
     for settings in (PLAIN, WITH, PLAIN, replace(PLAIN, encoder=NETWORK)):  # and afterwards
         given = answer_of(trainer.updates(document, settings)).labelling
         if settings is not WITH:
@@ -127,13 +127,13 @@ def test_the_answer_is_the_same_after_undo_and_after_reopening():
     rgb, _, encoded = picture()
     document = Document(THREE, dabs())
     more = document.with_stroke(Stroke(((30, 40),), 3, 0)).with_stroke(Stroke(((50, 50),), 3, 2))
-    trainer = Trainer(rgb, encoded)
+    trainer = Trainer(rgb, encoded=encoded)
     first = answer_of(trainer.updates(more, WITH))
     answer_of(trainer.updates(document, WITH))
     again = answer_of(trainer.updates(more, WITH)).labelling
     np.testing.assert_array_equal(again.labels, first.labelling.labels)
     np.testing.assert_array_equal(again.margin, first.labelling.margin)
-    reopened = Trainer(rgb, encoded)
+    reopened = Trainer(rgb, encoded=encoded)
     reopened.recall(first.carry())
     carried = answer_of(reopened.updates(more, WITH))
     np.testing.assert_array_equal(carried.labelling.labels, first.labelling.labels)
@@ -145,16 +145,18 @@ def test_what_was_carried_belongs_to_its_network():
     more = Document(THREE, dabs()).with_stroke(Stroke(((30, 40),), 3, 0))
     other = replace(encoded, cells=encoded.cells[::-1].copy(), encoder="1b" * 32)
     its = replace(WITH, encoder=other.encoder)
-    fresh = answer_of(Trainer(rgb, other).updates(more, its))
-    trainer = Trainer(rgb, other)
-    trainer.recall(answer_of(Trainer(rgb, encoded).updates(more, WITH)).carry())
+    fresh = answer_of(Trainer(rgb, encoded=other).updates(more, its))
+    trainer = Trainer(rgb, encoded=other)
+    trainer.recall(answer_of(Trainer(rgb, encoded=encoded).updates(more, WITH)).carry())
     recalled = answer_of(trainer.updates(more, its)).labelling
     np.testing.assert_array_equal(recalled.labels, fresh.labelling.labels)
 
 
 def test_its_kernels_have_weights_for_those_who_look_inside():
     rgb, _, encoded = picture()
-    insight = answer_of(Trainer(rgb, encoded).updates(Document(THREE, dabs()), WITH)).insight
+    insight = answer_of(
+        Trainer(rgb, encoded=encoded).updates(Document(THREE, dabs()), WITH)
+    ).insight
     its = [name.startswith("encoder, sigma") for name in insight.kernels]
     assert sum(its) == 2
     assert (insight.kernel_weights[:, its] > 0).any()
@@ -176,5 +178,5 @@ def test_any_preset_takes_it(preset):
     settings = replace(
         chosen, features=(*chosen.features, FeatureGroup.ENCODER), encoder=NETWORK, prototypes=99
     )
-    labels = answer_of(Trainer(rgb, encoded).updates(Document(THREE, dabs()), settings))
+    labels = answer_of(Trainer(rgb, encoded=encoded).updates(Document(THREE, dabs()), settings))
     assert labels.labelling.labels.shape == truth.shape

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from segapp.values.document import Document
     from segapp.values.marked import Marked
     from segapp.values.settings import Settings
+    from segapp.values.updates import Preview
     from shlcore import SHL
 
 _SECONDS_BETWEEN_PREVIEWS = 0.15
@@ -125,6 +126,7 @@ class StateUpdate:
             due = with_previews and time.perf_counter() - shown > _SECONDS_BETWEEN_PREVIEWS
             if step.pass_ended and due:
                 preview = self.task.preview(Verdict.of(step, grams, supervision))
+                preview = replace(preview, codewords=self._codewords(step.snapshot()))
                 shown = time.perf_counter()
             done = min(step.iteration / settings.passes, 1)
             yield Report("Learning", 0.15 + 0.45 * done, preview)
@@ -173,16 +175,24 @@ class StateUpdate:
         n_classes = len(self.task.document.classes)
         return RegionShares.of(self._prototypes, coarse.tidied, n_classes)
 
-    def insight(self, learnt: Learnt, laps: Laps) -> Insight:
-        """Return what was learnt, for those who look inside."""
-        model = learnt.model
+    def glimpse(self, learnt: Learnt) -> Preview:
+        """Return a quick look at what was learnt."""
+        look = self.task.glimpse(learnt.verdict)
+        return replace(look, codewords=self._codewords(learnt.model))
+
+    def _codewords(self, model: SHL) -> NDArray[np.int8]:
+        """Return the codewords of all classes, zeros for those that were not learnt."""
         n_classes = len(self.task.document.classes)
         codewords = np.zeros((n_classes, *model.codewords_.shape[1:]), dtype=np.int8)
         codewords[self.task.classes] = model.codewords_
+        return codewords
+
+    def insight(self, learnt: Learnt, laps: Laps) -> Insight:
+        """Return what was learnt, for those who look inside."""
         return Insight(
             kernels=kernel_names(self._settings),
-            kernel_weights=model.kernel_weights_,
-            codewords=codewords,
+            kernel_weights=learnt.model.kernel_weights_,
+            codewords=self._codewords(learnt.model),
             objective=learnt.objective,
             seconds=laps.seconds,
         )

@@ -212,7 +212,7 @@ class Trainer:
         before = yield from self._before(earlier, settings)
         update = StateUpdate(self._picture, document, marked, settings, before)
         learnt = yield from update.learn(Laps(), with_previews=False)
-        yield Report("Looking", 1.0, update.task.glimpse(learnt.verdict))
+        yield Report("Looking", 1.0, update.glimpse(learnt))
 
     def _before(
         self, earlier: list[Document], settings: Settings

@@ -55,11 +55,12 @@ class Preview:
     """An unfinished picture: to be looked at while the answer is on its way, and for no more.
 
     Each of its pixels stands for ``times`` x ``times`` of the picture's, as far as there are so
-    many.
+    many. ``codewords`` are those that its codes were compared with, shaped as in `Insight`.
     """
 
     labelling: Labelling
     times: int = 1
+    codewords: NDArray[np.int8] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

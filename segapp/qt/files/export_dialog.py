@@ -161,6 +161,8 @@ class ExportDialog(QDialog):
             self._proposed = self._folder / name
             self._path.setText(str(self._proposed))
             self._proposed_text = self._path.text()
+        self._preview.show_preview(None, self.tr("Making the preview …"))
+        self._files.clear()
         self._refresh()
 
     def _note_edit(self) -> None:
@@ -197,7 +199,9 @@ class ExportDialog(QDialog):
 
     def _tell_state(self) -> None:
         ready, target = self._session.answers.is_current, self._target()
-        if not ready:
+        if self._writing.busy:
+            self._state.setText(self.tr("Writing the file …"))
+        elif not ready:
             self._state.setText(self._session.answers.progress.text)
         elif target is not None and target.is_file():
             self._state.setText(self.tr("This replaces a file that is there already."))

@@ -63,7 +63,9 @@ class ClassDelegate(QStyledItemDelegate):
         painter.setPen(text)
         room = frame.adjusted(8 + _SWATCH + 8, 0, -_SIGNS, 0)
         shown = row.fontMetrics.elidedText(name, Qt.TextElideMode.ElideRight, int(room.width()))
-        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, shown)
+        beside = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+        beside |= Qt.AlignmentFlag.AlignAbsolute  # the name beside its colour, in every script
+        painter.drawText(room, beside, shown)
         if index.data(KEY_ROLE):
             _draw_key(painter, frame, index.data(KEY_ROLE), text)
         if index.data(BUTTON_ROLE):

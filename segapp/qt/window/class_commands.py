@@ -129,7 +129,8 @@ class ClassCommands(QObject):
     def _add(self) -> None:
         document = self._session.document
         name = unused_name(document, self.tr("class {}"))
-        info = ClassInfo(name, unused_colour([each.colour for each in document.classes]))
+        picture, used = self._session.picture, [each.colour for each in document.classes]
+        info = ClassInfo(name, unused_colour(used, picture.rgb if picture else None))
         self._session.edit(self.tr("adding {}").format(name), document.with_class(info))
         if len(self._session.document.classes) > len(document.classes):
             self._brush.choose_left(len(document.classes))

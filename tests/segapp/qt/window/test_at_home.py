@@ -1,6 +1,8 @@
 """Copying, recent files with their pictures, and a report of a problem that goes nowhere."""
 
 import re
+from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton, QToolButto
 
 from segapp.files.project_file import Project, save_project
 from segapp.qt.files.thumbnails import SIZE, thumbnail
+from segapp.qt.panels.problem_report import problem_text
 from segapp.values.document import Document
 from segapp.values.settings import DEFAULT_SETTINGS
 
@@ -117,6 +120,22 @@ def test_a_report_has_versions_the_machine_and_the_log(quiet, report):
     assert "ERROR It cannot be read." in text
     assert str(Path.home()) + "/secret" not in text
     assert "Traceback in ~/secret" in text
+
+
+def test_a_report_names_the_settings_that_were_changed(quiet, report, make_window, picture_file):
+    assert "\nsettings: best\n" in report._text.toPlainText()
+    window = make_window(picture_file())
+    window.session.set_settings(replace(DEFAULT_SETTINGS, bits=7, smoothness=12.5))
+    assert "\nsettings: bits = 7, smoothness = 12.5\n" in problem_text(window.session, "")
+
+
+def test_about_tells_the_version(make_window):
+    window = make_window()
+    window.commands["about"].trigger()
+    box = QApplication.activeModalWidget()
+    assert metadata.version("segapp") in box.text()
+    assert not box.iconPixmap().isNull()
+    box.reject()
 
 
 def test_a_report_can_be_shortened_copied_and_saved_and_is_sent_nowhere(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from segapp.outline.graph_cut import smallest_energy
-from segapp.picture.neighbours import BOTH_WAYS, PAIRS
+from segapp.picture.neighbours import BOTH_WAYS, STEPS
 from segapp.picture.region_graph import Edges
 
 if TYPE_CHECKING:
@@ -29,10 +29,8 @@ if TYPE_CHECKING:
     from segapp.picture.contrast import Bonds
     from segapp.picture.neighbours import Box
 
-    CostsOf = Callable[[Box], NDArray[np.float32]]
-    """Costs of the classes for the pixels of a box, ``height x width x classes``."""
-    BondsOf = Callable[[Box], Bonds]
-    """Bonds of the pixels of a box with their right and lower neighbours in it."""
+    CostsOf = Callable[[NDArray[np.intp]], NDArray[np.float32]]
+    """Costs of the classes for some pixels, counted row by row, ``pixels x classes``."""
 
 _TILE = 192
 """Side of what is cut at once: SciPy holds the interpreter meanwhile, and the window waits."""
@@ -45,24 +43,35 @@ _PROHIBITIVE = 1e4
 
 
 def cut_regions(
-    costs: NDArray[np.float64], edges: Edges, smoothness: float, held: NDArray[np.intp]
+    costs: NDArray[np.float64],
+    edges: Edges,
+    smoothness: float,
+    held: NDArray[np.intp],
+    flow: NDArray[np.float32] | None = None,
 ) -> NDArray[np.intp]:
-    """Label regions; ``held`` has the class of those under strokes and -1 elsewhere."""
+    """Label regions; ``held`` has the class of those under strokes and -1 elsewhere.
+
+    ``flow`` is that of an earlier cut of these regions: see `segapp.outline.graph_cut.min_cut`.
+    """
     weighted = Edges(edges.u, edges.v, smoothness * edges.weight)
     fixed = np.flatnonzero(held >= 0)
     costs = costs.copy()
     costs[fixed] = _PROHIBITIVE
     costs[fixed, held[fixed]] = 0.0
-    return smallest_energy(costs, weighted)
+    return smallest_energy(costs, weighted, flow)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Level:
-    """One level of the picture with all that a cut needs to know about its pixels."""
+    """One level of the picture with all that a cut needs to know about its pixels.
+
+    ``flows`` along the bonds are those of earlier cuts, and become those of the latest.
+    """
 
     marked: NDArray[np.int16]
     costs_of: CostsOf
-    bonds_of: BondsOf
+    bonds: Bonds
+    flows: Bonds
     smoothness: float
 
 
@@ -81,7 +90,7 @@ def cut_band(
         before = labels.copy()
         for tile in _tiles(labels.shape, first):
             if free[tile].any():
-                _cut_tile(level, labels, free, _shrunk(free, tile))
+                _cut_tile(level, labels, free, tile)
                 yield
         if not left:
             return
@@ -165,50 +174,64 @@ def _around(places: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
     return mask
 
 
-def _shrunk(free: NDArray[np.bool_], tile: Box) -> Box:
-    """Return the part of a tile that holds all that is free in it, of which there must be some."""
-    sides = []
-    for axis, side in enumerate(tile):
-        found = np.flatnonzero(free[tile].any(axis=1 - axis))
-        sides.append(slice(side.start + int(found[0]), side.start + int(found[-1]) + 1))
-    return sides[0], sides[1]
-
-
 def _cut_tile(level: Level, labels: NDArray[np.uint8], band: NDArray[np.bool_], tile: Box) -> None:
-    """Cut the band's pixels in a tile, in place; a frame of one pixel around it stays."""
-    frame = tuple(
-        slice(max(side.start - 1, 0), min(side.stop + 1, size))
-        for side, size in zip(tile, labels.shape, strict=True)
+    """Cut the band's pixels in a tile, of which there must be some, in place."""
+    rows, columns = (
+        places + side.start for places, side in zip(np.nonzero(band[tile]), tile, strict=True)
     )
-    box: Box = (frame[0], frame[1])
-    free = np.zeros(labels[box].shape, dtype=bool)
-    inner = tuple(
-        slice(side.start - outer.start, side.stop - outer.start)
-        for side, outer in zip(tile, box, strict=True)
-    )
-    free[inner] = band[tile]
-    present = np.flatnonzero(np.bincount(labels[box].ravel()))
-    if len(present) < 2:
-        return
-    position = np.zeros(present[-1] + 1, dtype=np.intp)
-    position[present] = np.arange(len(present))
-    now = position[labels[box]]
-    number = np.full(free.shape, -1, dtype=np.int32)
-    number[free] = np.arange(np.count_nonzero(free))
-    costs = level.costs_of(box)[..., present][free].astype(np.float64)
-    starts, ends, weights = [], [], []
-    bonds = level.bonds_of(box)
-    for (a, b), bond in zip(PAIRS, bonds, strict=True):
-        joined = free[a] & free[b]
-        starts.append(number[a][joined])
-        ends.append(number[b][joined])
-        weights.append(level.smoothness * bond[joined])
-        for here, there in ((a, b), (b, a)):
+    around = labels[
+        max(rows[0] - 1, 0) : rows[-1] + 2, max(columns.min() - 1, 0) : columns.max() + 2
+    ]
+    classes = [c for c in range(around.min(), around.max() + 1) if (around == c).any()]
+    if len(classes) > 1:
+        _cut_pixels(level, labels, (rows, columns), np.array(classes, dtype=np.uint8))
+
+
+def _cut_pixels(
+    level: Level,
+    labels: NDArray[np.uint8],
+    free: tuple[NDArray[np.intp], NDArray[np.intp]],
+    classes: NDArray[np.uint8],
+) -> None:
+    """Give some pixels, in the order of rows, the best of some classes, in place."""
+    rows, columns = free
+    height, width = labels.shape
+    pixels = rows * width + columns
+    above = (rows[0] - 1) * width
+    number = np.full((rows[-1] - rows[0] + 3) * width, -1, dtype=np.int32)
+    number[pixels - above] = np.arange(len(pixels))
+    position = np.zeros(classes[-1] + 1, dtype=np.intp)
+    position[classes] = np.arange(len(classes))
+    costs = level.costs_of(pixels)[:, classes].astype(np.float64)
+    starts, ends, weights, flows, places = [], [], [], [], []
+    for (down, right), bond, flow in zip(STEPS, level.bonds, level.flows, strict=True):
+        for way in (1, -1):
+            near_rows, near_columns = rows + way * down, columns + way * right
+            exists = (near_rows >= 0) & (near_rows < height)
+            exists &= (near_columns >= 0) & (near_columns < width)
+            here = np.flatnonzero(exists)
+            near = pixels[here] + way * (down * width + right)
+            # A pair is found by the upper row and the left column of its pixels.
+            upper = rows if way > 0 else near_rows
+            left = columns if way * right >= 0 else near_columns
+            place = (upper * bond.shape[1] + left)[here]
+            weight = level.smoothness * bond.take(place)
+            there = number.take(near - above)
+            held = there < 0
             # A neighbour that stays makes its own class cheaper.
-            touches = free[here] & ~free[there]
-            place = (number[here][touches], now[there][touches])
-            np.subtract.at(costs, place, level.smoothness * bond[touches])
+            costs[here[held], position[labels.take(near[held])]] -= weight[held]
+            if way > 0:
+                joined = ~held
+                starts.append(here[joined].astype(np.int32))
+                ends.append(there[joined])
+                weights.append(weight[joined])
+                places.append(place[joined])
+                flows.append(flow.take(places[-1]))
     edges = Edges(
         np.concatenate(starts), np.concatenate(ends), np.concatenate(weights).astype(np.float64)
     )
-    labels[box][free] = present[smallest_energy(costs, edges)]
+    sent = np.concatenate(flows)
+    labels[free] = classes[smallest_energy(costs, edges, sent)]
+    parts = np.split(sent, np.cumsum([len(part) for part in flows])[:-1])
+    for flow, place, part in zip(level.flows, places, parts, strict=True):
+        np.put(flow, place, part)

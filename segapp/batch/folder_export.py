@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from segapp.batch.task import trainer_of
 from segapp.files.export.dataset import Categories, Item, Plan, Written
 from segapp.files.export.journal import Journal
 from segapp.files.export.parts import Per
@@ -67,12 +68,6 @@ class Finished:
     files: tuple[Path, ...]
 
 
-def _trainer(rgb: NDArray[np.uint8]) -> Segmenter:
-    from segapp.learning.training import Trainer  # the window lists folders without it
-
-    return Trainer(rgb)
-
-
 @dataclass(frozen=True, slots=True)
 class FolderExport:
     """What is exported, how and where.
@@ -102,7 +97,7 @@ class FolderExport:
         """Export all pictures of a folder whose projects lie beside them."""
         return cls(tuple(images_in(folder)), folder, form, out)
 
-    def run(self, make_segmenter: Make = _trainer) -> Iterator[Exported | Finished | Report]:
+    def run(self, make_segmenter: Make = trainer_of) -> Iterator[Exported | Finished | Report]:
         """Write picture by picture; whoever stops iterating can run it again later.
 
         A picture that fails is told, and stops no other.

@@ -39,6 +39,17 @@ if TYPE_CHECKING:
     Make = Callable[[NDArray[np.uint8]], Segmenter]
 
 
+def trainer_of(rgb: NDArray[np.uint8]) -> Segmenter:
+    """Make what answers strokes on a picture, in the process that does so.
+
+    What a trainer needs takes longer to load than many a picture to answer: neither a window
+    that lists folders nor a process that only waits for others shall load it.
+    """
+    from segapp.learning.training import Trainer
+
+    return Trainer(rgb)
+
+
 def never() -> bool:
     """Nobody asks to stop."""
     return False

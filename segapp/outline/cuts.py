@@ -184,54 +184,83 @@ def _cut_tile(level: Level, labels: NDArray[np.uint8], band: NDArray[np.bool_], 
     ]
     classes = [c for c in range(around.min(), around.max() + 1) if (around == c).any()]
     if len(classes) > 1:
-        _cut_pixels(level, labels, (rows, columns), np.array(classes, dtype=np.uint8))
+        pixels = _Pixels(rows, columns, labels.shape)
+        _cut_pixels(level, labels, pixels, np.array(classes, dtype=np.uint8))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pixels:
+    """Some pixels of an image, in the order of rows."""
+
+    rows: NDArray[np.intp]
+    columns: NDArray[np.intp]
+    shape: tuple[int, int]
+
+    @property
+    def numbers(self) -> NDArray[np.intp]:
+        """Where they are, counted row by row."""
+        return self.rows * self.shape[1] + self.columns
+
+    def inner(self) -> bool:
+        """Tell whether all have neighbours on all sides."""
+        (height, width), rows, columns = self.shape, self.rows, self.columns
+        upright = rows[0] > 0 and rows[-1] < height - 1
+        return bool(upright and columns.min() > 0 and columns.max() < width - 1)
+
+    def neighbours(
+        self, step: tuple[int, int], *, everywhere: bool
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+        """Return which have a neighbour that many rows down and columns to the right.
+
+        With it come where that is, and the place of the pair among all pairs of its kind: that of
+        the upper row and the left column of both.
+        """
+        (height, width), (down, right) = self.shape, step
+        rows, columns = self.rows + down, self.columns + right
+        near = rows * width + columns
+        upper, left = (self.rows if down >= 0 else rows), (self.columns if right >= 0 else columns)
+        place = upper * (width - abs(right)) + left
+        if everywhere:
+            return np.arange(len(near)), near, place
+        there = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
+        return np.flatnonzero(there), near[there], place[there]
 
 
 def _cut_pixels(
-    level: Level,
-    labels: NDArray[np.uint8],
-    free: tuple[NDArray[np.intp], NDArray[np.intp]],
-    classes: NDArray[np.uint8],
+    level: Level, labels: NDArray[np.uint8], pixels: _Pixels, classes: NDArray[np.uint8]
 ) -> None:
-    """Give some pixels, in the order of rows, the best of some classes, in place."""
-    rows, columns = free
-    height, width = labels.shape
-    pixels = rows * width + columns
-    above = (rows[0] - 1) * width
-    number = np.full((rows[-1] - rows[0] + 3) * width, -1, dtype=np.int32)
-    number[pixels - above] = np.arange(len(pixels))
+    """Give some pixels the best of some classes, in place."""
+    numbers, inner = pixels.numbers, pixels.inner()
+    above = (pixels.rows[0] - 1) * labels.shape[1]
+    node = np.full(numbers[-1] - above + 2 * labels.shape[1], -1, dtype=np.int32)
+    node[numbers - above] = np.arange(len(numbers))
     position = np.zeros(classes[-1] + 1, dtype=np.intp)
     position[classes] = np.arange(len(classes))
-    costs = level.costs_of(pixels)[:, classes].astype(np.float64)
-    starts, ends, weights, flows, places = [], [], [], [], []
-    for (down, right), bond, flow in zip(STEPS, level.bonds, level.flows, strict=True):
+    costs = level.costs_of(numbers)[:, classes].astype(np.float64)
+    found = []
+    for step, bond, flow in zip(STEPS, level.bonds, level.flows, strict=True):
         for way in (1, -1):
-            near_rows, near_columns = rows + way * down, columns + way * right
-            exists = (near_rows >= 0) & (near_rows < height)
-            exists &= (near_columns >= 0) & (near_columns < width)
-            here = np.flatnonzero(exists)
-            near = pixels[here] + way * (down * width + right)
-            # A pair is found by the upper row and the left column of its pixels.
-            upper = rows if way > 0 else near_rows
-            left = columns if way * right >= 0 else near_columns
-            place = (upper * bond.shape[1] + left)[here]
+            there = way * step[0], way * step[1]
+            here, near, place = pixels.neighbours(there, everywhere=inner)
             weight = level.smoothness * bond.take(place)
-            there = number.take(near - above)
-            held = there < 0
+            other = node.take(near - above)
+            held = np.flatnonzero(other < 0)
             # A neighbour that stays makes its own class cheaper.
             costs[here[held], position[labels.take(near[held])]] -= weight[held]
             if way > 0:
-                joined = ~held
-                starts.append(here[joined].astype(np.int32))
-                ends.append(there[joined])
-                weights.append(weight[joined])
-                places.append(place[joined])
-                flows.append(flow.take(places[-1]))
+                joined = np.flatnonzero(other >= 0)
+                place = place[joined]
+                found.append((here[joined], other[joined], weight[joined], flow, place))
+    # By where the other pixel lies, so that the neighbours of each are in order.
+    found = [found[kind] for kind in sorted(range(len(STEPS)), key=STEPS.__getitem__)]
+    tails, heads, weights, flows, places = zip(*found, strict=True)
     edges = Edges(
-        np.concatenate(starts), np.concatenate(ends), np.concatenate(weights).astype(np.float64)
+        np.concatenate(tails).astype(np.int32),
+        np.concatenate(heads),
+        np.concatenate(weights).astype(np.float64),
     )
-    sent = np.concatenate(flows)
-    labels[free] = classes[smallest_energy(costs, edges, sent)]
-    parts = np.split(sent, np.cumsum([len(part) for part in flows])[:-1])
-    for flow, place, part in zip(level.flows, places, parts, strict=True):
+    sent = np.concatenate([flow.take(place) for flow, place in zip(flows, places, strict=True)])
+    np.put(labels, numbers, classes[smallest_energy(costs, edges, sent)])
+    ends = np.cumsum([len(place) for place in places])
+    for flow, place, part in zip(flows, places, np.split(sent, ends[:-1]), strict=True):
         np.put(flow, place, part)

@@ -86,40 +86,41 @@ def _solved(
 ) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
     """Return the smallest of the best sets, and the flow along the links.
 
-    Every arc comes with its reverse and rows are in order, as SciPy's solver wants them: it then
+    Every arc comes with its reverse and rows are sorted, as SciPy's solver wants them: it then
     adds nothing, and its flows are in the order of these arcs. The sink is the first of a node's
     neighbours, so that paths end there at once instead of trying all others before.
     """
     n, sink, source = len(surplus), 0, len(surplus) + 1
-    over = np.flatnonzero(surplus > 0).astype(np.int32)
-    short = np.flatnonzero(surplus < 0).astype(np.int32)
-    from_source, to_sink = (
-        np.full(len(over), source, np.int32),
-        np.full(len(short), sink, np.int32),
+    over = np.flatnonzero(surplus > 0).astype(np.int32) + 1
+    short = np.flatnonzero(surplus < 0).astype(np.int32) + 1
+    tails, heads = links.tails + 1, links.heads + 1
+    sources, sinks = np.full_like(over, source), np.full_like(short, sink)
+    # In this order the arcs of each pixel of a grid are sorted already.
+    rows = np.concatenate((short, heads[::-1], tails, over, sinks, sources))
+    columns = np.concatenate((sinks, tails[::-1], heads, sources, short, over))
+    capacities = np.concatenate(
+        (-surplus[short - 1], back[::-1], there, 0 * over, 0 * short, surplus[over - 1])
     )
-    ends = (
-        np.concatenate((links.tails + 1, from_source, short + 1)),
-        np.concatenate((links.heads + 1, over + 1, to_sink)),
-    )
-    rows, columns = np.concatenate(ends), np.concatenate(ends[::-1])
-    no_way_back = np.zeros(len(over) + len(short), dtype=np.int32)
-    capacities = np.concatenate((there, surplus[over], -surplus[short], back, no_way_back))
     numbered = coo_array(
         (np.arange(len(rows), dtype=np.int32), (rows, columns)), shape=(n + 2, n + 2)
     )
     numbered.has_canonical_format = True  # no arc comes twice
-    arcs = numbered.tocsc().tocsr()  # sorted twice by counting: rows end up in order
+    arcs = numbered.tocsr()
+    arcs.sort_indices()
     order = arcs.data
     arcs.data = capacities[order]
     flow = maximum_flow(arcs, source, sink).flow.data
     left = arcs.data > flow
-    starts = np.concatenate(([0], np.cumsum(left)))[arcs.indptr]
-    rest = csr_array((left[left], arcs.indices[left], starts), shape=arcs.shape)
+    starts = np.zeros(len(left) + 1, dtype=np.int32)
+    np.cumsum(left, out=starts[1:])
+    indices = arcs.indices[left]
+    rest = csr_array((np.ones(len(indices)), indices, starts[arcs.indptr]), shape=arcs.shape)
     inside = np.zeros(n + 2, dtype=bool)
     inside[breadth_first_order(rest, source, return_predecessors=False)] = True
     along = np.empty_like(flow)
     along[order] = flow
-    return inside[1:-1], along[: len(links.tails)]
+    first = len(short) + len(tails)
+    return inside[1:-1], along[first : first + len(tails)]
 
 
 def energy(costs: NDArray[np.float64], edges: Edges, labels: NDArray[np.intp]) -> float:

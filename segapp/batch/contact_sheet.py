@@ -71,7 +71,7 @@ def write_sheet(
             x = left + place * (width + _GAP) + (width - small.width) // 2
             sheet.paste(small, (x, top + _CAPTION + (height - small.height) // 2))
     with replacing(path) as file:
-        sheet.save(file, format="PNG", optimize=True)
+        sheet.save(file, format="PNG")
 
 
 def write_curve(path: Path, curve: Sequence[float], title: str) -> None:

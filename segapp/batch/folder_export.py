@@ -6,8 +6,9 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from segapp.batch.task import trainer_of
 from segapp.files.export.dataset import Categories, Item, Plan, Written
 from segapp.files.export.journal import Journal
 from segapp.files.export.parts import Per
@@ -26,13 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
     from pathlib import Path
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from segapp.files.class_list import ClassList
     from segapp.files.export.dataset import DatasetFormat
     from segapp.files.project_file import Project
-    from segapp.values.updates import MakeSegmenter, Report, Segmenter
+    from segapp.values.updates import MakeSegmenter, Report
 
 EXPORT_FOLDER = "segapp-export"
 _VERSION = 1  # of what is written for the same answer; another one writes everything anew
@@ -65,12 +63,6 @@ class Finished:
     files: tuple[Path, ...]
 
 
-def _trainer(rgb: NDArray[np.uint8], channels: NDArray[Any] | None) -> Segmenter:
-    from segapp.learning.training import Trainer  # the window lists folders without it
-
-    return Trainer(rgb, channels)
-
-
 @dataclass(frozen=True, slots=True)
 class FolderExport:
     """What is exported, how and where.
@@ -101,7 +93,7 @@ class FolderExport:
         return cls(tuple(images_in(folder)), folder, form, out)
 
     def run(
-        self, make_segmenter: MakeSegmenter = _trainer
+        self, make_segmenter: MakeSegmenter = trainer_of
     ) -> Iterator[Exported | Finished | Report]:
         """Write picture by picture; whoever stops iterating can run it again later.
 

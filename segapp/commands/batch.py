@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
-from segapp.batch import Outcome, Task, outcomes, remote_outcomes, write_reports
+from segapp.batch import (
+    Outcome,
+    Task,
+    outcomes,
+    remote_outcomes,
+    trainer_of,
+    write_reports,
+)
 from segapp.batch.cases import bundled_cases, find_cases
 from segapp.batch.contact_sheet import triple, write_curve, write_sheet
 from segapp.commands.options import (
@@ -29,7 +36,6 @@ from segapp.commands.speech import printable
 from segapp.files.export.measures import write_joined
 from segapp.files.images import load_image, load_indices
 from segapp.files.project_file import is_project, load_project
-from segapp.learning.training import Trainer
 from segapp.values.wording import shown
 from shlcore.cluster import ClusterError
 
@@ -117,9 +123,9 @@ def run(arguments: argparse.Namespace) -> int:
         for case in cases[: arguments.limit]
     ]
     if arguments.scheduler:
-        running = remote_outcomes(tasks, Trainer, arguments.scheduler)
+        running = remote_outcomes(tasks, trainer_of, arguments.scheduler)
     else:
-        running = outcomes(tasks, Trainer, arguments.jobs)
+        running = outcomes(tasks, trainer_of, arguments.jobs)
     done = _run_tasks(tasks, running)
     name = settings.name_for(is_project(task.case.strokes) for task in tasks)
     result = write_reports(out, done, name, arguments.robot)

@@ -10,7 +10,7 @@ import numpy as np
 from segapp.picture.channels import Channels, ChannelScales
 from segapp.picture.encoded_regions import directions, refuse_unseen, region_means, spread
 from segapp.picture.features import describe
-from segapp.picture.kernels import fixed_groups, kernels_of_all
+from segapp.picture.kernels import fixed_groups, kernels_of_all, stroke_groups
 from segapp.picture.prototypes import Prototypes, palette, superpixels
 from segapp.picture.pyramid import halvings, shrunk
 from segapp.picture.region_graph import RegionGraph
@@ -193,6 +193,8 @@ class PreparedPicture:
             if kernels:
                 bank = KernelBank(kernels, table.features.shape[1], table.groups)
                 each = bank.each(table.features, table.features)
-                made = Grams.of(each, len(bank), len(table.features))
+                # Those of the strokes are single, and are summed with these.
+                precision = np.float32 if stroke_groups(settings) else np.float64
+                made = Grams.of(each, len(bank), len(table.features), precision)
             self._grams = (key, made)
         return self._grams[1]

@@ -34,6 +34,30 @@ class Edges:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class KeptFlows:
+    """Room for the flows of the latest cuts, from which the next ones begin.
+
+    They save time and change no answer, so that it does not matter what is in there.
+
+    Parameters
+    ----------
+    pixels
+        Along each of the bonds.
+    patches
+        Along the edges between patches.
+    """
+
+    pixels: Bonds
+    patches: NDArray[np.float32]
+
+    @classmethod
+    def none_along(cls, bonds: Bonds, edges: Edges) -> KeptFlows:
+        """Begin with nothing."""
+        nothing = tuple(np.zeros_like(bond) for bond in bonds)
+        return cls(nothing, np.zeros(len(edges.u), dtype=np.float32))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RegionGraph:
     """How the regions of a picture lie to each other.
 
@@ -55,6 +79,8 @@ class RegionGraph:
         How many pixels of each bin a prototype or a patch has.
     patch_prototypes
         How many pixels of each prototype a patch has.
+    flows
+        What cuts through this graph leave to the next one.
     """
 
     contrast: Contrast
@@ -67,6 +93,7 @@ class RegionGraph:
     prototype_colours: csr_array
     patch_colours: csr_array
     patch_prototypes: csr_array
+    flows: KeptFlows
 
     @classmethod
     def of(
@@ -84,6 +111,7 @@ class RegionGraph:
         if lengths.sum() > 0:
             lengths = lengths / lengths.mean()
         patches = superpixels(rgb, _PATCHES, channels)
+        patch_edges = region_edges(patches.index_map, bonds)
         bins = colour_bins(rgb)
         return cls(
             contrast=contrast,
@@ -91,11 +119,12 @@ class RegionGraph:
             edges=edges,
             lengths=lengths,
             patches=patches,
-            patch_edges=region_edges(patches.index_map, bonds),
+            patch_edges=patch_edges,
             bins=bins,
             prototype_colours=counts(prototypes, bins, LEVELS**3),
             patch_colours=counts(patches, bins, LEVELS**3),
             patch_prototypes=counts(patches, prototypes.index_map, len(prototypes)),
+            flows=KeptFlows.none_along(bonds, patch_edges),
         )
 
 

@@ -33,11 +33,14 @@ class MarkedTile:
         int16, the class of each marked pixel, `UNMARKED` elsewhere.
     rows, columns
         Where along a row a class begins, from the picture's corner.
+    classes
+        Which ones there are.
     """
 
     marks: NDArray[np.int16]
     rows: NDArray[np.intp]
     columns: NDArray[np.intp]
+    classes: frozenset[int]
 
     @classmethod
     def of(cls, marks: NDArray[np.int16], top: int, left: int) -> MarkedTile:
@@ -46,7 +49,7 @@ class MarkedTile:
         begins[:, 1:] &= marks[:, 1:] != marks[:, :-1]
         rows, columns = np.nonzero(begins)
         marks.flags.writeable = False
-        return cls(marks, rows + top, columns + left)
+        return cls(marks, rows + top, columns + left, frozenset(marks[rows, columns].tolist()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,8 +155,7 @@ class Marked:
 
     def classes(self) -> list[int]:
         """Return the classes that are marked somewhere, in order."""
-        found = {int(label) for tile in self.tiles.values() for label in np.unique(tile.marks)}
-        return sorted(found - {UNMARKED})
+        return sorted({label for tile in self.tiles.values() for label in tile.classes})
 
     def differs_from(self, other: Marked) -> NDArray[np.bool_]:
         """Tell in which blocks of ``coarse`` any pixel is marked otherwise."""

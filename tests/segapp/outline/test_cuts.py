@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -5,6 +7,14 @@ from segapp.outline.cuts import Level, cut_band, cut_regions
 from segapp.picture.contrast import Contrast
 from segapp.picture.neighbours import LENGTHS, PAIRS
 from segapp.picture.region_graph import Edges
+
+
+def level_of(marks, costs, rgb, contrast, smoothness):
+    """All that a cut needs, before the first one."""
+    bonds = contrast.bonds(rgb)
+    by_pixel = costs.reshape(-1, costs.shape[-1])
+    flows = tuple(np.zeros_like(bond) for bond in bonds)
+    return Level(marks, lambda pixels: by_pixel[pixels], bonds, flows, smoothness)
 
 
 def potts_energy(labels, costs, rgb, contrast, smoothness):
@@ -24,7 +34,7 @@ def test_a_band_never_raises_the_energy_and_spares_marks(n_classes):
     labels = (np.indices(shape).sum(axis=0) // 60 % n_classes).astype(np.uint8)
     marks = np.where(rng.random(shape) < 0.02, labels.astype(np.int16), np.int16(-1))
     contrast = Contrast.of(rgb)
-    level = Level(marks, lambda box: costs[box], lambda box: contrast.bonds(rgb[box]), 0.7)
+    level = level_of(marks, costs, rgb, contrast, 0.7)
     before = potts_energy(labels, costs, rgb, contrast, 0.7)
     found = labels.copy()
     for _ in cut_band(level, found, 3, again=2):
@@ -40,12 +50,7 @@ def test_a_band_finds_the_edge_that_regions_missed():
     rgb[:, 20:] = 220
     marks = np.full((40, 40), -1, np.int16)
     contrast = Contrast.of(rgb)
-    level = Level(
-        marks,
-        lambda box: np.zeros((*rgb[box].shape[:2], 2)),
-        lambda box: contrast.bonds(rgb[box]),
-        1.0,
-    )
+    level = level_of(marks, np.zeros((40, 40, 2)), rgb, contrast, 1.0)
     labels = np.zeros((40, 40), np.uint8)
     labels[:, 17:] = 1
     for _ in cut_band(level, labels, 5):
@@ -77,7 +82,7 @@ def cut_an_hourglass(degrees, start):
     costs = np.zeros((*glass.shape, 2), np.float32)
     costs[~glass, 0] = 5.0
     contrast = Contrast.of(rgb)
-    level = Level(marks, lambda box: costs[box], lambda box: contrast.bonds(rgb[box]), 30.0)
+    level = level_of(marks, costs, rgb, contrast, 30.0)
     labels = np.where(glass & (along < start), 0, 1).astype(np.uint8)
     for _ in cut_band(level, labels, 7, again=6):
         pass
@@ -106,13 +111,31 @@ def test_neither_tile_nor_band_is_seen_in_the_answer():
     right = 3 * x > y + 520
     rgb = np.repeat(np.where(right, 200, 60).astype(np.uint8)[..., None], 3, axis=2)
     contrast = Contrast.of(rgb)
-    level = Level(
-        np.full(right.shape, -1, np.int16),
-        lambda box: np.stack((0.2 * right[box], 0.2 * ~right[box]), axis=2).astype(np.float32),
-        lambda box: contrast.bonds(rgb[box]),
-        1.0,
-    )
+    costs = np.stack((0.2 * right, 0.2 * ~right), axis=2).astype(np.float32)
+    level = level_of(np.full(right.shape, -1, np.int16), costs, rgb, contrast, 1.0)
     labels = (3 * x > y + 440 + 170 * (y > 250)).astype(np.uint8)
     for _ in cut_band(level, labels, 7, again=6):
         pass
     np.testing.assert_array_equal(labels, right)
+
+
+def test_what_an_earlier_cut_left_changes_nothing():
+    rng = np.random.default_rng(7)
+    shape = (230, 210)
+    rgb = rng.integers(0, 256, (*shape, 3)).astype(np.uint8)
+    start = (np.indices(shape).sum(axis=0) // 60 % 2).astype(np.uint8)
+    marks = np.full(shape, -1, np.int16)
+    contrast = Contrast.of(rgb)
+    used = level_of(marks, rng.random((*shape, 2)), rgb, contrast, 0.7)
+    for _ in range(3):
+        costs = rng.random((*shape, 2))
+        found = []
+        for level in (
+            replace(used, costs_of=lambda pixels, costs=costs: costs.reshape(-1, 2)[pixels]),
+            level_of(marks, costs, rgb, contrast, 0.7),
+        ):
+            found.append(start.copy())
+            for _ in cut_band(level, found[-1], 5, again=4):
+                pass
+        np.testing.assert_array_equal(*found)
+    assert any(flow.any() for flow in used.flows)

@@ -174,14 +174,14 @@ def _paint_commands() -> Iterator[Command]:
     )
     yield Command(
         "class_up",
-        tr("Move Class &Up"),
+        tr("&Move Class Up"),
         tr("Move the chosen class up the list, with its strokes"),
         "Alt+Up",
         "up",
     )
     yield Command(
         "class_down",
-        tr("Move Class D&own"),
+        tr("Mo&ve Class Down"),
         tr("Move the chosen class down the list, with its strokes"),
         "Alt+Down",
         "down",

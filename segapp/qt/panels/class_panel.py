@@ -104,6 +104,7 @@ class ClassPanel(QWidget):
             button.setDefaultAction(self._actions[name])
             button.setAutoRaise(True)
             button.setIconSize(QSize(18, 18))
+            button.setFixedWidth(26)  # its icon comes later, and the text would widen the panel
             row.addWidget(button)
         return row
 

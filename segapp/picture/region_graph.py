@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from segapp.picture.colour_bins import LEVELS, colour_bins
-from segapp.picture.contrast import Contrast
+from segapp.picture.contrast import bonds_of
 from segapp.picture.features import position
 from segapp.picture.neighbours import PAIRS
 from segapp.picture.prototypes import Prototypes, superpixels
@@ -63,8 +63,8 @@ class RegionGraph:
 
     Parameters
     ----------
-    contrast, bonds
-        How neighbours hold together, as a rule for any level and for the pixels of this one.
+    bonds
+        How strongly neighbouring pixels hold together.
     edges
         Between prototypes that touch.
     lengths
@@ -83,7 +83,6 @@ class RegionGraph:
         What cuts through this graph leave to the next one.
     """
 
-    contrast: Contrast
     bonds: Bonds
     edges: Edges
     lengths: NDArray[np.float64]
@@ -103,8 +102,7 @@ class RegionGraph:
         channels: NDArray[np.float32] | None = None,
     ) -> RegionGraph:
         """Survey a picture; edges in ``channels`` count where there are such."""
-        contrast = Contrast.of(rgb, channels)
-        bonds = contrast.bonds(rgb, channels)
+        bonds = bonds_of(rgb, channels)
         edges = region_edges(prototypes.index_map, bonds)
         centres = prototypes.mean(position((rgb.shape[0], rgb.shape[1])))
         lengths = np.sqrt(((centres[edges.u] - centres[edges.v]) ** 2).sum(axis=1))
@@ -114,7 +112,6 @@ class RegionGraph:
         patch_edges = region_edges(patches.index_map, bonds)
         bins = colour_bins(rgb)
         return cls(
-            contrast=contrast,
             bonds=bonds,
             edges=edges,
             lengths=lengths,

@@ -18,14 +18,13 @@ _WEIGHT = 2.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EncoderBelief:
-    """How well each class fits each region: regions x classes, near 1 for one, near 0 for others.
+class EncoderRidge:
+    """What the strokes say about what the network sees: a linear function, with a constant.
 
-    A linear function of what the network sees, and of a constant 1. ENCODER.md among the
-    benchmarks has what was measured, and what else was tried.
+    ``coefficients`` is channels + 1 x classes.
     """
 
-    fit: NDArray[np.float64]
+    coefficients: NDArray[np.float64]
 
     @classmethod
     def of(
@@ -34,7 +33,7 @@ class EncoderBelief:
         supervision: Supervision,
         border: NDArray[np.int64],
         background: int,
-    ) -> EncoderBelief:
+    ) -> EncoderRidge:
         """Learn from the marked regions, each class counting as much as the others.
 
         The unmarked border counts as much as a class does, as background where that has marks:
@@ -61,8 +60,21 @@ class EncoderBelief:
             labels = np.concatenate((labels, np.full(len(ring), label)))
             weights = np.concatenate((weights, around[ring] / around.sum()))
         targets = (labels[:, None] == np.arange(len(supervision.classes))).astype(np.float64)
-        x = np.concatenate((seen, np.ones((len(seen), 1))), axis=1)
-        return cls(x @ ridge(x[rows], weights, targets, _RIDGE))
+        return cls(ridge(_with_constant(seen[rows]), weights, targets, _RIDGE))
+
+    def belief(self, seen: NDArray[np.float64]) -> EncoderBelief:
+        """Judge regions, of this picture or of another."""
+        return EncoderBelief(_with_constant(seen) @ self.coefficients)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncoderBelief:
+    """How well each class fits each region: regions x classes, near 1 for one, near 0 for others.
+
+    ENCODER.md among the benchmarks has what was measured, and what else was tried.
+    """
+
+    fit: NDArray[np.float64]
 
     def columns(self) -> NDArray[np.float64]:
         """Return features for kernels: with two classes, from -1 to 1 and the other way round."""
@@ -77,6 +89,10 @@ class EncoderBelief:
         """Return half of what others believe and half of this; rows sum to 1."""
         likely = np.exp(_STEEPNESS * (self.fit - self.fit.max(axis=1, keepdims=True)))
         return np.asarray(0.5 * (beliefs + likely / likely.sum(axis=1, keepdims=True)))
+
+
+def _with_constant(seen: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.concatenate((seen, np.ones((len(seen), 1))), axis=1)
 
 
 def ridge(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,11 +10,11 @@ import numpy as np
 from segapp.learning.colour_likelihood import LARGEST_COST, ColourLikelihood, StrokeColours
 from segapp.learning.fitting import estimator_of, first_passes
 from segapp.learning.laps import Laps
+from segapp.learning.learnt_sight import LearntSight
 from segapp.learning.supervision import Supervision
 from segapp.learning.to_pixels import PixelTask
 from segapp.learning.verdict import Verdict
 from segapp.picture.colour_bins import LEVELS, colour_bins
-from segapp.picture.encoded_regions import directions
 from segapp.picture.kernels import kernels_of_all
 from segapp.picture.prepared import PreparedPicture
 from segapp.values.document import ClassInfo, Document
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from segapp.learning.encoder_belief import EncoderBelief
     from segapp.picture.channels import ChannelScales
     from segapp.picture.prepared import FeatureTable
     from segapp.values.encoded import EncodedPicture
@@ -57,9 +58,8 @@ class LearntModel:
         As they were, without the features that are bound to one picture.
     scales
         Of the channels, if they are among the features: what they were in the learnt picture.
-    centre
-        What an encoder saw on average, from where its directions are told; nothing where
-        there is none.
+    sight
+        What was learnt from an encoder, where one takes part.
     """
 
     shl: SHL
@@ -68,7 +68,7 @@ class LearntModel:
     classes: tuple[ClassInfo, ...]
     settings: Settings
     scales: ChannelScales | None = None
-    centre: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    sight: LearntSight | None = None
 
     def __post_init__(self) -> None:
         Document(self.classes)  # which says how many there may be
@@ -93,13 +93,8 @@ class LearntModel:
                 "features: wanted groups that mean the same in other pictures, "
                 f"got {', '.join(sorted(bound))}"
             )
-        if (self.centre.size > 0) != (FeatureGroup.ENCODER in self.settings.features):
-            raise ValueError(
-                "centre: wanted channels where an encoder takes part, and none where not, "
-                f"got {self.centre.size}"
-            )
-        if not (np.abs(self.centre) <= LARGEST_VALUE).all():
-            raise ValueError("centre: wanted finite numbers, got others")
+        if (self.sight is None) == (FeatureGroup.ENCODER in self.settings.features):
+            raise ValueError("sight: wanted one where an encoder takes part, and none where not")
 
     @classmethod
     def of_strokes(
@@ -118,12 +113,11 @@ class LearntModel:
             )
         settings = replace(settings, features=chosen)
         with_channels = FeatureGroup.CHANNELS in chosen
-        centre = np.zeros(0)
+        supervision = Supervision.of(picture.table(settings).prototypes, marked, settings)
+        sight = None
         if FeatureGroup.ENCODER in chosen:
-            sizes = picture.table(settings).prototypes.sizes
-            centre = np.average(picture.encoded_means(settings), axis=0, weights=sizes)
-        table = features_of(picture, settings, centre)
-        supervision = Supervision.of(table.prototypes, marked, settings)
+            sight = LearntSight.of(picture, supervision, settings, document.background)
+        table, _ = _described(picture, settings, sight)
         shl = estimator_of(settings, kernels_of_all(chosen, settings), table.groups)
         steps = shl.iter_fit(
             table.features[supervision.rows], supervision.labels, supervision.weights
@@ -138,7 +132,7 @@ class LearntModel:
             document.classes,
             settings,
             picture.channels.scales if with_channels else None,
-            centre,
+            sight,
         )
 
     def updates(
@@ -157,8 +151,7 @@ class LearntModel:
         picture = PreparedPicture(rgb, channels, encoded, self.scales)
         picture.refuse_unseen(settings)
         yield Report("Finding regions", 0.0)
-        features = features_of(picture, settings, self.centre).features
-        verdict = Verdict.judged(self.shl, self.shl.project(features), self.shl.predict(features))
+        verdict = self.judged(picture, settings)
         yield Report("Comparing with what was learnt", 0.5)
         task = PixelTask(
             picture,
@@ -174,6 +167,15 @@ class LearntModel:
         labelling, _ = yield from task.full_size(coarse, verdict, laps)
         yield Answer(labelling)
 
+    def judged(self, picture: PreparedPicture, settings: Settings) -> Verdict:
+        """Judge the regions of another picture."""
+        table, believed = _described(picture, settings, self.sight)
+        features, shl = table.features, self.shl
+        verdict = Verdict.judged(shl, shl.project(features), shl.predict(features))
+        if believed is None:
+            return verdict
+        return replace(verdict, costs=verdict.costs + believed.costs())
+
     def apply(
         self,
         rgb: NDArray[np.uint8],
@@ -184,14 +186,12 @@ class LearntModel:
         return answer_of(self.updates(rgb, channels, encoded)).labelling
 
 
-def features_of(
-    picture: PreparedPicture, settings: Settings, centre: NDArray[np.float64]
-) -> FeatureTable:
-    """Return a picture's features as the learner has them."""
+def _described(
+    picture: PreparedPicture, settings: Settings, sight: LearntSight | None
+) -> tuple[FeatureTable, EncoderBelief | None]:
+    """Return a picture's features as the learner has them, and what the encoder says of them."""
     table = picture.table(settings)
-    if FeatureGroup.ENCODER not in settings.features:
-        return table
-    means = picture.encoded_means(settings)
-    if means.shape[1] != len(centre):
-        raise ValueError(f"encoded: wanted {len(centre)} channels, got {means.shape[1]}")
-    return table.with_group(FeatureGroup.ENCODER, directions(means, centre))
+    if sight is None:
+        return table, None
+    seen = sight.seen(picture, settings)
+    return table.with_group(FeatureGroup.ENCODER, seen), sight.belief(seen)

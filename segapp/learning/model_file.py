@@ -14,8 +14,8 @@ import numpy as np
 from segapp.files.archive_parts import check_parts, opened_archive, read_part
 from segapp.files.plain_document import classes_from_plain, classes_to_plain
 from segapp.learning.colour_likelihood import ColourLikelihood
-from segapp.learning.learnt_model import LARGEST_VALUE, LearntModel, features_of
-from segapp.learning.verdict import Verdict
+from segapp.learning.learnt_model import LARGEST_VALUE, LearntModel
+from segapp.learning.learnt_sight import LearntSight
 from segapp.picture.channels import ChannelScales
 from segapp.picture.colour_bins import LEVELS
 from segapp.picture.prepared import PreparedPicture
@@ -30,10 +30,10 @@ from shlcore.model_file import read_model
 
 _FORMAT = "segapp learnt model"
 _VERSION = 1
-_HEADER, _COLOURS, _LEARNER, _CENTRE = "model.json", "colours.f4", "learner", "centre.f8"
+_HEADER, _COLOURS, _LEARNER, _SIGHT = "model.json", "colours.f4", "learner", "sight.f8"
 # Bytes of the parts unpacked: 255 classes have 34 MB of colours, 5000 regions 2 MB of features.
 _LARGEST_HEADER, _LARGEST_COLOURS, _LARGEST_LEARNER = 1 << 20, 64 << 20, 64 << 20
-_LARGEST_CENTRE = 1 << 20
+_LARGEST_SIGHT = 64 << 20
 
 
 class LearntModelError(ValueError):
@@ -61,8 +61,8 @@ def save_model(model: LearntModel, path: str | Path) -> None:
                 model.likelihood.costs.astype("<f4").tobytes(),
                 zipfile.ZIP_DEFLATED,
             )
-            if model.centre.size:
-                archive.writestr(_CENTRE, model.centre.astype("<f8").tobytes())
+            if model.sight is not None:
+                archive.writestr(_SIGHT, model.sight.to_bytes())
             archive.writestr(_LEARNER, inner.read_bytes())
 
 
@@ -94,15 +94,15 @@ def _read(archive: zipfile.ZipFile, name: str) -> LearntModel:
         inner = Path(folder) / _LEARNER
         inner.write_bytes(read_part(archive, _LEARNER, _LARGEST_LEARNER))
         shl = _read_learner(inner)
-    centre = np.zeros(0)
+    sight = None
     if FeatureGroup.ENCODER in settings.features:
-        centre = np.frombuffer(read_part(archive, _CENTRE, _LARGEST_CENTRE), dtype="<f8")
+        sight = LearntSight.from_bytes(read_part(archive, _SIGHT, _LARGEST_SIGHT), len(learnt))
     learnt_classes = np.array(learnt, dtype=np.intp)
     scales = None
     if FeatureGroup.CHANNELS in settings.features:
         scales = ChannelScales.from_plain(field(header, "channels"))
     likelihood = ColourLikelihood(costs)
-    return LearntModel(shl, likelihood, learnt_classes, classes, settings, scales, centre)
+    return LearntModel(shl, likelihood, learnt_classes, classes, settings, scales, sight)
 
 
 def _checked_header(header: object, name: str) -> dict[str, Any]:
@@ -135,10 +135,10 @@ def _try(model: LearntModel) -> None:
     rgb = np.stack(np.broadcast_arrays(steps[:, None], steps[None, :], np.uint8(90)), axis=2)
     n_channels = 3 if model.scales is None else len(model.scales.spans)
     channels = np.resize(rgb, (16, 16, n_channels))
-    cells = np.zeros((2, 2, max(model.centre.size, 1)), np.float16)
+    seen = 1 if model.sight is None else model.sight.centre.size
+    cells = np.zeros((2, 2, seen), np.float16)
     encoded = EncodedPicture(cells, (8.0, 8.0), model.settings.encoder)
     picture = PreparedPicture(rgb, channels, encoded, model.scales)
-    features = features_of(picture, model.settings, model.centre).features
     shl, n_classes = model.shl, len(model.learnt_classes)
     if shl.classes_.tolist() != list(range(n_classes)):
         raise ValueError(f"{_LEARNER}: wanted {n_classes} classes, got {quoted(shl.classes_)}")
@@ -146,6 +146,6 @@ def _try(model: LearntModel) -> None:
         raise ValueError(
             f"{_LEARNER}: wanted {model.settings.bits} bits, got {shl.codewords_.shape[-1]}"
         )
-    verdict = Verdict.judged(shl, shl.project(features), shl.predict(features))
+    verdict = model.judged(picture, model.settings)
     if verdict.costs.shape[1] != n_classes or not np.isfinite(verdict.costs).all():
         raise ValueError(f"{_LEARNER}: wanted finite costs of {n_classes} classes, got others")

@@ -10,7 +10,7 @@ import numpy as np
 
 from segapp.learning.border import border_of, with_border
 from segapp.learning.colour_likelihood import StrokeColours, beliefs
-from segapp.learning.encoder_belief import EncoderBelief
+from segapp.learning.encoder_belief import EncoderRidge
 from segapp.learning.fitting import estimator_of, first_passes
 from segapp.learning.geodesics import Geodesics
 from segapp.learning.locality import RegionShares, prior_costs, strength
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from segapp.learning.encoder_belief import EncoderBelief
     from segapp.learning.laps import Laps
     from segapp.learning.to_pixels import CoarseAnswer
     from segapp.picture.prepared import PreparedPicture
@@ -146,7 +147,7 @@ class StateUpdate:
             return None
         border = self._prototypes.count(border_of(self._prototypes.index_map.shape))
         background = self.task.document.background
-        return EncoderBelief.of(seen, self._supervision, border, background)
+        return EncoderRidge.of(seen, self._supervision, border, background).belief(seen)
 
     def _prior(self, before: Before, geodesics: Geodesics) -> NDArray[np.float64]:
         newest = self.task.marked.differs_from(before.marked)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from segapp.learning.encoder_belief import EncoderBelief, ridge
+from segapp.learning.encoder_belief import EncoderRidge, ridge
 from segapp.learning.supervision import UNLABELLED, Supervision
 from segapp.learning.training import Trainer
 from segapp.values.classes import ClassInfo
@@ -42,6 +42,10 @@ def seen(n, seed=0):
     return x / np.linalg.norm(x, axis=1, keepdims=True)
 
 
+def belief(x, supervision, border, background):
+    return EncoderRidge.of(x, supervision, border, background).belief(x)
+
+
 NOTHING = np.zeros(8, np.int64)
 U = UNLABELLED
 
@@ -49,20 +53,20 @@ U = UNLABELLED
 def test_classes_count_alike_however_much_of_them_is_marked():
     x = seen(8)
     x[3] = x[1]
-    once = EncoderBelief.of(x, supervised([0, 1, U, U, U, U, U, U]), NOTHING, 1)
-    twice = EncoderBelief.of(x, supervised([0, 1, U, 1, U, U, U, U]), NOTHING, 1)
+    once = belief(x, supervised([0, 1, U, U, U, U, U, U]), NOTHING, 1)
+    twice = belief(x, supervised([0, 1, U, 1, U, U, U, U]), NOTHING, 1)
     np.testing.assert_allclose(once.fit, twice.fit, atol=1e-12)
 
 
 def test_two_classes_are_each_others_opposite():
-    belief = EncoderBelief.of(seen(8), supervised([0, 1, 1, U, U, U, U, U]), NOTHING, 1)
-    columns, costs = belief.columns(), belief.costs()
+    found = belief(seen(8), supervised([0, 1, 1, U, U, U, U, U]), NOTHING, 1)
+    columns, costs = found.columns(), found.costs()
     np.testing.assert_allclose(columns[:, 0], -columns[:, 1])
     assert columns[0, 0] > 0.5 > -0.5 > columns[1, 0]
     assert (costs.min(axis=1) == 0).all()
     assert costs.max() <= 2.0
     np.testing.assert_array_equal(costs.argmin(axis=1), columns.argmax(axis=1))
-    even = belief.mixed_with(np.full((8, 2), 0.5))
+    even = found.mixed_with(np.full((8, 2), 0.5))
     np.testing.assert_allclose(even.sum(axis=1), 1.0)
     np.testing.assert_array_equal(even.argmax(axis=1), columns.argmax(axis=1))
 
@@ -70,12 +74,12 @@ def test_two_classes_are_each_others_opposite():
 def test_the_unmarked_border_is_background_where_that_is_marked():
     x, labels = seen(8), [0, 1, U, U, U, U, U, U]
     border = np.array([3, 0, 0, 0, 5, 5, 0, 0])
-    without = EncoderBelief.of(x, supervised(labels), NOTHING, 1)
-    inside = EncoderBelief.of(x, supervised(labels), border, 1)
+    without = belief(x, supervised(labels), NOTHING, 1)
+    inside = belief(x, supervised(labels), border, 1)
     assert (inside.columns()[4:6, 1] > without.columns()[4:6, 1]).all()
-    elsewhere = EncoderBelief.of(x, supervised(labels), border, 2)
+    elsewhere = belief(x, supervised(labels), border, 2)
     np.testing.assert_array_equal(elsewhere.fit, without.fit)
-    marked = EncoderBelief.of(x, supervised(labels), np.array([3, 4, 0, 0, 0, 0, 0, 0]), 1)
+    marked = belief(x, supervised(labels), np.array([3, 4, 0, 0, 0, 0, 0, 0]), 1)
     np.testing.assert_array_equal(marked.fit, without.fit)
 
 
@@ -83,7 +87,7 @@ def test_a_region_with_two_classes_counts_for_both():
     supervision = supervised([0, 1, U, U, U, U, U, U])
     rows = np.append(supervision.rows, 0)
     both = Supervision(rows, np.append(supervision.labels, 1), np.ones(9), supervision.classes)
-    fit = EncoderBelief.of(seen(8), both, NOTHING, 1).fit
+    fit = belief(seen(8), both, NOTHING, 1).fit
     assert 0.2 < fit[0, 0] < 0.8
 
 

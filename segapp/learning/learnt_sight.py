@@ -41,7 +41,7 @@ class LearntSight:
         rows = len(self.ridge.coefficients)
         if not self.centre.size or rows != self.centre.size + 1:
             raise ValueError(f"sight: wanted {self.centre.size + 1} coefficients, got {rows}")
-        for values in (self.centre, self.ridge.coefficients):
+        for values in (self.centre, self.ridge.coefficients, self.ridge.evidence):
             if not (np.abs(values) <= _LARGEST).all():
                 raise ValueError("sight: wanted finite numbers, got others")
 
@@ -64,15 +64,16 @@ class LearntSight:
     def from_bytes(cls, content: bytes, n_classes: int) -> LearntSight:
         """Read what `to_bytes` wrote."""
         values = np.frombuffer(content, dtype="<f8").astype(np.float64)
-        channels, rest = divmod(values.size - n_classes, n_classes + 1)
+        channels, rest = divmod(values.size - 1 - n_classes, n_classes + 1)
         if channels < 1 or rest:
             raise ValueError(f"sight: wanted numbers for {n_classes} classes, got {values.size}")
-        coefficients = values[channels:].reshape(channels + 1, n_classes)
-        return cls(values[:channels], EncoderRidge(coefficients))
+        coefficients = values[channels:-1].reshape(channels + 1, n_classes)
+        return cls(values[:channels], EncoderRidge(coefficients, float(values[-1])))
 
     def to_bytes(self) -> bytes:
-        """Return the centre and the coefficients, one number after the other."""
-        values = np.concatenate((self.centre, self.ridge.coefficients.ravel()))
+        """Return centre, coefficients and evidence, one number after the other."""
+        ridge = self.ridge
+        values = np.concatenate((self.centre, ridge.coefficients.ravel(), [ridge.evidence]))
         return values.astype("<f8").tobytes()
 
     def seen(self, picture: PreparedPicture, settings: Settings) -> NDArray[np.float64]:

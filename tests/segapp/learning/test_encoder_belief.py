@@ -22,12 +22,18 @@ THREE = tuple(ClassInfo(name, (9 * k, 80, 80)) for k, name in enumerate(("left",
 
 
 @pytest.mark.parametrize("shape", [(40, 7), (7, 40)], ids=["by columns", "by rows"])
-def test_the_ridge_is_that_of_scikit_learn(shape):
+def test_the_ridge_and_what_it_says_of_rows_left_out_are_scikit_learn_s(shape):
     rng = np.random.default_rng(0)
     x, weights, y = rng.normal(size=shape), rng.uniform(0.1, 3, shape[0]), rng.normal(size=(1, 3))
     y = np.repeat(y, shape[0], axis=0) + rng.normal(size=(shape[0], 3))
     theirs = Ridge(alpha=0.1, fit_intercept=False, tol=1e-12).fit(x, y, weights)
-    np.testing.assert_allclose(ridge(x, weights, y, 0.1), theirs.coef_.T, atol=1e-8)
+    coefficients, left_out = ridge(x, weights, y, 0.1)
+    np.testing.assert_allclose(coefficients, theirs.coef_.T, atol=1e-8)
+    for row in range(shape[0]):
+        others = np.arange(shape[0]) != row
+        without = Ridge(alpha=0.1, fit_intercept=False, tol=1e-12)
+        without.fit(x[others], y[others], weights[others])
+        np.testing.assert_allclose(left_out[row], without.predict(x[[row]])[0], atol=1e-6)
 
 
 def supervised(labels, n_classes=2, again=()):
@@ -64,11 +70,25 @@ def test_two_classes_are_each_others_opposite():
     np.testing.assert_allclose(columns[:, 0], -columns[:, 1])
     assert columns[0, 0] > 0.5 > -0.5 > columns[1, 0]
     assert (costs.min(axis=1) == 0).all()
-    assert costs.max() <= 2.0
+    assert costs.max() <= 3.0
     np.testing.assert_array_equal(costs.argmin(axis=1), columns.argmax(axis=1))
     even = found.mixed_with(np.full((8, 2), 0.5))
     np.testing.assert_allclose(even.sum(axis=1), 1.0)
     np.testing.assert_array_equal(even.argmax(axis=1), columns.argmax(axis=1))
+
+
+def test_evidence_is_what_left_out_regions_are_told_right():
+    labels = [0, 0, 0, 1, 1, 1, U, U]
+    x = np.zeros((8, 2))
+    x[:3, 0], x[3:6, 1] = 1.0, 1.0
+    clear = EncoderRidge.of(x, supervised(labels), NOTHING, 1)
+    assert clear.evidence > 0.8
+    x[:, :] = 1.0
+    blind = EncoderRidge.of(x, supervised(labels), NOTHING, 1)
+    assert blind.evidence < 0.01
+    assert blind.belief(x).costs().max() < 0.01
+    single = EncoderRidge.of(x, supervised([0, 1, U, U, U, U, U, U]), NOTHING, 1)
+    assert single.evidence == 1.0  # nothing speaks against it
 
 
 def test_the_unmarked_border_is_background_where_that_is_marked():

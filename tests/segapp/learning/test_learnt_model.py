@@ -152,7 +152,7 @@ def test_another_picture_must_have_been_seen_by_the_same_encoder(seeing_model, g
 def test_a_model_without_its_sight_is_refused(seeing_model, tmp_path):
     path, other = tmp_path / "m.shlmodel", tmp_path / "n.shlmodel"
     save_model(seeing_model, path)
-    for content in (None, b"", np.zeros(9).tobytes(), np.full(26, np.nan).tobytes()):
+    for content in (None, b"", np.zeros(9).tobytes(), np.full(27, np.nan).tobytes()):
         with zipfile.ZipFile(path) as whole, zipfile.ZipFile(other, "w") as part:
             for name in whole.namelist():
                 if name != "sight.f8":

@@ -51,13 +51,10 @@ def main():
             seen, seen_other = (
                 networks.encoded(each, networks.embedding(each)) for each in (rgb, other)
             )
-            trainer = Trainer(rgb, seen)
-            found.append(
-                [
-                    iou(trainer.learnt_model(document, settings).apply(other, given).labels, truth)
-                    for settings, given in ((plain, None), (seeing, seen_other))
-                ]
-            )
+            trainer = Trainer(rgb, encoded=seen)
+            models = [trainer.learnt_model(document, settings) for settings in (plain, seeing)]
+            answers = (model.apply(other, encoded=seen_other) for model in models)
+            found.append([iou(answer.labels, truth) for answer in answers])
         without, with_it = np.transpose(found)
         better = np.count_nonzero(with_it > without)
         means = f"{without.mean():.3f} | {with_it.mean():.3f}"

@@ -55,7 +55,7 @@ def main():
         picture = load_image(case.image)
         rgb, truth = picture.rgb, load_truth(case.truth, picture.size, 2)
         embedding = networks.embedding(rgb)
-        trainer = Trainer(rgb, networks.encoded(rgb, embedding))
+        trainer = Trainer(rgb, encoded=networks.encoded(rgb, embedding))
         starts = {
             "dabs": first_dabs(truth, TWO_CLASSES),
             "strokes": load_strokes(case.strokes, picture.size).document,

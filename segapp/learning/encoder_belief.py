@@ -13,8 +13,13 @@ if TYPE_CHECKING:
     from segapp.learning.supervision import Supervision
 
 _RIDGE = 0.1
+"""Against weights of 1 for each class and for the border; 0.03 and 0.3 are hardly different."""
 _STEEPNESS = 5.0
+"""Of a belief: with two classes, a sigmoid of so many times their difference. 10 is no better."""
 _WEIGHT = 3.0
+"""Of the costs where the evidence is 1; it mostly is 0.6 to 0.85, so that they count 1 to 2. From
+dabs, on half of the tuning images, weights of 1, 2 and 3 whatever the evidence give an AUC of
+0.951, 0.954 and 0.952; this gives 0.954, and does less harm where the network is blind."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

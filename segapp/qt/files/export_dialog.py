@@ -199,10 +199,13 @@ class ExportDialog(QDialog):
 
     def _tell_state(self) -> None:
         ready, target = self._session.answers.is_current, self._target()
+        progress = self._session.answers.progress
         if self._writing.busy:
             self._state.setText(self.tr("Writing the file …"))
+        elif not ready and progress.stage is Stage.RUNNING:
+            self._state.setText(self.tr("Waiting for the answer: {} …").format(progress.text))
         elif not ready:
-            self._state.setText(self._session.answers.progress.text)
+            self._state.setText(progress.text)
         elif target is not None and target.is_file():
             self._state.setText(self.tr("This replaces a file that is there already."))
         else:

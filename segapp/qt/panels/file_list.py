@@ -18,9 +18,9 @@ from PySide6.QtWidgets import (
 )
 
 from segapp.files.folder_progress import Status
+from segapp.qt.files.thumbnails import Thumbnails
 from segapp.qt.panels.file_delegate import FileDelegate
 from segapp.qt.panels.file_model import PATH_ROLE, FileFilter, FileModel
-from segapp.qt.panels.thumbnails import Thumbnails
 from segapp.qt.wrapping import Wrapping
 
 if TYPE_CHECKING:

@@ -290,3 +290,28 @@ def test_all_channels_can_be_learnt_from_where_there_are_more(
     qtbot.waitUntil(lambda: window.session.picture.path.suffix == ".png")
     window.session.set_settings(PRESETS["best"])
     assert not box.isEnabled()  # three channels of eight bits are all seen
+
+
+def test_thumbnails_look_as_the_folder_is_shown(qtbot, make_window, image):
+    first, others = image("a.tif"), [image(f"{name}.tif") for name in "bc"]
+    window = make_window(first.parent)
+    thumbnails = window.file_list.thumbnails
+
+    def sides(path):
+        """Return the mean grey of the left and of the right half."""
+        drawn = thumbnails.of(path)
+        if drawn is None:
+            return 0, 0
+        small = drawn.toImage().scaled(2, 1, mode=Qt.TransformationMode.SmoothTransformation)
+        return small.pixelColor(0, 0).lightness(), small.pixelColor(1, 0).lightness()
+
+    for path in (first, *others):  # three channels without anything in them
+        qtbot.waitUntil(lambda path=path: sides(path) != (0, 0))
+        left, right = sides(path)
+        assert abs(left - right) < 40
+    panel = panel_of(window)
+    panel.one.setCurrentIndex(panel.one.findText("channel 4"))
+    panel.one.activated.emit(panel.one.currentIndex())
+    shown(qtbot, window, Showing((3,)))
+    for path in (first, *others):
+        qtbot.waitUntil(lambda path=path: sides(path)[1] - sides(path)[0] > 150)

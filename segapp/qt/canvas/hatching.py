@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from segapp.values.rasterize import Rectangle
 
 _MUCH = 0.04  # of the picture's pixels: what covers more would hide what it is about
-_LINES = 600  # along the longer side, drawn ones and gaps: a few screen pixels each when fitted
+_LINES = 400  # along the longer side, drawn ones and gaps: a few screen pixels each when fitted
 _EVERY = 3  # of them is drawn
 
 

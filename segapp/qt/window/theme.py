@@ -59,6 +59,7 @@ _DARK = {
 _DISABLED = (_Role.WindowText, _Role.Text, _Role.ButtonText)
 
 _STYLE = """
+QMenuBar { background: palette(window); border-bottom: 1px solid palette(mid); }
 QMenuBar::item { padding: 3px 6px; border-radius: 4px; background: transparent; }
 QMenuBar::item:selected { background: palette(mid); }
 QMenuBar::item:pressed { background: palette(highlight); color: palette(highlighted-text); }

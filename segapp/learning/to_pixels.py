@@ -76,25 +76,25 @@ class PixelTask:
 
     def preview(self, verdict: Verdict) -> Preview:
         """Paint the prototypes' classes as they are."""
-        labels = np.ascontiguousarray(
-            repeated(self._painted(verdict), self.marked.shape, self.picture.times)
-        )
-        self.marked.pin(labels)
-        return Preview(self._labelling(labels, verdict))
+        return self._small(self._painted(verdict), verdict)
 
     def glimpse(self, verdict: Verdict) -> Preview:
         """Draw the outline along the patches alone, as small as is learnt: quick, and near."""
-        painted = self._painted(verdict)
-        labels, marks = painted.copy(), self.marked.coarse
-        if self.settings.refine:
-            problem = self._problem(self.likelihood)
-            patches = cut_patches(problem, verdict.costs)
-            labels = self._class_of(patches[problem.graph.patches.index_map])
+        if not self.settings.refine:
+            return self.preview(verdict)
+        problem = self._problem(self.likelihood)
+        patches = cut_patches(problem, verdict.costs)
+        return self._small(self._class_of(patches[problem.graph.patches.index_map]), verdict)
+
+    def _small(self, labels: NDArray[np.uint8], verdict: Verdict) -> Preview:
+        """Show labels of the size at which is learnt, with the marks over them."""
         index_map = self.picture.table(self.settings).prototypes.index_map
-        margin = np.where(labels == painted, verdict.margin[index_map], np.float32(0.0))
-        np.copyto(labels, marks.astype(np.uint8), where=marks >= 0)
+        agrees = labels == self._painted(verdict)
+        margin = np.where(agrees, verdict.margin[index_map], np.float32(0.0))
+        marks = self.marked.coarse
+        shown = np.where(marks >= 0, marks, labels).astype(np.uint8)
         n_classes, codes = len(self.document.classes), verdict.codes[index_map]
-        labelling = Labelling(labels, margin, codes, n_classes, self.settings.bits)
+        labelling = Labelling(shown, margin, codes, n_classes, self.settings.bits)
         return Preview(labelling, times=self.picture.times)
 
     def coarse_answer(self, verdict: Verdict, laps: Laps) -> Generator[Report, None, CoarseAnswer]:
@@ -140,6 +140,9 @@ class PixelTask:
         labels, drawn = coarse.tidied, None
         if self.picture.times > 1:
             if self.settings.refine:
+                # On a screen it is hardly to be told from the answer, which takes longer.
+                preview = self._small(coarse.tidied, verdict)
+                yield Report("Drawing the outline", 0.8, preview)
                 drawn = yield from self._drawn(coarse.tidied, before)
                 labels = drawn.labels
             else:

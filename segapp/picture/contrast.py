@@ -40,7 +40,7 @@ def _squared_differences(
     planes: NDArray[np.float32], pair: tuple[Box, Box]
 ) -> NDArray[np.float32]:
     here, there = pair
-    total = np.zeros(planes[0][here].shape, np.float32)
+    total: NDArray[np.float32] = np.zeros_like(planes[0][here])
     for plane in planes:
         difference = plane[here] - plane[there]
         total += np.square(difference, out=difference)

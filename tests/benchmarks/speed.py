@@ -145,33 +145,34 @@ def show_painting(sizes):
 
 
 def show_window(sizes):
-    print("## The window: ms of a brush move (95 %), longest pause while it learns (clock)\n")
+    print("## The window: ms of a brush move (95 %), and longest pauses while it learns\n")
+    print("By the clock, and in brackets the CPU of all threads meanwhile, which is a bound.\n")
     rows = []
     for size in sizes:
         brush = part("speed_window.py", "brush", size, "--moves", 100)
         pauses = part("speed_window.py", "pauses", size)
         if brush is None or pauses is None:
             continue
-        gaps = pauses["longest_milliseconds"]
-        rows.append(
-            [
-                size,
-                max(brush["p95_milliseconds"].values()),
-                max(gaps["near"] + gaps["far"]),
-                max(gaps["first"]),
-            ]
-        )
-    table(["MP", "brush", "longest pause, later strokes", "first stroke"], rows)
+        clock, cpu = pauses["longest_milliseconds"], pauses["cpu_milliseconds"]
+        rows.append([size, max(brush["p95_milliseconds"].values())])
+        for places in (("near", "far"), ("first",), ("ready",)):
+            longest = (max(max(found[place]) for place in places) for found in (clock, cpu))
+            rows[-1].append("{:.0f} ({:.0f})".format(*longest))
+    table(["MP", "brush", "later strokes", "first stroke", "loading libraries, preparing"], rows)
     start = part("speed_window.py", "start")
     if start is not None:
         print(f"From the program to a usable window: {start['seconds']:.2f} s of CPU.\n")
 
 
-def show_batch(images):
-    print("## `segapp batch` on two processes\n")
-    found = part("speed_batch.py", "--images", images)
-    if found is not None:
-        print(f"{images} images: {found['one'] / found['two']:.2f} times as fast as on one.\n")
+def show_batch(counts):
+    print("## `segapp batch` on two processes; each has to load its libraries first\n")
+    rows = []
+    for images in counts:
+        found = part("speed_batch.py", "--images", images)
+        if found is not None:
+            more = found["cores_of_two"] / found["cores_of_one"]
+            rows.append([str(images), f"**{found['one'] / found['two']:.2f}**", more])
+    table(["images", "times as fast as one", "seconds of both cores, against one"], rows)
 
 
 def plot(cases, path):
@@ -225,7 +226,7 @@ def main():
     if "window" in parts:
         show_window(sizes)
     if "batch" in parts:
-        show_batch(2 if options.quick else 8)
+        show_batch((2,) if options.quick else (8, 32))
     if options.plot is not None and cases:
         plot(cases, options.plot)
 

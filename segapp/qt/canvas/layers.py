@@ -108,7 +108,7 @@ class Layer:
     @classmethod
     def painted(cls, size: tuple[int, int], painting: Painting) -> Layer:
         """Return a layer that is painted a few rows at a time, with no copy of it beside it."""
-        layer = cls._of_size(size, lambda shape: np.zeros(shape, np.uint8))
+        layer = cls._of_size(size, lambda shape: np.zeros(shape, dtype=np.uint8))
         height, width = size
         for top in range(0, height, _ROWS_AT_ONCE):
             layer.repaint((0, top, width, min(top + _ROWS_AT_ONCE, height)), painting)

@@ -40,6 +40,13 @@ def masks(out):
     return {path.name: path.read_bytes() for path in (out / "masks").iterdir()}
 
 
+def test_who_waits_for_processes_loads_nothing_that_only_they_need():
+    """Loading it takes as long as two pictures, and the processes load it themselves."""
+    code = "import sys, segapp.commands.batch; print(*{'sklearn', 'skimage'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not done.stdout.strip()
+
+
 def test_a_folder(segapp, folder, tmp_path):
     out = tmp_path / "deep" / "out"
     done = segapp("batch", folder, "--out", out, "--robot", 2, "--json", *QUICK)

@@ -349,6 +349,18 @@ def test_a_look_is_a_preview_near_the_answer_and_of_the_size_at_which_is_learnt(
     assert (enlarged == (np.arange(1600) >= 800)).mean() > 0.97
 
 
+def test_before_a_large_answer_is_drawn_at_full_size_it_is_shown_as_it_was_learnt():
+    rgb = two_halves((1200, 1600))
+    document = Document(strokes=(dot(300, 500, 0, 20.0), dot(1300, 500, 1, 20.0)))
+    *reports, answer = Trainer(rgb).updates(document, QUICK)
+    previews = [report.preview for report in reports if report.preview is not None]
+    assert {preview.times for preview in previews} == {2}
+    last = previews[-1].labelling
+    assert last.labels.shape == last.margin.shape == last.codes.shape == (600, 800)
+    enlarged = last.labels.repeat(2, axis=0).repeat(2, axis=1)
+    assert (enlarged == answer.labelling.labels).mean() > 0.99
+
+
 def test_a_look_wants_what_an_answer_wants():
     with pytest.raises(NotEnoughStrokes):
         Trainer(HALVES).glimpses(Document(strokes=(dot(10, 20, 1),)), QUICK)

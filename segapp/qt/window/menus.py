@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QSize, Qt
-from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QToolBar, QWidget
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSize, Qt
+from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QToolBar, QToolButton, QWidget
 
+from segapp.qt.actions.command import unmarked
 from segapp.qt.language import LANGUAGES
 from segapp.qt.panels.segmented import Segmented
 
 if TYPE_CHECKING:
+    from PySide6.QtGui import QAction
     from PySide6.QtWidgets import QMenuBar
 
     from segapp.qt.actions.actions import Actions
@@ -87,6 +90,48 @@ class Menus:
             self._language.addAction(actions[f"language_{language}"])
 
 
+class Views(QObject):
+    """The ways to look, side by side at a tool bar's end, or as one button in a narrow window."""
+
+    def __init__(self, window: QMainWindow, actions: Actions, bar: QToolBar) -> None:
+        super().__init__(bar)
+        self._window, self._bar = window, bar
+        self._all = Segmented(tr("How the answer is shown"))
+        self._one = QToolButton()
+        self._one.setAccessibleName(tr("How the answer is shown"))
+        self._one.setToolTip(tr("How the answer is shown"))
+        self._one.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._one.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self._one.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        menu = QMenu(self._one)
+        self._one.setMenu(menu)
+        for name in _VIEWS.split():
+            self._all.add_action(actions[name])
+            menu.addAction(actions[name])
+            actions[name].toggled.connect(partial(self._name, actions[name]))
+        spacer = QWidget()
+        spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        bar.addWidget(spacer)
+        self._wide, self._narrow = bar.addWidget(self._all), bar.addWidget(self._one)
+        self._narrow.setVisible(False)
+        window.installEventFilter(self)
+
+    def _name(self, action: QAction, on: bool) -> None:  # noqa: FBT001 - Qt's
+        if on:
+            self._one.setText(unmarked(action.text()))
+            self._one.setIcon(action.icon())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Take as much room as there is."""
+        if watched is self._window and event.type() in (QEvent.Type.Resize, QEvent.Type.Show):
+            shown = self._all if self._wide.isVisible() else self._one
+            before = self._bar.sizeHint().width() - shown.sizeHint().width()
+            fits = before + self._all.sizeHint().width() <= self._window.width()
+            self._wide.setVisible(fits)
+            self._narrow.setVisible(not fits)
+        return super().eventFilter(watched, event)
+
+
 def add_tool_bars(window: QMainWindow, actions: Actions) -> tuple[QToolBar, QToolBar]:
     """Put the tools to the left and the rest on top; return them, the upper one first."""
     tools = _bar(window, "tools", tr("Tools"))
@@ -96,14 +141,8 @@ def add_tool_bars(window: QMainWindow, actions: Actions) -> tuple[QToolBar, QToo
     _fill(top, actions, _TOP)
     live = top.widgetForAction(actions["live"])
     live.setProperty("toolButtonStyle", Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-    spacer = QWidget()
-    spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-    top.addWidget(spacer)
-    views = Segmented(tr("How the answer is shown"))
-    for name in _VIEWS.split():
-        views.add_action(actions[name])
-    top.addWidget(views)
     window.addToolBar(Qt.ToolBarArea.TopToolBarArea, top)
+    Views(window, actions, top)
     return top, tools
 
 

@@ -74,6 +74,10 @@ QToolBar QToolButton:focus { border-color: palette(accent); }
 QToolBar QToolButton:checked:focus { border-color: palette(text); }
 QScrollArea { border: 1px solid transparent; }
 QScrollArea:focus { border-color: palette(accent); }
+QToolBar QToolButton[popupMode="2"] { padding-right: 17px; }
+QToolBar QToolButton::menu-indicator {
+    subcontrol-origin: padding; subcontrol-position: right center; right: 4px;
+}
 QToolBar#tools { spacing: 1px; }
 QToolBar#tools::separator:vertical { margin: 3px 5px; }
 QToolBar#tools QToolButton { padding: 3px 4px; }

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, QRect, Qt
+from PySide6.QtCore import QPoint, QPointF, QRect, Qt, QTimer
 from PySide6.QtGui import QColor, QGuiApplication, QImage, QWheelEvent
 from PySide6.QtWidgets import QApplication, QLabel, QToolButton, QToolTip
 
@@ -342,3 +342,26 @@ def test_the_window_can_be_as_small_as_a_laptop_screen_at_double_scale(make_wind
     least = window.minimumSizeHint()
     assert (least.width() <= 600, least.height() <= 400) == (True, True)
     assert window.status.minimumSizeHint().width() <= 500
+
+
+@pytest.mark.qt_log_ignore("grabbing the keyboard")
+def test_in_a_narrow_window_the_views_are_one_button(make_window, picture_file, answered, qtbot):
+    window = answered(make_window(picture_file(), size=(760, 460)))
+
+    def shown():
+        names = {window.commands.name_of(f"view_{mode.value}") for mode in ViewMode}
+        buttons = window.bars[0].findChildren(QToolButton)
+        return [b for b in buttons if b.isVisible() and b.text() in names]
+
+    qtbot.waitUntil(lambda: len(shown()) == 1)
+    (button,) = shown()
+    assert button.text() == "Overlay"
+    assert button.geometry().right() <= window.width()
+    QTimer.singleShot(0, lambda: qtbot.keyClick(button.menu(), Qt.Key.Key_Escape))
+    qtbot.mouseClick(button, LEFT)
+    assert [a for a in button.menu().actions() if a.isVisible()]
+    button.menu().actions()[2].trigger()
+    assert window.labelling_view.mode is ViewMode.MASK
+    assert button.text() == "Mask"
+    window.resize(1200, 700)
+    qtbot.waitUntil(lambda: len(shown()) == len(ViewMode))

@@ -46,10 +46,14 @@ class Minisam:
 
     def encoded(self, rgb, embedding):
         """Return the part of an embedding that covers the picture."""
-        step = CELL * max(rgb.shape[:2]) / SIDE
-        rows, columns = (int(np.ceil(side / step)) for side in rgb.shape[:2])
+        scale = SIDE / max(rgb.shape[:2])
+        resized = [round(side * scale) for side in rgb.shape[:2]]
+        rows, columns = (-(-side // CELL) for side in resized)
         cells = embedding[0, :, :rows, :columns].transpose(1, 2, 0).astype(np.float16)
-        return EncodedPicture(np.ascontiguousarray(cells), (step, step), DIGEST)
+        height, width = (
+            CELL * side / small for side, small in zip(rgb.shape, resized, strict=False)
+        )
+        return EncodedPicture(np.ascontiguousarray(cells), (height, width), DIGEST)
 
     def mask(self, embedding, shape, marked, before=None):
         """Return the decoder's mask for marks as points, and its small mask for the next time."""

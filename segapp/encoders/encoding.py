@@ -1,0 +1,81 @@
+"""Pictures as an encoder sees them: found on disk, or read by the network and kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from segapp.encoders.installed import Installed
+from segapp.encoders.kept_features import KeptFeatures
+from segapp.encoders.network_file import EncoderError
+from segapp.encoders.running import RunningNetwork
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from segapp.encoders.encoder import Encoder
+    from segapp.values.encoded import EncodedPicture
+
+
+class Encoding:
+    """Reads one picture after the other with one encoder, whose process starts when needed.
+
+    One thread asks; any thread may `stop`.
+    """
+
+    def __init__(
+        self, encoder: Encoder, installed: Installed, kept: KeptFeatures | None = None
+    ) -> None:
+        self.encoder = encoder
+        self._kept = KeptFeatures.of_user() if kept is None else kept
+        network = installed.network(encoder)
+        self._running = RunningNetwork(f"The encoder {encoder.name}", network, encoder.digest)
+
+    @classmethod
+    def with_digest(cls, digest: str) -> Encoding:
+        """Return the encoding by a network that the user has; else a sentence says so."""
+        installed = Installed.of_user()
+        return cls(wanted(installed, digest), installed)
+
+    def __enter__(self) -> Encoding:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def found(self, rgb: NDArray[np.uint8]) -> EncodedPicture | None:
+        """Return what is known of a picture already."""
+        return self._kept.find(rgb, self.encoder)
+
+    def of(self, rgb: NDArray[np.uint8]) -> EncodedPicture:
+        """Return what the encoder sees; raises like `RunningNetwork.encode`."""
+        encoded = self.found(rgb)
+        if encoded is None:
+            encoded = self._running.encode(self.encoder, rgb)
+            self._kept.keep(rgb, self.encoder, encoded)
+        return encoded
+
+    def stop(self) -> None:
+        """End the network's process now."""
+        self._running.stop()
+
+    def close(self) -> None:
+        """End the network's process between two pictures."""
+        self._running.close()
+
+
+def wanted(installed: Installed, digest: str) -> Encoder:
+    """Return the encoder with a digest, or say that it is missing and what there is to do."""
+    encoder = installed.with_digest(digest)
+    if encoder is None:
+        raise EncoderError(
+            f"The encoder with the digest {digest[:12]}… is not there: add it by segapp encoder "
+            "add, or go on without it by --without-encoder."
+        )
+    return encoder
+
+
+def encoded_by(digest: str, rgb: NDArray[np.uint8]) -> EncodedPicture:
+    """Return what the encoder with a digest sees in one picture."""
+    with Encoding.with_digest(digest) as encoding:
+        return encoding.of(rgb)

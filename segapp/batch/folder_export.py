@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from segapp.batch.seeing import let_see
 from segapp.files.export.dataset import Categories, Item, Plan, Written
 from segapp.files.export.journal import Journal
 from segapp.files.export.parts import Per
@@ -168,6 +169,7 @@ class FolderExport:
             [seen.st_size, seen.st_mtime_ns],
             [self.choice.preset, list(self.choice.changes)],
         ]
+        rows += [] if self.choice.encoder is None else [self.choice.encoder]
         digest = hashlib.sha256(project.read_bytes())
         digest.update(json.dumps(rows).encode("utf-8"))
         return digest.hexdigest()
@@ -180,6 +182,7 @@ def _answered(
     settings = choice.settings(project.settings)
     picture = load_image(image, project.document.showing)
     segmenter = make_segmenter(picture.rgb)
+    let_see(segmenter, picture.rgb, settings)
     if project.answer is not None:
         segmenter.recall(project.answer)
     for update in segmenter.updates(project.document, settings):

@@ -14,6 +14,7 @@ from segapp.batch.case_record import read_record, write_record
 from segapp.batch.cases import Case, load_truth
 from segapp.batch.robot_user import first_dabs, robot_steps
 from segapp.batch.scores import IGNORED
+from segapp.batch.seeing import let_see
 from segapp.files.export import usual_format, write_strokes_png
 from segapp.files.images import digest_of
 from segapp.files.project_file import PROJECT_SUFFIX, Project, save_project
@@ -102,6 +103,8 @@ class Outcome:
         Time of each update, in the same order, once the image was prepared.
     error
         One sentence when the case failed, else empty.
+    encoder
+        SHA-256 of the network that took part, else empty.
     """
 
     name: str
@@ -112,6 +115,7 @@ class Outcome:
     seconds: tuple[float, ...] = ()
     error: str = ""
     reused: bool = False
+    encoder: str = ""
 
 
 def run_case(task: Task, make_segmenter: Make, stopped: Callable[[], bool]) -> Outcome:
@@ -132,6 +136,7 @@ def _run(task: Task, make_segmenter: Make, stopped: Callable[[], bool]) -> Outco
     document, settings = strokes.document, task.settings.settings(strokes.settings)
     n_classes = len(document.classes)
     segmenter = make_segmenter(picture.rgb)
+    let_see(segmenter, picture.rgb, settings)
     segmenter.prepare(settings)
     if strokes.answer is not None:
         segmenter.recall(strokes.answer)
@@ -163,6 +168,7 @@ def _run(task: Task, make_segmenter: Make, stopped: Callable[[], bool]) -> Outco
         n_classes,
         _padded(ious, task.robot) if task.case.truth else (),
         tuple(seconds),
+        encoder=settings.encoder,
     )
     write_record(task, _key(task), outcome)
     return outcome

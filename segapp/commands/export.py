@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 from segapp.batch.folder_export import EXPORT_FOLDER, Exported, Fate, Finished, FolderExport
+from segapp.batch.seeing import let_see
 from segapp.commands.options import (
     SOME_FAILED,
     CommandError,
@@ -119,6 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
     picture = _picture(project, arguments.image)
     settings = chosen_settings(arguments).settings(project.settings)
     trainer = Trainer(picture.rgb)
+    let_see(trainer, picture.rgb, settings)
     if project.answer is not None:
         trainer.recall(project.answer)
     labelling = labelled(trainer, project.document, settings)

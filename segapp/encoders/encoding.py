@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from segapp.encoders.installed import Installed
 from segapp.encoders.kept_features import KeptFeatures
 from segapp.encoders.network_file import EncoderError
-from segapp.encoders.running import RunningNetwork
+from segapp.encoders.running import NO_RUNTIME, RunningNetwork, has_runtime
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,6 +66,8 @@ class Encoding:
 
 def wanted(installed: Installed, digest: str) -> Encoder:
     """Return the encoder with a digest, or say that it is missing and what there is to do."""
+    if not digest:
+        raise EncoderError("Which encoder is meant is not said: name it by --encoder.")
     encoder = installed.with_digest(digest)
     if encoder is None:
         raise EncoderError(
@@ -75,7 +77,16 @@ def wanted(installed: Installed, digest: str) -> Encoder:
     return encoder
 
 
-def encoded_by(digest: str, rgb: NDArray[np.uint8]) -> EncodedPicture:
-    """Return what the encoder with a digest sees in one picture."""
-    with Encoding.with_digest(digest) as encoding:
-        return encoding.of(rgb)
+def usable(name: str | None) -> Encoder:
+    """Return the encoder of a name, or the only one there is, if it can run here."""
+    installed = Installed.of_user()
+    names = installed.names()
+    if name is None:
+        if len(names) != 1:
+            there = f"there are {', '.join(names)}" if names else "there is none yet"
+            raise EncoderError(f"Which encoder is meant is not said by --encoder: {there}.")
+        name = names[0]
+    encoder = installed.named(name)
+    if not has_runtime():
+        raise EncoderError(NO_RUNTIME)
+    return encoder

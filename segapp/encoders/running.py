@@ -145,23 +145,19 @@ class RunningNetwork:
         timer.start()
         try:
             yield
-        except (EOFError, OSError) as error:
+        except EncoderError:
+            raise
+        except (EOFError, OSError, ValueError) as error:
             self.close()
             if self._stopped:
                 raise EncodingStopped from error
             if late.is_set():
-                raise EncoderError(
-                    f"{self._name} was stopped: it took longer than {self._seconds:g} s."
-                ) from error
-            raise EncoderError(
-                f"{self._name} broke off; the memory may be too small for it, or the network is "
-                "damaged."
-            ) from error
-        except EncoderError:
-            raise
-        except ValueError as error:
-            self.close()
-            raise EncoderError(f"{self._name} cannot be used: {reason(error)}.") from error
+                told = f"was stopped: it took longer than {self._seconds:g} s"
+            elif isinstance(error, ValueError):
+                told = f"cannot be used: {reason(error)}"
+            else:
+                told = "broke off: the memory may be too small for it, or it is damaged"
+            raise EncoderError(f"{self._name} {told}.") from error
         finally:
             timer.cancel()
 

@@ -82,6 +82,13 @@ class Trainer:
         self._picture.grams(settings)
         self._picture.encoded_regions(settings)
 
+    def see(self, encoded: EncodedPicture) -> None:
+        """Take what a network sees in the picture, when that comes later than the first strokes.
+
+        Answers of settings that do not want it stay what they are.
+        """
+        self._picture.see(encoded)
+
     def recall(self, carried: CarriedAnswer) -> None:
         """Use what a project carries where it fits, so that only its newest stroke is learnt."""
         self._carried = carried

@@ -178,6 +178,17 @@ class Settings:
         _check_bounds(self)
 
 
+def with_encoder(settings: Settings, digest: str) -> Settings:
+    """Let the network with a digest take part, or with an empty one none at all.
+
+    >>> with_encoder(with_encoder(Settings(), "0" * 64), "") == Settings()
+    True
+    """
+    features = tuple(group for group in settings.features if group is not FeatureGroup.ENCODER)
+    chosen = (*features, FeatureGroup.ENCODER) if digest else features
+    return replace(settings, features=chosen, encoder=digest)
+
+
 # Sect. 6.3 of the paper to the letter: RGB, a codeword a class, 5 bits, eleven kernels.
 _PAPER = Settings(
     features=(FeatureGroup.RGB,),

@@ -13,7 +13,6 @@ from PIL import Image
 
 from segapp.commands.options import CommandError, add_json, made_folder, new_parser, tell
 from segapp.commands.speech import say
-from segapp.encoders.components import component_picture
 from segapp.encoders.encoder import Fit, Layout, encoder_to_plain
 from segapp.encoders.encoding import Encoding
 from segapp.encoders.installed import Installed
@@ -22,6 +21,7 @@ from segapp.encoders.packages import PACKAGES, fetch
 from segapp.encoders.running import NO_RUNTIME, RunningNetwork, has_runtime
 from segapp.encoders.signatures import Wishes, described
 from segapp.files.images import load_image
+from segapp.values.components import component_colours, component_picture
 from shlcore.atomic_file import replacing
 
 if TYPE_CHECKING:
@@ -184,7 +184,8 @@ def _show(arguments: argparse.Namespace, installed: Installed) -> None:
         with Encoding(encoder, installed) as encoding:
             encoded = encoding.of(picture.rgb)
         seconds = time.perf_counter() - start
-        colours = component_picture(encoded, picture.size)
+        box = (range(picture.size[0]), range(picture.size[1]))
+        colours = component_picture(component_colours(encoded), encoded.step, box)
         made_folder(arguments.out.parent)
         with replacing(arguments.out) as file:
             Image.fromarray(colours).save(file, "PNG")

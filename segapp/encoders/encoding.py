@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from segapp.values.encoded import EncodedPicture
 
 
+class MissingEncoderError(EncoderError):
+    """Settings want a network that this user does not have."""
+
+
 class Encoding:
     """Reads one picture after the other with one encoder, whose process starts when needed.
 
@@ -70,7 +74,7 @@ def wanted(installed: Installed, digest: str) -> Encoder:
         raise EncoderError("Which encoder is meant is not said: name it by --encoder.")
     encoder = installed.with_digest(digest)
     if encoder is None:
-        raise EncoderError(
+        raise MissingEncoderError(
             f"The encoder with the digest {digest[:12]}… is not there: add it by segapp encoder "
             "add, or go on without it by --without-encoder."
         )

@@ -79,7 +79,8 @@ class PreparedPicture:
 
     def see(self, encoded: EncodedPicture) -> None:
         """Take what a network has come to see only now."""
-        self._encoded, self._encoded_regions = encoded, None
+        if encoded is not self._encoded:
+            self._encoded, self._encoded_regions = encoded, None
 
     def refuse_unseen(self, settings: Settings) -> None:
         """Raise a `ValueError` if the settings want what the encoder has not seen."""

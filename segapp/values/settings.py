@@ -212,3 +212,10 @@ PRESETS: dict[str, Settings] = {
 
 DEFAULT_PRESET = "best"
 DEFAULT_SETTINGS: Settings = PRESETS[DEFAULT_PRESET]
+
+
+def preset_of(settings: Settings) -> str | None:
+    """Name the preset that settings are; an encoder may take part in any of them."""
+    if FeatureGroup.ENCODER in settings.features and len(settings.features) > 1:
+        settings = with_encoder(settings, "")
+    return next((name for name, preset in PRESETS.items() if preset == settings), None)

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Qt
 
 from segapp.qt.panels.offer import Offer
 from segapp.values.alike_marks import mark_many
-from segapp.values.settings import PRESETS
+from segapp.values.settings import PRESETS, preset_of, with_encoder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,7 @@ class AlikeOffer(QObject):
         state, answer = self._session.state, self._session.answers.answer
         if state is None or state.path in self._answered:
             return
-        if self._session.settings != PRESETS["best"]:
+        if preset_of(self._session.settings) != "best":
             self.offer.withdraw()
         elif answer is not None and mark_many(self._session.document, answer.labelling.labels):
             self.offer.make(
@@ -49,4 +49,5 @@ class AlikeOffer(QObject):
         if self._session.state is not None:
             self._answered.add(self._session.state.path)
         if wanted:
-            self._session.set_settings(PRESETS["alike"])
+            encoder = self._session.settings.encoder
+            self._session.set_settings(with_encoder(PRESETS["alike"], encoder))

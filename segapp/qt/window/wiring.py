@@ -15,12 +15,13 @@ from segapp.qt.panels.kept_answer import KeptAnswer
 from segapp.qt.panels.setting_texts import preset_texts
 from segapp.qt.session.progress import Stage
 from segapp.qt.window.alike_offer import AlikeOffer
+from segapp.qt.window.encoder_parts import EncoderParts
 from segapp.qt.window.file_commands import sample_images
 from segapp.qt.window.help import open_about, open_problem_report, open_shortcuts
 from segapp.qt.window.levels_commands import LevelsCommands
 from segapp.qt.window.theme import ThemeChoice
 from segapp.values.overlay import ViewMode
-from segapp.values.settings import PRESETS
+from segapp.values.settings import preset_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -122,7 +123,7 @@ def _connect_comparison(window: MainWindow) -> None:
             return
         if not panel.kept or panel.kept[-1].insight is not answer.insight:
             document = session.document
-            way = next((name for name, one in PRESETS.items() if one == session.settings), None)
+            way = preset_of(session.settings)
             called = preset_texts()[way].label if way else window.tr("Settings of your own")
             name = window.tr("{}, {} strokes").format(called, len(document.strokes))
             panel.keep(
@@ -168,6 +169,8 @@ def _connect_actions(window: MainWindow) -> None:
     levels = LevelsCommands(session, window.files, canvas, window.status.chip, window)
     levels.connect_actions(actions)
     session.rendering.failed.connect(lambda *told: complain(window, *told))
+    encoders = EncoderParts(session, window.files, window.settings_panel.encoder, canvas)
+    encoders.connect_actions(actions)
     for tool in Tool:
         actions[tool.value].triggered.connect(lambda _=False, t=tool: window.brush.set_tool(t))
     for mode in ViewMode:

@@ -36,14 +36,24 @@ def component_colours(encoded: EncodedPicture) -> NDArray[np.uint8]:
     return colours.reshape(rows, columns, 3)
 
 
-def component_picture(encoded: EncodedPicture, shape: tuple[int, int]) -> NDArray[np.uint8]:
-    """Return the colours at a picture's size, smooth between the cells."""
-    from PIL import Image
+def component_picture(
+    colours: NDArray[np.uint8], step: tuple[float, float], box: tuple[range, range]
+) -> NDArray[np.uint8]:
+    """Return the colours of some of a picture's rows and columns, straight between the cells.
 
-    height, width = shape
-    colours = component_colours(encoded)
-    rows, columns = colours.shape[:2]
-    # The last cells may stick out: of the grid, only what lies on the picture is enlarged.
-    box = (0.0, 0.0, min(columns, width / encoded.step[1]), min(rows, height / encoded.step[0]))
-    image = Image.fromarray(colours).resize((width, height), Image.Resampling.BICUBIC, box)
-    return np.asarray(image)
+    Parameters
+    ----------
+    colours
+        Of `component_colours`.
+    step
+        Height and width of a cell in pixels.
+    """
+    between = colours.astype(np.float32)
+    for axis, places in enumerate(box):
+        cells = (np.arange(places.start, places.stop) + 0.5) / step[axis] - 0.5
+        cells = np.clip(cells, 0, between.shape[axis] - 1)
+        first = np.minimum(cells.astype(np.intp), max(between.shape[axis] - 2, 0))
+        second = np.minimum(first + 1, between.shape[axis] - 1)
+        share = np.expand_dims((cells - first).astype(np.float32), (1 - axis, 2))
+        between = (1 - share) * between.take(first, axis) + share * between.take(second, axis)
+    return np.rint(between).astype(np.uint8)

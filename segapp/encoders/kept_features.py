@@ -54,7 +54,8 @@ class KeptFeatures:
         shape = (rgb.shape[0], rgb.shape[1])
         wanted, step = grid_on(shape, encoder)
         try:
-            with np.load(path, allow_pickle=False) as parts:  # a ZIP archive, with checksums
+            # A ZIP archive, whose checksums tell of damage.
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as parts:
                 cells = parts["cells"]
             if cells.shape != (*wanted, encoder.channels) or cells.dtype != np.float16:
                 return None

@@ -15,7 +15,7 @@ from segapp.values.settings import FeatureGroup, Samples
 ROOT = Path(__file__).parents[1]
 TRANSLATIONS = ROOT / "assets" / "translations"
 # Rooms whose words the window passes on.
-_SPEAKING = ("files", "learning")
+_SPEAKING = ("encoders", "files", "learning")
 
 
 def wanted():

@@ -6,7 +6,7 @@ import itertools
 import time
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, Qt, QTimer
 
 from segapp.files.folder_progress import Status
 from segapp.qt.language import worded
@@ -37,7 +37,7 @@ class EncoderParts(QObject):
     def __init__(self, session: Session, files: Files, box: EncoderBox, canvas: QWidget) -> None:
         super().__init__(canvas)
         self._session, self._files, self._box = session, files, box
-        self.offer = Offer(canvas)
+        self.offer = Offer(canvas, Qt.AlignmentFlag.AlignBottom)
         self._clock = QTimer(self)
         self._clock.setInterval(_TICK)
         self._clock.timeout.connect(self._show)
@@ -57,6 +57,10 @@ class EncoderParts(QObject):
                 "view_components", when=self._session.answers.encoded is not None
             )
         )
+
+    def end(self) -> None:
+        """Look at the clock no more."""
+        self._clock.stop()
 
     def _list(self) -> None:
         """Look which encoders there are; somebody may have added one meanwhile."""

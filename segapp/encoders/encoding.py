@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from segapp.encoders.installed import Installed
 from segapp.encoders.kept_features import KeptFeatures
 from segapp.encoders.network_file import EncoderError
-from segapp.encoders.running import NO_RUNTIME, RunningNetwork, has_runtime
+from segapp.encoders.running import RunningNetwork, what_is_lacking
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +33,7 @@ class Encoding:
         self.encoder = encoder
         self._kept = KeptFeatures.of_user() if kept is None else kept
         network = installed.network(encoder)
-        self._running = RunningNetwork(f"The encoder {encoder.name}", network, encoder.digest)
+        self._running = RunningNetwork(encoder.name, network, encoder.digest)
 
     @classmethod
     def with_digest(cls, digest: str) -> Encoding:
@@ -91,6 +91,6 @@ def usable(name: str | None) -> Encoder:
             raise EncoderError(f"Which encoder is meant is not said by --encoder: {there}.")
         name = names[0]
     encoder = installed.named(name)
-    if not has_runtime():
-        raise EncoderError(NO_RUNTIME)
+    if lack := what_is_lacking():
+        raise EncoderError(lack)
     return encoder

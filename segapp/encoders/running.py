@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 MOST_SECONDS = 120.0
 """Time for one picture, with the loading: beyond any network that somebody would wait for."""
-NO_RUNTIME = 'An encoder needs onnxruntime: pip install "segapp[encoder]".'
 
 
 class EncodingStopped(Exception):  # noqa: N818 - the user's wish is no error
@@ -40,6 +39,13 @@ def has_runtime() -> bool:
     """Tell whether networks can be run, without loading what runs them."""
     bundled = getattr(sys, "frozen", False)  # such a program is no Python to start another with
     return not bundled and importlib.util.find_spec("onnxruntime") is not None
+
+
+def what_is_lacking() -> str:
+    """Say what networks need to run; nothing when it is there."""
+    if has_runtime():
+        return ""
+    return 'An encoder needs onnxruntime: pip install "segapp[encoder]".'
 
 
 class RunningNetwork:
@@ -152,12 +158,14 @@ class RunningNetwork:
             if self._stopped:
                 raise EncodingStopped from error
             if late.is_set():
-                told = f"was stopped: it took longer than {self._seconds:g} s"
-            elif isinstance(error, ValueError):
-                told = f"cannot be used: {reason(error)}"
-            else:
-                told = "broke off: the memory may be too small for it, or it is damaged"
-            raise EncoderError(f"{self._name} {told}.") from error
+                raise EncoderError(
+                    f"{self._name} was stopped: it took longer than {self._seconds:g} s."
+                ) from error
+            if isinstance(error, ValueError):
+                raise EncoderError(f"{self._name} cannot be used: {reason(error)}.") from error
+            raise EncoderError(
+                f"{self._name} broke off: the memory may be too small for it, or it is damaged."
+            ) from error
         finally:
             timer.cancel()
 
@@ -197,8 +205,8 @@ class RunningNetwork:
 
 def _started() -> subprocess.Popen[bytes]:
     """Start the process; it finds this package, and nothing that lies in the working folder."""
-    if not has_runtime():
-        raise EncoderError(NO_RUNTIME)
+    if lack := what_is_lacking():
+        raise EncoderError(lack)
     package = str(Path(__file__).parents[2])
     paths = [package, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in paths if path)}

@@ -65,11 +65,11 @@ class EncoderParts(QObject):
     def _list(self) -> None:
         """Look which encoders there are; somebody may have added one meanwhile."""
         from segapp.encoders.installed import Installed  # loaded by nobody else
-        from segapp.encoders.running import NO_RUNTIME, has_runtime
+        from segapp.encoders.running import what_is_lacking
 
         found = [(each.name, each.digest) for each in Installed.of_user().encoders()]
-        if not has_runtime():
-            self._box.offer([], worded(NO_RUNTIME))
+        if lack := what_is_lacking():
+            self._box.offer([], worded(lack))
         else:
             self._box.offer(
                 found,

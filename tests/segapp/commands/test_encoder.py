@@ -234,9 +234,7 @@ def test_a_folder_is_exported_with_its_encoder(pooled, folder, tmp_path, capsys)
 
 
 def test_without_the_runtime_one_sentence_names_the_extra(pooled, folder, capsys, monkeypatch):
-    from segapp.encoders import encoding
-
-    monkeypatch.setattr(encoding, "has_runtime", lambda: False)
+    monkeypatch.setattr(running_module, "has_runtime", lambda: False)
     words = ["batch", str(folder), "--out", str(folder / "out"), "--encoder", "pooled"]
     told = refused(capsys, *words)
     assert told == 'segapp: An encoder needs onnxruntime: pip install "segapp[encoder]".\n'

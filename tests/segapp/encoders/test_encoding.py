@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from segapp.encoders import encoding as encoding_module
 from segapp.encoders import running
 from segapp.encoders.encoder import Encoder, Fit, Layout
 from segapp.encoders.encoding import Encoding, MissingEncoderError, usable
@@ -360,7 +359,7 @@ def test_a_missing_one_is_told_by_its_digest(home):
 
 
 def test_one_that_cannot_run_is_told_before_anything_is_done(encoder, monkeypatch):
-    monkeypatch.setattr(encoding_module, "has_runtime", lambda: False)
+    monkeypatch.setattr(running, "has_runtime", lambda: False)
     with pytest.raises(EncoderError, match="needs onnxruntime"):
         usable("pooled")
 

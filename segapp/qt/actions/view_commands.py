@@ -73,7 +73,7 @@ def view_commands() -> Iterator[Command]:
     )
     yield Command(
         "view_components",
-        tr("What the &Encoder Sees"),
+        tr("What the E&ncoder Sees"),
         tr("Places that are alike to the encoder have like colours"),
         "Ctrl+7",
         None,

@@ -134,7 +134,7 @@ class Answers(QObject):
             self.update_now()
         else:
             self._cancel()
-            self._report_behind()
+            self._report(_behind(self))
 
     def update_now(self) -> None:
         """Learn from the strokes as they are, live or not."""
@@ -167,13 +167,13 @@ class Answers(QObject):
         if self.is_current:  # it was asked for once more
             self.catch_up()
         else:
-            self._report_behind()
+            self._report(_behind(self))
 
     def set_reading(self, reading: bool) -> None:  # noqa: FBT001 - a fact
         """Know whether what is shown without the encoder waits for it."""
         self.is_reading = reading
         if self.progress.stage is Stage.RUNNING and not self._jobs.busy:
-            self._report_unseen()
+            self._report(_unseen(self))
 
     def close(self, timeout: float | None = None) -> bool:
         """Stop learning and wait for the thread; say whether it has ended."""
@@ -194,7 +194,7 @@ class Answers(QObject):
         elif isinstance(item, Unseen):
             self.preview = item.preview
             self.answer_changed.emit()
-            self._report_unseen()
+            self._report(_unseen(self))
         elif isinstance(item, NotEnoughStrokes):
             self._set(None)
             self._report(Progress(Stage.WAITING, worded(item)))
@@ -232,25 +232,6 @@ class Answers(QObject):
         if self.preview is not None:
             self._set(self._answered)
 
-    def _report_unseen(self) -> None:
-        if self.is_reading:
-            text = self.tr("Not final: reading the picture")
-            self._report(replace(self.progress, text=text, fraction=1.0))
-        else:
-            text = self.tr("Not final: the encoder has not seen the picture")
-            self._report(Progress(Stage.UNFINISHED, text))
-
-    def _report_behind(self) -> None:
-        if self.preview is not None:
-            stage = Stage.UNFINISHED
-            text = self.tr("Unfinished, for a look only: choose “Update now”")
-        elif self._answered is not None:
-            stage = Stage.OUTDATED
-            text = self.tr("The answer is older than the strokes: choose “Update now”")
-        else:
-            stage, text = Stage.WAITING, self.tr("No answer yet: choose “Update now”")
-        self._report(Progress(stage, text))
-
     def _report(self, progress: Progress) -> None:
         self.progress = progress
         self.progress_changed.emit()
@@ -259,3 +240,23 @@ class Answers(QObject):
 def _is_answerable(document: Document) -> bool:
     marked = {mark.label for mark in document.strokes if mark.label is not None}
     return document.is_answerable(marked) or bool(marked and document.start is not None)
+
+
+def _unseen(answers: Answers) -> Progress:
+    """Say that what is shown waits for the encoder, or does so in vain."""
+    if answers.is_reading:
+        text = answers.tr("Not final: reading the picture")
+        return replace(answers.progress, text=text, fraction=1.0)
+    text = answers.tr("Not final: the encoder has not seen the picture")
+    return Progress(Stage.UNFINISHED, text)
+
+
+def _behind(answers: Answers) -> Progress:
+    """Say what is shown instead of the answer to the strokes as they are."""
+    if answers.preview is not None:
+        text = answers.tr("Unfinished, for a look only: choose “Update now”")
+        return Progress(Stage.UNFINISHED, text)
+    if answers.shown is not None:
+        text = answers.tr("The answer is older than the strokes: choose “Update now”")
+        return Progress(Stage.OUTDATED, text)
+    return Progress(Stage.WAITING, answers.tr("No answer yet: choose “Update now”"))

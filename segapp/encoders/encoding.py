@@ -49,14 +49,16 @@ class Encoding:
 
     def found(self, rgb: NDArray[np.uint8]) -> EncodedPicture | None:
         """Return what is known of a picture already."""
-        return self._kept.find(rgb, self.encoder)
+        path = self._kept.path(rgb, self.encoder)
+        return self._kept.find(path, (rgb.shape[0], rgb.shape[1]), self.encoder)
 
     def of(self, rgb: NDArray[np.uint8]) -> EncodedPicture:
         """Return what the encoder sees; raises like `RunningNetwork.encode`."""
-        encoded = self.found(rgb)
+        path = self._kept.path(rgb, self.encoder)
+        encoded = self._kept.find(path, (rgb.shape[0], rgb.shape[1]), self.encoder)
         if encoded is None:
             encoded = self._running.encode(self.encoder, rgb)
-            self._kept.keep(rgb, self.encoder, encoded)
+            self._kept.keep(path, encoded)
         return encoded
 
     def stop(self) -> None:

@@ -41,17 +41,15 @@ class KeptFeatures:
         return cls(platformdirs.user_cache_path("segapp", appauthor=False) / "encoded")
 
     def path(self, rgb: NDArray[np.uint8], encoder: Encoder) -> Path:
-        """Return where the features of a picture are, if they are."""
+        """Return where the features of a picture are, or would be."""
         seen = hashlib.sha256(f"{_VERSION} {rgb.shape}".encode())
         seen.update(np.ascontiguousarray(rgb).data)
         facts = {**asdict(encoder), "name": ""}  # a name changes nothing
         seen.update(json.dumps(facts, sort_keys=True).encode())
         return self.root / (seen.hexdigest() + _SUFFIX)
 
-    def find(self, rgb: NDArray[np.uint8], encoder: Encoder) -> EncodedPicture | None:
-        """Return what is kept of a picture; what is damaged counts as absent."""
-        path = self.path(rgb, encoder)
-        shape = (rgb.shape[0], rgb.shape[1])
+    def find(self, path: Path, shape: tuple[int, int], encoder: Encoder) -> EncodedPicture | None:
+        """Return what is kept of a picture of this shape; what is damaged counts as absent."""
         wanted, step = grid_on(shape, encoder)
         try:
             # A ZIP archive, whose checksums tell of damage.
@@ -64,9 +62,8 @@ class KeptFeatures:
             return None
         return EncodedPicture(cells, step, encoder.digest)
 
-    def keep(self, rgb: NDArray[np.uint8], encoder: Encoder, encoded: EncodedPicture) -> None:
+    def keep(self, path: Path, encoded: EncodedPicture) -> None:
         """Write what a network saw; a disk that is full or closed costs time, and no more."""
-        path = self.path(rgb, encoder)
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             with replacing(path) as file:

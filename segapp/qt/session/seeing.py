@@ -130,6 +130,7 @@ class Seeing(QObject):
         picture, settings = self._session.picture, self._session.settings
         if picture is None or not wants_encoder(settings):
             self._forget()
+            self._set(SightState())
             return
         same = self._pixels is picture.rgb and self._encoder == settings.encoder
         under_way = self.state.sight is Sight.READING
@@ -155,7 +156,6 @@ class Seeing(QObject):
     def _forget(self) -> None:
         self._cancel()
         self._pixels = self._session.answers.encoded = None
-        self._set(SightState())
 
     def _cancel(self) -> None:
         if self._reading is not None:

@@ -52,11 +52,14 @@ class EncoderParts(QObject):
         seeing = self._session.seeing
         actions["stop"].triggered.connect(seeing.stop)
         actions["update"].triggered.connect(seeing.look)
-        seeing.changed.connect(
-            lambda: actions.enable(
-                "view_components", when=self._session.answers.encoded is not None
-            )
-        )
+
+        def offer_view() -> None:
+            actions.enable("view_components", when=self._session.answers.encoded is not None)
+            blind = seeing.state.sight in (Sight.OFF, Sight.FAILED)
+            if blind and actions["view_components"].isChecked():
+                actions["view_overlay"].trigger()
+
+        seeing.changed.connect(offer_view)
 
     def end(self) -> None:
         """Look at the clock no more."""

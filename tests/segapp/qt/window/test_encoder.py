@@ -287,7 +287,8 @@ def test_the_components_are_a_way_to_look(make_window, picture_file, pooled, see
     # The halves of the picture have opposite colours in the strongest component.
     assert np.abs(pixels[:, 10] - pixels[:, 54]).max() > 200
     box(window).switch.click()
-    qtbot.waitUntil(lambda: rendered[-1] is None)
+    assert window.labelling_view.mode is ViewMode.OVERLAY  # nobody is left with a bare picture
+    assert window.commands["view_overlay"].isChecked()
     assert not window.commands["view_components"].isEnabled()
 
 

@@ -18,28 +18,27 @@ if TYPE_CHECKING:
     from segapp.encoders.encoding import Encoding
 
 
-def encoded_ahead(tasks: Sequence[Task], jobs: int) -> Generator[int, None, None]:
-    """Yield how many there are, once for each picture that is read.
+def encoded_ahead(tasks: Sequence[Task], jobs: int) -> Generator[Task, None, None]:
+    """Yield each task of `wants_encoder` whose picture is read.
 
     What fails here fails again when its turn comes, and is told then. Closing the iterator ends
     the networks' processes.
     """
-    chosen = [task for task in tasks if _wants_encoder(task)]
-    if not chosen:
-        return
     readers = _Readers()
     pool = ThreadPoolExecutor(jobs)  # of threads that wait: the networks have processes
     try:
-        for done in as_completed([pool.submit(readers.read, task) for task in chosen]):
+        waiting = {pool.submit(readers.read, task): task for task in tasks}
+        for done in as_completed(waiting):
             done.result()
-            yield len(chosen)
+            yield waiting[done]
     finally:
         readers.stop()
         pool.shutdown(wait=True, cancel_futures=True)
         readers.close()
 
 
-def _wants_encoder(task: Task) -> bool:
+def wants_encoder(task: Task) -> bool:
+    """Tell whether a network is to read a task's picture."""
     if task.resume and task.record_path.is_file():
         return False  # nothing is learnt from it, most likely
     choice, strokes = task.settings, task.case.strokes

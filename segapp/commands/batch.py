@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,7 @@ from tqdm import tqdm
 from segapp.batch import Outcome, Task, outcomes, remote_outcomes, write_reports
 from segapp.batch.cases import bundled_cases, find_cases
 from segapp.batch.contact_sheet import triple, write_curve, write_sheet
-from segapp.batch.encode_ahead import encoded_ahead
+from segapp.batch.encode_ahead import encoded_ahead, wants_encoder
 from segapp.commands.options import (
     SOME_FAILED,
     CommandError,
@@ -123,15 +122,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _encode_ahead(tasks: Sequence[Task], jobs: int) -> None:
     """Let networks read the pictures before anything is learnt, and show how far they are."""
-    reading = encoded_ahead(tasks, jobs)
-    first = next(reading, None)
-    if first is None:  # no network takes part
+    wanted = [task for task in tasks if wants_encoder(task)]
+    if not wanted:
         return
+    reading = encoded_ahead(wanted, jobs)
     try:
-        with tqdm(unit="picture", desc="Reading pictures", disable=None, leave=False) as bar:
-            for total in itertools.chain([first], reading):
-                bar.total = total
-                bar.update()
+        bar = tqdm(reading, "Reading pictures", len(wanted), unit="image", disable=None)
+        for _ in bar:
+            pass
     except KeyboardInterrupt as error:
         reading.close()
         raise CommandError("Stopped before the first image.") from error

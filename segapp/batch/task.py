@@ -14,12 +14,12 @@ from segapp.batch.case_record import read_record, write_record
 from segapp.batch.cases import Case, load_truth
 from segapp.batch.robot_user import first_dabs, robot_steps
 from segapp.batch.scores import IGNORED
-from segapp.batch.seeing import let_see
 from segapp.files.export import usual_format, write_strokes_png
 from segapp.files.images import digest_of
 from segapp.files.project_file import PROJECT_SUFFIX, Project, save_project
 from segapp.files.showing_file import showing_beside, showing_to_plain
 from segapp.files.strokes_file import load_with_strokes
+from segapp.learning.sight import let_see
 from segapp.values.plain_settings import to_plain
 from segapp.values.showing import AS_IT_COMES
 from segapp.values.updates import answer_of

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from segapp.batch.seeing import sight_of
 from segapp.commands.options import (
     SOME_FAILED,
     CommandError,
@@ -28,15 +27,16 @@ from segapp.files.export import formats, usual_format
 from segapp.files.images import load_image
 from segapp.files.showing_file import showing_beside
 from segapp.learning.learnt_model import load_model
+from segapp.learning.sight import sight_of
 from segapp.values.document import Document
 from segapp.values.wording import sentence
 
 if TYPE_CHECKING:
     import argparse
 
-    from segapp.batch.seeing import Sight
     from segapp.files.export import ExportFormat
     from segapp.learning.learnt_model import LearntModel
+    from segapp.learning.sight import Sight
 
 _EXAMPLES = """\
   segapp segment one.jpg --strokes one.segapp --out one.png --save-model cells.shlmodel

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 from segapp.batch.folder_export import EXPORT_FOLDER, Exported, Fate, Finished, FolderExport
-from segapp.batch.seeing import let_see
 from segapp.commands.options import (
     SOME_FAILED,
     CommandError,
@@ -33,6 +32,7 @@ from segapp.files.export.parts import Per
 from segapp.files.images import load_image
 from segapp.files.pages import file_of
 from segapp.files.project_file import Project, load_project
+from segapp.learning.sight import let_see
 from segapp.learning.training import Trainer
 from segapp.values.export_choices import USUAL
 

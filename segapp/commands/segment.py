@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
-from segapp.batch.seeing import let_see
 from segapp.commands.options import (
     add_format,
     add_json,
@@ -25,6 +24,7 @@ from segapp.commands.options import (
 )
 from segapp.files.export import formats, usual_format
 from segapp.files.strokes_file import load_with_strokes
+from segapp.learning.sight import let_see
 from segapp.learning.training import Trainer
 from segapp.values.updates import answer_of
 

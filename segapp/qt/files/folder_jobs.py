@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from segapp.batch.seeing import let_see, sight_of
 from segapp.files.class_list import with_folder_classes
 from segapp.files.images import ImageError, load_image
 from segapp.files.project_file import Project, ProjectError, load_project
 from segapp.files.project_places import new_project, project_of
+from segapp.learning.sight import let_see, sight_of
 from segapp.qt.files.opening import digest_of
 from segapp.qt.files.project_saving import ChangedByOthersError, save_over
 from segapp.qt.session.learner import trainer

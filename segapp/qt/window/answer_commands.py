@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QPointF, Signal
 from PySide6.QtGui import QGuiApplication
 
-from segapp.batch.seeing import let_see, sight_of
 from segapp.files.strokes_file import load_strokes
+from segapp.learning.sight import let_see, sight_of
 from segapp.qt.canvas.layers import opaque
 from segapp.qt.canvas.qimage import qimage_over
 from segapp.qt.files import file_dialogs

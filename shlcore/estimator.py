@@ -7,6 +7,7 @@ a frozen `Fitted` record back.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
@@ -293,6 +294,6 @@ class SHL(HashClassifier):
 
 def _holding(learner: SHL, fitted: Callable[[], Fitted]) -> SHL:
     """Return a new estimator with a learner's parameters and what has been learnt."""
-    estimator = clone(learner)
+    estimator = copy(learner)  # a clone already, which nobody else has
     estimator._take(fitted())
-    return cast("SHL", estimator)
+    return estimator

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from shlcore.array_types import Array, Indices
+    from shlcore.array_types import Array, Floats, Indices
 
+_ROWS_AT_ONCE = 32
 _COMPARED = 50
 _ASYMMETRY = 1e-5
 """Rows between which all entries are compared with their mirror images, and by how much of the
@@ -30,13 +31,15 @@ class Grams:
     ----------
     stacks
         One or more of ``M x n x n``, symmetric, in their order; not copied if they are
-        contiguous arrays of float64. Whoever keeps some kernels longer than others hands over
-        both: a `Grams` among the stacks has been checked and is taken as it is.
+        contiguous arrays of float64 or float32. Kernels in single precision take half the
+        memory and time: they are summed in it, as LIBSVM reads them in it anyway. Whoever keeps
+        some kernels longer than others hands over both: a `Grams` among the stacks has been
+        checked and is taken as it is.
     """
 
     def __init__(self, *stacks: ArrayLike | Grams) -> None:
-        parts: list[Array] = []
-        unchecked: list[Array] = []
+        parts: list[Floats] = []
+        unchecked: list[Floats] = []
         for stack in stacks:
             if isinstance(stack, Grams):
                 parts.extend(stack._stacks)
@@ -49,12 +52,18 @@ class Grams:
             raise ValueError(f"X: wanted square Gram matrices, got {got}")
         for part in unchecked:
             _check_symmetry(part)
-        self._stacks: tuple[Array, ...] = tuple(parts)
+        self._stacks: tuple[Floats, ...] = tuple(parts)
 
     @classmethod
-    def of(cls, matrices: Iterable[Array], n_kernels: int, n_rows: int) -> Grams:
+    def of(
+        cls,
+        matrices: Iterable[Array],
+        n_kernels: int,
+        n_rows: int,
+        dtype: type[np.floating] = np.float64,
+    ) -> Grams:
         """Gather matrices as they are made, so that each is held once."""
-        stack = np.empty((n_kernels, n_rows, n_rows))
+        stack = np.empty((n_kernels, n_rows, n_rows), dtype)
         for place, matrix in zip(stack, matrices, strict=True):
             place[:] = matrix
         return cls(stack)
@@ -62,7 +71,7 @@ class Grams:
     def __len__(self) -> int:
         return sum(len(stack) for stack in self._stacks)
 
-    def __iter__(self) -> Iterator[Array]:
+    def __iter__(self) -> Iterator[Floats]:
         """Yield each matrix, ``n x n``."""
         for stack in self._stacks:
             yield from stack
@@ -80,54 +89,71 @@ class Grams:
         part._stacks = tuple(stack[:, rows[:, None], rows] for stack in self._stacks)
         return part
 
-    def matrices_of(self, rows: Indices) -> Array:
+    def matrices_of(self, rows: Indices) -> Floats:
         """Return the kernels between some rows and all, ``M x len(rows) x n``."""
         return np.concatenate([stack[:, rows] for stack in self._stacks])
 
     def weighted_sum(self, kernel_weights: Array, rows: Indices) -> Array:
         """Return ``sum_m theta_m K_m`` among some rows."""
         if len(rows) == self.n_rows:
-            # A product for each stack reads it once.
-            ends = np.cumsum([len(stack) for stack in self._stacks])
-            weights = np.split(kernel_weights, ends[:-1])
-            total = weights[0] @ self._stacks[0].reshape(len(weights[0]), -1)
-            for weight, stack in zip(weights[1:], self._stacks[1:], strict=True):
-                total += weight @ stack.reshape(len(weight), -1)
-            return np.asarray(total.reshape(self.n_rows, self.n_rows))
+            return self._whole_sum(kernel_weights)
         total = np.zeros((len(rows), len(rows)))
-        line = np.empty(self.n_rows)
-        first = 0
-        for stack in self._stacks:
-            share = kernel_weights[first : first + len(stack)]
+        for share, stack in self._shares(kernel_weights):
+            line = np.empty(self.n_rows, dtype=stack.dtype)
             # A whole row of each kernel is read in one go; its entries among the rows are not.
             for place, row in zip(total, rows, strict=True):
                 place += np.dot(share, stack[:, row], out=line)[rows]
-            first += len(stack)
         return total
+
+    def _whole_sum(self, kernel_weights: Array) -> Array:
+        """Return the weighted sum among all rows, some at a time: they stay in the caches."""
+        n = self.n_rows
+        total = np.empty((n, n))
+        shares = list(self._shares(kernel_weights))
+        for top in range(0, n, _ROWS_AT_ONCE):
+            rows = slice(top, min(top + _ROWS_AT_ONCE, n))
+            block = total[rows].reshape(-1)
+            for place, (share, stack) in enumerate(shares):
+                summed = share @ stack[:, rows].reshape(len(share), -1)
+                if place:
+                    block += summed
+                else:
+                    block[:] = summed
+        return total
+
+    def _shares(self, kernel_weights: Array) -> Iterator[tuple[Floats, Floats]]:
+        """Yield each stack with its kernels' weights, in its precision."""
+        first = 0
+        for stack in self._stacks:
+            yield kernel_weights[first : first + len(stack)].astype(stack.dtype), stack
+            first += len(stack)
 
     def products(self, support: Indices, a: Array) -> Array:
         """Return ``K_m a`` of each kernel, ``M x n``, where a is 0 outside the support."""
-        # A product with whole matrices reads all rows, but in one go: measured with 11 kernels, it
-        # is the faster way from a quarter (500 rows) or 40 % (1500 rows) on.
-        if 3 * len(support) > self.n_rows:
-            full = np.zeros(self.n_rows)
-            full[support] = a
-            return np.concatenate([stack @ full for stack in self._stacks])
-        # The matrices are symmetric: rows are read in one go, columns are not.
+        # A product with whole matrices reads all rows, but in one go: measured with 8 kernels of
+        # 974 rows in either precision, it is the faster way from half of them on.
         total = np.zeros((len(self), self.n_rows))
         first = 0
         for stack in self._stacks:
             part = total[first : first + len(stack)]
-            for row, coefficient in zip(support, a, strict=True):
-                part += coefficient * stack[:, row]
+            if 2 * len(support) > self.n_rows:
+                full = np.zeros(self.n_rows, dtype=stack.dtype)
+                full[support] = a
+                part[:] = stack @ full
+            else:
+                # The matrices are symmetric: rows are read in one go, columns are not.
+                for top in range(0, len(support), _ROWS_AT_ONCE):
+                    few = slice(top, top + _ROWS_AT_ONCE)
+                    part += a[few].astype(stack.dtype) @ stack[:, support[few]]
             first += len(stack)
         return total
 
 
-def check_stack(X: ArrayLike) -> Array:
-    """Check kernel matrices, ``M x rows x columns``."""
+def check_stack(X: ArrayLike) -> Floats:
+    """Check kernel matrices, ``M x rows x columns``; single precision stays as it is."""
+    single = isinstance(X, np.ndarray) and X.dtype == np.float32
     try:
-        stack = np.ascontiguousarray(X, dtype=np.float64)
+        stack: Floats = np.ascontiguousarray(X, dtype=np.float32 if single else np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
             "X: wanted a stack of kernel matrices of one shape, as kernels='precomputed'"
@@ -142,7 +168,7 @@ def check_stack(X: ArrayLike) -> Array:
     return stack
 
 
-def _check_symmetry(stack: Array) -> None:
+def _check_symmetry(stack: Floats) -> None:
     """Refuse matrices that differ from their transposes: LIBSVM might never come back.
 
     Compared are all entries between some rows, always the same ones.

@@ -94,14 +94,17 @@ def solve_svm(
     working = rows if guess is None else _near_the_margin(rows, targets * guess, targets)
     while True:
         svc = SVC(kernel="precomputed", C=1.0, tol=TOLERANCE, cache_size=500)
+        kernel = summed(kernel_weights, working)
         with config_context(assume_finite=True, skip_parameter_validation=True):
-            svc.fit(
-                summed(kernel_weights, working), targets[working], sample_weight=costs[working]
-            )
+            svc.fit(kernel, targets[working], sample_weight=costs[working])
         support, coefficients = working[svc.support_], svc.dual_coef_[0]
         intercept = float(svc.intercept_[0])
         products = grams.products(support, coefficients)
         projections = kernel_weights @ products + intercept
+        # Where LIBSVM has worked f is as exact as there, also with kernels in single precision.
+        dual = np.zeros(len(working))
+        dual[svc.support_] = coefficients
+        projections[working] = kernel @ dual + intercept
         missing = _violators(rows, working, targets * projections)
         if not missing.size:
             break

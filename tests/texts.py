@@ -14,6 +14,21 @@ from segapp.values.settings import FeatureGroup, Samples
 
 ROOT = Path(__file__).parents[1]
 TRANSLATIONS = ROOT / "assets" / "translations"
+# What is said about a picture that was made visible, piece by piece: `display_depth`.
+NOTES = {
+    "{}, shown from {} to {}",
+    "{}, without a single number",
+    "{}, shown from {} to {}, {} values are no numbers",
+    "{}, channels 1 to {} of {}",
+    "{}, channel {} from {} to {}",
+    "first of {} pages",
+    "{}, first of {} pages",
+    "page {} of {}",
+    "{}, page {} of {}",
+    "{}, shown with the upper 8 bits",
+    "shown without turning, as its EXIF data are damaged",
+    "{}, shown without turning, as its EXIF data are damaged",
+}
 # Rooms whose words the window passes on.
 _SPEAKING = ("files", "learning")
 # Networks are added by a command; what the window passes on is of those that are there.
@@ -60,6 +75,7 @@ def _sentences():
     found |= {group.value for group in FeatureGroup}
     found |= {member.value.capitalize() for member in Samples}
     found |= {"linear", "polynomial", "one other class"}  # within longer texts
+    found |= NOTES
     for room in ("encoders", *_SPEAKING):
         for node in _nodes(room):
             text = None

@@ -3,6 +3,14 @@
 from segapp.batch.pool import outcomes
 from segapp.batch.remote import remote_outcomes
 from segapp.batch.report import summary, write_reports
-from segapp.batch.task import Outcome, Task
+from segapp.batch.task import Outcome, Task, trainer_of
 
-__all__ = ["Outcome", "Task", "outcomes", "remote_outcomes", "summary", "write_reports"]
+__all__ = [
+    "Outcome",
+    "Task",
+    "outcomes",
+    "remote_outcomes",
+    "summary",
+    "trainer_of",
+    "write_reports",
+]

@@ -45,7 +45,7 @@ def read_record(task: Task, key: str, empty: Outcome) -> Outcome | None:
         for name, path in _files(task).items():
             if digest_of(path).hex() != field(digests, name):
                 return None
-            if load_indices(path).values.shape != (outcome.height, outcome.width):
+            if path.suffix == ".png" and not _has_size(path, outcome):
                 return None
     except (OSError, ValueError):
         return None
@@ -70,5 +70,10 @@ def _outcome(record: dict[str, Any], task: Task, empty: Outcome) -> Outcome:
     )
 
 
+def _has_size(path: Path, outcome: Outcome) -> bool:
+    return load_indices(path).values.shape == (outcome.height, outcome.width)
+
+
 def _files(task: Task) -> dict[str, Path]:
-    return {"mask": task.mask_path, "strokes": task.strokes_path}
+    files = {"mask": task.mask_path, "strokes": task.strokes_path}
+    return files if task.measures is None else files | {"measures": task.measures_path}

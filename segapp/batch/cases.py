@@ -72,11 +72,13 @@ def bundled_cases() -> tuple[Case, ...]:
     return find_cases(SAMPLES)
 
 
-def load_truth(path: Path, size: tuple[int, int], n_classes: int) -> NDArray[np.int16]:
+def load_truth(
+    path: Path, size: tuple[int, int], n_classes: int, background: int = 1
+) -> NDArray[np.int16]:
     """Read a truth as the class of each pixel, -1 where it does not judge.
 
-    Grey values: 255 the first class, 0 the second, 128 not judged. With a palette: the class
-    from 0, as in our own exports, and 255 not judged.
+    Grey values: 255 the object (the first class that is not the background), 0 the background,
+    128 not judged. With a palette: the class from 0, as in our own exports, and 255 not judged.
     """
     indices = load_indices(path)
     values = indices.values
@@ -91,7 +93,7 @@ def load_truth(path: Path, size: tuple[int, int], n_classes: int) -> NDArray[np.
         truth = table[values]
     else:
         table = np.full(256, n_classes, dtype=np.int16)
-        table[[255, 0, _BAND]] = 0, 1, IGNORED
+        table[[255, 0, _BAND]] = int(background == 0), background, IGNORED
         truth = table[values]
     if truth.max() >= n_classes:
         worst = int(values[truth >= n_classes].max())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont, ImageOps
 
+from segapp.values.classes import background_of
 from segapp.values.rasterize import rasterize
 from segapp.values.wording import shown
 from shlcore.atomic_file import replacing
@@ -70,7 +71,7 @@ def write_sheet(
             x = left + place * (width + _GAP) + (width - small.width) // 2
             sheet.paste(small, (x, top + _CAPTION + (height - small.height) // 2))
     with replacing(path) as file:
-        sheet.save(file, format="PNG", optimize=True)
+        sheet.save(file, format="PNG")
 
 
 def write_curve(path: Path, curve: Sequence[float], title: str) -> None:
@@ -106,8 +107,9 @@ def _with_strokes(
 def _with_result(
     rgb: NDArray[np.uint8], labels: NDArray[np.uint8], classes: Sequence[ClassInfo]
 ) -> NDArray[np.uint8]:
-    """Cut out the first of two classes; with more, tint all."""
+    """Cut out the object of two classes; with more, tint all."""
     if len(classes) == 2:
-        return np.where((labels == 0)[:, :, np.newaxis], rgb, np.uint8(255))
+        inside = labels != background_of(classes)
+        return np.where(inside[:, :, np.newaxis], rgb, np.uint8(255))
     colours = np.array([info.colour for info in classes], np.float64)
     return np.rint(0.4 * rgb + 0.6 * colours[labels]).astype(np.uint8)

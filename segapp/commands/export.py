@@ -50,6 +50,7 @@ _EXAMPLES = """\
   segapp export cat.segapp --as mask --out masks/cat.png
   segapp export photos --as coco-rle --done                one file for the pictures that are done
   segapp export photos --as yolo --out dataset
+  segapp export cells --measures --pixel-size 0.65 --unit µm --split
 
 formats of a project, and of each picture of a folder:
 """
@@ -76,8 +77,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="FORMAT",
         choices=FOLDER_FORMATS,
         nargs="+",
-        required=True,
+        default=[],
         help="one or more formats, listed below",
+    )
+    parser.add_argument(
+        "--measures",
+        action="store_true",
+        help="write area, place and more as CSV, of a folder as one table: like --as measures",
     )
     parser.add_argument(
         "--out",
@@ -109,6 +115,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do the command."""
+    if arguments.measures and "measures" not in arguments.formats:
+        arguments.formats = [*arguments.formats, "measures"]
+    if not arguments.formats:
+        raise CommandError("--as: wanted one or more formats, got none.")
     if arguments.project.is_dir():
         return _export_folder(arguments)
     for name in arguments.formats:
@@ -119,7 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
     targets = _targets(arguments)
     picture = _picture(project, arguments.image)
     settings = chosen_settings(arguments).settings(project.settings)
-    trainer = Trainer(picture.rgb)
+    trainer = Trainer(picture.rgb, picture.channels)
     let_see(trainer, picture.rgb, settings)
     if project.answer is not None:
         trainer.recall(project.answer)

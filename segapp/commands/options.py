@@ -111,6 +111,17 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
         "hard: not at all (default: by the picture's size)",
     )
     parser.add_argument(
+        "--class",
+        dest="only",
+        metavar="NAME",
+        help="mask, cutout and alpha of this class alone (default: of all but the background)",
+    )
+    add_scale(parser)
+
+
+def add_scale(parser: argparse.ArgumentParser) -> None:
+    """Add what can be chosen about measures."""
+    parser.add_argument(
         "--pixel-size",
         metavar="LENGTH",
         type=float,
@@ -136,7 +147,8 @@ def chosen_exports(arguments: argparse.Namespace) -> ExportChoices:
     """Return what `add_choices` asked."""
     try:
         scale = Scale(arguments.pixel_size, arguments.unit)
-        return ExportChoices(arguments.edge, scale, arguments.split)
+        edge, only = getattr(arguments, "edge", None), getattr(arguments, "only", None)
+        return ExportChoices(edge, scale, arguments.split, only)
     except ValueError as error:
         raise CommandError(f"{error}.") from error
 

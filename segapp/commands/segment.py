@@ -24,6 +24,7 @@ from segapp.commands.options import (
 )
 from segapp.files.export import formats, usual_format
 from segapp.files.strokes_file import load_with_strokes
+from segapp.learning.model_file import save_model
 from segapp.learning.sight import let_see
 from segapp.learning.training import Trainer
 from segapp.values.updates import answer_of
@@ -83,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.format is None and entry.name == "mask":
         entry = usual_format(len(document.classes))
     settings = chosen_settings(arguments).settings(strokes.settings)
-    trainer = Trainer(picture.rgb)
+    trainer = Trainer(picture.rgb, picture.channels)
     let_see(trainer, picture.rgb, settings)
     if strokes.answer is not None:
         trainer.recall(strokes.answer)
@@ -99,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if arguments.save_model is not None:
         made_folder(arguments.save_model.parent)
-        trainer.learnt_model(document, settings).save(arguments.save_model)
+        save_model(trainer.learnt_model(document, settings), arguments.save_model)
         files.append(arguments.save_model)
     result = described(labelling, document, picture) | {
         "files": [str(path) for path in files],

@@ -15,6 +15,7 @@ from PIL import Image, UnidentifiedImageError
 
 from segapp.files.colour_strips import colours_of
 from segapp.files.damage import DAMAGE
+from segapp.files.deep_png import HEADER, deep_values, is_deep_png
 from segapp.files.deep_tiff import decode_deep_tiff
 from segapp.files.display_depth import Decoded, show_deep, shown_anew, upright
 from segapp.files.image_limits import ImageError, check_promise, check_size
@@ -200,13 +201,17 @@ def _recognised(file: BufferedReader) -> Image.Image:
 
 
 def _decode(path: Path, file: BufferedReader, page: int, showing: Showing) -> Decoded:
-    file.seek(24)
-    bits = file.read(1)
+    file.seek(0)
+    header = file.read(HEADER)
     with _recognised(file) as image:
         check_size(path, image.width, image.height)
         check_promise(path, image, _size_of(file))
-        note = "16-bit, shown with the upper 8 bits"
-        note = note if image.format == "PNG" and bits == b"\x10" else ""
+        note = ""
+        if is_deep_png(image, header) and image.mode not in _DEEP_MODES:
+            deep = _decode_deep_png(file, showing)
+            if deep is not None:
+                return deep
+            image, note = _recognised(file), "16-bit, shown with the upper 8 bits"
         count = _frames(image)
         check_page(path, page, count)
         if page:
@@ -221,6 +226,19 @@ def _decode(path: Path, file: BufferedReader, page: int, showing: Showing) -> De
         rgb, alpha = colours_of(image)
     turned = None if alpha is None else _turned(alpha, turn)
     return Decoded(_turned(rgb, turn), turned, joined((note, page_note(page, count), unsure)))
+
+
+def _decode_deep_png(file: BufferedReader, showing: Showing) -> Decoded | None:
+    stored = deep_values(lambda: _recognised(file))
+    if stored is None:
+        return None
+    with _recognised(file) as image:
+        turn, unsure = _orientation(image)
+    values = upright(stored, turn)
+    has_alpha = values.shape[2] in (2, 4)
+    original = Original(values[:, :, :-1] if has_alpha else values)
+    decoded = show_deep(original, values[:, :, -1] if has_alpha else None, showing)
+    return replace(decoded, note=joined((decoded.note, unsure)))
 
 
 def _turned(values: NDArray[np.uint8], turn: int) -> NDArray[np.uint8]:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _LARGEST = 256 << 20  # bytes; a COCO file of five thousand annotated photographs has a tenth
 _WHITE = 255
+_OBJECT = "foreground"
+"""What the object of a mask without names is called."""
 _NOTHING = -1
 _DEPTH = 0.35  # of the way from a part's outline to its middle, which is left out of its marks
 
@@ -124,6 +126,8 @@ def _placed(document: Document, mask: Mask) -> tuple[Document, NDArray[np.int16]
     for row, name in enumerate(mask.names):
         known = {info.name.strip().casefold(): k for k, info in enumerate(document.classes)}
         place = document.background if not name else known.get(name.strip().casefold())
+        if place is None and name == _OBJECT and len(document.classes) == 2:
+            place = 1 - document.background  # black and white, and a single object to be white
         if place is None:
             if len(document.classes) >= MOST_CLASSES:
                 raise MaskError(f"wanted at most {MOST_CLASSES} classes, got one more")
@@ -141,12 +145,12 @@ def _of_values(values: NDArray[np.uint8], size: tuple[int, int]) -> Mask:
     _check_size(values.shape, size)
     present = [int(value) for value in np.unique(values)]
     if len(present) <= 2 and present[-1] in (1, _WHITE):
-        return Mask(np.where(values > 0, 0, 1).astype(np.int16), ("foreground", ""))
+        return Mask(np.where(values > 0, 0, 1).astype(np.int16), (_OBJECT, ""))
     classes = [value for value in present if value != _WHITE]
     labels = values.astype(np.int16)
     labels[values == _WHITE] = _NOTHING
     names = tuple(
-        ("foreground", "")[value] if value < 2 and len(classes) <= 2 else f"class {value + 1}"
+        (_OBJECT, "")[value] if value < 2 and len(classes) <= 2 else f"class {value + 1}"
         for value in range(max(classes) + 1)
     )
     return Mask(labels, names)

@@ -34,10 +34,10 @@ _ROOMS = ("values", "picture", "outline", "learning")
 _LIBRARIES = ("numpy", "scipy", "scikit-image", "scikit-learn")
 
 
-def pixels_digest(rgb: NDArray[np.uint8]) -> str:
-    """Tell pictures apart by their pixels, however they were stored."""
-    digest = hashlib.sha256(repr(rgb.shape).encode())
-    digest.update(np.ascontiguousarray(rgb).data)
+def pixels_digest(pixels: NDArray[np.uint8] | NDArray[np.uint16], beside: str = "") -> str:
+    """Tell pictures apart by their pixels, however they were stored, and by a digest beside."""
+    digest = hashlib.sha256((repr(pixels.shape) + beside).encode())
+    digest.update(np.ascontiguousarray(pixels).data)
     return digest.hexdigest()
 
 

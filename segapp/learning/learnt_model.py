@@ -2,60 +2,42 @@
 
 from __future__ import annotations
 
-import json
-import tempfile
-import zipfile
 from dataclasses import dataclass, replace
-from dataclasses import field as field_of
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from segapp.files.archive_parts import check_parts, opened_archive, read_part
-from segapp.files.plain_document import classes_from_plain, classes_to_plain
 from segapp.learning.colour_likelihood import LARGEST_COST, ColourLikelihood, StrokeColours
 from segapp.learning.fitting import estimator_of, first_passes
 from segapp.learning.laps import Laps
+from segapp.learning.learnt_sight import LearntSight
 from segapp.learning.supervision import Supervision
 from segapp.learning.to_pixels import PixelTask
 from segapp.learning.verdict import Verdict
 from segapp.picture.colour_bins import LEVELS, colour_bins
-from segapp.picture.encoded_regions import directions
 from segapp.picture.kernels import kernels_of_all
 from segapp.picture.prepared import PreparedPicture
-from segapp.values.checked import field, fields, from_json, listed, whole
 from segapp.values.document import ClassInfo, Document
-from segapp.values.encoded import EncodedPicture
 from segapp.values.marked import Marked
-from segapp.values.plain_settings import from_plain, to_plain
 from segapp.values.settings import PICTURE_BOUND, FeatureGroup, Settings
 from segapp.values.updates import Answer, Report, answer_of
-from segapp.values.wording import quoted, shown
-from shlcore import SHL
-from shlcore.atomic_file import replacing
-from shlcore.model_file import read_model
+from segapp.values.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from segapp.learning.encoder_belief import EncoderBelief
+    from segapp.picture.channels import ChannelScales
     from segapp.picture.prepared import FeatureTable
+    from segapp.values.encoded import EncodedPicture
     from segapp.values.labelling import Labelling
     from segapp.values.updates import Update
+    from shlcore import SHL
 
-_FORMAT = "segapp learnt model"
-_VERSION = 1
-_HEADER, _COLOURS, _LEARNER, _CENTRE = "model.json", "colours.f4", "learner", "centre.f8"
-# Bytes of the parts unpacked: 255 classes have 34 MB of colours, 5000 regions 2 MB of features.
-_LARGEST_HEADER, _LARGEST_COLOURS, _LARGEST_LEARNER = 1 << 20, 64 << 20, 64 << 20
-_LARGEST_CENTRE = 1 << 20
-_LARGEST_VALUE = 1e15  # costs and weights are far below, and sums of it are still numbers
-
-
-class LearntModelError(ValueError):
-    """A file is not a learnt model that this version reads; the message is one sentence."""
+LARGEST_VALUE = 1e15
+"""Costs and weights are far below, and sums of it are still numbers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,9 +56,10 @@ class LearntModel:
         All classes of the document.
     settings
         As they were, without the features that are bound to one picture.
-    centre
-        What an encoder saw on average, from where its directions are told; nothing where
-        there is none.
+    scales
+        Of the channels, if they are among the features: what they were in the learnt picture.
+    sight
+        What was learnt from an encoder, where one takes part.
     """
 
     shl: SHL
@@ -84,7 +67,8 @@ class LearntModel:
     learnt_classes: NDArray[np.intp]
     classes: tuple[ClassInfo, ...]
     settings: Settings
-    centre: NDArray[np.float64] = field_of(default_factory=lambda: np.zeros(0))
+    scales: ChannelScales | None = None
+    sight: LearntSight | None = None
 
     def __post_init__(self) -> None:
         Document(self.classes)  # which says how many there may be
@@ -109,13 +93,8 @@ class LearntModel:
                 "features: wanted groups that mean the same in other pictures, "
                 f"got {', '.join(sorted(bound))}"
             )
-        if (self.centre.size > 0) != (FeatureGroup.ENCODER in self.settings.features):
-            raise ValueError(
-                "centre: wanted channels where an encoder takes part, and none where not, "
-                f"got {self.centre.size}"
-            )
-        if not (np.abs(self.centre) <= _LARGEST_VALUE).all():
-            raise ValueError("centre: wanted finite numbers, got others")
+        if (self.sight is None) == (FeatureGroup.ENCODER in self.settings.features):
+            raise ValueError("sight: wanted one where an encoder takes part, and none where not")
 
     @classmethod
     def of_strokes(
@@ -130,28 +109,37 @@ class LearntModel:
         if not chosen:
             raise ValueError(
                 "features: wanted a group that means the same in other pictures "
-                "(rgb, colour, texture or encoder), got none"
+                "(rgb, colour, texture, channels or encoder), got none"
             )
         settings = replace(settings, features=chosen)
-        rgb, centre = picture.levels[-1], np.zeros(0)
+        with_channels = FeatureGroup.CHANNELS in chosen
+        supervision = Supervision.of(picture.table(settings).prototypes, marked, settings)
+        sight = None
         if FeatureGroup.ENCODER in chosen:
-            sizes = picture.table(settings).prototypes.sizes
-            centre = np.average(picture.encoded_means(settings), axis=0, weights=sizes)
-        table = _table(picture, settings, centre)
-        supervision = Supervision.of(table.prototypes, marked, settings)
+            sight = LearntSight.of(picture, supervision, settings, document.background)
+        table, _ = _described(picture, settings, sight)
         shl = estimator_of(settings, kernels_of_all(chosen, settings), table.groups)
         steps = shl.iter_fit(
             table.features[supervision.rows], supervision.labels, supervision.weights
         )
         *_, last = first_passes(steps, settings)
         learnt = supervision.classes
-        colours = StrokeColours.of(colour_bins(rgb), marked, learnt, document.background)
+        bins = colour_bins(picture.channels.colours[-1] if with_channels else picture.levels[-1])
         return cls(
-            last.snapshot(), colours.likelihood(), learnt, document.classes, settings, centre
+            last.snapshot(),
+            StrokeColours.of(bins, marked, learnt, document.background).likelihood(),
+            learnt,
+            document.classes,
+            settings,
+            picture.channels.scales if with_channels else None,
+            sight,
         )
 
     def updates(
-        self, rgb: NDArray[np.uint8], encoded: EncodedPicture | None = None
+        self,
+        rgb: NDArray[np.uint8],
+        channels: NDArray[Any] | None = None,
+        encoded: EncodedPicture | None = None,
     ) -> Iterator[Update]:
         """Label another picture, with the outline and clean-up of the settings.
 
@@ -160,11 +148,10 @@ class LearntModel:
         """
         clean_up = replace(self.settings.clean_up, keep_touching=False)
         settings = replace(self.settings, clean_up=clean_up)
-        picture = PreparedPicture(rgb, encoded)
+        picture = PreparedPicture(rgb, channels, encoded, self.scales)
         picture.refuse_unseen(settings)
         yield Report("Finding regions", 0.0)
-        features = _table(picture, settings, self.centre).features
-        verdict = Verdict.judged(self.shl, self.shl.project(features), self.shl.predict(features))
+        verdict = self.judged(picture, settings)
         yield Report("Comparing with what was learnt", 0.5)
         task = PixelTask(
             picture,
@@ -180,120 +167,31 @@ class LearntModel:
         labelling, _ = yield from task.full_size(coarse, verdict, laps)
         yield Answer(labelling)
 
-    def apply(self, rgb: NDArray[np.uint8], encoded: EncodedPicture | None = None) -> Labelling:
+    def judged(self, picture: PreparedPicture, settings: Settings) -> Verdict:
+        """Judge the regions of another picture."""
+        table, believed = _described(picture, settings, self.sight)
+        features, shl = table.features, self.shl
+        verdict = Verdict.judged(shl, shl.project(features), shl.predict(features))
+        if believed is None:
+            return verdict
+        return replace(verdict, costs=verdict.costs + believed.costs())
+
+    def apply(
+        self,
+        rgb: NDArray[np.uint8],
+        channels: NDArray[Any] | None = None,
+        encoded: EncodedPicture | None = None,
+    ) -> Labelling:
         """Return the labelling of another picture."""
-        return answer_of(self.updates(rgb, encoded)).labelling
-
-    def save(self, path: str | Path) -> None:
-        """Write one file: a zip of JSON, arrays and the learner's own file. No pickle."""
-        header = {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "settings": to_plain(self.settings),
-            "classes": classes_to_plain(self.classes),
-            "learnt_classes": self.learnt_classes.tolist(),
-        }
-        with tempfile.TemporaryDirectory() as folder:
-            inner = Path(folder) / _LEARNER
-            self.shl.save(inner)
-            with replacing(path) as file, zipfile.ZipFile(file, "w") as archive:
-                archive.writestr(_HEADER, json.dumps(header), zipfile.ZIP_DEFLATED)
-                archive.writestr(
-                    _COLOURS,
-                    self.likelihood.costs.astype("<f4").tobytes(),
-                    zipfile.ZIP_DEFLATED,
-                )
-                if self.centre.size:
-                    archive.writestr(_CENTRE, self.centre.astype("<f8").tobytes())
-                archive.writestr(_LEARNER, inner.read_bytes())
+        return answer_of(self.updates(rgb, channels, encoded)).labelling
 
 
-def _table(
-    picture: PreparedPicture, settings: Settings, centre: NDArray[np.float64]
-) -> FeatureTable:
-    """Return a picture's features as the learner has them."""
+def _described(
+    picture: PreparedPicture, settings: Settings, sight: LearntSight | None
+) -> tuple[FeatureTable, EncoderBelief | None]:
+    """Return a picture's features as the learner has them, and what the encoder says of them."""
     table = picture.table(settings)
-    if FeatureGroup.ENCODER not in settings.features:
-        return table
-    means = picture.encoded_means(settings)
-    if means.shape[1] != len(centre):
-        raise ValueError(f"encoded: wanted {len(centre)} channels, got {means.shape[1]}")
-    return table.with_group(FeatureGroup.ENCODER, directions(means, centre))
-
-
-def load_model(path: str | Path) -> LearntModel:
-    """Read what `LearntModel.save` wrote; `LearntModelError` says why it cannot be read."""
-    path = Path(path)
-    name = shown(path.name)
-    with opened_archive(path, "a learnt model", LearntModelError) as archive:
-        model = _read(archive, name)
-        with np.errstate(all="ignore"):
-            _try(model)
-    return model
-
-
-def _read(archive: zipfile.ZipFile, name: str) -> LearntModel:
-    header = from_json(read_part(archive, _HEADER, _LARGEST_HEADER), _HEADER)
-    header = _checked_header(header, name)
-    classes = classes_from_plain(field(header, "classes"))
-    listing = listed(field(header, "learnt_classes"), "learnt_classes", 2, len(classes))
-    learnt = [whole(label, "learnt_classes", 0, len(classes) - 1) for label in listing]
-    settings = from_plain(field(header, "settings"))
-    colours = np.frombuffer(read_part(archive, _COLOURS, _LARGEST_COLOURS), dtype="<f4")
-    if colours.size != LEVELS**3 * len(learnt):
-        raise ValueError(
-            f"{_COLOURS}: wanted {LEVELS**3} costs of {len(learnt)} classes, got {colours.size}"
-        )
-    costs = colours.reshape(LEVELS**3, len(learnt)).astype(np.float32)
-    with tempfile.TemporaryDirectory() as folder:
-        inner = Path(folder) / _LEARNER
-        inner.write_bytes(read_part(archive, _LEARNER, _LARGEST_LEARNER))
-        shl = _read_learner(inner)
-    centre = np.zeros(0)
-    if FeatureGroup.ENCODER in settings.features:
-        centre = np.frombuffer(read_part(archive, _CENTRE, _LARGEST_CENTRE), dtype="<f8")
-    learnt_classes = np.array(learnt, dtype=np.intp)
-    return LearntModel(shl, ColourLikelihood(costs), learnt_classes, classes, settings, centre)
-
-
-def _checked_header(header: object, name: str) -> dict[str, Any]:
-    if not isinstance(header, dict) or header.get("format") != _FORMAT:
-        raise LearntModelError(f"{name} is not a learnt model.")
-    if whole(field(header, "version"), "version", 1) > _VERSION:
-        raise LearntModelError(
-            f"{name} was written by a newer version: wanted version {_VERSION}, "
-            f"got {quoted(header['version'])}."
-        )
-    return fields(header, _HEADER)
-
-
-def _read_learner(path: Path) -> SHL:
-    """Read the learner's own file, all of whose arrays must be numbers of a sensible size."""
-    with zipfile.ZipFile(path) as archive:
-        check_parts(archive, _LARGEST_LEARNER)
-    _, arrays = read_model(path)
-    for name, array in arrays.items():
-        if array.dtype.kind not in "biuf" or array.size * array.itemsize > _LARGEST_LEARNER:
-            raise ValueError(f"{shown(name)}: wanted numbers, got {array.size} of {array.dtype}")
-        if not (np.abs(array.astype(np.float64)) <= _LARGEST_VALUE).all():
-            raise ValueError(f"{shown(name)}: wanted finite numbers, got others")
-    return SHL.load(path)
-
-
-def _try(model: LearntModel) -> None:
-    """Judge a small picture, which shows whether the parts fit together."""
-    steps = np.linspace(0, 255, 16).astype(np.uint8)
-    rgb = np.stack(np.broadcast_arrays(steps[:, None], steps[None, :], np.uint8(90)), axis=2)
-    cells = np.zeros((2, 2, max(model.centre.size, 1)), np.float16)
-    picture = PreparedPicture(rgb, EncodedPicture(cells, (8.0, 8.0), model.settings.encoder))
-    features = _table(picture, model.settings, model.centre).features
-    shl, n_classes = model.shl, len(model.learnt_classes)
-    if shl.classes_.tolist() != list(range(n_classes)):
-        raise ValueError(f"{_LEARNER}: wanted {n_classes} classes, got {quoted(shl.classes_)}")
-    if shl.codewords_.shape[-1] != model.settings.bits:
-        raise ValueError(
-            f"{_LEARNER}: wanted {model.settings.bits} bits, got {shl.codewords_.shape[-1]}"
-        )
-    verdict = Verdict.judged(shl, shl.project(features), shl.predict(features))
-    if verdict.costs.shape[1] != n_classes or not np.isfinite(verdict.costs).all():
-        raise ValueError(f"{_LEARNER}: wanted finite costs of {n_classes} classes, got others")
+    if sight is None:
+        return table, None
+    seen = sight.seen(picture, settings)
+    return table.with_group(FeatureGroup.ENCODER, seen), sight.belief(seen)

@@ -56,12 +56,6 @@ class RegionMargins:
         prototypes = self.picture.prototypes_in(self.prototypes, box)
         agrees = self.labels[box] == self.classes[prototypes]
         margin = np.where(agrees, self.margin[prototypes], np.float32(0.0))
-        rows, columns = (
-            slice(*side.indices(size)) for side, size in zip(box, self.labels.shape, strict=True)
-        )
-        under = self.marked.within(
-            (slice(rows.start, rows.stop), slice(columns.start, columns.stop))
-        )
-        stroke = under[:: rows.step, :: columns.step] != UNMARKED
+        stroke = self.marked.within(box) != UNMARKED
         margin[stroke] = max(float(self.margin.max()), 1.0)
         return margin

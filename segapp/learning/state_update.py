@@ -10,7 +10,7 @@ import numpy as np
 
 from segapp.learning.border import border_of, with_border
 from segapp.learning.colour_likelihood import StrokeColours, beliefs
-from segapp.learning.encoder_belief import EncoderBelief
+from segapp.learning.encoder_belief import EncoderRidge
 from segapp.learning.fitting import estimator_of, first_passes
 from segapp.learning.geodesics import Geodesics
 from segapp.learning.locality import RegionShares, prior_costs, strength
@@ -28,12 +28,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from segapp.learning.encoder_belief import EncoderBelief
     from segapp.learning.laps import Laps
     from segapp.learning.to_pixels import CoarseAnswer
     from segapp.picture.prepared import PreparedPicture
     from segapp.values.document import Document
     from segapp.values.marked import Marked
     from segapp.values.settings import Settings
+    from segapp.values.updates import Preview
     from shlcore import SHL
 
 _SECONDS_BETWEEN_PREVIEWS = 0.15
@@ -125,6 +127,7 @@ class StateUpdate:
             due = with_previews and time.perf_counter() - shown > _SECONDS_BETWEEN_PREVIEWS
             if step.pass_ended and due:
                 preview = self.task.preview(Verdict.of(step, grams, supervision))
+                preview = replace(preview, codewords=self._codewords(step.snapshot()))
                 shown = time.perf_counter()
             done = min(step.iteration / settings.passes, 1)
             yield Report("Learning", 0.15 + 0.45 * done, preview)
@@ -144,7 +147,7 @@ class StateUpdate:
             return None
         border = self._prototypes.count(border_of(self._prototypes.index_map.shape))
         background = self.task.document.background
-        return EncoderBelief.of(seen, self._supervision, border, background)
+        return EncoderRidge.of(seen, self._supervision, border, background).belief(seen)
 
     def _prior(self, before: Before, geodesics: Geodesics) -> NDArray[np.float64]:
         newest = self.task.marked.differs_from(before.marked)
@@ -173,16 +176,24 @@ class StateUpdate:
         n_classes = len(self.task.document.classes)
         return RegionShares.of(self._prototypes, coarse.tidied, n_classes)
 
-    def insight(self, learnt: Learnt, laps: Laps) -> Insight:
-        """Return what was learnt, for those who look inside."""
-        model = learnt.model
+    def glimpse(self, learnt: Learnt) -> Preview:
+        """Return a quick look at what was learnt."""
+        look = self.task.glimpse(learnt.verdict)
+        return replace(look, codewords=self._codewords(learnt.model))
+
+    def _codewords(self, model: SHL) -> NDArray[np.int8]:
+        """Return the codewords of all classes, zeros for those that were not learnt."""
         n_classes = len(self.task.document.classes)
         codewords = np.zeros((n_classes, *model.codewords_.shape[1:]), dtype=np.int8)
         codewords[self.task.classes] = model.codewords_
+        return codewords
+
+    def insight(self, learnt: Learnt, laps: Laps) -> Insight:
+        """Return what was learnt, for those who look inside."""
         return Insight(
             kernels=kernel_names(self._settings),
-            kernel_weights=model.kernel_weights_,
-            codewords=codewords,
+            kernel_weights=learnt.model.kernel_weights_,
+            codewords=self._codewords(learnt.model),
             objective=learnt.objective,
             seconds=laps.seconds,
         )

@@ -48,7 +48,7 @@ def all_grams(kept: Grams | None, features: Columns, settings: Settings) -> Gram
     if not kernels:
         return kept if kept is not None else Grams()
     n = len(next(iter(features.values())))
-    own = np.empty((len(kernels), n, n))
+    own = np.empty((len(kernels), n, n), dtype=np.float32)
     first = 0
     for group in stroke_groups(settings):
         kernels = list(kernels_of(group, settings))
@@ -58,7 +58,7 @@ def all_grams(kept: Grams | None, features: Columns, settings: Settings) -> Gram
 
 
 def _write_grams(
-    columns: NDArray[np.float64], kernels: Sequence[Kernel], grams: NDArray[np.float64]
+    columns: NDArray[np.float64], kernels: Sequence[Kernel], grams: NDArray[np.float32]
 ) -> None:
     """Write the kernel matrices of a group, a few rows at a time.
 
@@ -74,10 +74,9 @@ def _write_grams(
         _squared_distances(single, rows, squared[:count], room[:count])
         for kernel, gram in zip(kernels, grams, strict=True):
             if isinstance(kernel, Gaussian):
-                power = np.multiply(
-                    squared[:count], np.float32(-0.5 / kernel.sigma**2), out=room[:count]
-                )
-                gram[rows] = np.exp(power, out=power)
+                factor = np.float32(-0.5 / kernel.sigma**2)
+                power = np.multiply(squared[:count], factor, out=gram[rows])
+                np.exp(power, out=power)
             else:
                 gram[rows] = kernel.of(columns[rows], columns)
 

@@ -155,7 +155,7 @@ class PixelTask:
     def _drawn(
         self, small: NDArray[np.uint8], before: Enlarged | None
     ) -> Generator[Report, None, Enlarged]:
-        rgb, coarse = self.picture.levels
+        rgb, coarse = self.picture.guides(self.settings)
         drawing = enlarged((rgb, coarse), small, self.marked, len(self.document.classes), before)
         while True:
             try:
@@ -169,7 +169,8 @@ class PixelTask:
         classes = self._class_of(verdict.labels.astype(np.uint8))
         prototypes = self.picture.table(self.settings).prototypes
         if prototypes.palette is not None:
-            labels = prototypes.palette.painted(self.picture.rgb, classes)
+            colours = self.picture.colours_of(prototypes.palette)
+            labels = prototypes.palette.painted(colours, classes)
         else:
             coarse = classes[prototypes.index_map]
             labels = np.ascontiguousarray(repeated(coarse, self.marked.shape, self.picture.times))

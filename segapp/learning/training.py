@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from segapp.learning.state_update import Before, StateUpdate
 from segapp.picture.prepared import PreparedPicture
 from segapp.values.labelling import Labelling
 from segapp.values.retouch import retouched_report, retouching
+from segapp.values.settings import FeatureGroup
 from segapp.values.updates import Answer, NotEnoughStrokes, Report, answer_of
 
 if TYPE_CHECKING:
@@ -61,14 +62,28 @@ class Trainer:
     ----------
     rgb
         ``H x W x 3``, uint8; it must not change afterwards.
+    channels
+        ``H x W x channels`` of any number type, for `FeatureGroup.CHANNELS`: what an instrument
+        has measured. Without, it is ``rgb``.
     encoded
         What a network sees in it, for settings that want that.
     """
 
-    def __init__(self, rgb: NDArray[np.uint8], encoded: EncodedPicture | None = None) -> None:
+    def __init__(
+        self,
+        rgb: NDArray[np.uint8],
+        channels: NDArray[Any] | None = None,
+        encoded: EncodedPicture | None = None,
+    ) -> None:
         if rgb.ndim != 3 or rgb.shape[2] != 3 or rgb.dtype != np.uint8 or not rgb.size:
             raise ValueError(f"rgb: wanted H x W x 3 of uint8, got {rgb.shape} of {rgb.dtype}")
-        self._picture = PreparedPicture(rgb, encoded)
+        if channels is not None and (channels.ndim != 3 or channels.shape[:2] != rgb.shape[:2]):
+            raise ValueError(
+                f"channels: wanted {rgb.shape[0]} x {rgb.shape[1]} x channels, "
+                f"got {channels.shape}"
+            )
+        self._picture = PreparedPicture(rgb, channels, encoded)
+        self.see = self._picture.see  # what a network comes to see after the first strokes
         self._shares: OrderedDict[_State, RegionShares] = OrderedDict()
         self._carried: CarriedAnswer | None = None
         height, width = rgb.shape[:2]
@@ -81,13 +96,6 @@ class Trainer:
         self._picture.graph(settings)
         self._picture.grams(settings)
         self._picture.encoded_regions(settings)
-
-    def see(self, encoded: EncodedPicture) -> None:
-        """Take what a network sees in the picture, when that comes later than the first strokes.
-
-        Answers of settings that do not want it stay what they are.
-        """
-        self._picture.see(encoded)
 
     def recall(self, carried: CarriedAnswer) -> None:
         """Use what a project carries where it fits, so that only its newest stroke is learnt."""
@@ -205,7 +213,7 @@ class Trainer:
         before = yield from self._before(earlier, settings)
         update = StateUpdate(self._picture, document, marked, settings, before)
         learnt = yield from update.learn(Laps(), with_previews=False)
-        yield Report("Looking", 1.0, update.task.glimpse(learnt.verdict))
+        yield Report("Looking", 1.0, update.glimpse(learnt))
 
     def _before(
         self, earlier: list[Document], settings: Settings
@@ -244,7 +252,8 @@ class Trainer:
         shares = self._shares.get(_state(state, settings))
         if shares is None and newest and self._carried is not None:
             n_regions = len(self._picture.table(settings).prototypes)
-            shares = unpacked(self._carried, self._pixels, state, settings, n_regions)
+            pixels = self._pixels(settings)
+            shares = unpacked(self._carried, pixels, state, settings, n_regions)
             if shares is not None:
                 self._remember(state, settings, shares)
         return shares
@@ -252,10 +261,16 @@ class Trainer:
     def _carry(
         self, document: Document, settings: Settings, shares: RegionShares
     ) -> CarriedAnswer:
-        return packed(self._pixels, document, settings, shares)
+        return packed(self._pixels(settings), document, settings, shares)
+
+    def _pixels(self, settings: Settings) -> str:
+        """Return the digest of all that these settings look at."""
+        if FeatureGroup.CHANNELS not in settings.features:
+            return self._digest
+        return pixels_digest(self._picture.channels.coarse_whole, self._digest)
 
     @cached_property
-    def _pixels(self) -> str:
+    def _digest(self) -> str:
         return pixels_digest(self._picture.rgb)
 
     def _remember(self, document: Document, settings: Settings, shares: RegionShares) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.ndimage import distance_transform_edt
 
 from segapp.matting.closed_form import closed_form_alpha
+from segapp.matting.colour_guess import REACH, with_colour_guess
 from segapp.matting.object_colours import FARTHEST_COLOUR, object_colours
 from segapp.values.export_choices import WIDEST_EDGE
 
@@ -68,7 +69,7 @@ def soft_edge(
         raise ValueError(f"width: wanted 0 to {WIDEST_EDGE:.0f} pixels, got {width}")
     alpha = mask.astype(np.uint8) * np.uint8(255)
     colours = np.where(mask[:, :, np.newaxis], rgb, np.uint8(0))
-    margin = int(np.ceil(2 * width)) + FARTHEST_COLOUR
+    margin = int(np.ceil(REACH * width)) + FARTHEST_COLOUR
     tiles = list(_tiles(mask.shape, margin)) if width > HARD and min(mask.shape) >= 3 else []
     for done, (outer, core, within) in enumerate(tiles):
         yield done / len(tiles)
@@ -77,7 +78,8 @@ def soft_edge(
         if not band[within].any():
             continue
         seen = rgb[outer] / 255.0
-        guess = np.clip(0.5 + depth / _RAMP, 0.0, 1.0)
+        ramp = np.clip(0.5 + depth / _RAMP, 0.0, 1.0)
+        guess = np.where(band, with_colour_guess(seen, ramp, depth, width), ramp)
         soft = closed_form_alpha(seen, guess, band)
         pure = object_colours(seen, soft)
         mixed = band[within]

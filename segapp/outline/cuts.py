@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from segapp.outline.graph_cut import smallest_energy
-from segapp.picture.neighbours import BOTH_WAYS, PAIRS
+from segapp.picture.neighbours import BOTH_WAYS, STEPS
 from segapp.picture.region_graph import Edges
 
 if TYPE_CHECKING:
@@ -29,10 +29,8 @@ if TYPE_CHECKING:
     from segapp.picture.contrast import Bonds
     from segapp.picture.neighbours import Box
 
-    CostsOf = Callable[[Box], NDArray[np.float32]]
-    """Costs of the classes for the pixels of a box, ``height x width x classes``."""
-    BondsOf = Callable[[Box], Bonds]
-    """Bonds of the pixels of a box with their right and lower neighbours in it."""
+    CostsOf = Callable[[NDArray[np.intp]], NDArray[np.float32]]
+    """Costs of the classes for some pixels, counted row by row, ``pixels x classes``."""
 
 _TILE = 192
 """Side of what is cut at once: SciPy holds the interpreter meanwhile, and the window waits."""
@@ -45,24 +43,35 @@ _PROHIBITIVE = 1e4
 
 
 def cut_regions(
-    costs: NDArray[np.float64], edges: Edges, smoothness: float, held: NDArray[np.intp]
+    costs: NDArray[np.float64],
+    edges: Edges,
+    smoothness: float,
+    held: NDArray[np.intp],
+    flow: NDArray[np.float32] | None = None,
 ) -> NDArray[np.intp]:
-    """Label regions; ``held`` has the class of those under strokes and -1 elsewhere."""
+    """Label regions; ``held`` has the class of those under strokes and -1 elsewhere.
+
+    ``flow`` is that of an earlier cut of these regions: see `segapp.outline.graph_cut.min_cut`.
+    """
     weighted = Edges(edges.u, edges.v, smoothness * edges.weight)
     fixed = np.flatnonzero(held >= 0)
     costs = costs.copy()
     costs[fixed] = _PROHIBITIVE
     costs[fixed, held[fixed]] = 0.0
-    return smallest_energy(costs, weighted)
+    return smallest_energy(costs, weighted, flow)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Level:
-    """One level of the picture with all that a cut needs to know about its pixels."""
+    """One level of the picture with all that a cut needs to know about its pixels.
+
+    ``flows`` along the bonds are those of earlier cuts, and become those of the latest.
+    """
 
     marked: NDArray[np.int16]
     costs_of: CostsOf
-    bonds_of: BondsOf
+    bonds: Bonds
+    flows: Bonds
     smoothness: float
 
 
@@ -81,7 +90,7 @@ def cut_band(
         before = labels.copy()
         for tile in _tiles(labels.shape, first):
             if free[tile].any():
-                _cut_tile(level, labels, free, _shrunk(free, tile))
+                _cut_tile(level, labels, free, tile)
                 yield
         if not left:
             return
@@ -165,50 +174,93 @@ def _around(places: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
     return mask
 
 
-def _shrunk(free: NDArray[np.bool_], tile: Box) -> Box:
-    """Return the part of a tile that holds all that is free in it, of which there must be some."""
-    sides = []
-    for axis, side in enumerate(tile):
-        found = np.flatnonzero(free[tile].any(axis=1 - axis))
-        sides.append(slice(side.start + int(found[0]), side.start + int(found[-1]) + 1))
-    return sides[0], sides[1]
-
-
 def _cut_tile(level: Level, labels: NDArray[np.uint8], band: NDArray[np.bool_], tile: Box) -> None:
-    """Cut the band's pixels in a tile, in place; a frame of one pixel around it stays."""
-    frame = tuple(
-        slice(max(side.start - 1, 0), min(side.stop + 1, size))
-        for side, size in zip(tile, labels.shape, strict=True)
+    """Cut the band's pixels in a tile, of which there must be some, in place."""
+    rows, columns = (
+        places + side.start for places, side in zip(np.nonzero(band[tile]), tile, strict=True)
     )
-    box: Box = (frame[0], frame[1])
-    free = np.zeros(labels[box].shape, dtype=bool)
-    inner = tuple(
-        slice(side.start - outer.start, side.stop - outer.start)
-        for side, outer in zip(tile, box, strict=True)
-    )
-    free[inner] = band[tile]
-    present = np.flatnonzero(np.bincount(labels[box].ravel()))
-    if len(present) < 2:
-        return
-    position = np.zeros(present[-1] + 1, dtype=np.intp)
-    position[present] = np.arange(len(present))
-    now = position[labels[box]]
-    number = np.full(free.shape, -1, dtype=np.int32)
-    number[free] = np.arange(np.count_nonzero(free))
-    costs = level.costs_of(box)[..., present][free].astype(np.float64)
-    starts, ends, weights = [], [], []
-    bonds = level.bonds_of(box)
-    for (a, b), bond in zip(PAIRS, bonds, strict=True):
-        joined = free[a] & free[b]
-        starts.append(number[a][joined])
-        ends.append(number[b][joined])
-        weights.append(level.smoothness * bond[joined])
-        for here, there in ((a, b), (b, a)):
+    around = labels[
+        max(rows[0] - 1, 0) : rows[-1] + 2, max(columns.min() - 1, 0) : columns.max() + 2
+    ]
+    classes = [c for c in range(around.min(), around.max() + 1) if (around == c).any()]
+    if len(classes) > 1:
+        pixels = _Pixels(rows, columns, labels.shape)
+        _cut_pixels(level, labels, pixels, np.array(classes, dtype=np.uint8))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pixels:
+    """Some pixels of an image, in the order of rows."""
+
+    rows: NDArray[np.intp]
+    columns: NDArray[np.intp]
+    shape: tuple[int, int]
+
+    @property
+    def numbers(self) -> NDArray[np.intp]:
+        """Where they are, counted row by row."""
+        return self.rows * self.shape[1] + self.columns
+
+    def inner(self) -> bool:
+        """Tell whether all have neighbours on all sides."""
+        (height, width), rows, columns = self.shape, self.rows, self.columns
+        upright = rows[0] > 0 and rows[-1] < height - 1
+        return bool(upright and columns.min() > 0 and columns.max() < width - 1)
+
+    def neighbours(
+        self, step: tuple[int, int], *, everywhere: bool
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+        """Return which have a neighbour that many rows down and columns to the right.
+
+        With it come where that is, and the place of the pair among all pairs of its kind: that of
+        the upper row and the left column of both.
+        """
+        (height, width), (down, right) = self.shape, step
+        rows, columns = self.rows + down, self.columns + right
+        near = rows * width + columns
+        upper, left = (self.rows if down >= 0 else rows), (self.columns if right >= 0 else columns)
+        place = upper * (width - abs(right)) + left
+        if everywhere:
+            return np.arange(len(near)), near, place
+        there = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
+        return np.flatnonzero(there), near[there], place[there]
+
+
+def _cut_pixels(
+    level: Level, labels: NDArray[np.uint8], pixels: _Pixels, classes: NDArray[np.uint8]
+) -> None:
+    """Give some pixels the best of some classes, in place."""
+    numbers, inner = pixels.numbers, pixels.inner()
+    above = (pixels.rows[0] - 1) * labels.shape[1]
+    node = np.full(numbers[-1] - above + 2 * labels.shape[1], -1, dtype=np.int32)
+    node[numbers - above] = np.arange(len(numbers))
+    position = np.zeros(classes[-1] + 1, dtype=np.intp)
+    position[classes] = np.arange(len(classes))
+    costs = level.costs_of(numbers)[:, classes].astype(np.float64)
+    found = []
+    for step, bond, flow in zip(STEPS, level.bonds, level.flows, strict=True):
+        for way in (1, -1):
+            there = way * step[0], way * step[1]
+            here, near, place = pixels.neighbours(there, everywhere=inner)
+            weight = level.smoothness * bond.take(place)
+            other = node.take(near - above)
+            held = np.flatnonzero(other < 0)
             # A neighbour that stays makes its own class cheaper.
-            touches = free[here] & ~free[there]
-            place = (number[here][touches], now[there][touches])
-            np.subtract.at(costs, place, level.smoothness * bond[touches])
+            costs[here[held], position[labels.take(near[held])]] -= weight[held]
+            if way > 0:
+                joined = np.flatnonzero(other >= 0)
+                place = place[joined]
+                found.append((here[joined], other[joined], weight[joined], flow, place))
+    # By where the other pixel lies, so that the neighbours of each are in order.
+    found = [found[kind] for kind in sorted(range(len(STEPS)), key=STEPS.__getitem__)]
+    tails, heads, weights, flows, places = zip(*found, strict=True)
     edges = Edges(
-        np.concatenate(starts), np.concatenate(ends), np.concatenate(weights).astype(np.float64)
+        np.concatenate(tails).astype(np.int32),
+        np.concatenate(heads),
+        np.concatenate(weights).astype(np.float64),
     )
-    labels[box][free] = present[smallest_energy(costs, edges)]
+    sent = np.concatenate([flow.take(place) for flow, place in zip(flows, places, strict=True)])
+    np.put(labels, numbers, classes[smallest_energy(costs, edges, sent)])
+    ends = np.cumsum([len(place) for place in places])
+    for flow, place, part in zip(flows, places, np.split(sent, ends[:-1]), strict=True):
+        np.put(flow, place, part)

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from segapp.picture.contrast import Bonds
-    from segapp.picture.neighbours import Box
     from segapp.picture.prototypes import Prototypes
     from segapp.picture.region_graph import RegionGraph
 
@@ -75,7 +73,8 @@ def cut_patches(problem: OutlineProblem, costs: NDArray[np.float64]) -> NDArray[
     np.add.at(counts, (under, position), 1)
     held = np.where(counts.any(axis=1), counts.argmax(axis=1), -1)
     smoothness = problem.smoothness * scale_of(problem.rgb)
-    return cut_regions(patch_costs, graph.patch_edges, smoothness, held).astype(np.uint8)
+    flow = graph.flows.patches
+    return cut_regions(patch_costs, graph.patch_edges, smoothness, held, flow).astype(np.uint8)
 
 
 def follow_edges(
@@ -86,29 +85,17 @@ def follow_edges(
     level = Level(
         marked=problem.marks,
         costs_of=partial(_costs_of, problem, costs.astype(np.float32)),
-        bonds_of=partial(_bonds_of, problem),
+        bonds=problem.graph.bonds,
+        flows=problem.graph.flows.pixels,
         smoothness=problem.smoothness * scale_of(problem.rgb),
     )
     yield from cut_band(level, labels, _HALF_WIDTH, _AGAIN)
 
 
 def _costs_of(
-    problem: OutlineProblem, costs: NDArray[np.float32], box: Box
+    problem: OutlineProblem, costs: NDArray[np.float32], pixels: NDArray[np.intp]
 ) -> NDArray[np.float32]:
-    """Return what the classes cost in a box."""
-    prototypes, bins = problem.prototypes.index_map[box], problem.graph.bins[box]
+    """Return what the classes cost at some pixels."""
+    prototypes = problem.prototypes.index_map.reshape(-1)[pixels]
+    bins = problem.graph.bins.reshape(-1)[pixels]
     return np.asarray(costs[prototypes] + problem.colour_costs[bins])
-
-
-def _bonds_of(problem: OutlineProblem, box: Box) -> Bonds:
-    """Return the bonds in a box."""
-    rows, columns = box
-    height, width = problem.rgb.shape[:2]
-    # A kind of pair that leaves out the last row or column of the picture does so in a box.
-    return tuple(
-        bond[
-            rows.start : rows.stop - (height - bond.shape[0]),
-            columns.start : columns.stop - (width - bond.shape[1]),
-        ]
-        for bond in problem.graph.bonds
-    )

@@ -6,6 +6,7 @@ moves is again one minimum cut, and by those of two classes that could be better
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -25,41 +26,101 @@ _FINEST_UNIT = 1e-4  # a pixel's costs are of the order of 1
 _ROUNDS_OF_EXPANSION = 3  # at the most; a round that finds nothing is the last
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Links:
+    """Pairs of nodes, none of them twice, with what it costs to part them either way.
+
+    Parameters
+    ----------
+    there, back
+        Paid when the tail alone is in the set, and when the head alone is.
+    """
+
+    tails: NDArray[np.int32]
+    heads: NDArray[np.int32]
+    there: NDArray[np.float64]
+    back: NDArray[np.float64]
+
+
 def min_cut(
-    preference: NDArray[np.float64],
-    tails: NDArray[np.int32],
-    heads: NDArray[np.int32],
-    capacities: NDArray[np.float64],
+    preference: NDArray[np.float64], links: Links, flow: NDArray[np.float32] | None = None
 ) -> NDArray[np.bool_]:
     """Choose the set of nodes with the smallest cost.
 
     A node in the set costs ``-preference``, one outside nothing (both up to a constant), and
-    an edge whose tail is inside and whose head is outside costs its capacity. Among equally
-    good sets the smallest is taken, so that the answer does not depend on the solver.
+    links cost where they are cut. Among equally good sets the smallest is taken, so that the
+    answer does not depend on the solver.
+
+    ``flow`` is what the solver shall begin with, from tails to heads, and becomes what it ends
+    with. Any flow is a start, and none changes the answer: what it takes from a link one way it
+    adds to the other, and its ends' preferences make up for that. That of a like problem is
+    nearly the whole work.
     """
     n = len(preference)
-    wanted, unwanted = np.flatnonzero(preference > 0), np.flatnonzero(preference < 0)
-    if not wanted.size:
+    if not (preference > 0).any():
         return np.zeros(n, dtype=bool)
-    if not unwanted.size:
+    if not (preference < 0).any():
         return np.ones(n, dtype=bool)
-    source, sink = n, n + 1
-    rows = np.concatenate((np.full(wanted.size, source), unwanted, tails))
-    columns = np.concatenate((wanted, np.full(unwanted.size, sink), heads))
-    costs = np.concatenate((preference[wanted], -preference[unwanted], capacities))
-    unit = max(_FINEST_UNIT, float(costs.sum()) / _LARGEST_FLOW)
-    counts = np.rint(costs / unit).astype(np.int32)
-    graph = csr_array(
-        coo_array(
-            (counts, (rows.astype(np.int32), columns.astype(np.int32))), shape=(n + 2, n + 2)
-        )
+    total = float(np.abs(preference).sum() + links.there.sum() + links.back.sum())
+    unit = max(_FINEST_UNIT, total / _LARGEST_FLOW)
+    there, back, surplus = (
+        np.rint(costs / unit).astype(np.int32) for costs in (links.there, links.back, preference)
     )
-    rest = graph - maximum_flow(graph, source, sink).flow
-    rest.data = np.maximum(rest.data, 0)
-    rest.eliminate_zeros()
+    sent = np.zeros_like(there)
+    if flow is not None:
+        sent = np.clip(np.rint(flow / unit), -back, there).astype(np.int32)
+        there, back = there - sent, back + sent
+        surplus -= np.bincount(links.tails, sent, n).astype(np.int32)
+        surplus += np.bincount(links.heads, sent, n).astype(np.int32)
+    inside, more = _solved(surplus, links, there, back)
+    if flow is not None:
+        flow[:] = (sent + more) * unit
+    return inside
+
+
+def _solved(
+    surplus: NDArray[np.int32],
+    links: Links,
+    there: NDArray[np.int32],
+    back: NDArray[np.int32],
+) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
+    """Return the smallest of the best sets, and the flow along the links.
+
+    Every arc comes with its reverse and rows are sorted, as SciPy's solver wants them: it then
+    adds nothing, and its flows are in the order of these arcs. The sink is the first of a node's
+    neighbours, so that paths end there at once instead of trying all others before.
+    """
+    n, sink, source = len(surplus), 0, len(surplus) + 1
+    over = np.flatnonzero(surplus > 0).astype(np.int32) + 1
+    short = np.flatnonzero(surplus < 0).astype(np.int32) + 1
+    tails, heads = links.tails + 1, links.heads + 1
+    sources, sinks = np.full_like(over, source), np.full_like(short, sink)
+    # In this order the arcs of each pixel of a grid are sorted already.
+    rows = np.concatenate((short, heads[::-1], tails, over, sinks, sources))
+    columns = np.concatenate((sinks, tails[::-1], heads, sources, short, over))
+    capacities = np.concatenate(
+        (-surplus[short - 1], back[::-1], there, 0 * over, 0 * short, surplus[over - 1])
+    )
+    numbered = coo_array(
+        (np.arange(len(rows), dtype=np.int32), (rows, columns)), shape=(n + 2, n + 2)
+    )
+    numbered.has_canonical_format = True  # no arc comes twice
+    arcs = numbered.tocsr()
+    arcs.sort_indices()
+    order = arcs.data
+    arcs.data = capacities[order]
+    flow = maximum_flow(arcs, source, sink).flow.data
+    left = arcs.data > flow
+    starts = np.zeros(len(left) + 1, dtype=np.int32)
+    np.cumsum(left, out=starts[1:])
+    indices = arcs.indices[left]
+    rest = csr_array((np.ones(len(indices)), indices, starts[arcs.indptr]), shape=arcs.shape)
     inside = np.zeros(n + 2, dtype=bool)
     inside[breadth_first_order(rest, source, return_predecessors=False)] = True
-    return inside[:n]
+    along = np.empty_like(flow)
+    along[order] = flow
+    first = len(short) + len(tails)
+    return inside[1:-1], along[first : first + len(tails)]
 
 
 def energy(costs: NDArray[np.float64], edges: Edges, labels: NDArray[np.intp]) -> float:
@@ -68,20 +129,21 @@ def energy(costs: NDArray[np.float64], edges: Edges, labels: NDArray[np.intp]) -
     return float(nodes + edges.weight[labels[edges.u] != labels[edges.v]].sum())
 
 
-def smallest_energy(costs: NDArray[np.float64], edges: Edges) -> NDArray[np.intp]:
+def smallest_energy(
+    costs: NDArray[np.float64], edges: Edges, flow: NDArray[np.float32] | None = None
+) -> NDArray[np.intp]:
     """Label nodes with a small Potts energy: the smallest for two classes.
 
     ``costs`` is nodes x classes. With more than two classes the answer cannot be improved by
     any expansion of one class unless the rounds were used up, and is never worse than the best
-    with one or two of the classes alone.
+    with one or two of the classes alone. ``flow`` along the edges is for two: see `min_cut`.
     """
     n_classes = costs.shape[1]
     if n_classes == 1:
         return np.zeros(len(costs), dtype=np.intp)
     if n_classes == 2:
-        tails, heads = np.concatenate((edges.u, edges.v)), np.concatenate((edges.v, edges.u))
-        both_ways = np.concatenate((edges.weight, edges.weight))
-        return min_cut(costs[:, 0] - costs[:, 1], tails, heads, both_ways).astype(np.intp)
+        links = Links(edges.u, edges.v, edges.weight, edges.weight)
+        return min_cut(costs[:, 0] - costs[:, 1], links, flow).astype(np.intp)
     labels = _by_expansion(costs, edges, costs.argmin(axis=1))
     for pair in combinations(range(n_classes), 2):
         two = costs[:, pair]
@@ -122,5 +184,6 @@ def _expanded(
     preference = costs[np.arange(len(labels)), labels] - costs[:, label]
     preference = preference - np.bincount(edges.u, only_u_moves - both_stay, minlength=len(labels))
     preference += np.bincount(edges.v, only_u_moves, minlength=len(labels))
-    moved = min_cut(preference, edges.v, edges.u, only_u_moves + only_v_moves - both_stay)
+    v_alone = only_u_moves + only_v_moves - both_stay
+    moved = min_cut(preference, Links(edges.v, edges.u, v_alone, np.zeros_like(v_alone)))
     return np.where(moved, label, labels)

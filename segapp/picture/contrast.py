@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.picture.features import lab
+from segapp.picture.features import seen
 from segapp.picture.neighbours import ACROSS, DOWN, LENGTHS, PAIRS
 
 if TYPE_CHECKING:
@@ -19,33 +18,30 @@ if TYPE_CHECKING:
     """What it costs to part the pixels of each kind of pair in `PAIRS`, at most its length."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Contrast:
-    """How strongly neighbours hold together: ``exp(-difference^2 / (2 mean difference^2))``."""
+def bonds_of(rgb: NDArray[np.uint8], channels: NDArray[np.float32] | None = None) -> Bonds:
+    """Return the bonds of each kind of pair: ``exp(-difference^2 / (2 mean difference^2))``.
 
-    sharpness: float
-
-    @classmethod
-    def of(cls, rgb: NDArray[np.uint8]) -> Contrast:
-        """Measure the mean squared difference between neighbours in a row or column."""
-        colours = lab(rgb)
-        across, down = (_squared_differences(colours, pair) for pair in (ACROSS, DOWN))
-        count = across.size + down.size
-        mean = (float(across.sum()) + float(down.sum())) / max(count, 1)
-        # A picture of one colour has no edges at all, whatever the sharpness.
-        return cls(0.5 / mean if mean > 0 else 0.0)
-
-    def bonds(self, rgb: NDArray[np.uint8]) -> Bonds:
-        """Return the bonds of each kind of pair."""
-        colours = lab(rgb)
-        return tuple(
-            np.float32(length) * np.exp(-self.sharpness * _squared_differences(colours, pair))
-            for pair, length in zip(PAIRS, LENGTHS, strict=True)
-        )
+    The mean is that of neighbours in a row or column.
+    """
+    planes = np.ascontiguousarray(np.moveaxis(seen(rgb, channels), 2, 0))
+    squared = [_squared_differences(planes, pair) for pair in PAIRS]
+    straight = [squared[PAIRS.index(pair)] for pair in (ACROSS, DOWN)]
+    count = sum(part.size for part in straight)
+    mean = sum(float(part.sum()) for part in straight) / max(count, 1)
+    # A picture of one colour has no edges at all, whatever the sharpness.
+    sharpness = 0.5 / mean if mean > 0 else 0.0
+    return tuple(
+        np.float32(length) * np.exp(-sharpness * part)
+        for part, length in zip(squared, LENGTHS, strict=True)
+    )
 
 
 def _squared_differences(
-    colours: NDArray[np.float32], pair: tuple[Box, Box]
+    planes: NDArray[np.float32], pair: tuple[Box, Box]
 ) -> NDArray[np.float32]:
     here, there = pair
-    return np.asarray(((colours[here] - colours[there]) ** 2).sum(axis=2))
+    total = np.zeros(planes[0][here].shape, np.float32)
+    for plane in planes:
+        difference = plane[here] - plane[there]
+        total += np.square(difference, out=difference)
+    return total

@@ -21,6 +21,11 @@ def lab(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
     return np.asarray(rgb2lab(rgb) / 100.0, dtype=np.float32)
 
 
+def seen(rgb: NDArray[np.uint8], channels: NDArray[np.float32] | None) -> NDArray[np.float32]:
+    """Return what edges are looked for in: colours, or channels from 0 to 1 if there are such."""
+    return lab(rgb) if channels is None else channels
+
+
 def roughness(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
     """Local standard deviation of each channel (from 0 to 1): how rough the picture is here."""
     channels = []

@@ -21,6 +21,9 @@ _RISING: tuple[Box, Box] = ((_BUT_LAST, _BUT_FIRST), (_BUT_FIRST, _BUT_LAST))
 PAIRS: tuple[tuple[Box, Box], ...] = (ACROSS, DOWN, _FALLING, _RISING)
 """Each pixel and its neighbour to the right, below, below to the right and below to the left."""
 
+STEPS: tuple[tuple[int, int], ...] = ((0, 1), (1, 0), (1, 1), (1, -1))
+"""Rows down and columns to the right from the one to the other of each kind of `PAIRS`."""
+
 _STRAIGHT = 1 / (1 + math.sqrt(2))
 LENGTHS: tuple[float, ...] = (
     _STRAIGHT,

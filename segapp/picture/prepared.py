@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from segapp.picture.channels import Channels, ChannelScales
 from segapp.picture.encoded_regions import directions, refuse_unseen, region_means, spread
-from segapp.picture.kernels import fixed_groups, kernels_of_all
+from segapp.picture.features import describe
+from segapp.picture.kernels import fixed_groups, kernels_of_all, stroke_groups
 from segapp.picture.prototypes import Prototypes, palette, superpixels
 from segapp.picture.pyramid import halvings, shrunk
 from segapp.picture.region_graph import RegionGraph
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.picture.neighbours import Box
+    from segapp.picture.palette import Palette
     from segapp.values.encoded import EncodedPicture
 
 
@@ -45,12 +48,20 @@ class FeatureTable:
 
 
 def feature_table(
-    rgb: NDArray[np.uint8], settings: Settings, chosen: Iterable[FeatureGroup]
+    rgb: NDArray[np.uint8],
+    settings: Settings,
+    chosen: Iterable[FeatureGroup],
+    channels: Channels,
 ) -> FeatureTable:
     """Find the prototypes of a picture and describe them by some groups of features."""
-    make = palette if settings.samples is Samples.PALETTE else superpixels
-    prototypes = make(rgb, settings.prototypes)
-    by_group = prototypes.features(rgb, chosen)
+    chosen = tuple(chosen)
+    prototypes = _prototypes(rgb, settings, channels if FeatureGroup.CHANNELS in chosen else None)
+    by_group = {
+        group: prototypes.mean(
+            channels.coarse if group is FeatureGroup.CHANNELS else describe(rgb, group)
+        )
+        for group in chosen
+    }
     groups: dict[str, list[int]] = {}
     first = 0
     for group, columns in by_group.items():
@@ -60,17 +71,43 @@ def feature_table(
     return FeatureTable(prototypes, np.concatenate([nothing, *by_group.values()], axis=1), groups)
 
 
+def _prototypes(
+    rgb: NDArray[np.uint8], settings: Settings, channels: Channels | None
+) -> Prototypes:
+    """Group pixels that look alike, in all channels if those are looked at."""
+    wanted = settings.prototypes
+    if settings.samples is Samples.SUPERPIXELS:
+        return superpixels(rgb, wanted, None if channels is None else channels.coarse)
+    if channels is None:
+        return palette(rgb, wanted)
+    return palette(channels.coarse_whole, wanted, of_channels=True)
+
+
 class PreparedPicture:
     """Lazily prepared parts of one picture; asking again costs nothing.
 
     Parts are kept for the last settings that asked for them, so that memory stays bounded
     when somebody tries many. None of them changes once it is there.
+
+    Parameters
+    ----------
+    channels
+        What an instrument has measured, of any number type; ``None`` where that is ``rgb``.
+    scales
+        Of the channels, if they are those of another picture.
     """
 
-    def __init__(self, rgb: NDArray[np.uint8], encoded: EncodedPicture | None = None) -> None:
+    def __init__(
+        self,
+        rgb: NDArray[np.uint8],
+        channels: NDArray[Any] | None = None,
+        encoded: EncodedPicture | None = None,
+        scales: ChannelScales | None = None,
+    ) -> None:
         self.rgb, self._encoded = rgb, encoded
         self.times = 1 << halvings(rgb.shape)
         """Pixels along a side of what is one pixel of the size at which is learnt."""
+        self.channels = Channels(rgb if channels is None else channels, self.times, scales)
         self._levels: tuple[NDArray[np.uint8], ...] | None = None
         self._table: tuple[object, FeatureTable] | None = None
         self._graph: tuple[FeatureTable, RegionGraph] | None = None
@@ -94,17 +131,22 @@ class PreparedPicture:
             self._levels = (self.rgb,) if self.times == 1 else (self.rgb, coarse)
         return self._levels
 
+    def guides(self, settings: Settings) -> tuple[NDArray[np.uint8], ...]:
+        """Return the colours that outlines follow, at the sizes of `levels`."""
+        return self.channels.colours if FeatureGroup.CHANNELS in settings.features else self.levels
+
     def table(self, settings: Settings) -> FeatureTable:
         """Return prototypes with the features that need no strokes."""
         key = (settings.samples, settings.prototypes, fixed_groups(settings))
         if self._table is None or self._table[0] != key:
-            self._table = (key, feature_table(self.levels[-1], settings, fixed_groups(settings)))
+            groups = fixed_groups(settings)
+            self._table = (key, feature_table(self.levels[-1], settings, groups, self.channels))
         return self._table[1]
 
     def prototypes_in(self, prototypes: Prototypes, box: Box) -> NDArray[np.int32]:
         """Return the prototype of each pixel of some rows and columns at full size."""
         if prototypes.palette is not None and self.times > 1:
-            return prototypes.palette.numbers(self.rgb[box])
+            return prototypes.palette.numbers(self.colours_of(prototypes.palette)[box])
         if self.times == 1:
             return prototypes.index_map[box]
         rows, columns = (
@@ -113,11 +155,18 @@ class PreparedPicture:
         )
         return np.asarray(prototypes.index_map[rows[:, None], columns])
 
+    def colours_of(self, palette: Palette) -> NDArray[np.uint8] | Channels:
+        """Return what the colours of a palette are, at full size."""
+        return self.channels if palette.of_channels else self.rgb
+
     def graph(self, settings: Settings) -> RegionGraph:
         """Return how the prototypes lie to each other."""
         table = self.table(settings)
         if self._graph is None or self._graph[0] is not table:
-            self._graph = (table, RegionGraph.of(self.levels[-1], table.prototypes))
+            chosen = FeatureGroup.CHANNELS in settings.features
+            channels = self.channels.coarse if chosen else None
+            colours = self.guides(settings)[-1]
+            self._graph = (table, RegionGraph.of(colours, table.prototypes, channels))
         return self._graph[1]
 
     def encoded_means(self, settings: Settings) -> NDArray[np.float64]:
@@ -149,6 +198,8 @@ class PreparedPicture:
             if kernels:
                 bank = KernelBank(kernels, table.features.shape[1], table.groups)
                 each = bank.each(table.features, table.features)
-                made = Grams.of(each, len(bank), len(table.features))
+                # Those of the strokes are single, and are summed with these.
+                precision = np.float32 if stroke_groups(settings) else np.float64
+                made = Grams.of(each, len(bank), len(table.features), precision)
             self._grams = (key, made)
         return self._grams[1]

@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from skimage.segmentation import slic
 
-from segapp.picture.features import describe
-from segapp.picture.palette import LEVELS, Palette, cells
+from segapp.picture.palette import MOST_CHANNELS, Palette, cells, grids_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
-    from segapp.values.settings import FeatureGroup
+    from segapp.picture.palette import Colours
 
 # Compactness, and blur in pixels. In noise the first pair's regions fall into crumbs, which
 # SLIC then merges into a few huge ones; the others hold out longer.
@@ -64,24 +61,32 @@ class Prototypes:
         """Count the pixels of a mask in each prototype."""
         return np.bincount(self.index_map[mask], minlength=len(self)).astype(np.int64)
 
-    def features(
-        self, rgb: NDArray[np.uint8], groups: Iterable[FeatureGroup]
-    ) -> dict[FeatureGroup, NDArray[np.float64]]:
-        """Average features of each prototype, group by group."""
-        return {group: self.mean(describe(rgb, group)) for group in groups}
 
-
-def superpixels(rgb: NDArray[np.uint8], wanted: int) -> Prototypes:
+def superpixels(
+    rgb: NDArray[np.uint8], wanted: int, channels: NDArray[np.float32] | None = None
+) -> Prototypes:
     """Divide a picture into about so many compact regions of one colour (SLIC).
 
-    A picture that has no more pixels than that is left as it is: each pixel is a region.
+    Where there are ``channels`` from 0 to 1, regions are even in those. A picture that has no
+    more pixels than that is left as it is: each pixel is a region.
     """
     height, width = rgb.shape[:2]
     if height * width <= wanted:
         return Prototypes.of_map(np.arange(height * width).reshape(height, width))
     found: NDArray[np.intp] = np.zeros((height, width), dtype=np.intp)
+    image: NDArray[np.uint8] | NDArray[np.float32] = rgb
+    unit = 1.0
+    if channels is not None:  # 1 is to them what 100 is to lightness, and SLIC stretches any image
+        image, unit = channels, 0.01 / (float(np.ptp(channels)) or 1.0)
     for compactness, blur in _SLIC_ATTEMPTS:
-        regions = slic(rgb, n_segments=wanted, compactness=compactness, sigma=blur, start_label=0)
+        regions = slic(
+            image,
+            n_segments=wanted,
+            compactness=compactness * unit,
+            sigma=blur,
+            start_label=0,
+            convert2lab=channels is None,
+        )
         if regions.max() > found.max():
             found = regions
         if found.max() + 1 >= _ENOUGH * wanted:
@@ -89,17 +94,23 @@ def superpixels(rgb: NDArray[np.uint8], wanted: int) -> Prototypes:
     return Prototypes.of_map(found)
 
 
-def palette(rgb: NDArray[np.uint8], largest: int) -> Prototypes:
+def palette(colours: Colours, largest: int, *, of_channels: bool = False) -> Prototypes:
     """Group equal colours, on the finest grid of levels that has at most ``largest`` colours.
 
     With all the colours of a picture as weighted rows, learning on the rows is learning on
     all the pixels; a coarser grid is what makes a photograph with its tens of thousands of
     colours affordable.
     """
-    for levels in LEVELS:
-        codes = cells(rgb, levels)
-        present = np.zeros(levels**3, dtype=bool)
+    n_channels = colours.shape[2]
+    grids = grids_of(n_channels)
+    for levels in grids:
+        codes = cells(colours, levels)
+        present = np.zeros(levels**n_channels, dtype=bool)
         present[codes.ravel()] = True
-        if levels == LEVELS[-1] or np.count_nonzero(present) <= largest:
-            return replace(Prototypes.of_map(codes), palette=Palette.of(present, levels))
-    raise ValueError(f"largest: wanted a positive number, got {largest}")
+        if levels == grids[-1] or np.count_nonzero(present) <= largest:
+            made = Palette.of(present, levels, n_channels, of_channels=of_channels)
+            return replace(Prototypes.of_map(codes), palette=made)
+    raise ValueError(
+        f"samples: wanted at most {MOST_CHANNELS} channels to group pixels by, got {n_channels}; "
+        "superpixels take any number."
+    )

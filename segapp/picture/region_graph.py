@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from segapp.picture.colour_bins import LEVELS, colour_bins
-from segapp.picture.contrast import Contrast
+from segapp.picture.contrast import bonds_of
 from segapp.picture.features import position
 from segapp.picture.neighbours import PAIRS
 from segapp.picture.prototypes import Prototypes, superpixels
@@ -34,13 +34,37 @@ class Edges:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class KeptFlows:
+    """Room for the flows of the latest cuts, from which the next ones begin.
+
+    They save time and change no answer, so that it does not matter what is in there.
+
+    Parameters
+    ----------
+    pixels
+        Along each of the bonds.
+    patches
+        Along the edges between patches.
+    """
+
+    pixels: Bonds
+    patches: NDArray[np.float32]
+
+    @classmethod
+    def none_along(cls, bonds: Bonds, edges: Edges) -> KeptFlows:
+        """Begin with nothing."""
+        nothing = tuple(np.zeros_like(bond) for bond in bonds)
+        return cls(nothing, np.zeros(len(edges.u), dtype=np.float32))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RegionGraph:
     """How the regions of a picture lie to each other.
 
     Parameters
     ----------
-    contrast, bonds
-        How neighbours hold together, as a rule for any level and for the pixels of this one.
+    bonds
+        How strongly neighbouring pixels hold together.
     edges
         Between prototypes that touch.
     lengths
@@ -55,9 +79,10 @@ class RegionGraph:
         How many pixels of each bin a prototype or a patch has.
     patch_prototypes
         How many pixels of each prototype a patch has.
+    flows
+        What cuts through this graph leave to the next one.
     """
 
-    contrast: Contrast
     bonds: Bonds
     edges: Edges
     lengths: NDArray[np.float64]
@@ -67,30 +92,36 @@ class RegionGraph:
     prototype_colours: csr_array
     patch_colours: csr_array
     patch_prototypes: csr_array
+    flows: KeptFlows
 
     @classmethod
-    def of(cls, rgb: NDArray[np.uint8], prototypes: Prototypes) -> RegionGraph:
-        """Survey a picture."""
-        contrast = Contrast.of(rgb)
-        bonds = contrast.bonds(rgb)
+    def of(
+        cls,
+        rgb: NDArray[np.uint8],
+        prototypes: Prototypes,
+        channels: NDArray[np.float32] | None = None,
+    ) -> RegionGraph:
+        """Survey a picture; edges in ``channels`` count where there are such."""
+        bonds = bonds_of(rgb, channels)
         edges = region_edges(prototypes.index_map, bonds)
         centres = prototypes.mean(position((rgb.shape[0], rgb.shape[1])))
         lengths = np.sqrt(((centres[edges.u] - centres[edges.v]) ** 2).sum(axis=1))
         if lengths.sum() > 0:
             lengths = lengths / lengths.mean()
-        patches = superpixels(rgb, _PATCHES)
+        patches = superpixels(rgb, _PATCHES, channels)
+        patch_edges = region_edges(patches.index_map, bonds)
         bins = colour_bins(rgb)
         return cls(
-            contrast=contrast,
             bonds=bonds,
             edges=edges,
             lengths=lengths,
             patches=patches,
-            patch_edges=region_edges(patches.index_map, bonds),
+            patch_edges=patch_edges,
             bins=bins,
             prototype_colours=counts(prototypes, bins, LEVELS**3),
             patch_colours=counts(patches, bins, LEVELS**3),
             patch_prototypes=counts(patches, prototypes.index_map, len(prototypes)),
+            flows=KeptFlows.none_along(bonds, patch_edges),
         )
 
 

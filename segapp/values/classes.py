@@ -60,6 +60,29 @@ class ClassInfo:
         return self.background or self.name.strip().casefold() == "background"
 
 
+def background_of(classes: Sequence[ClassInfo]) -> int:
+    """Return the place of what is left over: the class marked or named so, else the last."""
+    marked = [index for index, info in enumerate(classes) if info.background]
+    named = [index for index, info in enumerate(classes) if info.is_background]
+    return next(iter((*marked, *named)), len(classes) - 1)
+
+
+def object_places(classes: Sequence[ClassInfo], only: str | None = None) -> tuple[int, ...]:
+    """Return the classes that a mask or a cut-out is of: all but the background, or one by name.
+
+    >>> object_places([ClassInfo(name, (0, 0, 0)) for name in ("background", "cat", "dog")])
+    (1, 2)
+    """
+    if only is None:
+        ground = background_of(classes)
+        return tuple(index for index in range(len(classes)) if index != ground)
+    named = tuple(index for index, info in enumerate(classes) if info.name == only)
+    if not named:
+        listed = ", ".join(quoted(info.name) for info in classes)
+        raise ValueError(f"class: wanted one of {listed}, got {quoted(only)}.")
+    return named
+
+
 def keys_of(classes: Sequence[ClassInfo]) -> tuple[str, ...]:
     """Return the digit that chooses each class, empty where none is left.
 

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.values.classes import MOST_CLASSES, PALETTE, TWO_CLASSES, ClassInfo, keys_of
+from segapp.values.classes import (
+    MOST_CLASSES,
+    PALETTE,
+    TWO_CLASSES,
+    ClassInfo,
+    background_of,
+    keys_of,
+)
 from segapp.values.showing import AS_IT_COMES, Showing
 from segapp.values.wording import quoted
 
@@ -189,9 +196,7 @@ class Document:
         >>> Document(tuple(ClassInfo(name, (0, 0, 0)) for name in names)).background
         0
         """
-        marked = [index for index, info in enumerate(self.classes) if info.background]
-        named = [index for index, info in enumerate(self.classes) if info.is_background]
-        return next(iter((*marked, *named)), len(self.classes) - 1)
+        return background_of(self.classes)
 
     def with_background(self, index: int) -> Document:
         """Let one class, and no other, be the background."""

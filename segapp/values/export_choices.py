@@ -22,11 +22,14 @@ class ExportChoices:
         Of measures.
     split
         Whether measures count parts that touch as several.
+    only
+        Name of the class that masks and cut-outs are of; ``None`` is all but the background.
     """
 
     edge: float | None = None
     scale: Scale = PIXELS
     split: bool = False
+    only: str | None = None
 
     def __post_init__(self) -> None:
         if self.edge is not None and not 0 <= self.edge <= WIDEST_EDGE:

@@ -33,11 +33,14 @@ class MarkedTile:
         int16, the class of each marked pixel, `UNMARKED` elsewhere.
     rows, columns
         Where along a row a class begins, from the picture's corner.
+    classes
+        Which ones there are.
     """
 
     marks: NDArray[np.int16]
     rows: NDArray[np.intp]
     columns: NDArray[np.intp]
+    classes: frozenset[int]
 
     @classmethod
     def of(cls, marks: NDArray[np.int16], top: int, left: int) -> MarkedTile:
@@ -46,7 +49,7 @@ class MarkedTile:
         begins[:, 1:] &= marks[:, 1:] != marks[:, :-1]
         rows, columns = np.nonzero(begins)
         marks.flags.writeable = False
-        return cls(marks, rows + top, columns + left)
+        return cls(marks, rows + top, columns + left, frozenset(marks[rows, columns].tolist()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,21 +142,27 @@ class Marked:
             yield _box(key, self.shape), tile
 
     def within(self, box: Box) -> NDArray[np.int16]:
-        """Return the marks of some rows and columns."""
-        rows, columns = box
-        marks = np.full(
-            (rows.stop - rows.start, columns.stop - columns.start), UNMARKED, dtype=np.int16
+        """Return the marks of some rows and columns, or of every few of them."""
+        wanted = tuple(
+            range(*side.indices(size)) for side, size in zip(box, self.shape, strict=True)
         )
-        for key, part in _tiles_in(rows.start, columns.start, rows.stop, columns.stop):
-            if key in self.tiles:
-                tile = self.tiles[key].marks[_moved(part, key[0] * _TILE, key[1] * _TILE)]
-                marks[_moved(part, rows.start, columns.start)] = tile
+        marks = np.full(tuple(map(len, wanted)), UNMARKED, dtype=np.int16)
+        for covered, tile in self.boxes():
+            places = tuple(map(_places, wanted, covered))
+            of_tile = tuple(
+                slice(
+                    side[place.start] - own.start, side[place.stop - 1] - own.start + 1, side.step
+                )
+                for side, place, own in zip(wanted, places, covered, strict=True)
+                if place.start < place.stop
+            )
+            if len(of_tile) == len(places):
+                marks[places] = tile.marks[of_tile]
         return marks
 
     def classes(self) -> list[int]:
         """Return the classes that are marked somewhere, in order."""
-        found = {int(label) for tile in self.tiles.values() for label in np.unique(tile.marks)}
-        return sorted(found - {UNMARKED})
+        return sorted({label for tile in self.tiles.values() for label in tile.classes})
 
     def differs_from(self, other: Marked) -> NDArray[np.bool_]:
         """Tell in which blocks of ``coarse`` any pixel is marked otherwise."""
@@ -192,6 +201,15 @@ def _box(key: tuple[int, int], shape: tuple[int, int]) -> Box:
         for place, size in zip(key, shape, strict=True)
     )
     return rows, columns
+
+
+def _places(wanted: range, covered: slice) -> slice:
+    """Return which of some places lie in a part, as places among them."""
+    first, last = (
+        min(max(-(-(end - wanted.start) // wanted.step), 0), len(wanted))
+        for end in (covered.start, covered.stop)
+    )
+    return slice(first, last)
 
 
 def _moved(box: Box, top: int, left: int) -> Box:

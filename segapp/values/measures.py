@@ -72,10 +72,14 @@ class Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """All parts of a labelling; ``index_map`` holds a part's place in ``parts``, -1 for none."""
+    """All parts of a labelling.
+
+    ``index_map`` holds a part's place in ``parts``, -1 for none; means are of ``n_channels``.
+    """
 
     parts: tuple[Part, ...]
     index_map: NDArray[np.int32]
+    n_channels: int
 
     def at(self, x: int, y: int) -> Part | None:
         """Return the part that a pixel belongs to."""
@@ -111,7 +115,8 @@ class Parts:
             index_map[inside] = numbered[inside] + (len(found) - 1)
             found += parts
         index_map.flags.writeable = False
-        return cls(tuple(found), index_map)
+        n_channels = 1 if channels.ndim == 2 else channels.shape[2]
+        return cls(tuple(found), index_map, n_channels)
 
 
 def _measured(

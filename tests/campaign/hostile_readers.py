@@ -24,7 +24,7 @@ from segapp.files.images import ImageError, load_image, load_indices
 from segapp.files.label_lists import read_any_list
 from segapp.files.project_file import ProjectError, load_project, save_project
 from segapp.files.strokes_file import load_strokes
-from segapp.learning.learnt_model import LearntModelError, load_model
+from segapp.learning.model_file import LearntModelError, load_model
 from segapp.values.checked import from_json
 from segapp.values.document import Document
 from segapp.values.plain_settings import from_plain, to_plain

@@ -20,6 +20,7 @@ from sklearn.datasets import dump_svmlight_file
 from segapp.files.class_list import ClassList, write_class_list
 from segapp.files.folder_progress import Status, write_progress
 from segapp.files.project_file import Project, save_project
+from segapp.learning.model_file import save_model
 from segapp.learning.training import Trainer
 from segapp.values.carried_answer import CarriedAnswer
 from segapp.values.classes import ClassInfo
@@ -207,7 +208,7 @@ def model_seeds() -> list[bytes]:
     trainer = Trainer(np.clip(rgb, 0, 255).astype(np.uint8))
     seeds = []
     for settings in (Settings(prototypes=60), PRESETS["paper"]):
-        seeds.append(_written(trainer.learnt_model(_document(), settings).save))
+        seeds.append(_written(partial(save_model, trainer.learnt_model(_document(), settings))))
     return seeds
 
 

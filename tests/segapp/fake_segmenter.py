@@ -12,7 +12,7 @@ from segapp.values.updates import Answer, Report
 
 
 class NearestColour:
-    def __init__(self, rgb):
+    def __init__(self, rgb, channels=None):
         self.rgb = rgb
 
     def prepare(self, settings):

@@ -1,4 +1,4 @@
-"""Cut-outs and alpha as PNG: the first class with a soft edge, or with the mask's own."""
+"""Cut-outs and alpha as PNG: the objects with a soft edge, or with the mask's own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image
 
-from segapp.files.export.masks import save_png
+from segapp.files.export.masks import object_pixels, save_png
 from segapp.matting.matte import soft_edge, usual_width
 
 if TYPE_CHECKING:
@@ -28,9 +28,11 @@ def write_cutout(
     picture: Picture,
     *,
     edge: float | None = None,
+    only: str | None = None,
 ) -> tuple[Path, ...]:
-    """Write the first class in its own colours with everything else transparent."""
-    save_png(path, Image.fromarray(straight_cutout(matte_of(labelling, picture, edge), picture)))
+    """Write the objects in their own colours, with the background transparent."""
+    matte = matte_of(object_pixels(labelling, document, only), picture, edge)
+    save_png(path, Image.fromarray(straight_cutout(matte, picture)))
     return (path,)
 
 
@@ -41,19 +43,21 @@ def write_alpha(
     picture: Picture,
     *,
     edge: float | None = None,
+    only: str | None = None,
 ) -> tuple[Path, ...]:
-    """Write how much of each pixel is the first class: 255 all of it, 0 nothing."""
-    save_png(path, Image.fromarray(matte_of(labelling, picture, edge).alpha))
+    """Write how much of each pixel is an object: 255 all of it, 0 nothing."""
+    matte = matte_of(object_pixels(labelling, document, only), picture, edge)
+    save_png(path, Image.fromarray(matte.alpha))
     return (path,)
 
 
-def matte_of(labelling: Labelling, picture: Picture, edge: float | None) -> Matte:
-    """Return the first class's matte, its edge soft within so many pixels.
+def matte_of(mask: NDArray[np.bool_], picture: Picture, edge: float | None) -> Matte:
+    """Return the matte of a mask, its edge soft within so many pixels.
 
     0 is hard, and ``None`` is what suits the picture's size.
     """
     width = usual_width(picture.size) if edge is None else edge
-    steps = soft_edge(picture.rgb, labelling.labels == 0, width)
+    steps = soft_edge(picture.rgb, mask, width)
     while True:
         try:
             next(steps)

@@ -10,6 +10,7 @@ import numpy as np
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
+from segapp.values.classes import object_places
 from segapp.values.rasterize import rasterize
 from shlcore.atomic_file import replacing
 
@@ -29,10 +30,21 @@ def write_binary_png(
     labelling: Labelling,
     document: Document,
     picture: Picture,
+    *,
+    only: str | None = None,
 ) -> tuple[Path, ...]:
-    """Write 255 where the first class is and 0 elsewhere."""
-    save_png(path, Image.fromarray(_white(labelling.labels == 0)))
+    """Write 255 where the background is not, or where one class is, and 0 elsewhere."""
+    save_png(path, Image.fromarray(_white(object_pixels(labelling, document, only))))
     return (path,)
+
+
+def object_pixels(
+    labelling: Labelling, document: Document, only: str | None = None
+) -> NDArray[np.bool_]:
+    """Return where there is anything but the background, or the class of a name."""
+    table = np.zeros(256, bool)
+    table[list(object_places(document.classes, only))] = True
+    return table[labelling.labels]
 
 
 def write_indexed_png(

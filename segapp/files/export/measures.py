@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from segapp.values.measures import PIXELS, Parts, Scale
 from segapp.values.wording import cell
-from shlcore.atomic_file import write_text
+from shlcore.atomic_file import replacing, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from segapp.values.document import Document
     from segapp.values.labelling import Labelling
     from segapp.values.measures import Part
+    from segapp.values.original import Original
     from segapp.values.picture import Picture
 
 WHOLE = "all"
@@ -34,13 +35,44 @@ def write_measures(
 ) -> tuple[Path, ...]:
     """Write a row for each class but the background, and one for each of its parts."""
     parts = parts_of(labelling, document, picture, split=split)
-    write_text(path, as_csv(columns(scale), (texts for _, texts in rows(parts, document, scale))))
+    header = columns(scale, picture)
+    write_text(path, as_csv(header, (texts for _, texts in rows(parts, document, scale))))
     return (path,)
 
 
 def parts_of(labelling: Labelling, document: Document, picture: Picture, *, split: bool) -> Parts:
-    """Find and measure the parts of all classes but the background."""
-    return Parts.of(labelling.labels, picture.rgb, _objects(document), split=split)
+    """Find and measure the parts of all classes but the background, in the file's own numbers."""
+    values = picture.measured.values
+    return Parts.of(labelling.labels, values, _objects(document), split=split)
+
+
+def write_joined(path: Path, tables: Iterable[tuple[str, Path]]) -> tuple[Path, ...]:
+    """Write the measures of many images as one table, the image's name before each row.
+
+    ``tables`` are names with what `write_measures` wrote; what an image has no measure of stays
+    empty. One image is read at a time, however many there are.
+    """
+    tables = list(tables)
+    header = {"image": None}  # as an ordered set
+    for _, table in tables:
+        header |= dict.fromkeys(next(_lines(table), []))
+    with replacing(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        writer = csv.DictWriter(text, list(header), restval="", lineterminator="\n")
+        writer.writeheader()
+        for name, table in tables:
+            lines = _lines(table)
+            own = next(lines, [])
+            for line in lines:
+                writer.writerow({"image": cell(name), **dict(zip(own, line, strict=True))})
+        text.flush()
+        text.detach()
+    return (path,)
+
+
+def _lines(table: Path) -> Iterator[list[str]]:
+    with table.open(encoding="utf-8", newline="") as file:
+        yield from csv.reader(file)
 
 
 def rows(
@@ -50,7 +82,7 @@ def rows(
     for index in _objects(document):
         own = [part for part in parts.parts if part.label == index]
         name = cell(document.classes[index].name)
-        yield None, [name, WHOLE, str(len(own)), *_of_class(own, scale)]
+        yield None, [name, WHOLE, str(len(own)), *_of_class(own, scale, parts.n_channels)]
         for part in own:
             yield part, [name, str(part.number), "1", *measured(part, scale)]
 
@@ -68,13 +100,20 @@ def _objects(document: Document) -> list[int]:
     return [k for k in range(len(document.classes)) if k != document.background]
 
 
-def columns(scale: Scale) -> list[str]:
+def columns(scale: Scale, picture: Picture) -> list[str]:
     """Name the columns; areas and perimeters also in the scale's unit, if there is one."""
     lengths = ["area_px", "perimeter_px"]
     if scale != PIXELS:
         lengths += [f"area_{scale.unit}2", f"perimeter_{scale.unit}"]
     places = ["x", "y", "left", "top", "width", "height"]
-    return ["class", "part", "count", *lengths, *places, "mean_red", "mean_green", "mean_blue"]
+    means = [f"mean_{name}" for name in _channel_names(picture.measured)]
+    return ["class", "part", "count", *lengths, *places, *means]
+
+
+def _channel_names(original: Original) -> list[str]:
+    """Name channels: colours where the first three are, and numbers from 1."""
+    colours = ["red", "green", "blue"] if len(original.usual) == 3 else []
+    return [*colours, *(f"channel_{k + 1}" for k in range(len(colours), original.n_channels))]
 
 
 def measured(part: Part, scale: Scale) -> Iterator[str]:
@@ -82,15 +121,20 @@ def measured(part: Part, scale: Scale) -> Iterator[str]:
     yield from _lengths(part.area, part.perimeter, scale)
     yield from (f"{value:.2f}" for value in part.centroid)
     yield from (str(value) for value in part.box)
-    yield from (f"{value:.3f}" for value in part.means)
+    yield from map(_mean_text, part.means)
 
 
-def _of_class(parts: Sequence[Part], scale: Scale) -> Iterator[str]:
+def _mean_text(value: float) -> str:
+    """Write thousandths, and of what is small as many digits as it has."""
+    return f"{value:.3f}" if value == 0 or abs(value) >= 1 else f"{value:.6g}"
+
+
+def _of_class(parts: Sequence[Part], scale: Scale, n_channels: int) -> Iterator[str]:
     """Yield the measures of all parts together; without parts there is only their area, 0."""
     area = sum(part.area for part in parts)
     yield from _lengths(area, sum(part.perimeter for part in parts), scale)
     if not parts:
-        yield from [""] * 9
+        yield from [""] * (6 + n_channels)
         return
     for values in zip(*(part.centroid for part in parts), strict=True):
         yield f"{_mean(values, parts):.2f}"
@@ -98,7 +142,7 @@ def _of_class(parts: Sequence[Part], scale: Scale) -> Iterator[str]:
     right, bottom = (max(part.box[k] + part.box[k + 2] for part in parts) for k in (0, 1))
     yield from (str(value) for value in (left, top, right - left, bottom - top))
     for values in zip(*(part.means for part in parts), strict=True):
-        yield f"{_mean(values, parts):.3f}"
+        yield _mean_text(_mean(values, parts))
 
 
 def _lengths(area: int, perimeter: float, scale: Scale) -> Iterator[str]:

@@ -173,6 +173,20 @@ def _paint_commands() -> Iterator[Command]:
         tr("Let the chosen class be what is left over: no object for other programs"),
     )
     yield Command(
+        "class_up",
+        tr("&Move Class Up"),
+        tr("Move the chosen class up the list, with its strokes"),
+        "Alt+Up",
+        "up",
+    )
+    yield Command(
+        "class_down",
+        tr("Mo&ve Class Down"),
+        tr("Move the chosen class down the list, with its strokes"),
+        "Alt+Down",
+        "down",
+    )
+    yield Command(
         "delete_class",
         tr("&Delete Class"),
         tr("Delete the chosen class with its strokes"),

@@ -47,7 +47,7 @@ def view_commands() -> Iterator[Command]:
     yield Command(
         "view_cut-out",
         tr("&Cut-Out"),
-        tr("The first class on a chequerboard"),
+        tr("Everything but the background, on a chequerboard"),
         "Ctrl+4",
         "view-cutout",
         "view",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from segapp.qt.canvas.hatching import Hatching, shifted
 from segapp.qt.canvas.layers import Layer, in_screen_order
 from segapp.values.document import Document, Mark, Patch, Stroke
 from segapp.values.rasterize import NOWHERE, THINNEST, UNMARKED, stamp
@@ -29,6 +30,7 @@ class StrokeLayer:
     def __init__(self, size: tuple[int, int]) -> None:
         self.labels: NDArray[np.int16] = np.full(size, UNMARKED, dtype=np.int16)
         self.layer = Layer.blank(size)
+        self._hatching = Hatching(size)
         self._document = Document()
         self._bounds: list[Rectangle] = []  # of the document's strokes
         self._colours = _colour_table(self._document.classes)
@@ -55,6 +57,7 @@ class StrokeLayer:
         if only_added and gone == NOWHERE:
             for mark in added:
                 stamp(self.labels, mark)
+                self._hatching.stamp(mark)
         else:
             self._repaint(changed)
         self._colour(changed)
@@ -66,12 +69,15 @@ class StrokeLayer:
 
     def stamp(self, piece: Stroke, *, keep_others: bool = False) -> Rectangle:
         """Add a piece of the stroke that is being drawn, over other classes or around them."""
-        left, top, right, bottom = _bounds(piece, self.labels.shape)
+        left, top, right, bottom = bounds = _bounds(piece, self.labels.shape)
         before = self.labels[top:bottom, left:right].copy() if keep_others else None
+        hatched = self._hatching.kept(bounds) if keep_others else None
         box = stamp(self.labels, piece)
+        self._hatching.stamp(piece)
         if before is not None:
             others = (before != UNMARKED) & (before != piece.label)
             self.labels[top:bottom, left:right][others] = before[others]
+            self._hatching.restore(bounds, hatched, others)
         self._pieces.append(piece)
         self._live = joined_boxes([self._live, box])
         for part in _parts(piece):
@@ -84,7 +90,7 @@ class StrokeLayer:
         if _is_empty(self._live) or stroke.label is None:
             return None
         covered = np.full((bottom - top, right - left), UNMARKED, dtype=np.int16)
-        stamp(covered, _shifted(stroke, left, top))
+        stamp(covered, shifted(stroke, left, top))
         mask = (covered != UNMARKED) & (self.labels[top:bottom, left:right] == stroke.label)
         if not mask.any():
             return None
@@ -103,9 +109,11 @@ class StrokeLayer:
             return
         part = self.labels[top:bottom, left:right]
         part[...] = UNMARKED
+        self._hatching.clear(box)
         for mark, bounds in zip(self._document.strokes, self._bounds, strict=True):
             if not _is_empty(_common(bounds, box)):
-                stamp(part, _shifted(mark, left, top))
+                stamp(part, shifted(mark, left, top))
+                self._hatching.stamp(mark, box)
 
     def _colour(self, box: Rectangle) -> None:
         left, top, right, bottom = box
@@ -113,7 +121,9 @@ class StrokeLayer:
             return
         labels = self.labels[top:bottom, left:right]
         pixels = self.layer.pixels.view(np.uint32)[..., 0]
-        pixels[top:bottom, left:right] = self._colours[labels + 1]
+        words = self._colours[labels + 1]
+        self._hatching.thin(words, box)
+        pixels[top:bottom, left:right] = words
         self.layer.refresh(box)
 
 
@@ -148,13 +158,6 @@ def _parts(piece: Stroke) -> list[Stroke]:
     ends = [(x0 + (x1 - x0) * n / count, y0 + (y1 - y0) * n / count) for n in range(count + 1)]
     width = piece.radius * max(piece.pressures, default=1.0)
     return [Stroke((a, b), width, piece.label) for a, b in itertools.pairwise(ends)]
-
-
-def _shifted(mark: Mark, left: int, top: int) -> Mark:
-    """Move a mark by whole pixels, which floating point does without rounding."""
-    if isinstance(mark, Patch):
-        return replace(mark, left=mark.left - left, top=mark.top - top)
-    return replace(mark, points=tuple((x - left, y - top) for x, y in mark.points))
 
 
 def _common_start(first: tuple[Mark, ...], second: tuple[Mark, ...]) -> int:

@@ -56,7 +56,7 @@ def annotations_drawn(path: Path, document: Document, picture: Picture) -> tuple
     content = json.loads(path.read_text(encoding="utf-8"))
     parts = list(_coco(content) if "annotations" in content else _labelme(content))
     colours = {info.name: info.colour for info in document.classes}
-    image, scale = _small_picture(picture)
+    image, scale = small_picture(picture)
     painter = QPainter(image)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.scale(scale, scale)
@@ -73,7 +73,7 @@ def annotations_drawn(path: Path, document: Document, picture: Picture) -> tuple
 
 def labels_drawn(labels: NDArray[np.uint8], document: Document, picture: Picture) -> QImage:
     """Draw an array of class numbers over the picture."""
-    image, scale = _small_picture(picture)
+    image, scale = small_picture(picture)
     painter = QPainter(image)
     painter.scale(scale, scale)
     for index, info in enumerate(document.classes):
@@ -82,7 +82,8 @@ def labels_drawn(labels: NDArray[np.uint8], document: Document, picture: Picture
     return image
 
 
-def _small_picture(picture: Picture) -> tuple[QImage, float]:
+def small_picture(picture: Picture) -> tuple[QImage, float]:
+    """Return the picture in a size for a dialog, and its pixels an image pixel."""
     height, width = picture.rgb.shape[:2]
     step = max(max(height, width) // (2 * _SIDE), 1)  # a quick first halving, then a smooth one
     rough = qimage_over(opaque(np.ascontiguousarray(picture.rgb[::step, ::step])))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtGui import QBrush, QColor
@@ -20,8 +20,17 @@ from PySide6.QtWidgets import (
 from segapp.qt.files.scale_box import ScaleBox
 from segapp.values.export_choices import WIDEST_EDGE, ExportChoices
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from segapp.values.classes import ClassInfo
+
 SOFT = ("cutout", "alpha")
 """The formats that have an edge."""
+OF_OBJECTS = ("mask", *SOFT)
+"""The formats of which it can be chosen what they are of."""
+_WITH_TWO_CLASSES = 3
+"""Choices of an object: with two classes there is one object, and nothing to choose."""
 
 
 class Edge(Enum):
@@ -38,18 +47,34 @@ class ExportChoicesBox(QWidget):
     changed = Signal()  # another file would be written
     ground_changed = Signal()  # the same file looks different
 
-    def __init__(self, choices: ExportChoices, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        choices: ExportChoices,
+        classes: Sequence[ClassInfo] = (),
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
         self._ground: QColor | None = None
         self.scale_box = ScaleBox()
         self.scale_box.show_choice(choices.scale, split=choices.split)
         self.scale_box.changed.connect(self.changed)
+        self._only_row = self._make_only_row(classes)
         self._edge_row = self._make_edge_row(choices.edge)
         self._ground_row = self._make_ground_row()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        for row in (self._edge_row, self._ground_row, self.scale_box):
+        for row in (self._only_row, self._edge_row, self._ground_row, self.scale_box):
             column.addWidget(row)
+
+    def _make_only_row(self, classes: Sequence[ClassInfo]) -> QWidget:
+        self.only = QComboBox()
+        self.only.setAccessibleName(self.tr("Object"))
+        self.only.setToolTip(self.tr("What is white, or cut out"))
+        self.only.addItem(self.tr("Everything but the background"), None)
+        for info in classes:
+            self.only.addItem(info.name, info.name)
+        self.only.currentIndexChanged.connect(lambda _: self.changed.emit())
+        return _row(self.tr("Object"), self.only)
 
     def _make_edge_row(self, edge: float | None) -> QWidget:
         self.edge = QComboBox()
@@ -96,7 +121,8 @@ class ExportChoicesBox(QWidget):
         kind = self.edge.currentData()
         edge = {Edge.AUTOMATIC: None, Edge.HARD: 0.0}.get(kind, self.width_box.value())
         box = self.scale_box
-        return replace(ExportChoices(edge), scale=box.scale, split=box.split.isChecked())
+        split, only = box.split.isChecked(), self.only.currentData()
+        return ExportChoices(edge, box.scale, split, only)
 
     @property
     def ground_brush(self) -> QBrush | None:
@@ -105,10 +131,12 @@ class ExportChoicesBox(QWidget):
 
     def show_for(self, form: str) -> None:
         """Show what a format has to choose."""
+        of_objects = form in OF_OBJECTS and self.only.count() > _WITH_TWO_CLASSES
+        self._only_row.setVisible(of_objects)
         self._edge_row.setVisible(form in SOFT)
         self._ground_row.setVisible(form == "cutout")
         self.scale_box.setVisible(form == "measures")
-        self.setVisible(form in SOFT or form == "measures")
+        self.setVisible(of_objects or form in SOFT or form == "measures")
 
     def _choose_edge(self) -> None:
         self.width_box.setEnabled(self.edge.currentData() is Edge.WIDTH)

@@ -67,7 +67,7 @@ class ExportDialog(QDialog):
         self._writing = Jobs("export", self)
         self._writing.arrived.connect(self._finish)
         self._writing.failed.connect(self._complain)
-        self.choices_box = ExportChoicesBox(choices)
+        self.choices_box = ExportChoicesBox(choices, session.document.classes)
         self.choices_box.changed.connect(self._refresh)
         self._build()
         names = list(FORMATS)
@@ -161,6 +161,8 @@ class ExportDialog(QDialog):
             self._proposed = self._folder / name
             self._path.setText(str(self._proposed))
             self._proposed_text = self._path.text()
+        self._preview.show_preview(None, self.tr("Making the preview …"))
+        self._files.clear()
         self._refresh()
 
     def _note_edit(self) -> None:
@@ -197,8 +199,13 @@ class ExportDialog(QDialog):
 
     def _tell_state(self) -> None:
         ready, target = self._session.answers.is_current, self._target()
-        if not ready:
-            self._state.setText(self._session.answers.progress.text)
+        progress = self._session.answers.progress
+        if self._writing.busy:
+            self._state.setText(self.tr("Writing the file …"))
+        elif not ready and progress.stage is Stage.RUNNING:
+            self._state.setText(self.tr("Waiting for the answer: {} …").format(progress.text))
+        elif not ready:
+            self._state.setText(progress.text)
         elif target is not None and target.is_file():
             self._state.setText(self.tr("This replaces a file that is there already."))
         else:

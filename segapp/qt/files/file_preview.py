@@ -17,6 +17,7 @@ from segapp.qt.canvas.layers import opaque
 from segapp.qt.canvas.painting import chequerboard
 from segapp.qt.canvas.qimage import qimage_over
 from segapp.qt.files.annotation_preview import annotations_drawn, labels_drawn
+from segapp.qt.files.measures_preview import measures_drawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,9 +29,8 @@ if TYPE_CHECKING:
     from segapp.values.labelling import Labelling
     from segapp.values.picture import Picture
 
-# Pixels of the longer side, letters, and lines below a picture: what the dialog has room for.
+# Pixels of the longer side, and lines below a picture: what the dialog has room for.
 _SIDE = 640
-_TEXT = 1500
 _CAPTION = 5
 
 
@@ -159,8 +159,10 @@ def _look_at(path: Path, document: Document, picture: Picture) -> tuple[QImage |
             return image, "\n".join(lines)
         case ".json":
             return annotations_drawn(path, document, picture)
+        case ".csv":
+            return measures_drawn(path, document, picture)
         case _:
-            return None, path.read_text(encoding="utf-8")[:_TEXT]
+            raise ValueError(f"There is no way to look at {path.name}.")
 
 
 def _small(image: QImage) -> QImage:

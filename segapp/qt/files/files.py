@@ -31,6 +31,7 @@ from segapp.qt.files.prefetch import Prefetch
 from segapp.qt.files.project_saving import save_over
 from segapp.qt.language import worded
 from segapp.qt.session.jobs import Jobs, details_of
+from segapp.values.colours import two_classes
 from segapp.values.document import Document
 from segapp.values.showing import AS_IT_COMES
 from segapp.values.wording import shown
@@ -192,7 +193,10 @@ class Files(QObject):
         # The strokes as they are now: some may have been painted, or saved, during the reading.
         path = result.picture.path.absolute()
         known = self._session.state_of(path)
-        begun = self.start.document() if self.work.row(path) is not None else Document()
+        if self.work.row(path) is not None:
+            begun = self.start.document()
+        else:
+            begun = Document(two_classes(result.picture.rgb))
         state = arrived_state(result, known, self._session.settings, begun)
         if known is not None and known.unsaved and known.content != state.content:
             self.overlaid.emit(known)

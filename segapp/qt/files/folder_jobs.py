@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from segapp.files.class_list import with_folder_classes
-from segapp.files.images import ImageError, load_image
-from segapp.files.project_file import Project, ProjectError, load_project
+from segapp.files.images import load_image
+from segapp.files.project_file import Project, load_project
 from segapp.files.project_places import new_project, project_of
 from segapp.learning.sight import let_see, sight_of
 from segapp.qt.files.opening import digest_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from segapp.values.labelling import Labelling
     from segapp.values.picture import Picture
 
-_NOT_WRITTEN = (ProjectError, ImageError, ChangedByOthersError, OSError, MemoryError)
+_NOT_WRITTEN = (ValueError, ChangedByOthersError, OSError, MemoryError)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +43,7 @@ class Source:
 
     def learnt(self) -> LearntModel:
         """Learn what can be applied to other pictures."""
-        learner = trainer(self.picture.rgb)
+        learner = trainer(self.picture.rgb, self.picture.channels)
         let_see(learner, self.picture.rgb, self.content.settings)
         return learner.learnt_model(self.content.document, self.content.settings)
 
@@ -79,7 +79,7 @@ def applied(model: LearntModel, picture: Picture) -> Iterator[Labelling | None]:
     """Yield the model's answer last, and None before, so that it can be stopped."""
     with sight_of(model.settings) as sight:
         encoded = sight(picture.rgb)
-    for update in model.updates(picture.rgb, encoded):
+    for update in model.updates(picture.rgb, picture.channels, encoded):
         yield update.labelling if isinstance(update, Answer) else None
 
 

@@ -19,6 +19,7 @@ class FolderStart(QObject):
     """Reads and writes the folder's way of showing; a file that is damaged is left alone."""
 
     failed = Signal(str)  # a sentence
+    showing_changed = Signal()
 
     def __init__(self, work: PictureFolder, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -38,6 +39,7 @@ class FolderStart(QObject):
         except ShowingError as error:
             self._unreadable = True
             self.failed.emit(str(error))
+        self.showing_changed.emit()
 
     def document(self) -> Document:
         """Return what a picture of the folder begins with."""
@@ -61,3 +63,4 @@ class FolderStart(QObject):
         except OSError as error:
             told = self.tr("{} cannot be written: {}.")
             self.failed.emit(told.format(SHOWING_NAME, error.strerror))
+        self.showing_changed.emit()

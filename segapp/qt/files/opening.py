@@ -196,7 +196,7 @@ def arrival_notice(opened: Opened, known: PictureState | None, state: PictureSta
     if before and before != picture.sha256:
         told = _tr("{} is not the same file as when the strokes were made")
         return told.format(picture.path.name)
-    return picture.note
+    return worded(picture.note)
 
 
 def _tr(text: str) -> str:

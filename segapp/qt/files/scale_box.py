@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QHBoxLayout, QLabel, QLineEdit, QWidget
 
+from segapp.qt.wrapping import Wrapping
 from segapp.values.measures import Scale
 
 _SMALLEST, _LARGEST = 1e-6, 1e6
@@ -35,13 +36,15 @@ class ScaleBox(QWidget):
             self.tr("Count parts that only touch as several, cut at their necks")
         )
         self.show_choice(Scale(), split=False)
-        row = QHBoxLayout(self)
+        length = QWidget()
+        row = QHBoxLayout(length)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(QLabel(self.tr("1 pixel =")))
         row.addWidget(self.pixel)
         row.addWidget(self.unit)
-        row.addStretch(1)
-        row.addWidget(self.split)
+        lines = Wrapping(self)
+        lines.addWidget(length)
+        lines.addWidget(self.split)
         self.pixel.valueChanged.connect(lambda _: self.changed.emit())
         self.unit.editingFinished.connect(self.changed)
         self.split.toggled.connect(lambda _: self.changed.emit())

@@ -1,87 +1,159 @@
-"""Small pictures of files, read beside the window's thread."""
+"""Small pictures of files, made in a thread, the ones asked for last first.
+
+They look as the window shows the file: upright, of the page that is meant, with the levels and
+channels of its project or of its folder.
+"""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSize, Qt, Signal
-from PySide6.QtGui import QImage, QImageReader
+from PySide6.QtGui import QImage, QPixmap
 
-from segapp.files.project_file import PROJECT_SUFFIX, ProjectError, load_project
+from segapp.files.images import ImageError, load_thumbnail
+from segapp.files.project_file import PROJECT_SUFFIX, load_project
+from segapp.files.project_places import project_of
+from segapp.files.showing_file import read_showing
+from segapp.qt.language import worded
 from segapp.qt.session.jobs import Jobs
+from segapp.values.showing import AS_IT_COMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from segapp.values.showing import Showing
+
 SIZE = QSize(84, 64)
-"""Of a thumbnail, in widget pixels."""
+"""Of a thumbnail that fills a frame, in widget pixels."""
+LONGEST = 192  # pixels of a thumbnail, enough for screens of twice the resolution
+# Kept ones, at most 100 kB each: many screenfuls, and never more than 20 MB.
+_MOST_KEPT = 200
+# Asked for and not yet made: what was scrolled past is not worth making.
+_MOST_WAITING = 60
 
 
 class Thumbnails(QObject):
-    """Makes thumbnails of files one after the other; one that cannot be read has none."""
+    """Returns what is there, and makes what is not; memory does not grow with the folder."""
 
-    made = Signal(object, object)  # Path, QImage
+    arrived = Signal(object)  # Path
+    forgotten = Signal()  # all look different now
+    unreadable = Signal(object, str)  # Path, and why
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._known: dict[Path, QImage] = {}
+        self._kept: OrderedDict[Path, QPixmap | None] = OrderedDict()
+        self._waiting: OrderedDict[Path, None] = OrderedDict()
+        self._told: dict[Path, Showing] = {}
+        self._place: Path | None = None
+        self._closed = False
+        self._looks = 0  # how often it was told that pictures look different
         self._jobs = Jobs("thumbnails", self)
         self._jobs.arrived.connect(self._take)
+        self._jobs.ended.connect(self._go_on)
 
-    def want(self, paths: list[Path], ratio: float) -> None:
-        """Tell the thumbnails of these files, as they come; ``ratio`` is the screen's."""
-        for path in paths:
-            if path in self._known:
-                self.made.emit(path, self._known[path])
-        missing = [path for path in paths if path not in self._known]
-        if missing:
-            self._jobs.start(lambda: _read_all(missing, ratio))
+    def of(self, path: Path) -> QPixmap | None:
+        """Return a file's thumbnail; ``None`` while there is none, and `arrived` tells when."""
+        if path in self._kept:
+            self._kept.move_to_end(path)
+            return self._kept[path]
+        self._waiting[path] = None
+        self._waiting.move_to_end(path)
+        while len(self._waiting) > _MOST_WAITING:
+            self._waiting.popitem(last=False)
+        self._go_on()
+        return None
+
+    def begin(self, place: Path | None) -> None:
+        """Make all anew, with projects and the folder's view from there."""
+        self._place, self._looks = place, self._looks + 1
+        self._told.clear()
+        self._kept.clear()
+        self._waiting.clear()
+        self.forgotten.emit()
+
+    def show_as(self, path: Path, showing: Showing) -> None:
+        """Show one picture as it is worked on, which its project may not tell yet."""
+        self._told[path], self._looks = showing, self._looks + 1
+        self._kept.pop(path, None)
+        self.arrived.emit(path)  # to be asked for again
+
+    @property
+    def n_kept(self) -> int:
+        """How many there are, for those who watch the memory."""
+        return len(self._kept)
+
+    def _go_on(self) -> None:
+        if self._waiting and not self._jobs.busy and not self._closed:
+            path, _ = self._waiting.popitem()
+            place, told, looks = self._place, self._told.get(path), self._looks
+            self._jobs.start(lambda: ((looks, *each) for each in _made(path, place, told)))
+
+    def _take(self, ticket: int, made: tuple[int, Path, QImage | str]) -> None:
+        del ticket
+        looks, path, found = made
+        if looks != self._looks:  # perhaps as it looked before: who sees it asks again
+            self.arrived.emit(path)
+            return
+        self._kept[path] = None if isinstance(found, str) else QPixmap.fromImage(found)
+        while len(self._kept) > _MOST_KEPT:
+            self._kept.popitem(last=False)
+        if isinstance(found, str):
+            self.unreadable.emit(path, found)
+        self.arrived.emit(path)
 
     def close(self, timeout: float | None = None) -> bool:
-        """Wait for the thread; say whether it has ended."""
+        """Stop, and wait for the thread; say whether it has ended."""
+        self._closed = True
         return self._jobs.close(timeout)
 
-    def _take(self, ticket: int, item: tuple[Path, QImage]) -> None:
-        del ticket
-        path, image = item
-        self._known[path] = image
-        self.made.emit(path, image)
+
+def thumbnail(path: Path) -> QImage:
+    """Read a picture small, at once; a null image when it cannot be read."""
+    ((_, made),) = _made(path, None, AS_IT_COMES)
+    return QImage() if isinstance(made, str) else made
 
 
-def _read_all(paths: list[Path], ratio: float) -> Iterator[tuple[Path, QImage]]:
-    for path in paths:
-        image = thumbnail(_picture_of(path), ratio)
-        if not image.isNull():
-            yield path, image
-
-
-def _picture_of(path: Path) -> Path:
-    if path.suffix.lower() != PROJECT_SUFFIX:
-        return path
-    try:
-        return load_project(path).image_path
-    except (ProjectError, OSError):
-        return path
-
-
-def thumbnail(path: Path, ratio: float) -> QImage:
-    """Read a picture small, cut to the thumbnail's shape; a null image when it cannot be read."""
-    reader = QImageReader(str(path))
-    reader.setAutoTransform(True)
+def filling(image: QImage, ratio: float) -> QPixmap:
+    """Cut a thumbnail to the shape of `SIZE`; ``ratio`` is the screen's."""
     wanted = SIZE * ratio
-    expanding = Qt.AspectRatioMode.KeepAspectRatioByExpanding
-    if reader.size().isValid():
-        # A turned picture is scaled before it is turned: its longer side must do as well.
-        side = max(wanted.width(), wanted.height())
-        reader.setScaledSize(reader.size().scaled(side, side, expanding))
-    image = reader.read()
-    if image.isNull():
-        return image
-    smooth = Qt.TransformationMode.SmoothTransformation
-    image = image.scaled(wanted, expanding, smooth)
+    image = image.scaled(
+        wanted,
+        Qt.AspectRatioMode.KeepAspectRatioByExpanding,
+        Qt.TransformationMode.SmoothTransformation,
+    )
     left = (image.width() - wanted.width()) // 2
     top = (image.height() - wanted.height()) // 2
-    image = image.copy(left, top, wanted.width(), wanted.height())
-    image.setDevicePixelRatio(ratio)
-    return image
+    cut = QPixmap.fromImage(image.copy(left, top, wanted.width(), wanted.height()))
+    cut.setDevicePixelRatio(ratio)
+    return cut
+
+
+def _made(
+    path: Path, place: Path | None, told: Showing | None
+) -> Iterator[tuple[Path, QImage | str]]:
+    try:
+        image, showing = _picture_of(path, place)
+        rgb = load_thumbnail(image, LONGEST, told or showing)
+    except ImageError as error:
+        yield path, worded(error)
+        return
+    height, width, _ = rgb.shape
+    drawn = QImage(rgb.tobytes(), width, height, 3 * width, QImage.Format.Format_RGB888)
+    yield path, drawn.copy()  # which owns its bytes
+
+
+def _picture_of(path: Path, place: Path | None) -> tuple[Path, Showing]:
+    """Return the image that a file is or names, and how it is shown as far as that is known."""
+    try:
+        if path.suffix.lower() == PROJECT_SUFFIX:
+            project = load_project(path)
+            return project.image_path, project.document.showing
+        kept = project_of(path, place)
+        if kept is not None:
+            return path, load_project(kept).document.showing
+        return path, read_showing(place or path.parent)
+    except (ValueError, OSError):  # told when somebody opens it
+        return path, AS_IT_COMES

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, QRect, Qt
 from PySide6.QtGui import QColor, QPainter, QPalette
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QPaintEvent
+    from PySide6.QtGui import QHideEvent, QPaintEvent
 
 _MARGIN = 12  # widget pixels to the canvas's edge
+_GAP = 8  # and between two cards
 
 
 class Card(QWidget):
@@ -51,15 +52,37 @@ class Card(QWidget):
             self.label.setWordWrap(True)
             wanted.setWidth(room)
             wanted.setHeight(max(self.heightForWidth(room), self.minimumSizeHint().height()))
-        self.resize(wanted)
         left = _MARGIN
         if self._where & Qt.AlignmentFlag.AlignHCenter:
             left = (canvas.width() - wanted.width()) // 2
         top = _MARGIN
         if self._where & Qt.AlignmentFlag.AlignBottom:
             top = canvas.height() - wanted.height() - _MARGIN
-        self.move(left, top)
+        self.setGeometry(self._beside_others(QRect(left, top, wanted.width(), wanted.height())))
         self.raise_()
+
+    def _beside_others(self, place: QRect) -> QRect:
+        """Go further from the edge until no other card is covered."""
+        upwards = bool(self._where & Qt.AlignmentFlag.AlignBottom)
+        others = [card.geometry() for card in self._others()]
+        for other in sorted(others, key=lambda box: box.top(), reverse=upwards):
+            if not other.intersects(place):
+                continue
+            if upwards:
+                place.moveBottom(other.top() - _GAP)
+            else:
+                place.moveTop(other.bottom() + _GAP)
+        return place
+
+    def _others(self) -> list[Card]:
+        cards = self._canvas.findChildren(Card, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        return [card for card in cards if card is not self and card.isVisible()]
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Leave the room to those that had to stand aside."""
+        super().hideEvent(event)
+        for card in self._others():
+            card.place()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Keep the place at the canvas's edge."""

@@ -59,11 +59,13 @@ class ClassDelegate(QStyledItemDelegate):
         text = row.palette.color(role)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        _draw_swatch(painter, frame, QColor(*index.data(COLOUR_ROLE)), text)
+        _draw_swatch(painter, frame, QColor(*index.data(COLOUR_ROLE)), text, chosen=chosen)
         painter.setPen(text)
         room = frame.adjusted(8 + _SWATCH + 8, 0, -_SIGNS, 0)
         shown = row.fontMetrics.elidedText(name, Qt.TextElideMode.ElideRight, int(room.width()))
-        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, shown)
+        beside = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+        beside |= Qt.AlignmentFlag.AlignAbsolute  # the name beside its colour, in every script
+        painter.drawText(room, beside, shown)
         if index.data(KEY_ROLE):
             _draw_key(painter, frame, index.data(KEY_ROLE), text)
         if index.data(BUTTON_ROLE):
@@ -75,9 +77,12 @@ def _faded(colour: QColor, alpha: int) -> QColor:
     return QColor(colour.red(), colour.green(), colour.blue(), alpha)
 
 
-def _draw_swatch(painter: QPainter, frame: QRectF, colour: QColor, text: QColor) -> None:
+def _draw_swatch(
+    painter: QPainter, frame: QRectF, colour: QColor, text: QColor, *, chosen: bool
+) -> None:
+    """Draw the class's colour, with a ring where the row's ground may be of that colour too."""
     painter.setBrush(colour)
-    painter.setPen(QPen(_faded(text, 110), 1))
+    painter.setPen(QPen(text, 1.6) if chosen else QPen(_faded(text, 110), 1))
     top = frame.center().y() - _SWATCH / 2
     painter.drawEllipse(QRectF(frame.left() + 8, top, _SWATCH, _SWATCH))
 

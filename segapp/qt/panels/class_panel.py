@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtCore import QModelIndex, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QIcon, QPainter, QPen, QPixmap
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -64,6 +64,7 @@ class ClassPanel(QWidget):
     right_chosen = Signal(int)
     renamed = Signal(int, str)
     key_chosen = Signal(int, str)
+    moved = Signal(int, int)  # a class, and the place where it was dropped
 
     def __init__(self, actions: Actions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -77,13 +78,15 @@ class ClassPanel(QWidget):
         self._list.setToolTip(
             self.tr(
                 "The mouse shows which button paints a class. The digit chooses it for the "
-                "left button, Shift and the digit for the right one."
+                "left button, Shift and the digit for the right one. Drag to change the order."
             )
         )
         self._list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self._list.customContextMenuRequested.connect(self._open_menu)
         self._list.currentRowChanged.connect(self._choose)
         self._list.itemChanged.connect(self._take_name)
+        self._list.setDragDropMode(QListWidget.DragDropMode.InternalMove)
+        self._list.model().rowsMoved.connect(self._take_move)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(10, 4, 10, 10)
         layout.setSpacing(8)
@@ -96,11 +99,12 @@ class ClassPanel(QWidget):
         row = QHBoxLayout()
         row.setSpacing(2)
         row.addStretch(1)
-        for name in ("add_class", "rename_class", "delete_class"):
+        for name in ("add_class", "rename_class", "class_up", "class_down", "delete_class"):
             button = QToolButton()
             button.setDefaultAction(self._actions[name])
             button.setAutoRaise(True)
             button.setIconSize(QSize(18, 18))
+            button.setFixedWidth(26)  # its icon comes later, and the text would widen the panel
             row.addWidget(button)
         return row
 
@@ -112,7 +116,8 @@ class ClassPanel(QWidget):
                 item = QListWidgetItem(info.name)
                 item.setData(KEY_ROLE, key)
                 item.setData(COLOUR_ROLE, info.colour)
-                item.setFlags(item.flags() | Qt.ItemFlag.ItemIsEditable)
+                flags = item.flags() | Qt.ItemFlag.ItemIsEditable
+                item.setFlags(flags & ~Qt.ItemFlag.ItemIsDropEnabled)  # between, never upon
                 item.setData(Qt.ItemDataRole.UserRole, info.name)
                 item.setToolTip(self.tr("Double-click to rename; right-click for more"))
                 self._list.addItem(item)
@@ -123,6 +128,8 @@ class ClassPanel(QWidget):
     def show_buttons(self, left: int, right: int) -> None:
         """Show which class each button paints."""
         self._left, self._right = left, right
+        self._actions.enable("class_up", when=left > 0)
+        self._actions.enable("class_down", when=left + 1 < self._list.count())
         words = {left: self.tr("left button"), right: self.tr("right button")}
         sides = {left: "left", right: "right"}
         if left == right:
@@ -160,6 +167,11 @@ class ClassPanel(QWidget):
         elif name != before:
             item.setText(before)
 
+    def _take_move(self, _: QModelIndex, row: int, last: int, __: QModelIndex, to: int) -> None:
+        """Tell of a class that was dragged, once the list has ended what it does."""
+        del last
+        QTimer.singleShot(0, lambda: self.moved.emit(row, to if to < row else to - 1))
+
     def _open_menu(self, at: QPoint) -> None:
         item = self._list.itemAt(at)
         if item is None:
@@ -176,7 +188,14 @@ class ClassPanel(QWidget):
         for digit in DIGITS:
             key = keys.addAction(digit)
             key.triggered.connect(lambda _=False, chosen=digit: self.key_chosen.emit(row, chosen))
-        for name in ("rename_class", "recolour_class", "background_class", "delete_class"):
+        for name in (
+            "rename_class",
+            "recolour_class",
+            "background_class",
+            "class_up",
+            "class_down",
+            "delete_class",
+        ):
             menu.addAction(self._actions[name])
         self._list.setCurrentRow(row)
         menu.popup(self._list.viewport().mapToGlobal(at))

@@ -18,9 +18,10 @@ from PySide6.QtWidgets import (
 )
 
 from segapp.files.folder_progress import Status
+from segapp.qt.files.thumbnails import Thumbnails
 from segapp.qt.panels.file_delegate import FileDelegate
 from segapp.qt.panels.file_model import PATH_ROLE, FileFilter, FileModel
-from segapp.qt.panels.thumbnails import Thumbnails
+from segapp.qt.wrapping import Wrapping
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,7 +111,7 @@ class FileList(QWidget):
         narrowing = QHBoxLayout()
         narrowing.addWidget(self.search, 1)
         narrowing.addWidget(self.statuses)
-        buttons = QHBoxLayout()
+        buttons = Wrapping()
         for name in ("done", "next_undone", "export_folder"):
             button = QToolButton()
             button.setDefaultAction(actions[name])
@@ -118,7 +119,6 @@ class FileList(QWidget):
             button.setText(actions.name_of(name))
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             buttons.addWidget(button)
-        buttons.addStretch(1)
         self._rows = layout = QVBoxLayout(self)
         layout.setContentsMargins(10, 4, 10, 10)
         layout.setSpacing(6)

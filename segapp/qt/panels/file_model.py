@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QObject, QPersistentModelIndex
 
     from segapp.qt.files.picture_folder import PictureFolder
-    from segapp.qt.panels.thumbnails import Thumbnails
+    from segapp.qt.files.thumbnails import Thumbnails
 
     Index = QModelIndex | QPersistentModelIndex
 
@@ -35,6 +35,7 @@ class FileModel(QAbstractListModel):
         work.place_changed.connect(self._begin)
         work.status_changed.connect(self._refresh)
         thumbnails.arrived.connect(self._refresh)
+        thumbnails.forgotten.connect(self._refresh_all)
         thumbnails.unreadable.connect(work.note_failure)
         self._words = {
             Status.UNTOUCHED: self.tr("untouched"),
@@ -78,6 +79,11 @@ class FileModel(QAbstractListModel):
     def _begin(self) -> None:
         self.beginResetModel()
         self.endResetModel()
+
+    def _refresh_all(self) -> None:
+        if self._work.paths:
+            roles = [Qt.ItemDataRole.DecorationRole]
+            self.dataChanged.emit(self.index(0), self.index(len(self._work.paths) - 1), roles)
 
     def _refresh(self, path: Path) -> None:
         row = self._work.row(path)

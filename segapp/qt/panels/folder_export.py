@@ -22,8 +22,9 @@ from PySide6.QtWidgets import (
 )
 
 from segapp.batch.folder_export import EXPORT_FOLDER, Exported, Fate, Finished, FolderExport
-from segapp.files.export.folder_formats import FOLDER_FORMATS
+from segapp.files.export.folder_formats import FOLDER_FORMATS, folder_formats
 from segapp.files.export.parts import Per
+from segapp.qt.files.remembered_choices import remembered_choices
 from segapp.qt.language import worded
 from segapp.qt.session.jobs import Jobs
 from segapp.values.wording import sentence, shown
@@ -161,7 +162,8 @@ class FolderExportPanel(QWidget):
         if place is None or not out:
             self._told.setText(self.tr("Choose a folder first."))
             return
-        entry = FOLDER_FORMATS[self.form.currentData()]
+        # Edges and scales are chosen where one picture is exported, and hold for a folder.
+        entry = folder_formats(remembered_choices(self._preferences))[self.form.currentData()]
         self._preferences.set("export/folder_format", entry.name)
         self.about_to_run.emit()
         export = FolderExport(

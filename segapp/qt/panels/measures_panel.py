@@ -107,7 +107,7 @@ class MeasuresPanel(QWidget):
             self.view.resizeColumnsToContents()
         self.part_chosen.emit(None)
         count = sum(part is not None for part, _ in rows)
-        self._tell(self.tr("%n part(s)", "", count))
+        self._tell(self.tr("one part") if count == 1 else self.tr("{} parts").format(count))
         self._enable(on=bool(rows))
 
     def withdraw(self, reason: str) -> None:

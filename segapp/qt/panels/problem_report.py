@@ -19,9 +19,12 @@ from PySide6.QtWidgets import (
 )
 
 from segapp.qt.files.small_files import ask_where, save_bytes
+from segapp.values.plain_settings import to_plain
+from segapp.values.settings import DEFAULT_SETTINGS, PRESETS
 
 if TYPE_CHECKING:
     from segapp.qt.session.session import Session
+    from segapp.values.settings import Settings
 
 _PACKAGES = (
     "segapp",
@@ -40,7 +43,7 @@ def problem_text(session: Session, log: str) -> str:
 
     Where the user's folder is named, it is shortened; the picture's name and pixels stay out.
     """
-    lines = ["# Versions", *(f"{name} {_version(name)}" for name in _PACKAGES)]
+    lines = ["# Versions", *(f"{name} {version_of(name)}" for name in _PACKAGES)]
     lines += [f"Python {platform.python_version()}", f"Qt {qVersion()}", "", "# Machine"]
     lines += [platform.platform(), f"Qt platform {QGuiApplication.platformName()}"]
     for screen in QGuiApplication.screens():
@@ -50,7 +53,8 @@ def problem_text(session: Session, log: str) -> str:
     return "\n".join(lines).replace(str(Path.home()), "~") + "\n"
 
 
-def _version(name: str) -> str:
+def version_of(name: str) -> str:
+    """Return the version of a package, or that there is none."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -65,9 +69,19 @@ def _picture(session: Session) -> list[str]:
     return [
         f"{width} x {height}",
         f"{len(document.classes)} classes, {len(document.strokes)} strokes",
-        f"{session.settings}",
+        *_settings(session.settings),
         f"{session.answers.progress.stage.value}: {session.answers.progress.text}",
     ]
+
+
+def _settings(settings: Settings) -> list[str]:
+    """Return the name of the way that was chosen, or what differs from the usual one."""
+    for name, preset in PRESETS.items():
+        if settings == preset:
+            return [f"settings: {name}"]
+    usual, own = to_plain(DEFAULT_SETTINGS), to_plain(settings)
+    changed = [f"{name} = {own[name]}" for name in own if own[name] != usual[name]]
+    return [f"settings: {', '.join(changed)}"]
 
 
 class ProblemReport(QDialog):

@@ -51,6 +51,7 @@ class SettingEditors(QObject):
         self._show: dict[str, Callable[[Any], None]] = {}
         self._features: dict[FeatureGroup, QCheckBox] = {}
         self._encoder: tuple[FeatureGroup, ...] = ()  # that group, when it takes part
+        self._channels_offered = False
         self.by_name: dict[str, QWidget] = {}
         self.parts: list[QWidget] = []  # all that takes the wheel or emits
 
@@ -162,10 +163,17 @@ class SettingEditors(QObject):
         self._show["features"] = self._show_features
         return holder
 
+    def offer_channels(self, offered: bool) -> None:  # noqa: FBT001 - a fact
+        """Let all channels be chosen, if there are more than are seen, and be unchosen always."""
+        box = self._features[FeatureGroup.CHANNELS]
+        box.setEnabled(offered or box.isChecked())
+        self._channels_offered = offered
+
     def _show_features(self, groups: tuple[FeatureGroup, ...]) -> None:
         self._encoder = tuple(group for group in groups if group is FeatureGroup.ENCODER)
         for group, box in self._features.items():
             box.setChecked(group in groups)
+        self.offer_channels(self._channels_offered)
 
     def _change_features(self) -> None:
         chosen = tuple(group for group, box in self._features.items() if box.isChecked())

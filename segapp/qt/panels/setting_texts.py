@@ -139,6 +139,10 @@ def feature_texts() -> dict[FeatureGroup, SettingText]:
         FeatureGroup.TEXTURE: SettingText(
             tr("Texture"), tr("How much the colours vary around a pixel.")
         ),
+        FeatureGroup.CHANNELS: SettingText(
+            tr("All channels"),
+            tr("Everything that the instrument measured, at its full depth, shown or not."),
+        ),
         FeatureGroup.LIKELIHOOD: SettingText(
             tr("Colours of the strokes"), tr("How well a colour fits the strokes of each class.")
         ),

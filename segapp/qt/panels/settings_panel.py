@@ -33,6 +33,7 @@ from segapp.values.settings import (
     FeatureGroup,
     Settings,
     preset_of,
+    preset_with,
     with_encoder,
 )
 
@@ -186,12 +187,16 @@ class SettingsPanel(QScrollArea):
         self.ways.group.setExclusive(True)
         own = SettingText("", self.tr("Settings of your own."))
         self._way_text.setText((preset_texts().get(way, own) if way else own).tip)
-        self._defaults.setVisible(way is None)
+        self._defaults.setVisible(way is None or FeatureGroup.CHANNELS in settings.features)
         self._enable("smoothness", "colour_likelihood", when=settings.refine)
         self._enable("unlabelled_weight", "few_strokes", when=settings.transductive)
         groups = set(settings.features)
         self._enable("position_bandwidths", when=FeatureGroup.POSITION in groups)
         self._enable("stroke_bandwidths", when=bool(groups & STROKE_BOUND))
+
+    def offer_channels(self, offered: bool) -> None:  # noqa: FBT001 - a fact
+        """Let all channels be a feature where the picture has more than are seen."""
+        self._editors.offer_channels(offered)
 
     def _enable(self, *names: str, when: bool) -> None:
         """Leave what has no effect now to be read but not to be changed."""
@@ -200,7 +205,7 @@ class SettingsPanel(QScrollArea):
                 part.setEnabled(when)
 
     def _take_way(self, name: str) -> None:
-        self._take(with_encoder(PRESETS[name], self._settings.encoder))
+        self._take(preset_with(name, self._settings))
 
     def _change(self, name: str, value: object) -> None:
         changed: dict[str, Any] = {name: value}

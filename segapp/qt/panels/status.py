@@ -133,6 +133,7 @@ class StatusBar(QStatusBar):
     def __init__(self, actions: Actions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._progress = Progress()
+        self._reading = ""  # what was said about a file that is being read
         self._dot = _Dot()
         self._text = _Elided()
         self._text.setAccessibleName(self.tr("State of the answer"))
@@ -166,6 +167,14 @@ class StatusBar(QStatusBar):
         self._timer.setInterval(100)
         self._timer.timeout.connect(self._tick)
         self.show_progress(Progress())
+
+    def tell_reading(self, sentence: str) -> None:
+        """Say what is being read; nothing takes that sentence away, and no other."""
+        if sentence:
+            self.showMessage(sentence)
+        elif self.currentMessage() == self._reading:
+            self.clearMessage()
+        self._reading = sentence
 
     @property
     def state_text(self) -> str:

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from segapp.qt.files.thumbnails import SIZE, thumbnail
+from segapp.qt.files.thumbnails import SIZE, filling, thumbnail
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +75,7 @@ class Welcome(QWidget):
         self._samples.addStretch(1)
         for path in paths:
             button = self._picture_button(path, path.stem.capitalize())
-            button.setIcon(QIcon(QPixmap.fromImage(thumbnail(path, self.devicePixelRatioF()))))
+            button.setIcon(QIcon(filling(thumbnail(path), self.devicePixelRatioF())))
             button.setAccessibleName(self.tr("Sample {}").format(path.stem))
             button.setToolTip(self.tr("Open a picture that comes with the program"))
             self._samples.addWidget(button)

@@ -19,15 +19,14 @@ from segapp.values.wording import shown
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from segapp.qt.session.learning import Item
     from segapp.qt.session.picture_state import Content
     from segapp.values.carried_answer import CarriedAnswer
     from segapp.values.document import Document
     from segapp.values.encoded import EncodedPicture
     from segapp.values.labelling import Labelling
+    from segapp.values.picture import Picture
+    from segapp.values.updates import MakeSegmenter
 from segapp.values.updates import Insight, Segmenter
 
 
@@ -52,7 +51,7 @@ class Answers(QObject):
 
     def __init__(
         self,
-        make_segmenter: Callable[[NDArray[np.uint8]], Segmenter],
+        make_segmenter: MakeSegmenter,
         present: Callable[[], Content | None],
         parent: QObject | None = None,
     ) -> None:
@@ -96,14 +95,15 @@ class Answers(QObject):
         """What was learnt for the last answer."""
         return self._answered.answer.insight if self._answered is not None else None
 
-    def begin(self, rgb: NDArray[np.uint8], carried: CarriedAnswer | None = None) -> None:
+    def begin(self, picture: Picture, carried: CarriedAnswer | None = None) -> None:
         """Forget the answers for one picture, to make those for another."""
         self._cancel()
         self.encoded = None
+        rgb, channels = picture.rgb, picture.channels
 
         @cache
         def segmenter() -> Segmenter:
-            made = self._make_segmenter(rgb)
+            made = self._make_segmenter(rgb, channels)
             if carried is not None:
                 made.recall(carried)
             return made

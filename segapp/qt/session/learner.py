@@ -5,7 +5,7 @@ scikit-learn, scikit-image and SciPy take longer to load than all the rest of th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,15 +19,22 @@ if TYPE_CHECKING:
 MODEL_SUFFIX = ".shlmodel"
 
 
-def trainer(rgb: NDArray[np.uint8]) -> Trainer:
+def trainer(rgb: NDArray[np.uint8], channels: NDArray[Any] | None) -> Trainer:
     """Return what segments a picture."""
     from segapp.learning.training import Trainer
 
-    return Trainer(rgb)
+    return Trainer(rgb, channels)
+
+
+def save_model(model: LearntModel, path: Path) -> None:
+    """Write a learnt model."""
+    from segapp.learning.model_file import save_model
+
+    save_model(model, path)
 
 
 def load_model(path: Path) -> LearntModel:
     """Read a learnt model."""
-    from segapp.learning.learnt_model import load_model
+    from segapp.learning.model_file import load_model
 
     return load_model(path)

@@ -14,18 +14,14 @@ from segapp.qt.session.seeing import Seeing
 from segapp.values.document import Document, Stroke
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from segapp.qt.canvas.layers import Layer
     from segapp.values.carried_answer import CarriedAnswer
     from segapp.values.document import Mark
     from segapp.values.picture import Picture
     from segapp.values.settings import Settings
-    from segapp.values.updates import Segmenter
+    from segapp.values.updates import MakeSegmenter
 
 
 class Session(QObject):
@@ -38,7 +34,7 @@ class Session(QObject):
 
     def __init__(
         self,
-        make_segmenter: Callable[[NDArray[np.uint8]], Segmenter] = trainer,
+        make_segmenter: MakeSegmenter = trainer,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
@@ -92,7 +88,7 @@ class Session(QObject):
         """
         self.picture, self.layer = picture, layer
         self._set_state(state)
-        self.answers.begin(picture.rgb, carried)
+        self.answers.begin(picture, carried)
         self.picture_changed.emit()
         self.document_changed.emit()
         self.settings_changed.emit()
@@ -187,6 +183,6 @@ def _show_anew(session: Session) -> None:
 
 def _take_shown(session: Session, picture: Picture, layer: Layer) -> None:
     session.picture, session.layer = picture, layer
-    session.answers.begin(picture.rgb)
+    session.answers.begin(picture)
     session.shown_anew.emit()
     session.answers.catch_up()

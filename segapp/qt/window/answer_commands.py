@@ -15,7 +15,7 @@ from segapp.qt.canvas.layers import opaque
 from segapp.qt.canvas.qimage import qimage_over
 from segapp.qt.files import file_dialogs
 from segapp.qt.session.jobs import Jobs, details_of
-from segapp.qt.session.learner import MODEL_SUFFIX, load_model, trainer
+from segapp.qt.session.learner import MODEL_SUFFIX, load_model, save_model, trainer
 from segapp.values.document import Document
 from segapp.values.overlay import mask, premultiplied_cutout
 from segapp.values.start import Start
@@ -105,7 +105,7 @@ class AnswerCommands(QObject):
     def _copy_cutout(self) -> None:
         answer, picture = self._session.answers.answer, self._session.picture
         if answer is not None and picture is not None:
-            rgba = premultiplied_cutout(answer.labelling, picture)
+            rgba = premultiplied_cutout(answer.labelling, self._session.document.classes, picture)
             QGuiApplication.clipboard().setImage(qimage_over(rgba).copy())
             self.said.emit(self.tr("Copied the cut-out"))
 
@@ -164,12 +164,12 @@ class AnswerCommands(QObject):
         path = file_dialogs.ask_model(self._window, proposed, MODEL_SUFFIX, save=True)
         if path is None:
             return
-        content, rgb = state.content, picture.rgb
+        content = state.content
 
         def work() -> Iterator[object]:
-            learner = trainer(rgb)
-            let_see(learner, rgb, content.settings)
-            learner.learnt_model(content.document, content.settings).save(path)
+            learner = trainer(picture.rgb, picture.channels)
+            let_see(learner, picture.rgb, content.settings)
+            save_model(learner.learnt_model(content.document, content.settings), path)
             yield path
 
         self._jobs.start(work)
@@ -188,7 +188,7 @@ class AnswerCommands(QObject):
         def work() -> Iterator[object]:
             model = load_model(path)
             with sight_of(model.settings) as sight:
-                labelling = model.apply(picture.rgb, sight(picture.rgb))
+                labelling = model.apply(picture.rgb, picture.channels, sight(picture.rgb))
             yield _Applied(picture, content, path.stem, model.classes, labelling)
 
         self._jobs.start(work)

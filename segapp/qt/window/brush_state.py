@@ -37,6 +37,10 @@ class BrushState(QObject):
         """Paint this class with the right button, and take the brush in hand."""
         self._set(replace(self.brush, right=index, tool=Tool.BRUSH))
 
+    def follow(self, left: int, right: int) -> None:
+        """Paint the same classes, which are at other places now."""
+        self._set(replace(self.brush, left=left, right=right))
+
     def swap(self) -> None:
         """Exchange the buttons' classes."""
         self._set(replace(self.brush, left=self.brush.right, right=self.brush.left))

@@ -9,7 +9,9 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QActionGroup, QColor
 from PySide6.QtWidgets import QColorDialog, QMenu, QWidget
 
+from segapp.files.class_list import places_of
 from segapp.qt.panels.class_panel import swatch, unused_name
+from segapp.values.class_order import with_class_moved
 from segapp.values.colours import unused_colour
 from segapp.values.document import TWO_CLASSES, ClassInfo, keys_of
 
@@ -73,6 +75,7 @@ class ClassCommands(QObject):
         panel.right_chosen.connect(brush.choose_right)
         panel.renamed.connect(self._rename)
         panel.key_chosen.connect(self._set_key)
+        panel.moved.connect(self._move)
         brush.changed.connect(self._show_brush)
         session.picture_changed.connect(self._begin)
         session.document_changed.connect(self._show_classes)
@@ -87,21 +90,33 @@ class ClassCommands(QObject):
         actions["recolour_class"].triggered.connect(self._recolour)
         actions["background_class"].triggered.connect(self._set_background)
         actions["delete_class"].triggered.connect(self._delete)
+        actions["class_up"].triggered.connect(lambda: self._move_by(-1))
+        actions["class_down"].triggered.connect(lambda: self._move_by(1))
 
     def _begin(self) -> None:
         """Take the classes for another picture; in a folder with one list they stay in hand."""
         document = self._session.document
         if document.classes != self._shown or document.classes == TWO_CLASSES:
+            self._shown = ()
             self._brush.begin(document)
 
     def _show_classes(self) -> None:
         document = self._session.document
+        if document.classes != self._shown:
+            self._follow(document.classes)
         self._brush.keep_to(document)
         if document.classes != self._shown:
             self._shown = document.classes
             self._panel.show_document(document)
             self._left.fill(document.classes, self._brush.brush.left)
             self._right.fill(document.classes, self._brush.brush.right)
+
+    def _follow(self, classes: tuple[ClassInfo, ...]) -> None:
+        """Keep the same classes in hand where only their order is another."""
+        places = [place for place in places_of(self._shown, classes) if place is not None]
+        if len(self._shown) == len(classes) and sorted(places) == list(range(len(classes))):
+            brush = self._brush.brush
+            self._brush.follow(places[brush.left], places[brush.right])
 
     def _show_brush(self) -> None:
         brush = self._brush.brush
@@ -114,7 +129,8 @@ class ClassCommands(QObject):
     def _add(self) -> None:
         document = self._session.document
         name = unused_name(document, self.tr("class {}"))
-        info = ClassInfo(name, unused_colour([each.colour for each in document.classes]))
+        picture, used = self._session.picture, [each.colour for each in document.classes]
+        info = ClassInfo(name, unused_colour(used, picture.rgb if picture else None))
         self._session.edit(self.tr("adding {}").format(name), document.with_class(info))
         if len(self._session.document.classes) > len(document.classes):
             self._brush.choose_left(len(document.classes))
@@ -133,6 +149,17 @@ class ClassCommands(QObject):
         document, index = self._session.document, self._panel.chosen
         name = self.tr("{} as background").format(document.classes[index].name)
         self._session.edit(name, document.with_background(index))
+
+    def _move_by(self, steps: int) -> None:
+        place = self._panel.chosen + steps
+        if 0 <= place < len(self._session.document.classes):
+            self._move(self._panel.chosen, place)
+
+    def _move(self, index: int, place: int) -> None:
+        document = self._session.document
+        name = self.tr("moving {}").format(document.classes[index].name)
+        self._session.edit(name, with_class_moved(document, index, place))
+        self._panel.show_document(self._session.document)  # where nothing could be edited, too
 
     def _recolour(self) -> None:
         index = self._panel.chosen

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
 
+_WIDTH = 290  # logical pixels at first; the user may widen them
 _LEFT, _RIGHT = Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea
 
 
@@ -44,8 +45,6 @@ class Docks:
         window.setTabPosition(
             Qt.DockWidgetArea.AllDockWidgetAreas, window.tabPosition(_RIGHT).North
         )
-        window.resizeDocks([self.paint, self.settings], [290, 290], Qt.Orientation.Horizontal)
-        window.resizeDocks([self.paint, self.settings], [290, 420], Qt.Orientation.Vertical)
 
     def add_tab(self, window: QMainWindow, name: str, title: str, panel: QWidget) -> QDockWidget:
         """Put a panel beside the settings, hidden until somebody wants it."""
@@ -54,6 +53,12 @@ class Docks:
         self.settings.raise_()
         added.hide()
         return added
+
+    def share(self, window: QMainWindow) -> None:
+        """Leave the picture as much as the panels can do without."""
+        shown = [self.paint, self.settings]
+        window.resizeDocks(shown, [_WIDTH, _WIDTH], Qt.Orientation.Horizontal)
+        window.resizeDocks(shown, [290, 420], Qt.Orientation.Vertical)
 
     def _add_tab(self, window: QMainWindow, added: QDockWidget) -> None:
         window.tabifyDockWidget(self.tabs[-1], added)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QMessageBox, QWidget
 
-from segapp.qt.panels.problem_report import ProblemReport, problem_text
+from segapp.qt.actions.icons import application_icon
+from segapp.qt.panels.problem_report import ProblemReport, problem_text, version_of
 from segapp.qt.panels.shortcut_sheet import ShortcutSheet
 
 if TYPE_CHECKING:
@@ -33,12 +34,11 @@ def open_about(window: QWidget) -> None:
     """Say what this program is."""
     box = QMessageBox(window)
     box.setWindowTitle(window.tr("About segapp"))
-    box.setText(
-        window.tr(
-            "<h3>segapp</h3><p>Scribble on an object and on its surroundings; the rest is "
-            "learnt from your strokes alone, by supervised hash learning through "
-            "codewords (*SHL).</p>"
-        )
+    box.setIconPixmap(application_icon().pixmap(64))
+    told = window.tr(
+        "Scribble on an object and on its surroundings; the rest is learnt from your strokes "
+        "alone, by supervised hash learning through codewords (*SHL)."
     )
+    box.setText(f"<h3>segapp {version_of('segapp')}</h3><p>{told}</p>")
     box.finished.connect(box.deleteLater)
     box.open()

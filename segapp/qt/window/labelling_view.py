@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from segapp.values.encoded import EncodedPicture
     from segapp.values.labelling import Labelling
     from segapp.values.picture import Picture
-    from segapp.values.updates import Preview
+    from segapp.values.updates import Insight, Preview
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,19 +92,19 @@ class LabellingView(QObject):
             if labelling is None:
                 self._withdraw()
             return
-        insight = self._session.answers.insight if self._mode is ViewMode.CODES else None
-        codewords = insight.codewords if insight is not None else None
-        wanted = (labelling, self._mode, classes, insight)
+        preview = self._session.answers.preview
+        learnt: Preview | Insight | None = None
+        if self._mode is ViewMode.CODES:
+            learnt = preview if preview is not None else self._session.answers.insight
+        codewords = learnt.codewords if learnt is not None else None
+        wanted = (labelling, self._mode, classes, learnt)
         if (
             all(a is b or a == b for a, b in zip(wanted, self._shown, strict=False))
             and self._shown
         ):
             return
         self._shown = wanted
-        wish, preview = (
-            Wish(self._mode, classes, picture, codewords),
-            self._session.answers.preview,
-        )
+        wish = Wish(self._mode, classes, picture, codewords)
         self._jobs.start(
             lambda: (
                 self._rendered(wish, labelling)

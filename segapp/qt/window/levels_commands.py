@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 
 from segapp.qt.panels.levels_panel import LevelsPanel
 from segapp.qt.panels.status import depth_text
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 class LevelsCommands(QObject):
     """A change is an edit like a stroke: undo takes it back, and the answer follows."""
 
+    channels_offered = Signal(bool)  # whether the picture has more than is seen
+
     def __init__(
         self,
         session: Session,
@@ -39,6 +41,7 @@ class LevelsCommands(QObject):
         session.rendering.looked.connect(canvas.show_anew)
         session.picture_changed.connect(self._show)
         session.shown_anew.connect(self._show_anew)
+        session.picture_changed.connect(self._offer_channels)
 
     def connect_actions(self, actions: Actions) -> None:
         """Open the panel by the command, and by the chip."""
@@ -51,6 +54,10 @@ class LevelsCommands(QObject):
         self.panel.show()
         self.panel.raise_()
         self.panel.activateWindow()
+
+    def _offer_channels(self) -> None:
+        picture = self._session.picture
+        self.channels_offered.emit(picture is not None and picture.holds_more)
 
     def _show_anew(self) -> None:
         if self._session.layer is not None:

@@ -187,10 +187,7 @@ class MainWindow(QMainWindow):
         place = self.files.place_in_folder()
         if place is not None:
             self.file_list.show_open(self.files.folder[place])
-        if name:
-            self.say(self.tr("Opening {} …").format(name))
-        elif self.status.currentMessage().startswith(self.tr("Opening")):
-            self.status.clearMessage()
+        self.status.tell_reading(self.tr("Opening {} …").format(name) if name else "")
 
     def say(self, sentence: str) -> None:
         """Show a sentence for some seconds."""

@@ -104,10 +104,11 @@ class Measuring(QObject):
         self._show()
 
     def _show(self) -> None:
-        if self._measured is not None:
+        picture = self._session.picture
+        if self._measured is not None and picture is not None:
             scale = self._choices.scale
             listed = list(rows(self._measured[1], self._session.document, scale))
-            self.panel.show_rows(columns(scale), listed)
+            self.panel.show_rows(columns(scale, picture), listed)
 
     def _show_choices(self) -> None:
         """Take what was chosen here or elsewhere last."""

@@ -23,7 +23,7 @@ _FOLDER = """previous next next_undone - done - carry_over apply_to_undone
 _EDIT = "undo redo - clear import_strokes import_mask - copy_picture copy_mask copy_cutout paste"
 _PAINT = """brush eraser hand - @shapes - retouch lock_class drop_retouches
     - larger smaller - @left_class @right_class swap keep_others
-    - add_class rename_class recolour_class background_class delete_class"""
+    - add_class rename_class recolour_class background_class class_up class_down delete_class"""
 _ANSWER = "live update learn_anew stop - spot mark_spot"
 _VIEWS = "view_overlay view_outline view_mask view_cut-out view_confidence view_codes"
 _VIEW = f"""{_VIEWS} view_components - show_strokes hide_answer - levels

@@ -59,6 +59,10 @@ _DARK = {
 _DISABLED = (_Role.WindowText, _Role.Text, _Role.ButtonText)
 
 _STYLE = """
+QMenuBar { background: palette(window); border-bottom: 1px solid palette(mid); }
+QMenuBar::item { padding: 3px 6px; border-radius: 4px; background: transparent; }
+QMenuBar::item:selected { background: palette(mid); }
+QMenuBar::item:pressed { background: palette(highlight); color: palette(highlighted-text); }
 QToolBar { border: 0; padding: 3px; spacing: 2px; background: palette(window); }
 QToolBar::separator:horizontal { width: 1px; margin: 5px 5px; background: palette(mid); }
 QToolBar::separator:vertical { height: 1px; margin: 5px 5px; background: palette(mid); }
@@ -67,6 +71,9 @@ QToolBar QToolButton:hover { background: palette(midlight); }
 QToolBar QToolButton:pressed { background: palette(mid); }
 QToolBar QToolButton:checked { background: palette(midlight); border-color: palette(accent); }
 QToolBar QToolButton:focus { border-color: palette(accent); }
+QToolBar QToolButton:checked:focus { border-color: palette(text); }
+QScrollArea { border: 1px solid transparent; }
+QScrollArea:focus { border-color: palette(accent); }
 QToolBar#tools { spacing: 1px; }
 QToolBar#tools::separator:vertical { margin: 3px 5px; }
 QToolBar#tools QToolButton { padding: 3px 4px; }

@@ -6,7 +6,7 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from PySide6.QtCore import QByteArray, QRect
+from PySide6.QtCore import QByteArray, QRect, QTimer
 from PySide6.QtGui import QGuiApplication
 
 from segapp.qt.canvas.brush import BrushUnit
@@ -53,13 +53,16 @@ def store_window(window: MainWindow) -> None:
 def restore_window(window: MainWindow) -> None:
     """Bring back what was remembered; what is absent or spoilt has a default."""
     preferences, actions = window.preferences, window.commands
-    window.restoreState(QByteArray(preferences.state("window/state")), _VERSION)
+    arranged = window.restoreState(QByteArray(preferences.state("window/state")), _VERSION)
     window.docks.files.hide()  # shown with a folder
     with suppress(ValueError):  # spoilt ones are none
         window.shortcuts.take(json.loads(preferences.get("shortcuts", "{}")))
     choice = _member(ThemeChoice, preferences.get("theme", ""), ThemeChoice.SYSTEM)
     actions[f"theme_{choice.value}"].setChecked(True)
     window.theme.choose(choice)
+    if not arranged:
+        # How narrow a panel can be is known when it is shown, in its theme.
+        QTimer.singleShot(0, window, lambda: window.docks.share(window))
     language = preferences.get("language", "system")
     actions[f"language_{language if language in LANGUAGES else 'system'}"].setChecked(True)
     mode = _member(ViewMode, preferences.get("view/mode", ""), ViewMode.OVERLAY)

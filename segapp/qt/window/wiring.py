@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from PySide6.QtGui import QIcon, QImage, QPixmap
+from PySide6.QtGui import QIcon
 
 from segapp.qt.canvas.brush import Tool
 from segapp.qt.canvas.viewport import ZOOM_STEP
 from segapp.qt.files.file_dialogs import complain
+from segapp.qt.files.thumbnails import filling
 from segapp.qt.language import LANGUAGES
 from segapp.qt.panels.kept_answer import KeptAnswer
 from segapp.qt.panels.setting_texts import preset_texts
@@ -88,6 +89,18 @@ def _connect_session(window: MainWindow) -> None:
     paint_box.strokes.valueChanged.connect(lambda value: canvas.set_stroke_opacity(value / 100))
 
 
+def _connect_views(window: MainWindow) -> None:
+    """Let thumbnails look as the pictures do."""
+    session, files, thumbnails = window.session, window.files, window.file_list.thumbnails
+
+    def show_open_one() -> None:
+        if session.picture is not None:
+            thumbnails.show_as(session.picture.path, session.picture.showing)
+
+    files.start.showing_changed.connect(lambda: thumbnails.begin(files.work.place))
+    session.shown_anew.connect(show_open_one)
+
+
 def _connect_recent(window: MainWindow) -> None:
     """Offer the recent files with their thumbnails, in the invitation and in the menu."""
 
@@ -97,17 +110,21 @@ def _connect_recent(window: MainWindow) -> None:
             look()
 
     def look() -> None:
-        window.thumbnails.want(window.preferences.recent(), window.devicePixelRatioF())
+        for path in window.preferences.recent():
+            show_thumbnail(path)
 
-    def show_thumbnail(path: Path, image: QImage) -> None:
-        icon = QIcon(QPixmap.fromImage(image))
+    def show_thumbnail(path: Path) -> None:
+        drawn = window.thumbnails.of(path)
+        if drawn is None:
+            return
+        icon = QIcon(filling(drawn.toImage(), window.devicePixelRatioF()))
         window.welcome.show_thumbnail(path, icon)
         entries = zip(window.preferences.recent(), window.menus.recent.actions(), strict=False)
         for recent, entry in entries:
             if recent == path:
                 entry.setIcon(icon)
 
-    window.thumbnails.made.connect(show_thumbnail)
+    window.thumbnails.arrived.connect(show_thumbnail)
     window.files.recent_changed.connect(show)
     window.menus.recent.aboutToShow.connect(look)
     show()
@@ -167,7 +184,9 @@ def _connect_actions(window: MainWindow) -> None:
     window.mark_commands.connect_actions(actions)
     window.folder.connect(actions, window.say)
     levels = LevelsCommands(session, window.files, canvas, window.status.chip, window)
+    levels.channels_offered.connect(window.settings_panel.offer_channels)
     levels.connect_actions(actions)
+    _connect_views(window)
     session.rendering.failed.connect(lambda *told: complain(window, *told))
     encoders = EncoderParts(session, window.files, window.settings_panel.encoder, canvas)
     encoders.connect_actions(actions)

@@ -59,7 +59,7 @@ class NearestMean(NearestColour):
 class Counting(NearestMean):
     made = 0
 
-    def __init__(self, rgb):
+    def __init__(self, rgb, channels=None):
         super().__init__(rgb)
         Counting.made += 1
 

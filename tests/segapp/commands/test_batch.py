@@ -1,6 +1,8 @@
 import csv
+import itertools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -8,8 +10,10 @@ import time
 from dataclasses import replace
 
 import numpy as np
+import pandas
 import pytest
 from PIL import Image
+from skimage.measure import label, regionprops_table
 
 from segapp.batch.cases import bundled_cases
 from segapp.files.project_file import load_project, save_project
@@ -54,6 +58,81 @@ def test_a_folder(segapp, folder, tmp_path):
     with Image.open(out / "iou-over-strokes.png") as plot:
         assert plot.width > 500
     assert set(masks(out)) == {"a.png", "b.png", "c.png"}
+
+
+def table(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_measures_of_all_images_are_one_table(segapp, folder, tmp_path):
+    out = tmp_path / "out"
+    asked = ("batch", folder, "--out", out, "--measures", "--pixel-size", 0.5, "--unit", "µm")
+    assert segapp(*asked, *QUICK, "--limit", 2).code == 0
+    assert {row["image"] for row in table(out / "measures.csv")} == {"a.png", "b.png"}
+    (folder / "d.png").write_bytes(b"no image")
+    (folder / "d-strokes.png").write_bytes((folder / "a-strokes.png").read_bytes())
+    before = (out / "masks" / "a.png").stat().st_mtime_ns
+    assert segapp(*asked, *QUICK, "--resume").code == 3  # one is broken, and stops no other
+    assert (out / "masks" / "a.png").stat().st_mtime_ns == before
+    rows = table(out / "measures.csv")
+    assert [name for name, _ in itertools.groupby(row["image"] for row in rows)] == [
+        "a.png",
+        "b.png",
+        "c.png",
+    ]
+    for name in ("a", "b", "c"):
+        with Image.open(out / "masks" / f"{name}.png") as image:
+            white = np.array(image) > 0
+        with Image.open(folder / f"{name}.png") as image:
+            rgb = np.array(image.convert("RGB"))
+        truth = regionprops_table(
+            label(white, connectivity=2),
+            rgb,
+            properties=("area", "centroid", "bbox", "perimeter", "intensity_mean"),
+        )
+        own = [row for row in rows if row["image"] == f"{name}.png"]
+        parts = [row for row in own if row["part"] != "all"]
+        assert [int(row["count"]) for row in own if row["part"] == "all"] == [len(parts)]
+        for column, values in (
+            ("area_px", truth["area"]),
+            ("perimeter_px", truth["perimeter"]),
+            ("area_µm2", truth["area"] / 4),
+            ("x", truth["centroid-1"] + 0.5),
+            ("top", truth["bbox-0"]),
+            ("mean_green", truth["intensity_mean-1"]),
+        ):
+            found = [float(row[column]) for row in parts]
+            np.testing.assert_allclose(found, values, rtol=1e-4, atol=0.01)
+    frame = pandas.read_csv(out / "measures.csv")
+    assert len(frame) == len(rows)
+    (out / "measures" / "b.csv").write_text("spoilt")  # and made again
+    assert segapp(*asked, *QUICK, "--resume").code == 3
+    assert table(out / "measures.csv") == rows
+
+
+def test_the_background_may_be_the_first_class(segapp, ball, folder, tmp_path):
+    """Masks, scores, sheets and truths mean the object, wherever the background stands."""
+    scores = []
+    for name, order in (("usual", (0, 1)), ("turned", (1, 0))):
+        data = tmp_path / name
+        data.mkdir()
+        shutil.copy(folder / "a.png", data / "a.png")
+        shutil.copy(folder / "a-truth.png", data / "a-truth.png")
+        project = load_project(ball.project)
+        classes = tuple(project.document.classes[place] for place in order)
+        document = project.document.with_classes(classes, order)
+        save_project(data / "a.segapp", replace(project, document=document))
+        done = segapp("batch", data, "--out", data / "out", "--json", *QUICK)
+        assert done.code == 0
+        scores.append(done.json["mean_iou"])
+    assert scores[0] > 0.9
+    assert scores[0] == pytest.approx(scores[1], abs=0.02)
+    for part in ("masks/a.png", "sheet.png"):
+        one, other = (
+            np.array(Image.open(tmp_path / n / "out" / part)) for n in ("usual", "turned")
+        )
+        assert (one != other).mean() < 0.01
 
 
 def test_masks_are_those_of_segment(segapp, folder, tmp_path):

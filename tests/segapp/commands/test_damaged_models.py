@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from segapp.learning.learnt_model import LearntModelError, load_model
+from segapp.learning.model_file import LearntModelError, load_model
 from segapp.picture.colour_bins import LEVELS
 
 

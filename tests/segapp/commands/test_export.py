@@ -1,4 +1,6 @@
+import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +9,7 @@ from PIL import Image
 
 from segapp.files.export import FORMATS
 from segapp.files.export.folder_formats import FOLDER_FORMATS
+from segapp.files.project_file import load_project, save_project
 
 
 def test_every_format(segapp, ball):
@@ -30,6 +33,37 @@ def test_the_mask_is_that_of_segment(segapp, ball, tmp_path):
     assert out.read_bytes() == (tmp_path / "m.png").read_bytes()
     assert segapp("export", ball.project, "--as", "mask", "--out", tmp_path).code == 0
     assert (tmp_path / "ball-mask.png").read_bytes() == out.read_bytes()
+
+
+def test_measures_of_a_folder_are_one_table(segapp, ball):
+    ball.draw(ball.folder / "other.png", 3)
+    project = replace(load_project(ball.project), image_path=ball.folder / "other.png")
+    save_project(ball.folder / "other.segapp", project)
+    done = segapp("export", ball.folder, "--measures", "--split", "--json")
+    assert done.code == 0
+    (path,) = done.json["files"]
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0])[:4] == ["image", "class", "part", "count"]
+    assert [row["image"] for row in rows if row["part"] == "all"] == ["ball.png", "other.png"]
+    first = Path(path).read_bytes()
+    again = segapp("export", ball.folder, "--measures", "--split", "--json")
+    assert again.json["kept"] == 2
+    assert Path(path).read_bytes() == first
+    done = segapp("export", ball.folder)
+    assert done.code == 1
+    assert "--as: wanted one or more formats, got none." in done.err
+
+
+def test_a_class_by_name(segapp, ball, tmp_path):
+    out = tmp_path / "ground.png"
+    asked = ("export", ball.project, "--as", "mask", "--out", out, "--class")
+    assert segapp(*asked, "background").code == 0
+    assert segapp("export", ball.project, "--as", "mask", "--out", tmp_path / "m.png").code == 0
+    assert (np.array(Image.open(out)) == 255 - np.array(Image.open(tmp_path / "m.png"))).all()
+    done = segapp(*asked, "cat")
+    assert done.code == 1
+    assert "class: wanted one of 'foreground', 'background', got 'cat'." in done.err
 
 
 def test_an_image_that_was_moved(segapp, ball, tmp_path):

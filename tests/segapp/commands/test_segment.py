@@ -219,3 +219,30 @@ def test_strokes_as_a_picture_follow_the_view_of_the_folder(segapp, ball, tmp_pa
     expected = segment(load_image(image, showing).rgb, ball.document, PRESETS["best"])
     with Image.open(out) as mask:
         assert (np.array(mask) == np.where(expected.labels == 0, 255, 0)).all()
+
+
+def test_all_channels_are_learnt_from_when_asked_for(segapp, tmp_path):
+    rng = np.random.default_rng(4)
+    values = rng.integers(900, 1100, (90, 110, 5), dtype=np.uint16)
+    inside = np.zeros((90, 110), bool)
+    inside[30:60, 40:80] = True
+    values[inside, 4] += 800  # which nobody sees
+    image, marks = tmp_path / "five.tif", np.zeros((90, 110), np.uint8)
+    tifffile.imwrite(image, values, photometric="minisblack", planarconfig="contig")
+    marks[44:47, 55:66], marks[8:12, 10:95] = 1, 2
+    strokes, model = tmp_path / "marks.png", tmp_path / "five.shlmodel"
+    Image.fromarray(marks).save(strokes)
+    scores = []
+    for name, more in (("seen", ()), ("all", ("--set", "features=rgb,channels"))):
+        out = tmp_path / f"{name}.png"
+        asked = ("--strokes", strokes, "--out", out, "--preset", "alike", *more)
+        assert segapp("segment", image, *asked, "--save-model", model).code == 0
+        with Image.open(out) as mask:
+            found = np.array(mask) == 255
+        scores.append((found & inside).sum() / (found | inside).sum())
+    assert scores[0] < 0.5 < 0.95 < scores[1]
+    done = segapp("apply", model, image, "--out", tmp_path / "applied")
+    assert done.code == 0
+    with Image.open(tmp_path / "applied" / "five.png") as mask:
+        found = np.array(mask) == 255
+    assert (found & inside).sum() / (found | inside).sum() > 0.95

@@ -1,5 +1,8 @@
+import csv
+import io
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +14,11 @@ from pycocotools import mask as reference
 from pycocotools.coco import COCO
 
 from segapp.files.export import FORMATS, formats
-from segapp.values.document import ClassInfo, Document, Stroke
+from segapp.values.document import TWO_CLASSES, ClassInfo, Document, Stroke
 from segapp.values.export_choices import USUAL, ExportChoices
 from segapp.values.labelling import Labelling
 from segapp.values.measures import Scale
+from segapp.values.original import Original
 from segapp.values.picture import Picture
 
 # pycocotools 2.0.11 has not followed NumPy 2 in this.
@@ -72,7 +76,63 @@ def test_mask(tmp_path, parts):
     (path,) = write("mask", tmp_path, labelling(parts))
     with Image.open(path) as image:
         assert image.mode == "L"
-        assert (np.array(image) == np.where(parts == 0, 255, 0)).all()
+        assert (np.array(image) == np.where(parts != 1, 255, 0)).all()
+
+
+@pytest.mark.parametrize("ground", range(4))
+@pytest.mark.parametrize("name", ["mask", "alpha", "cutout"])
+def test_objects_are_all_but_the_background_wherever_that_is(tmp_path, name, ground):
+    labels = RNG.integers(0, 4, SIZE)
+    classes = [ClassInfo(f"thing {k}", (k, k, k)) for k in range(4)]
+    classes[ground] = ClassInfo("Background", (9, 9, 9))
+    (path,) = write(name, tmp_path, labelling(labels), Document(tuple(classes)), choices=HARD)
+    with Image.open(path) as image:
+        seen = np.array(image)
+    assert ((seen if seen.ndim == 2 else seen[..., 3]) == np.where(labels != ground, 255, 0)).all()
+
+
+def test_one_class_alone_can_be_chosen_and_a_wrong_name_is_told(tmp_path, parts):
+    choices = replace(HARD, only="é/中:?")
+    (path,) = write("mask", tmp_path, labelling(parts), choices=choices)
+    with Image.open(path) as image:
+        assert (np.array(image) == np.where(parts == 2, 255, 0)).all()
+    with pytest.raises(ValueError, match=r"class: wanted one of 'leaf', .* got 'cat'"):
+        formats(replace(HARD, only="cat"))["cutout"].write(
+            path, labelling(parts), Document(FOUR), picture()
+        )
+
+
+def test_files_of_object_and_background_are_what_they_always_were(tmp_path):
+    labels = RNG.integers(0, 2, SIZE)
+    for classes in (TWO_CLASSES, tuple(ClassInfo(name, (1, 2, 3)) for name in ("cat", "rest"))):
+        (path,) = write("mask", tmp_path, labelling(labels, 2), Document(classes))
+        expected = io.BytesIO()
+        Image.fromarray(np.where(labels == 0, 255, 0).astype(np.uint8)).save(expected, "PNG")
+        with Image.open(path) as image, Image.open(expected) as first:
+            assert (np.array(image) == np.array(first)).all()
+        assert path.read_bytes() == expected.getvalue()
+
+
+def test_measures_are_in_the_instruments_own_numbers(tmp_path, parts):
+    values = RNG.integers(100, 60000, (*SIZE, 5), dtype=np.uint16)
+    shown = replace(picture(), original=Original(values))
+    (path,) = write("measures", tmp_path, labelling(parts), shown=shown)
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = {row["class"]: row for row in csv.DictReader(file) if row["part"] == "all"}
+    names = ["mean_red", "mean_green", "mean_blue", "mean_channel_4", "mean_channel_5"]
+    means = [float(rows["leaf"][name]) for name in names]
+    np.testing.assert_allclose(means, values[parts == 0].mean(axis=0), atol=1e-3)
+    assert rows["none"]["mean_channel_5"] == ""  # no pixel, no mean
+    alone = replace(shown, original=Original(values[..., :2] / 1e6, apart=True))
+    path.unlink()
+    write("measures", tmp_path, labelling(parts), shown=alone)
+    with path.open(newline="", encoding="utf-8") as file:
+        row = next(csv.DictReader(file))
+    np.testing.assert_allclose(
+        [float(row["mean_channel_1"]), float(row["mean_channel_2"])],
+        values[parts == 0][:, :2].mean(axis=0) / 1e6,
+        rtol=1e-4,
+    )
 
 
 def test_indexed(tmp_path, parts):
@@ -108,9 +168,9 @@ def test_cutout(tmp_path, parts):
     with Image.open(path) as image:
         assert image.mode == "RGBA"
         rgba = np.array(image)
-    assert (rgba[:, :, 3] == np.where(parts == 0, 255, 0)).all()
-    assert (rgba[parts == 0, :3] == shown.rgb[parts == 0]).all()
-    assert (rgba[parts != 0] == 0).all()
+    assert (rgba[:, :, 3] == np.where(parts != 1, 255, 0)).all()
+    assert (rgba[parts != 1, :3] == shown.rgb[parts != 1]).all()
+    assert (rgba[parts == 1] == 0).all()
 
 
 def test_a_cutout_keeps_the_pictures_transparency(tmp_path, parts):

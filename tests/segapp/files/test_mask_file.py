@@ -132,3 +132,14 @@ def test_damaged_runs_are_told(tmp_path, counts):
     path.write_text(json.dumps(content))
     with pytest.raises(MaskError, match="counts"):
         load_mask(path, IMAGE, SIZE)
+
+
+def test_white_is_the_only_object_whatever_it_is_called(tmp_path):
+    values = np.zeros(SIZE, np.uint8)
+    values[5:9, 6:12] = 255
+    mask = load_mask(saved(tmp_path, values), IMAGE, SIZE)
+    for names, white in ((("cat", "background"), 0), (("background", "cat"), 1)):
+        document = Document(tuple(ClassInfo(name, (1, 1, 1)) for name in names))
+        begun = with_mask_retouched(document, mask)
+        assert begun.classes == document.classes
+        assert (rasterized(begun.retouches, SIZE) == np.where(values, white, 1 - white)).all()

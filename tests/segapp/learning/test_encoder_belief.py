@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from segapp.learning.encoder_belief import EncoderBelief, ridge
+from segapp.learning.encoder_belief import EncoderRidge, ridge
 from segapp.learning.supervision import UNLABELLED, Supervision
 from segapp.learning.training import Trainer
 from segapp.values.classes import ClassInfo
@@ -22,12 +22,18 @@ THREE = tuple(ClassInfo(name, (9 * k, 80, 80)) for k, name in enumerate(("left",
 
 
 @pytest.mark.parametrize("shape", [(40, 7), (7, 40)], ids=["by columns", "by rows"])
-def test_the_ridge_is_that_of_scikit_learn(shape):
+def test_the_ridge_and_what_it_says_of_rows_left_out_are_scikit_learn_s(shape):
     rng = np.random.default_rng(0)
     x, weights, y = rng.normal(size=shape), rng.uniform(0.1, 3, shape[0]), rng.normal(size=(1, 3))
     y = np.repeat(y, shape[0], axis=0) + rng.normal(size=(shape[0], 3))
     theirs = Ridge(alpha=0.1, fit_intercept=False, tol=1e-12).fit(x, y, weights)
-    np.testing.assert_allclose(ridge(x, weights, y, 0.1), theirs.coef_.T, atol=1e-8)
+    coefficients, left_out = ridge(x, weights, y, 0.1)
+    np.testing.assert_allclose(coefficients, theirs.coef_.T, atol=1e-8)
+    for row in range(shape[0]):
+        others = np.arange(shape[0]) != row
+        without = Ridge(alpha=0.1, fit_intercept=False, tol=1e-12)
+        without.fit(x[others], y[others], weights[others])
+        np.testing.assert_allclose(left_out[row], without.predict(x[[row]])[0], atol=1e-6)
 
 
 def supervised(labels, n_classes=2, again=()):
@@ -42,6 +48,10 @@ def seen(n, seed=0):
     return x / np.linalg.norm(x, axis=1, keepdims=True)
 
 
+def belief(x, supervision, border, background):
+    return EncoderRidge.of(x, supervision, border, background).belief(x)
+
+
 NOTHING = np.zeros(8, np.int64)
 U = UNLABELLED
 
@@ -49,33 +59,47 @@ U = UNLABELLED
 def test_classes_count_alike_however_much_of_them_is_marked():
     x = seen(8)
     x[3] = x[1]
-    once = EncoderBelief.of(x, supervised([0, 1, U, U, U, U, U, U]), NOTHING, 1)
-    twice = EncoderBelief.of(x, supervised([0, 1, U, 1, U, U, U, U]), NOTHING, 1)
+    once = belief(x, supervised([0, 1, U, U, U, U, U, U]), NOTHING, 1)
+    twice = belief(x, supervised([0, 1, U, 1, U, U, U, U]), NOTHING, 1)
     np.testing.assert_allclose(once.fit, twice.fit, atol=1e-12)
 
 
 def test_two_classes_are_each_others_opposite():
-    belief = EncoderBelief.of(seen(8), supervised([0, 1, 1, U, U, U, U, U]), NOTHING, 1)
-    columns, costs = belief.columns(), belief.costs()
+    found = belief(seen(8), supervised([0, 1, 1, U, U, U, U, U]), NOTHING, 1)
+    columns, costs = found.columns(), found.costs()
     np.testing.assert_allclose(columns[:, 0], -columns[:, 1])
     assert columns[0, 0] > 0.5 > -0.5 > columns[1, 0]
     assert (costs.min(axis=1) == 0).all()
-    assert costs.max() <= 2.0
+    assert costs.max() <= 3.0
     np.testing.assert_array_equal(costs.argmin(axis=1), columns.argmax(axis=1))
-    even = belief.mixed_with(np.full((8, 2), 0.5))
+    even = found.mixed_with(np.full((8, 2), 0.5))
     np.testing.assert_allclose(even.sum(axis=1), 1.0)
     np.testing.assert_array_equal(even.argmax(axis=1), columns.argmax(axis=1))
+
+
+def test_evidence_is_what_left_out_regions_are_told_right():
+    labels = [0, 0, 0, 1, 1, 1, U, U]
+    x = np.zeros((8, 2))
+    x[:3, 0], x[3:6, 1] = 1.0, 1.0
+    clear = EncoderRidge.of(x, supervised(labels), NOTHING, 1)
+    assert clear.evidence > 0.8
+    x[:, :] = 1.0
+    blind = EncoderRidge.of(x, supervised(labels), NOTHING, 1)
+    assert blind.evidence < 0.01
+    assert blind.belief(x).costs().max() < 0.01
+    single = EncoderRidge.of(x, supervised([0, 1, U, U, U, U, U, U]), NOTHING, 1)
+    assert single.evidence == 1.0  # nothing speaks against it
 
 
 def test_the_unmarked_border_is_background_where_that_is_marked():
     x, labels = seen(8), [0, 1, U, U, U, U, U, U]
     border = np.array([3, 0, 0, 0, 5, 5, 0, 0])
-    without = EncoderBelief.of(x, supervised(labels), NOTHING, 1)
-    inside = EncoderBelief.of(x, supervised(labels), border, 1)
+    without = belief(x, supervised(labels), NOTHING, 1)
+    inside = belief(x, supervised(labels), border, 1)
     assert (inside.columns()[4:6, 1] > without.columns()[4:6, 1]).all()
-    elsewhere = EncoderBelief.of(x, supervised(labels), border, 2)
+    elsewhere = belief(x, supervised(labels), border, 2)
     np.testing.assert_array_equal(elsewhere.fit, without.fit)
-    marked = EncoderBelief.of(x, supervised(labels), np.array([3, 4, 0, 0, 0, 0, 0, 0]), 1)
+    marked = belief(x, supervised(labels), np.array([3, 4, 0, 0, 0, 0, 0, 0]), 1)
     np.testing.assert_array_equal(marked.fit, without.fit)
 
 
@@ -83,7 +107,7 @@ def test_a_region_with_two_classes_counts_for_both():
     supervision = supervised([0, 1, U, U, U, U, U, U])
     rows = np.append(supervision.rows, 0)
     both = Supervision(rows, np.append(supervision.labels, 1), np.ones(9), supervision.classes)
-    fit = EncoderBelief.of(seen(8), both, NOTHING, 1).fit
+    fit = belief(seen(8), both, NOTHING, 1).fit
     assert 0.2 < fit[0, 0] < 0.8
 
 
@@ -105,7 +129,7 @@ def dabs():
 def test_three_classes_are_found_where_colours_say_nothing():
     rgb, truth, encoded = picture()
     document = Document(THREE, dabs())
-    labels = answer_of(Trainer(rgb, encoded).updates(document, WITH)).labelling.labels
+    labels = answer_of(Trainer(rgb, encoded=encoded).updates(document, WITH)).labelling.labels
     assert (labels == truth).mean() > 0.9  # regions of noise do not follow the objects' edges
     plain = answer_of(Trainer(rgb).updates(document, PLAIN)).labelling.labels
     assert (plain == truth).mean() < 0.8
@@ -115,7 +139,7 @@ def test_without_the_group_what_was_seen_changes_nothing():
     rgb, _, encoded = picture()
     document = Document(THREE, dabs())
     alone = answer_of(Trainer(rgb).updates(document, PLAIN)).labelling
-    trainer = Trainer(rgb, encoded)
+    trainer = Trainer(rgb, encoded=encoded)
     for settings in (PLAIN, WITH, PLAIN, replace(PLAIN, encoder=NETWORK)):  # and afterwards
         given = answer_of(trainer.updates(document, settings)).labelling
         if settings is not WITH:
@@ -127,13 +151,13 @@ def test_the_answer_is_the_same_after_undo_and_after_reopening():
     rgb, _, encoded = picture()
     document = Document(THREE, dabs())
     more = document.with_stroke(Stroke(((30, 40),), 3, 0)).with_stroke(Stroke(((50, 50),), 3, 2))
-    trainer = Trainer(rgb, encoded)
+    trainer = Trainer(rgb, encoded=encoded)
     first = answer_of(trainer.updates(more, WITH))
     answer_of(trainer.updates(document, WITH))
     again = answer_of(trainer.updates(more, WITH)).labelling
     np.testing.assert_array_equal(again.labels, first.labelling.labels)
     np.testing.assert_array_equal(again.margin, first.labelling.margin)
-    reopened = Trainer(rgb, encoded)
+    reopened = Trainer(rgb, encoded=encoded)
     reopened.recall(first.carry())
     carried = answer_of(reopened.updates(more, WITH))
     np.testing.assert_array_equal(carried.labelling.labels, first.labelling.labels)
@@ -145,16 +169,18 @@ def test_what_was_carried_belongs_to_its_network():
     more = Document(THREE, dabs()).with_stroke(Stroke(((30, 40),), 3, 0))
     other = replace(encoded, cells=encoded.cells[::-1].copy(), encoder="1b" * 32)
     its = replace(WITH, encoder=other.encoder)
-    fresh = answer_of(Trainer(rgb, other).updates(more, its))
-    trainer = Trainer(rgb, other)
-    trainer.recall(answer_of(Trainer(rgb, encoded).updates(more, WITH)).carry())
+    fresh = answer_of(Trainer(rgb, encoded=other).updates(more, its))
+    trainer = Trainer(rgb, encoded=other)
+    trainer.recall(answer_of(Trainer(rgb, encoded=encoded).updates(more, WITH)).carry())
     recalled = answer_of(trainer.updates(more, its)).labelling
     np.testing.assert_array_equal(recalled.labels, fresh.labelling.labels)
 
 
 def test_its_kernels_have_weights_for_those_who_look_inside():
     rgb, _, encoded = picture()
-    insight = answer_of(Trainer(rgb, encoded).updates(Document(THREE, dabs()), WITH)).insight
+    insight = answer_of(
+        Trainer(rgb, encoded=encoded).updates(Document(THREE, dabs()), WITH)
+    ).insight
     its = [name.startswith("encoder, sigma") for name in insight.kernels]
     assert sum(its) == 2
     assert (insight.kernel_weights[:, its] > 0).any()
@@ -176,5 +202,5 @@ def test_any_preset_takes_it(preset):
     settings = replace(
         chosen, features=(*chosen.features, FeatureGroup.ENCODER), encoder=NETWORK, prototypes=99
     )
-    labels = answer_of(Trainer(rgb, encoded).updates(Document(THREE, dabs()), settings))
+    labels = answer_of(Trainer(rgb, encoded=encoded).updates(Document(THREE, dabs()), settings))
     assert labels.labelling.labels.shape == truth.shape

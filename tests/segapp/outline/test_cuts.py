@@ -1,16 +1,26 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from segapp.outline.cuts import Level, cut_band, cut_regions
-from segapp.picture.contrast import Contrast
+from segapp.picture.contrast import bonds_of
 from segapp.picture.neighbours import LENGTHS, PAIRS
 from segapp.picture.region_graph import Edges
 
 
-def potts_energy(labels, costs, rgb, contrast, smoothness):
+def level_of(marks, costs, rgb, smoothness):
+    """All that a cut needs, before the first one."""
+    bonds = bonds_of(rgb)
+    by_pixel = costs.reshape(-1, costs.shape[-1])
+    flows = tuple(np.zeros_like(bond) for bond in bonds)
+    return Level(marks, lambda pixels: by_pixel[pixels], bonds, flows, smoothness)
+
+
+def potts_energy(labels, costs, rgb, smoothness):
     """The energy of a whole pixel grid, written down a second time."""
     total = np.take_along_axis(costs, labels[..., None].astype(int), axis=2).sum()
-    for (a, b), bond in zip(PAIRS, contrast.bonds(rgb), strict=True):
+    for (a, b), bond in zip(PAIRS, bonds_of(rgb), strict=True):
         total += smoothness * bond[labels[a] != labels[b]].sum()
     return float(total)
 
@@ -23,12 +33,11 @@ def test_a_band_never_raises_the_energy_and_spares_marks(n_classes):
     costs = rng.random((*shape, n_classes)).astype(np.float32)
     labels = (np.indices(shape).sum(axis=0) // 60 % n_classes).astype(np.uint8)
     marks = np.where(rng.random(shape) < 0.02, labels.astype(np.int16), np.int16(-1))
-    contrast = Contrast.of(rgb)
-    level = Level(marks, lambda box: costs[box], lambda box: contrast.bonds(rgb[box]), 0.7)
-    before = potts_energy(labels, costs, rgb, contrast, 0.7)
+    level = level_of(marks, costs, rgb, 0.7)
+    before = potts_energy(labels, costs, rgb, 0.7)
     found = labels.copy()
     for _ in cut_band(level, found, 3, again=2):
-        after = potts_energy(found, costs, rgb, contrast, 0.7)
+        after = potts_energy(found, costs, rgb, 0.7)
         assert after <= before + 0.05
         before = after
     assert (found != labels).any()
@@ -39,13 +48,7 @@ def test_a_band_finds_the_edge_that_regions_missed():
     rgb = np.full((40, 40, 3), 30, np.uint8)
     rgb[:, 20:] = 220
     marks = np.full((40, 40), -1, np.int16)
-    contrast = Contrast.of(rgb)
-    level = Level(
-        marks,
-        lambda box: np.zeros((*rgb[box].shape[:2], 2)),
-        lambda box: contrast.bonds(rgb[box]),
-        1.0,
-    )
+    level = level_of(marks, np.zeros((40, 40, 2)), rgb, 1.0)
     labels = np.zeros((40, 40), np.uint8)
     labels[:, 17:] = 1
     for _ in cut_band(level, labels, 5):
@@ -76,8 +79,7 @@ def cut_an_hourglass(degrees, start):
     marks[glass & (along > 60)] = 1
     costs = np.zeros((*glass.shape, 2), np.float32)
     costs[~glass, 0] = 5.0
-    contrast = Contrast.of(rgb)
-    level = Level(marks, lambda box: costs[box], lambda box: contrast.bonds(rgb[box]), 30.0)
+    level = level_of(marks, costs, rgb, 30.0)
     labels = np.where(glass & (along < start), 0, 1).astype(np.uint8)
     for _ in cut_band(level, labels, 7, again=6):
         pass
@@ -105,14 +107,30 @@ def test_neither_tile_nor_band_is_seen_in_the_answer():
     y, x = np.indices((500, 500))
     right = 3 * x > y + 520
     rgb = np.repeat(np.where(right, 200, 60).astype(np.uint8)[..., None], 3, axis=2)
-    contrast = Contrast.of(rgb)
-    level = Level(
-        np.full(right.shape, -1, np.int16),
-        lambda box: np.stack((0.2 * right[box], 0.2 * ~right[box]), axis=2).astype(np.float32),
-        lambda box: contrast.bonds(rgb[box]),
-        1.0,
-    )
+    costs = np.stack((0.2 * right, 0.2 * ~right), axis=2).astype(np.float32)
+    level = level_of(np.full(right.shape, -1, np.int16), costs, rgb, 1.0)
     labels = (3 * x > y + 440 + 170 * (y > 250)).astype(np.uint8)
     for _ in cut_band(level, labels, 7, again=6):
         pass
     np.testing.assert_array_equal(labels, right)
+
+
+def test_what_an_earlier_cut_left_changes_nothing():
+    rng = np.random.default_rng(7)
+    shape = (230, 210)
+    rgb = rng.integers(0, 256, (*shape, 3)).astype(np.uint8)
+    start = (np.indices(shape).sum(axis=0) // 60 % 2).astype(np.uint8)
+    marks = np.full(shape, -1, np.int16)
+    used = level_of(marks, rng.random((*shape, 2)), rgb, 0.7)
+    for _ in range(3):
+        costs = rng.random((*shape, 2))
+        found = []
+        for level in (
+            replace(used, costs_of=lambda pixels, costs=costs: costs.reshape(-1, 2)[pixels]),
+            level_of(marks, costs, rgb, 0.7),
+        ):
+            found.append(start.copy())
+            for _ in cut_band(level, found[-1], 5, again=4):
+                pass
+        np.testing.assert_array_equal(*found)
+    assert any(flow.any() for flow in used.flows)

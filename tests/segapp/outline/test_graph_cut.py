@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from segapp.outline import graph_cut
-from segapp.outline.graph_cut import energy, min_cut, smallest_energy
+from segapp.outline.graph_cut import Links, energy, min_cut, smallest_energy
 from segapp.picture.region_graph import Edges
 
 
@@ -98,32 +98,81 @@ def test_no_expansion_improves_the_answer(graph):
         assert energy(costs, edges, moved) >= energy(costs, edges, labels) - 1e-9
 
 
-def test_the_cut_is_as_small_as_an_independent_solver_finds():
-    rng = np.random.default_rng(4)
-    n = 60
-    preference = rng.normal(size=n)
-    tails, heads = rng.integers(0, n, (2, 400)).astype(np.int32)
-    keep = tails != heads
-    tails, heads = tails[keep], heads[keep]
-    capacities = rng.random(tails.size)
-    inside = min_cut(preference, tails, heads, capacities)
+@st.composite
+def networks(draw):
+    """Preferences of nodes, and links between some of them with two capacities each."""
+    n = draw(st.integers(2, 60))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    tails, heads = np.nonzero(np.triu(rng.random((n, n)) < min(1.0, 5 / n), k=1))
+    turned = rng.random(tails.size) < 0.5
+    tails, heads = np.where(turned, heads, tails), np.where(turned, tails, heads)
+    capacities = rng.integers(0, 20, (2, tails.size)) / 8
+    preference = rng.integers(-20, 21, n) / 8
+    return preference, Links(tails.astype(np.int32), heads.astype(np.int32), *capacities)
+
+
+def cost(preference, links, inside):
+    cut = preference[(preference > 0) & ~inside].sum()
+    cut -= preference[(preference < 0) & inside].sum()
+    cut += links.there[inside[links.tails] & ~inside[links.heads]].sum()
+    return cut + links.back[inside[links.heads] & ~inside[links.tails]].sum()
+
+
+@given(networks())
+@settings(max_examples=60, deadline=None)
+def test_the_cut_is_as_small_as_an_independent_solver_finds(network):
+    preference, links = network
     graph = networkx.DiGraph()
+    graph.add_nodes_from("st")
     for node, value in enumerate(preference):
         graph.add_edge(*(("s", node) if value > 0 else (node, "t")), capacity=abs(value))
-    for tail, head, capacity in zip(tails.tolist(), heads.tolist(), capacities, strict=True):
-        known = graph.get_edge_data(tail, head, {"capacity": 0.0})["capacity"]
-        graph.add_edge(tail, head, capacity=known + capacity)
-    cut = (
-        preference[(preference > 0) & ~inside].sum() - preference[(preference < 0) & inside].sum()
+    for tail, head, there, back in zip(
+        links.tails.tolist(), links.heads.tolist(), links.there, links.back, strict=True
+    ):
+        graph.add_edge(tail, head, capacity=there)
+        graph.add_edge(head, tail, capacity=back)
+    found = cost(preference, links, min_cut(preference, links))
+    assert found == pytest.approx(networkx.minimum_cut_value(graph, "s", "t"), abs=1e-6)
+
+
+@given(networks(), st.integers(0, 2**32 - 1))
+@settings(max_examples=150, deadline=None)
+def test_no_flow_to_begin_with_changes_the_answer(network, seed):
+    """Neither a wild one, nor that of another problem, nor the answer's own."""
+    preference, links = network
+    cold = min_cut(preference, links)
+    rng = np.random.default_rng(seed)
+    flow = rng.normal(scale=2, size=links.tails.size).astype(np.float32)
+    for other in (preference, preference + rng.normal(size=preference.size), preference):
+        inside = min_cut(other, links, flow)
+        if other is preference:
+            np.testing.assert_array_equal(inside, cold)
+
+
+@given(networks())
+@settings(max_examples=60, deadline=None)
+def test_the_flow_that_is_handed_back_leaves_nothing_to_do(network):
+    """Along each link it keeps within the capacities, and cut links are full."""
+    preference, links = network
+    flow = np.zeros(links.tails.size, dtype=np.float32)
+    inside = min_cut(preference, links, flow)
+    if not (preference > 0).any() or not (preference < 0).any():
+        return
+    assert (flow <= links.there + 1e-6).all()
+    assert (-flow <= links.back + 1e-6).all()
+    out, into = (
+        inside[links.tails] & ~inside[links.heads],
+        inside[links.heads] & ~inside[links.tails],
     )
-    cut += capacities[inside[tails] & ~inside[heads]].sum()
-    assert cut == pytest.approx(networkx.minimum_cut_value(graph, "s", "t"), abs=0.05)
+    np.testing.assert_allclose(flow[out], links.there[out], atol=1e-6)
+    np.testing.assert_allclose(-flow[into], links.back[into], atol=1e-6)
 
 
 def test_without_opposition_everything_agrees():
     none = np.zeros(0, dtype=np.int32)
-    assert min_cut(np.array([1.0, 2.0]), none, none, np.zeros(0)).all()
-    assert not min_cut(np.array([-1.0, 0.0]), none, none, np.zeros(0)).any()
+    links = Links(none, none, np.zeros(0), np.zeros(0))
+    assert min_cut(np.array([1.0, 2.0]), links).all()
+    assert not min_cut(np.array([-1.0, 0.0]), links).any()
 
 
 def test_huge_costs_do_not_overflow():

@@ -1,16 +1,27 @@
 import numpy as np
 import pytest
 
-from segapp.picture.palette import LEVELS, Palette, cells
+from segapp.picture.palette import Palette, cells, grids_of
 from segapp.picture.prototypes import palette
 
 
-@pytest.mark.parametrize("levels", LEVELS)
-def test_cells_are_numbered_like_the_axes_of_a_cube(levels):
-    rgb = np.random.default_rng(0).integers(0, 256, (20, 30, 3)).astype(np.uint8)
-    cube = rgb.astype(int) * levels // 256
-    expected = np.ravel_multi_index(np.moveaxis(cube, -1, 0), (levels,) * 3)
-    np.testing.assert_array_equal(cells(rgb, levels), expected)
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+@pytest.mark.parametrize("n_channels", [1, 3, 5, 24])
+def test_cells_are_numbered_like_the_axes_of_a_cube(n_channels, dtype):
+    most = int(np.iinfo(dtype).max)
+    colours = np.random.default_rng(0).integers(0, most + 1, (20, 30, n_channels)).astype(dtype)
+    for levels in grids_of(n_channels):
+        if levels > most + 1:
+            continue
+        cube = colours.astype(int) * levels // (most + 1)
+        expected = np.ravel_multi_index(np.moveaxis(cube, -1, 0), (levels,) * n_channels)
+        np.testing.assert_array_equal(cells(colours, levels), expected)
+
+
+def test_grids_of_three_channels_begin_with_all_bytes_and_too_many_have_none():
+    assert grids_of(3)[0] == 256
+    assert grids_of(24) == (2,)
+    assert grids_of(25) == ()
 
 
 def test_a_colour_that_is_not_there_is_the_nearest_that_is():

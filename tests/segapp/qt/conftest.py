@@ -30,7 +30,7 @@ from segapp.values.updates import Answer, Insight, NotEnoughStrokes, Preview, Re
 class QuickSegmenter:
     """Nearest mean colour: an answer in milliseconds, in two steps, with all that is shown."""
 
-    def __init__(self, rgb):
+    def __init__(self, rgb, channels=None):
         self.rgb = rgb.astype(np.float32)
 
     def prepare(self, settings):

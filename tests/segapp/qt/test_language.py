@@ -2,9 +2,10 @@
 
 from string import Formatter
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QLocale, QPointF, Qt, QTranslator
-from PySide6.QtGui import QKeySequence
+from PySide6.QtGui import QImage, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
@@ -124,6 +125,48 @@ def test_sentences_of_other_rooms_are_translated(spoken, tmp_path):
     assert worded("Nobody has translated this.") == "Nobody has translated this."
 
 
+@pytest.mark.parametrize(
+    ("note", "told"),
+    [
+        ("16-bit, shown from 13 to 4095", "16-bit, gezeigt von 13 bis 4095"),
+        (
+            "float, shown from -1.5 to 2, 7 values are no numbers, channels 1 to 3 of 5",
+            "float, gezeigt von -1.5 bis 2, 7 Werte sind keine Zahlen, Kanäle 1 bis 3 von 5",
+        ),
+        (
+            "16-bit, channel 1 from 3 to 4, channel 2 from 5 to 6, page 2 of 9",
+            "16-bit, Kanal 1 von 3 bis 4, Kanal 2 von 5 bis 6, Seite 2 von 9",
+        ),
+        ("first of 12 pages", "erste von 12 Seiten"),
+    ],
+)
+def test_notes_are_translated_piece_by_piece(note, told, spoken):
+    spoken("de")
+    assert worded(note) == told
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_a_deep_picture_shows_is_told_and_its_reading_no_more(
+    language, spoken, make_window, tmp_path, qtbot
+):
+    import tifffile
+
+    path = tmp_path / "deep.tif"
+    tifffile.imwrite(path, np.linspace(100, 4000, 4800).reshape(60, 80).astype(np.uint16))
+    spoken(language)
+    window = make_window(path)
+    shown = {"en": "shown from", "de": "gezeigt von", "zh_CN": "显示"}[language]
+    qtbot.waitUntil(lambda: shown in window.status.currentMessage())
+    plain = tmp_path / "plain.png"
+    QImage(30, 20, QImage.Format.Format_RGB32).save(str(plain))
+    said = []
+    window.status.messageChanged.connect(said.append)
+    with qtbot.waitSignal(window.files.opened):
+        window.files.open(plain)
+    qtbot.waitUntil(lambda: window.status.currentMessage() == "")
+    assert any("plain.png" in sentence for sentence in said)
+
+
 def test_the_language_is_the_wish_or_the_system_s():
     assert choose_language("de", ["zh-CN"]) == "de"
     assert choose_language("system", ["de-AT", "en-GB"]) == "de"
@@ -188,6 +231,22 @@ def test_from_right_to_left_the_picture_stays_and_nothing_is_cut(
     qtbot.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=red)
     (stroke,) = window.session.document.strokes
     assert stroke.points[0] == pytest.approx((20, 30), abs=1)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_panels_leave_the_picture_its_room_in_every_language(
+    language, spoken, make_window, picture_file, qtbot
+):
+    picture_file("folder/a.png")
+    first = picture_file("folder/b.png")
+    spoken(language)
+    window = make_window(first, size=(1024, 640))
+    qtbot.waitUntil(lambda: window.docks.settings.width() <= 330)
+    assert window.canvas.width() >= 640
+    window.files.open_several([first.parent])
+    qtbot.waitUntil(window.docks.files.isVisible)
+    qtbot.waitUntil(lambda: window.docks.files.width() <= 260)
+    assert window.canvas.width() >= 400
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -50,8 +50,13 @@ def test_tiles_hold_what_painting_the_whole_picture_gives(first, then):
         np.testing.assert_array_equal(marked.dense(), dense)
         np.testing.assert_array_equal(marked.coarse, brute_force(dense, TIMES))
         assert marked.classes() == sorted(set(np.unique(dense).tolist()) - {-1})
-        box = (slice(40, 290), slice(200, 517))
-        np.testing.assert_array_equal(marked.within(box), dense[box])
+        for box in (
+            (slice(40, 290), slice(200, 517)),
+            (slice(3, None, 7), slice(255, 258)),
+            (slice(None, None, 300), slice(None, None, 13)),
+            (slice(0, 0), slice(None)),
+        ):
+            np.testing.assert_array_equal(marked.within(box), dense[box])
     differs = (before.dense() != after.dense()).astype(np.int16)
     np.testing.assert_array_equal(after.differs_from(before), brute_force(differs, TIMES) > 0)
     np.testing.assert_array_equal(before.differs_from(after), after.differs_from(before))

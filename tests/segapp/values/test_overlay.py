@@ -70,12 +70,18 @@ def test_the_mask_shows_what_is_exported(labels):
     assert (three[:, :, :3] == colours[labels]).all()
 
 
-def test_the_cutout_is_the_picture_where_the_first_class_is(labels):
+def test_the_cutout_is_the_picture_where_the_background_is_not(labels):
     rgb = RNG.integers(0, 256, (*SIZE, 3), dtype=np.uint8)
-    rgba = overlay.premultiplied_cutout(answer(labels), Picture(rgb, None, Path("a.png"), "", ""))
-    assert (rgba[labels == 0, :3] == rgb[labels == 0]).all()
-    assert (rgba[:, :, 3] == np.where(labels == 0, 255, 0)).all()
-    assert not rgba[labels != 0].any()
+    picture = Picture(rgb, None, Path("a.png"), "", "")
+    rgba = overlay.premultiplied_cutout(answer(labels), THREE, picture)
+    assert (rgba[labels != 1, :3] == rgb[labels != 1]).all()
+    assert (rgba[:, :, 3] == np.where(labels != 1, 255, 0)).all()
+    assert not rgba[labels == 1].any()
+
+
+def test_the_object_of_two_is_white_wherever_the_background_is(labels):
+    two = overlay.mask(answer(np.minimum(labels, 1)), TWO_CLASSES[::-1])
+    assert (two[:, :, 0] == np.where(labels == 0, 0, 255)).all()
 
 
 def test_confidence_grows_brighter(labels):

@@ -19,6 +19,7 @@ from PIL import Image
 from tests.texts import ROOT, written
 
 PATIENCE = 60.0  # seconds, on a machine that may be busy
+_SETTLES = 15.0  # seconds until what is to be seen is there
 SHOTS = os.environ.get("SEGAPP_SHOTS", "")
 NEEDED = ("Xvfb", "xdotool", "import") if SHOTS else ("Xvfb", "xdotool")
 # Logical pixels around the canvas: tools, panels, menu and tool bar, status bar.
@@ -47,6 +48,7 @@ LOOKS = {
         Look("small", (1024, 640)),
         Look("dark", theme="dark"),
         Look("german", language="de"),
+        Look("chinese", language="zh_CN"),
     )
 }
 
@@ -212,12 +214,18 @@ class Program:
         """Keep what is on the screen, if somebody wants to see it."""
         if not SHOTS:
             return
-        time.sleep(0.8)
         self._n_shots += 1
         name = f"{self.way}, {self.look.name}, {self._n_shots} {step}.png"
         path = Path(SHOTS) / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["import", "-window", "root", str(path)], env=self.environment, check=True)
+        before, end = b"", time.monotonic() + _SETTLES
+        while time.monotonic() < end:  # until nothing moves any more
+            time.sleep(0.8)
+            seen = ["import", "-window", "root", "-define", "png:exclude-chunk=all", str(path)]
+            subprocess.run(seen, env=self.environment, check=True)
+            if path.read_bytes() == before:
+                return
+            before = path.read_bytes()
 
     def write(self, keys, title, path):
         """Open a dialog by its keys, name a file in it, and go on until the file is there."""

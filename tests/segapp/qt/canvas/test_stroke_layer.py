@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +24,11 @@ marks = st.one_of(
         st.integers(-1, 39),
         st.sampled_from([None, 0, 1]),
     ),
+    st.builds(
+        lambda left, label: Patch(left, 5, 24, 30, b"\xff" * 90, label),
+        st.integers(-10, 40),
+        st.sampled_from([None, 0, 1]),
+    ),
 )
 CLASSES = (*Document().classes, ClassInfo("third", (1, 2, 3)))
 
@@ -32,7 +39,16 @@ def check(layer, document):
     fresh = StrokeLayer(SIZE)
     fresh.show(document)
     np.testing.assert_array_equal(layer.layer.pixels, fresh.layer.pixels)
-    assert ((layer.layer.pixels[..., 3] > 0) == (labels >= 0)).all()
+    areas = tuple(replace(mark, label=0 if is_area(mark) else None) for mark in document.strokes)
+    hatched = rasterize(replace(document, strokes=areas), SIZE) >= 0
+    drawn = layer.layer.pixels[..., 3] > 0
+    assert (drawn == (labels >= 0))[~hatched].all()
+    down, across = np.indices(SIZE)
+    assert (drawn == ((down + across) % 3 == 0))[hatched].all()
+
+
+def is_area(mark):
+    return isinstance(mark, Patch) and mark.label is not None and mark.width == 24
 
 
 @given(st.lists(st.tuples(st.sampled_from(["add", "undo", "clear", "drop"]), marks), max_size=8))
@@ -86,3 +102,17 @@ def test_another_colour_shows_everywhere():
     changed = document.with_class_changed(1, ClassInfo("ground", (255, 0, 255)))
     layer.show(changed)
     check(layer, changed)
+
+
+def test_a_stroke_around_other_classes_leaves_an_areas_lines():
+    layer = StrokeLayer(SIZE)
+    around = Document().with_stroke(Patch(0, 0, 24, 40, b"\xff" * 120, 1))
+    layer.show(around)
+    before = layer.layer.pixels.copy()
+    piece = Stroke(((10.0, 20.0), (40.0, 20.0)), 4.0, 0)
+    layer.stamp(piece, keep_others=True)
+    np.testing.assert_array_equal(layer.layer.pixels[:, :24], before[:, :24])
+    assert (layer.layer.pixels[20, 26:40, 3] == 255).all()
+    layer.drop()
+    layer.stamp(piece)
+    assert (layer.layer.pixels[20, 10:40, 3] == 255).all()  # without gaps, upon the area

@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pycocotools import mask as coco_mask
 
-from segapp.files.export import FORMATS
+from segapp.files.export import FORMATS, ExportChoices, formats
 from segapp.files.export.polygons import polygons
 from segapp.files.export.run_length import compressed, run_lengths
 from segapp.qt.files.annotation_preview import _mask, annotations_drawn, expanded
 from segapp.qt.files.file_preview import FilePreviewBox, file_previews
 from segapp.values.document import ClassInfo, Document
 from segapp.values.labelling import Labelling
+from segapp.values.measures import Scale
 from segapp.values.picture import Picture
 
 # pycocotools 2.0.11 has not followed NumPy 2 in this.
@@ -79,6 +80,26 @@ def test_counts_are_told(qapp):
     told = preview("coco-rle").text.splitlines()
     assert told[0].startswith(f"cat: {50 * 50 - 20 * 20} pixels in ")
     assert "labels: uint8, 120 × 160" in preview("numpy").text
+
+
+def test_measures_are_drawn_where_the_parts_are_and_counted(qapp):
+    made = preview("measures")
+    assert made.text.splitlines() == [
+        f"cat: one part, {50 * 50 - 20 * 20} px",
+        f"dog: 2 parts, {np.count_nonzero(labelling().labels == 2)} px in all",
+    ]
+    rows = np.argwhere(labelling().labels == 0)
+    (top, left), (bottom, _) = rows.min(axis=0), rows.max(axis=0)
+    edge = made.image.pixelColor(int(left), int(top + bottom) // 2)
+    assert edge != made.image.pixelColor(int(left) - 5, int(top + bottom) // 2)
+    assert made.image.pixelColor(80, 70).getRgb()[:3] == (128, 128, 128)
+
+
+def test_measures_have_the_unit_of_the_file(qapp):
+    choices = ExportChoices(scale=Scale(0.5, "µm"))
+    form = formats(choices)["measures"]
+    (made,) = file_previews(form, "p", labelling(), DOCUMENT, picture())
+    assert made.text.splitlines()[0] == f"cat: one part, {(50 * 50 - 20 * 20) * 0.25:g} µm²"
 
 
 def test_an_empty_answer_says_so(qapp, tmp_path):

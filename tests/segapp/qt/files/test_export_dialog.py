@@ -102,8 +102,12 @@ def test_export_waits_for_the_newest_answer(make_window, picture_file, gated, tw
     window.commands["export"].trigger()
     dialog = QApplication.activeModalWidget()
     assert not dialog._export.isEnabled()
+    assert dialog._state.text().startswith("Waiting for the answer: ")
+    dialog._write()  # as Return in the path would
+    assert not dialog._writing.busy
     gated.gate.release(3)
     qtbot.waitUntil(lambda: dialog._export.isEnabled())
+    assert not dialog._state.text()
     dialog.reject()
 
 
@@ -301,3 +305,35 @@ def test_the_cut_out_is_seen_on_any_ground(dialog, qtbot, monkeypatch):
     assert chosen.name() in seen["chosen"]
     assert QColor("white").name() in seen["white"]
     assert chosen.name() not in seen["chequer"]
+
+
+def test_of_several_classes_one_can_be_chosen(
+    make_window, picture_file, answered, qtbot, tmp_path
+):
+    window = answered(make_window(picture_file()))
+    document = window.session.document
+    three = document.with_class(replace(document.classes[0], name="cat"))
+    window.session.edit("a third", three)
+    qtbot.waitUntil(lambda: window.session.answers.is_current)
+    qtbot.keyClick(window.canvas, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
+    dialog = QApplication.activeModalWidget()
+    choose(dialog, "indexed")
+    assert not dialog.choices_box.isVisible()
+    choose(dialog, "mask")
+    only = dialog.choices_box.only
+    assert only.isVisible()
+    assert [only.itemData(row) for row in range(only.count())] == [
+        None,
+        *(info.name for info in three.classes),
+    ]
+    labels = window.session.answers.shown.labels
+    for row, white in ((0, labels != three.background), (2, labels == 1)):
+        only.setCurrentIndex(row)
+        qtbot.waitUntil(lambda: dialog._preview.image is not None)
+        path = tmp_path / f"{row}.png"
+        formats(dialog.choices_box.choices)["mask"].write(
+            path, window.session.answers.shown, three, window.session.picture
+        )
+        with Image.open(path) as image:
+            assert (np.array(image) == np.where(white, 255, 0)).all()
+    dialog.reject()

@@ -1,6 +1,8 @@
 """Copying, recent files with their pictures, and a report of a problem that goes nowhere."""
 
 import re
+from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton, QToolButton
 
 from segapp.files.project_file import Project, save_project
-from segapp.qt.files.thumbnails import SIZE, thumbnail
+from segapp.qt.files.thumbnails import SIZE, filling, thumbnail
+from segapp.qt.panels.problem_report import problem_text
 from segapp.values.document import Document
 from segapp.values.settings import DEFAULT_SETTINGS
 
@@ -57,7 +60,7 @@ def test_a_thumbnail_is_upright_and_fills_its_place(tmp_path):
     exif[0x0112] = 6  # shown turned by a quarter to the right
     lying = Image.fromarray(np.ascontiguousarray(np.rot90(upright)))
     lying.save(tmp_path / "turned.jpg", exif=exif, quality=95)
-    image = thumbnail(tmp_path / "turned.jpg", 2.0)
+    image = filling(thumbnail(tmp_path / "turned.jpg"), 2.0).toImage()
     assert image.size() == SIZE * 2
     assert image.devicePixelRatio() == 2.0
     assert image.pixelColor(80, 10).red() > 200
@@ -66,8 +69,8 @@ def test_a_thumbnail_is_upright_and_fills_its_place(tmp_path):
 
 def test_what_cannot_be_read_has_no_thumbnail(tmp_path):
     (tmp_path / "no.png").write_bytes(b"not a picture")
-    assert thumbnail(tmp_path / "no.png", 1.0).isNull()
-    assert thumbnail(tmp_path / "none.png", 1.0).isNull()
+    assert thumbnail(tmp_path / "no.png").isNull()
+    assert thumbnail(tmp_path / "none.png").isNull()
 
 
 def test_a_project_looks_like_its_picture(make_window, picture_file, qtbot, tmp_path):
@@ -75,11 +78,11 @@ def test_a_project_looks_like_its_picture(make_window, picture_file, qtbot, tmp_
     project = tmp_path / "work.segapp"
     save_project(project, Project(Document(), DEFAULT_SETTINGS, image, "0" * 64))
     window = make_window()
-    with qtbot.waitSignal(window.thumbnails.made) as made:
-        window.thumbnails.want([tmp_path / "none.segapp", project], 1.0)
-    path, shown = made.args
-    assert path == project
-    assert shown.pixelColor(10, 32).red() > 150
+    for path in (tmp_path / "none.segapp", project):
+        window.thumbnails.of(path)
+    qtbot.waitUntil(lambda: window.thumbnails.n_kept >= 2)
+    assert window.thumbnails.of(tmp_path / "none.segapp") is None
+    assert window.thumbnails.of(project).toImage().pixelColor(10, 32).red() > 150
 
 
 # A report of a problem ----------------------------------------------------------------------
@@ -117,6 +120,22 @@ def test_a_report_has_versions_the_machine_and_the_log(quiet, report):
     assert "ERROR It cannot be read." in text
     assert str(Path.home()) + "/secret" not in text
     assert "Traceback in ~/secret" in text
+
+
+def test_a_report_names_the_settings_that_were_changed(quiet, report, make_window, picture_file):
+    assert "\nsettings: best\n" in report._text.toPlainText()
+    window = make_window(picture_file())
+    window.session.set_settings(replace(DEFAULT_SETTINGS, bits=7, smoothness=12.5))
+    assert "\nsettings: bits = 7, smoothness = 12.5\n" in problem_text(window.session, "")
+
+
+def test_about_tells_the_version(make_window):
+    window = make_window()
+    window.commands["about"].trigger()
+    box = QApplication.activeModalWidget()
+    assert metadata.version("segapp") in box.text()
+    assert not box.iconPixmap().isNull()
+    box.reject()
 
 
 def test_a_report_can_be_shortened_copied_and_saved_and_is_sent_nowhere(

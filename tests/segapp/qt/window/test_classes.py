@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QModelIndex, QPointF, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QApplication, QColorDialog, QLineEdit
 
@@ -167,3 +167,58 @@ def test_no_class_more_than_there_can_be_and_the_tip_says_why(window):
     window.session.edit("few", Document(few))
     assert add.isEnabled()
     assert add.toolTip() == tip
+
+
+def names_of(window):
+    return [info.name for info in window.session.document.classes]
+
+
+@pytest.fixture
+def four(window, qtbot):
+    """A picture with four classes, the third of which has a stroke and is in hand."""
+    classes = tuple(
+        ClassInfo(name, (40 * k, 90, 200 - 40 * k))
+        for k, name in enumerate(("leaf", "stem", "soil", "sky"))
+    )
+    window.session.edit("four", Document(classes))
+    qtbot.keyClick(window.canvas, Qt.Key.Key_3)
+    paint(qtbot, window, LEFT, (10, 10), (20, 12))
+    return window
+
+
+def test_a_class_is_moved_by_key_with_its_strokes_and_undone(four, qtbot):
+    assert four.brush.brush.left == 2
+    right = names_of(four)[four.brush.brush.right]
+    qtbot.keyClick(four.canvas, Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
+    assert names_of(four) == ["leaf", "soil", "stem", "sky"]
+    assert four.session.document.strokes[-1].label == 1
+    assert four.brush.brush.left == 1  # the same class is in hand
+    assert names_of(four)[four.brush.brush.right] == right
+    qtbot.keyClick(four.canvas, Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
+    assert names_of(four)[0] == "soil"
+    assert not four.commands["class_up"].isEnabled()
+    assert four.commands["class_down"].isEnabled()
+    assert four.session.document.background == 3  # the last stays the background
+    for _ in range(2):
+        four.commands["undo"].trigger()
+    assert names_of(four) == ["leaf", "stem", "soil", "sky"]
+    assert four.brush.brush.left == 2
+    assert four.session.document.strokes[-1].label == 2
+
+
+def test_the_background_stays_one_when_another_class_becomes_the_last(four, qtbot):
+    qtbot.keyClick(four.canvas, Qt.Key.Key_4)
+    four.commands["class_up"].trigger()
+    assert names_of(four) == ["leaf", "stem", "sky", "soil"]
+    assert four.session.document.background == 2
+
+
+def test_a_class_is_dragged(four, qtbot):
+    rows = four.class_panel._list
+    assert rows.dragDropMode() == rows.DragDropMode.InternalMove
+    assert rows.model().moveRow(QModelIndex(), 3, QModelIndex(), 0)
+    qtbot.waitUntil(lambda: names_of(four) == ["sky", "leaf", "stem", "soil"])
+    assert [rows.item(row).text() for row in range(4)] == names_of(four)
+    assert four.session.document.strokes[-1].label == 3
+    assert rows.model().moveRow(QModelIndex(), 0, QModelIndex(), 3)  # before the fourth
+    qtbot.waitUntil(lambda: names_of(four) == ["leaf", "stem", "sky", "soil"])

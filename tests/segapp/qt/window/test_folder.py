@@ -12,9 +12,8 @@ from segapp.files.class_list import CLASS_LIST_NAME, ClassList, read_class_list,
 from segapp.files.folder_progress import PROGRESS_NAME, Status, read_progress
 from segapp.files.project_file import load_project
 from segapp.learning.training import Trainer
-from segapp.qt.files import file_dialogs, opening, picture_folder
+from segapp.qt.files import file_dialogs, opening, picture_folder, thumbnails
 from segapp.qt.files.keeping import Wish
-from segapp.qt.panels import thumbnails
 from segapp.values.document import ClassInfo, Stroke
 
 FOUR = tuple(

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDockWidget, QLineEdit, QMenu, QTabBar
 
@@ -66,6 +66,48 @@ def test_tab_scrolls_to_where_it_goes(window, qtbot):
     while QApplication.focusWidget() is not seed:
         QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
     assert not seed.visibleRegion().isEmpty()
+
+
+def seen(window, widget):
+    """Return what is to be seen of a widget, and of the little around it."""
+    room = widget.rect().adjusted(-3, -3, 3, 3).translated(widget.mapTo(window, QPoint()))
+    return window.grab(room).toImage()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_wherever_tab_goes_it_is_seen(window, answered, theme, qtbot):
+    answered(window)
+    window.commands[f"theme_{theme}"].trigger()
+    window.settings_panel.fold.setChecked(True)
+    qtbot.wait(20)  # until the panel has its new length
+    window.canvas.setFocus()
+    unseen = []
+    while True:
+        QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
+        stop = QApplication.focusWidget()
+        if stop is window.canvas:
+            break
+        held = seen(window, stop)
+        stop.clearFocus()
+        if seen(window, stop) == held:
+            unseen.append((type(stop).__name__, stop.objectName(), stop.accessibleName()))
+        stop.setFocus(Qt.FocusReason.TabFocusReason)
+    window.commands["theme_light"].trigger()
+    assert not unseen, "\n".join(map(str, unseen))
+
+
+@pytest.mark.qt_log_ignore("grabbing the keyboard")
+def test_the_menus_are_left_by_escape_and_show_where_the_keys_are_meanwhile(window):
+    bar = window.menuBar()
+    before = bar.grab().toImage()
+    QTest.keyClick(window, Qt.Key.Key_V, Qt.KeyboardModifier.AltModifier)
+    QTest.keyClick(QApplication.activePopupWidget(), Qt.Key.Key_Escape)
+    assert QApplication.activePopupWidget() is None
+    assert QApplication.focusWidget() is bar  # it waits for another menu
+    assert bar.grab().toImage() != before
+    QTest.keyClick(bar, Qt.Key.Key_Escape)
+    assert QApplication.focusWidget() is window.canvas
+    assert bar.grab().toImage() == before
 
 
 def test_no_two_entries_of_a_menu_share_a_letter(window):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tifffile
 from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtWidgets import QCheckBox, QToolButton
 
 from segapp.files.images import load_image
 from segapp.files.project_file import load_project
@@ -12,7 +13,9 @@ from segapp.qt.panels.histogram import Handle, counts_of, span_of
 from segapp.qt.panels.levels_panel import LevelsPanel
 from segapp.qt.panels.status import depth_text, measured_text
 from segapp.values.colour_maps import ColourMap
+from segapp.values.document import Stroke
 from segapp.values.levels import Levels
+from segapp.values.settings import PRESETS, FeatureGroup, with_channels
 from segapp.values.showing import AS_IT_COMES, Showing
 
 RNG = np.random.default_rng(5)
@@ -63,7 +66,7 @@ def test_a_channel_is_shown_learnt_from_and_undone(
     seen = []
 
     class Watching(quick_segmenter):
-        def __init__(self, rgb):
+        def __init__(self, rgb, channels=None):
             seen.append(rgb.copy())
             super().__init__(rgb)
 
@@ -248,3 +251,67 @@ def test_counts_are_those_of_all_values():
 def test_a_channel_without_numbers_has_an_empty_histogram():
     part = np.full((4, 4), np.nan)
     assert counts_of(part, span_of(part, Levels(np.inf, np.inf))).sum() == 0
+
+
+def test_all_channels_can_be_learnt_from_where_there_are_more(
+    qtbot, make_window, image, quick_segmenter, picture_file
+):
+    given = []
+
+    class Watching(quick_segmenter):
+        def __init__(self, rgb, channels=None):
+            given.append(channels)
+            super().__init__(rgb)
+
+        def updates(self, document, settings):
+            self.groups = settings.features
+            return super().updates(document, settings)
+
+    window = make_window(image(), Watching)
+    box = window.settings_panel.findChild(QCheckBox, "features_channels")
+    assert box.isEnabled()
+    assert not box.isChecked()
+    box.click()
+    assert FeatureGroup.CHANNELS in window.session.settings.features
+    for name in ("alike", "best"):  # any way may be gone with all channels
+        window.settings_panel.findChild(QToolButton, f"way_{name}").click()
+        assert window.session.settings == with_channels(PRESETS[name], wanted=True)
+    window.session.set_settings(PRESETS["best"])
+    window.session.set_settings(with_channels(PRESETS["best"], wanted=True))
+    window.session.edit(
+        "two strokes",
+        window.session.document.with_stroke(Stroke(((10, 10),), 3, 0)).with_stroke(
+            Stroke(((60, 30),), 3, 1)
+        ),
+    )
+    qtbot.waitUntil(lambda: window.session.answers.is_current)
+    np.testing.assert_array_equal(given[-1], VALUES)
+    window.files.open(picture_file())
+    qtbot.waitUntil(lambda: window.session.picture.path.suffix == ".png")
+    window.session.set_settings(PRESETS["best"])
+    assert not box.isEnabled()  # three channels of eight bits are all seen
+
+
+def test_thumbnails_look_as_the_folder_is_shown(qtbot, make_window, image):
+    first, others = image("a.tif"), [image(f"{name}.tif") for name in "bc"]
+    window = make_window(first.parent)
+    thumbnails = window.file_list.thumbnails
+
+    def sides(path):
+        """Return the mean grey of the left and of the right half."""
+        drawn = thumbnails.of(path)
+        if drawn is None:
+            return 0, 0
+        small = drawn.toImage().scaled(2, 1, mode=Qt.TransformationMode.SmoothTransformation)
+        return small.pixelColor(0, 0).lightness(), small.pixelColor(1, 0).lightness()
+
+    for path in (first, *others):  # three channels without anything in them
+        qtbot.waitUntil(lambda path=path: sides(path) != (0, 0))
+        left, right = sides(path)
+        assert abs(left - right) < 40
+    panel = panel_of(window)
+    panel.one.setCurrentIndex(panel.one.findText("channel 4"))
+    panel.one.activated.emit(panel.one.currentIndex())
+    shown(qtbot, window, Showing((3,)))
+    for path in (first, *others):
+        qtbot.waitUntil(lambda path=path: sides(path)[1] - sides(path)[0] > 150)

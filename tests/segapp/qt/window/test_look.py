@@ -1,5 +1,7 @@
 """What the window looks like: sizes, themes, cards, views."""
 
+import itertools
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, QRect, Qt
@@ -9,10 +11,13 @@ from PySide6.QtWidgets import QApplication, QLabel, QToolButton, QToolTip
 from segapp.files.resources import SAMPLES
 from segapp.learning.suggestion import Spot
 from segapp.qt.files.pasting import pasted_folder
+from segapp.qt.panels.card import Card
+from segapp.qt.panels.offer import Offer
 from segapp.qt.window.start import begin
 from segapp.qt.window.window_state import first_place
-from segapp.values.document import Stroke
+from segapp.values.document import TWO_CLASSES, Stroke
 from segapp.values.overlay import ViewMode
+from segapp.values.updates import Preview
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 
@@ -178,6 +183,39 @@ def test_codes_have_a_legend_and_the_pointer_reads_them(window, answered, qtbot)
     qtbot.waitUntil(lambda: not window.legend.isVisible())
 
 
+def test_no_card_covers_another(make_window, picture_file, answered, qtbot):
+    window = make_window(picture_file(), size=(1024, 640))
+    answered(window)
+    window.commands["view_codes"].trigger()
+    qtbot.waitUntil(lambda: window.legend.isVisible())
+    (question,) = (card for card in window.canvas.findChildren(Offer) if card.isVisible())
+    window.resize(1030, 640)
+
+    def cards():
+        return [card for card in window.canvas.findChildren(Card) if card.isVisible()]
+
+    assert {window.legend, question} <= set(cards())
+    for one, other in itertools.combinations(cards(), 2):
+        assert not one.geometry().intersects(other.geometry()), (one.text, other.text)
+    question.withdraw()
+    assert window.legend.y() == 12  # where it stood aside it comes back
+
+
+def test_a_preview_of_codes_is_compared_with_its_own_codewords(window, answered, qtbot):
+    answered(window)
+    window.commands["view_codes"].trigger()
+    qtbot.waitUntil(lambda: window.legend.isVisible())
+    rendered = []
+    window.labelling_view.rendered.connect(rendered.append)
+    answers = window.session.answers
+    own = -answers.insight.codewords
+    answers.preview = Preview(answers.answer.labelling, codewords=own)
+    window.labelling_view.refresh()
+    qtbot.waitUntil(lambda: bool(rendered))
+    assert rendered[-1].is_preview
+    assert rendered[-1].codewords is own
+
+
 # Views -----------------------------------------------------------------------------------------
 
 
@@ -219,6 +257,25 @@ def test_the_overlay_shows_on_a_picture_of_its_own_colour(make_window, tmp_path,
     line = pixels(window.canvas.grab().toImage())[row.y(), row.x() - 6 : row.x() + 6, :3]
     assert line.max(axis=0).min() > 170  # white
     assert line.mean(axis=1).min() < 80  # beside black
+
+
+def test_a_picture_of_a_classs_colour_gets_another_one(make_window, tmp_path, qtbot):
+    from PIL import Image
+
+    orange = TWO_CLASSES[0].colour
+    path = tmp_path / "orange.png"
+    Image.new("RGB", (80, 60), orange).save(path)
+    window = make_window(path)
+    first, second = window.session.document.classes
+    assert first.colour != orange
+    assert second == TWO_CLASSES[1]
+    assert not window.session.state.unsaved
+    paint(qtbot, window, LEFT, (10, 10), (30, 10))
+    place = window.canvas.viewport.view.to_widget(QPointF(20, 10)).toPoint()
+    window.class_panel.paint_box.strokes.setValue(100)
+    assert window.canvas.grab().toImage().pixelColor(place) == QColor(*first.colour)
+    window.commands["add_class"].trigger()
+    assert window.session.document.classes[2].colour != orange
 
 
 def test_strokes_have_an_opacity_of_their_own(window, qtbot):

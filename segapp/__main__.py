@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Loaded = TypeVar("Loaded")
 
-COMMANDS = ("segment", "batch", "apply", "export")
+COMMANDS = ("segment", "batch", "apply", "export", "encoder")
 FAILED, INTERRUPTED = 1, 130
 _STOPPED = "segapp: stopped"
 

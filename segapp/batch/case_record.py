@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from segapp.files.images import digest_of, load_indices
-from segapp.values.checked import field, fields, from_json, listed, number, whole
+from segapp.values.checked import field, fields, from_json, listed, number, text, whole
 from shlcore.atomic_file import write_text
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def _outcome(record: dict[str, Any], task: Task, empty: Outcome) -> Outcome:
         ious=tuple(number(value, "ious", 0, 1) for value in ious),
         seconds=tuple(number(value, "seconds", 0) for value in seconds),
         reused=True,
+        encoder=text(record.get("encoder", ""), "encoder"),
     )
 
 

@@ -19,6 +19,7 @@ from segapp.files.label_lists import folder_list
 from segapp.files.pages import file_of
 from segapp.files.project_file import ProjectError, load_project
 from segapp.files.project_places import project_of
+from segapp.learning.sight import let_see
 from segapp.values.settings_choice import SettingsChoice
 from segapp.values.updates import Answer, NotEnoughStrokes
 from segapp.values.wording import sentence, shown
@@ -160,6 +161,7 @@ class FolderExport:
             [seen.st_size, seen.st_mtime_ns],
             [self.choice.preset, list(self.choice.changes)],
         ]
+        rows += [] if self.choice.encoder is None else [self.choice.encoder]
         digest = hashlib.sha256(project.read_bytes())
         digest.update(json.dumps(rows).encode("utf-8"))
         return digest.hexdigest()
@@ -176,6 +178,7 @@ def _answered(
     settings = choice.settings(project.settings)
     picture = load_image(image, project.document.showing)
     segmenter = make_segmenter(picture.rgb, picture.channels)
+    let_see(segmenter, picture.rgb, settings)
     if project.answer is not None:
         segmenter.recall(project.answer)
     for update in segmenter.updates(project.document, settings):

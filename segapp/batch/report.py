@@ -33,6 +33,8 @@ def summary(outcomes: Sequence[Outcome], preset: str, robot: int | None) -> dict
         "mean_iou": _mean([ious[0] for ious in scored]),
         "seconds_per_update": _mean(seconds),
     }
+    if encoders := sorted({outcome.encoder for outcome in outcomes} - {""}):
+        result["encoders"] = encoders
     if robot is not None:
         result["robot"] = {
             "strokes": robot,

@@ -19,6 +19,7 @@ from segapp.files.images import digest_of
 from segapp.files.project_file import PROJECT_SUFFIX, Project, save_project
 from segapp.files.showing_file import showing_beside, showing_to_plain
 from segapp.files.strokes_file import load_with_strokes
+from segapp.learning.sight import let_see
 from segapp.values.plain_settings import to_plain
 from segapp.values.showing import AS_IT_COMES
 from segapp.values.updates import answer_of
@@ -120,6 +121,8 @@ class Outcome:
         Time of each update, in the same order, once the image was prepared.
     error
         One sentence when the case failed, else empty.
+    encoder
+        SHA-256 of the network that took part, else empty.
     """
 
     name: str
@@ -130,6 +133,7 @@ class Outcome:
     seconds: tuple[float, ...] = ()
     error: str = ""
     reused: bool = False
+    encoder: str = ""
 
 
 def run_case(task: Task, make_segmenter: MakeSegmenter, stopped: Callable[[], bool]) -> Outcome:
@@ -150,6 +154,7 @@ def _run(task: Task, make_segmenter: MakeSegmenter, stopped: Callable[[], bool])
     document, settings = strokes.document, task.settings.settings(strokes.settings)
     n_classes = len(document.classes)
     segmenter = make_segmenter(picture.rgb, picture.channels)
+    let_see(segmenter, picture.rgb, settings)
     segmenter.prepare(settings)
     if strokes.answer is not None:
         segmenter.recall(strokes.answer)
@@ -185,6 +190,7 @@ def _run(task: Task, make_segmenter: MakeSegmenter, stopped: Callable[[], bool])
         n_classes,
         _padded(ious, task.robot) if task.case.truth else (),
         tuple(seconds),
+        encoder=settings.encoder,
     )
     write_record(task, _key(task), outcome)
     return outcome

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from segapp.files.export import formats, usual_format
 from segapp.files.images import load_image
 from segapp.files.showing_file import showing_beside
 from segapp.learning.model_file import load_model
+from segapp.learning.sight import sight_of
 from segapp.values.document import Document
 from segapp.values.wording import sentence
 
@@ -34,11 +36,14 @@ if TYPE_CHECKING:
 
     from segapp.files.export import ExportFormat
     from segapp.learning.learnt_model import LearntModel
+    from segapp.learning.sight import Sight
 
 _EXAMPLES = """\
   segapp segment one.jpg --strokes one.segapp --out one.png --save-model cells.shlmodel
   segapp apply cells.shlmodel two.jpg three.jpg --out masks
-  segapp apply cells.shlmodel *.tif --out results --as numpy"""
+  segapp apply cells.shlmodel *.tif --out results --as numpy
+
+A model that was learnt with an encoder needs the same one: segapp encoder list."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -63,23 +68,39 @@ def run(arguments: argparse.Namespace) -> int:
     results: list[dict[str, Any]] = []
     names: set[str] = set()
     images = [chosen_page(arguments, image) for image in arguments.images]
-    for image in tqdm(images, unit="image", disable=None):
-        target = out / (_new_name(image, names) + entry.suffix)
-        try:
-            results.append(_apply(model, image, target, entry))
-        except (ValueError, OSError, MemoryError) as error:
-            told = sentence(error)
-            tqdm.write(printable(f"{image}: {told}", sys.stderr), file=sys.stderr)
-            results.append({"image": str(image), "error": told})
+    with ExitStack() as stack:
+        sight = _sight(model, stack)
+        for image in tqdm(images, unit="image", disable=None):
+            target = out / (_new_name(image, names) + entry.suffix)
+            try:
+                results.append(_apply(model, image, target, entry, sight))
+            except (ValueError, OSError, MemoryError) as error:
+                told = sentence(error)
+                tqdm.write(printable(f"{image}: {told}", sys.stderr), file=sys.stderr)
+                results.append({"image": str(image), "error": told})
     failed = sum("error" in result for result in results)
     files = [name for result in results for name in result.get("files", [])]
     tell(arguments, {"images": len(results), "failed": failed, "results": results}, files)
     return SOME_FAILED if failed else 0
 
 
-def _apply(model: LearntModel, image: Path, target: Path, entry: ExportFormat) -> dict[str, Any]:
+def _sight(model: LearntModel, stack: ExitStack) -> Sight:
+    """Return what the model's encoder sees with, for as long as the stack is open."""
+    digest = model.settings.encoder
+    try:
+        return stack.enter_context(sight_of(model.settings))
+    except ValueError as error:
+        raise CommandError(
+            f"The model was learnt with the encoder {digest[:12]}…, which is not there: add it by "
+            "segapp encoder add."
+        ) from error
+
+
+def _apply(
+    model: LearntModel, image: Path, target: Path, entry: ExportFormat, sight: Sight
+) -> dict[str, Any]:
     picture = load_image(image, showing_beside(image))
-    labelling = model.apply(picture.rgb, picture.channels)
+    labelling = model.apply(picture.rgb, picture.channels, sight(picture.rgb))
     document = Document(model.classes, showing=picture.showing)
     files = entry.write(target, labelling, document, picture)
     return described(labelling, document, picture) | {"files": [str(path) for path in files]}

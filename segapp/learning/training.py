@@ -83,6 +83,7 @@ class Trainer:
                 f"got {channels.shape}"
             )
         self._picture = PreparedPicture(rgb, channels, encoded)
+        self.see = self._picture.see  # what a network comes to see after the first strokes
         self._shares: OrderedDict[_State, RegionShares] = OrderedDict()
         self._carried: CarriedAnswer | None = None
         height, width = rgb.shape[:2]

@@ -114,6 +114,11 @@ class PreparedPicture:
         self._grams: tuple[object, Grams | None] | None = None
         self._encoded_regions: tuple[FeatureTable, NDArray[np.float64]] | None = None
 
+    def see(self, encoded: EncodedPicture) -> None:
+        """Take what a network has come to see only now."""
+        if encoded is not self._encoded:
+            self._encoded, self._encoded_regions = encoded, None
+
     def refuse_unseen(self, settings: Settings) -> None:
         """Raise a `ValueError` if the settings want what the encoder has not seen."""
         refuse_unseen(self._encoded, settings)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from segapp.values.classes import background_of
+from segapp.values.components import component_colours, component_picture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.values.document import ClassInfo
+    from segapp.values.encoded import EncodedPicture
     from segapp.values.labelling import Labelling
     from segapp.values.picture import Picture
 
@@ -43,6 +45,7 @@ class ViewMode(StrEnum):
     CUTOUT = "cut-out"
     CONFIDENCE = "confidence"
     CODES = "codes"
+    COMPONENTS = "components"
 
     @property
     def replaces_image(self) -> bool:
@@ -52,7 +55,7 @@ class ViewMode(StrEnum):
     @property
     def is_bare(self) -> bool:
         """Whether it is looked at for itself, so that strokes and marks would be in the way."""
-        return self in (ViewMode.MASK, ViewMode.CUTOUT, ViewMode.CODES)
+        return self in (ViewMode.MASK, ViewMode.CUTOUT, ViewMode.CODES, ViewMode.COMPONENTS)
 
 
 def painting(
@@ -62,7 +65,7 @@ def painting(
     picture: Picture,
     codewords: NDArray[np.int8] | None = None,
 ) -> Painting | None:
-    """Return what paints the answer in a view mode; None where lines alone are shown.
+    """Return what paints the answer in a view mode; None where it paints nothing.
 
     It is asked for some rows and columns and returns ``height x width x 4``, so that of a large
     picture no more is painted than has changed. ``codewords`` (classes x codewords x bits) are
@@ -71,7 +74,7 @@ def painting(
     match mode:
         case ViewMode.OVERLAY:
             return partial(_by_label, labelling, _tints(classes, 1.0))
-        case ViewMode.OUTLINE:
+        case ViewMode.OUTLINE | ViewMode.COMPONENTS:  # lines alone, or no answer at all
             return None
         case ViewMode.MASK:
             return partial(_by_label, labelling, _mask_colours(labelling, classes))
@@ -117,6 +120,20 @@ def codes(
     Without codewords each code has a colour of its own, the same in every image.
     """
     return _by_code(labelling, classes, codewords, ALL)
+
+
+def components(encoded: EncodedPicture, size: tuple[int, int]) -> Painting:
+    """Return what paints how alike places are to a network; needs no answer."""
+    return partial(_by_cell, component_colours(encoded), encoded.step, size)
+
+
+def _by_cell(
+    colours: NDArray[np.uint8], step: tuple[float, float], size: tuple[int, int], box: Box
+) -> NDArray[np.uint8]:
+    rows, columns = (range(*part.indices(length)) for part, length in zip(box, size, strict=True))
+    rgba = np.full((len(rows), len(columns), 4), 255, np.uint8)
+    rgba[:, :, :3] = component_picture(colours, step, (rows, columns))
+    return rgba
 
 
 def _by_label(labelling: Labelling, table: NDArray[np.uint8], box: Box) -> NDArray[np.uint8]:

@@ -179,6 +179,17 @@ class Settings:
         _check_bounds(self)
 
 
+def with_encoder(settings: Settings, digest: str) -> Settings:
+    """Let the network with a digest take part, or with an empty one none at all.
+
+    >>> with_encoder(with_encoder(Settings(), "0" * 64), "") == Settings()
+    True
+    """
+    features = tuple(group for group in settings.features if group is not FeatureGroup.ENCODER)
+    chosen = (*features, FeatureGroup.ENCODER) if digest else features
+    return replace(settings, features=chosen, encoder=digest)
+
+
 # Sect. 6.3 of the paper to the letter: RGB, a codeword a class, 5 bits, eleven kernels.
 _PAPER = Settings(
     features=(FeatureGroup.RGB,),
@@ -212,8 +223,16 @@ def with_channels(settings: Settings, *, wanted: bool) -> Settings:
     return replace(settings, features=tuple(group for group in FeatureGroup if group in groups))
 
 
+def preset_with(name: str, before: Settings) -> Settings:
+    """Return a preset that looks at the channels, and with the encoder, of the settings before."""
+    settings = with_channels(PRESETS[name], wanted=FeatureGroup.CHANNELS in before.features)
+    seen = FeatureGroup.ENCODER in before.features
+    return with_encoder(settings, before.encoder if seen else "")
+
+
 def preset_of(settings: Settings) -> str | None:
-    """Name the preset that settings are; all channels may be looked at with any of them."""
-    if FeatureGroup.CHANNELS in settings.features and len(settings.features) > 1:
-        settings = with_channels(settings, wanted=False)
+    """Name the preset that settings are, whatever channels and encoder it is used with."""
+    beside = {FeatureGroup.CHANNELS, FeatureGroup.ENCODER}
+    if not beside.issuperset(settings.features):
+        settings = with_channels(with_encoder(settings, ""), wanted=False)
     return next((name for name, preset in PRESETS.items() if preset == settings), None)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from segapp.values.plain_settings import with_value
-from segapp.values.settings import DEFAULT_PRESET, PRESETS
+from segapp.values.settings import DEFAULT_PRESET, PRESETS, with_encoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 class SettingsChoice:
     """A preset, or ``None`` for those of the project at hand, and changes as ``name=value``.
 
-    A wrong name or value is told here, before there is any picture.
+    ``encoder`` is the digest of the network to be used, nothing for none at all, and ``None`` for
+    what the settings say. A wrong name or value is told here, before there is any picture.
     """
 
     preset: str | None = None
     changes: tuple[str, ...] = ()
+    encoder: str | None = None
 
     def __post_init__(self) -> None:
         self.settings(None)
@@ -42,7 +44,7 @@ class SettingsChoice:
             settings = PRESETS[self.preset or DEFAULT_PRESET]
         for change in self.changes:
             settings = with_value(settings, change)
-        return settings
+        return settings if self.encoder is None else with_encoder(settings, self.encoder)
 
     def name_for(self, own: Iterable[bool]) -> str:
         """Return what a report calls it; ``own`` says of each image whether it has its own.
@@ -57,4 +59,5 @@ class SettingsChoice:
                 name = "the project's own"
             elif True in kinds:
                 name += ", or the project's own"
-        return name + (" (changed)" if self.changes else "")
+        name += " (changed)" if self.changes else ""
+        return name + (f", encoder {self.encoder[:8]}" if self.encoder else "")

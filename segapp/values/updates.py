@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from segapp.values.carried_answer import CarriedAnswer
     from segapp.values.document import Document
+    from segapp.values.encoded import EncodedPicture
     from segapp.values.labelling import Labelling
     from segapp.values.settings import Settings
 
@@ -100,6 +101,9 @@ class Segmenter(Protocol):
 
     def recall(self, carried: CarriedAnswer) -> None:
         """Use what a project carries of an answer, if it is one of this picture."""
+
+    def see(self, encoded: EncodedPicture) -> None:
+        """Use what a network sees in the picture, for settings that want it."""
 
     def updates(self, document: Document, settings: Settings) -> Iterator[Update]:
         """Report progress; the last update, and no other, is the answer."""

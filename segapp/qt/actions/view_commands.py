@@ -72,6 +72,15 @@ def view_commands() -> Iterator[Command]:
         checkable=True,
     )
     yield Command(
+        "view_components",
+        tr("What the E&ncoder Sees"),
+        tr("Places that are alike to the encoder have like colours"),
+        "Ctrl+7",
+        None,
+        "view",
+        checkable=True,
+    )
+    yield Command(
         "show_strokes",
         tr("Show &Strokes"),
         tr("Show or hide what you painted"),

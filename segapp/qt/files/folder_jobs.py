@@ -9,6 +9,7 @@ from segapp.files.class_list import with_folder_classes
 from segapp.files.images import load_image
 from segapp.files.project_file import Project, load_project
 from segapp.files.project_places import new_project, project_of
+from segapp.learning.sight import let_see, sight_of
 from segapp.qt.files.opening import digest_of
 from segapp.qt.files.project_saving import ChangedByOthersError, save_over
 from segapp.qt.session.learner import trainer
@@ -43,6 +44,7 @@ class Source:
     def learnt(self) -> LearntModel:
         """Learn what can be applied to other pictures."""
         learner = trainer(self.picture.rgb, self.picture.channels)
+        let_see(learner, self.picture.rgb, self.content.settings)
         return learner.learnt_model(self.content.document, self.content.settings)
 
 
@@ -75,7 +77,9 @@ def with_start(
 
 def applied(model: LearntModel, picture: Picture) -> Iterator[Labelling | None]:
     """Yield the model's answer last, and None before, so that it can be stopped."""
-    for update in model.updates(picture.rgb, picture.channels):
+    with sight_of(model.settings) as sight:
+        encoded = sight(picture.rgb)
+    for update in model.updates(picture.rgb, picture.channels, encoded):
         yield update.labelling if isinstance(update, Answer) else None
 
 

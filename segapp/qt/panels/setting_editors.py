@@ -50,6 +50,7 @@ class SettingEditors(QObject):
         super().__init__(parent)
         self._show: dict[str, Callable[[Any], None]] = {}
         self._features: dict[FeatureGroup, QCheckBox] = {}
+        self._encoder: tuple[FeatureGroup, ...] = ()  # that group, when it takes part
         self._channels_offered = False
         self.by_name: dict[str, QWidget] = {}
         self.parts: list[QWidget] = []  # all that takes the wheel or emits
@@ -148,6 +149,8 @@ class SettingEditors(QObject):
         layout.setContentsMargins(0, 0, 0, 0)
         texts = feature_texts()
         for group in FeatureGroup:
+            if group is FeatureGroup.ENCODER:  # which one is chosen elsewhere
+                continue
             text = texts.get(group, SettingText(group.value.capitalize(), ""))
             box = QCheckBox(text.label)
             box.setObjectName(f"features_{group.value}")
@@ -167,6 +170,7 @@ class SettingEditors(QObject):
         self._channels_offered = offered
 
     def _show_features(self, groups: tuple[FeatureGroup, ...]) -> None:
+        self._encoder = tuple(group for group in groups if group is FeatureGroup.ENCODER)
         for group, box in self._features.items():
             box.setChecked(group in groups)
         self.offer_channels(self._channels_offered)
@@ -174,6 +178,6 @@ class SettingEditors(QObject):
     def _change_features(self) -> None:
         chosen = tuple(group for group, box in self._features.items() if box.isChecked())
         if chosen:
-            self.changed.emit("features", chosen)
+            self.changed.emit("features", (*chosen, *self._encoder))
         else:  # without any feature there is nothing to learn from
             self.refused.emit()

@@ -151,9 +151,6 @@ def feature_texts() -> dict[FeatureGroup, SettingText]:
             tr("How far it is to the strokes of each class, around the picture's edges."),
         ),
         FeatureGroup.POSITION: SettingText(tr("Position"), tr("Where in the picture a pixel is.")),
-        FeatureGroup.ENCODER: SettingText(
-            tr("Encoder"), tr("What a vision network of your choice sees in the picture.")
-        ),
     }
 
 

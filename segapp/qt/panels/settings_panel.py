@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from segapp.qt.panels.before_after import EXAMPLES, BeforeAfter
+from segapp.qt.panels.encoder_box import EncoderBox
 from segapp.qt.panels.segmented import Segmented
 from segapp.qt.panels.setting_editors import SettingEditors
 from segapp.qt.panels.setting_texts import SettingText, preset_texts, setting_texts
@@ -32,7 +33,8 @@ from segapp.values.settings import (
     FeatureGroup,
     Settings,
     preset_of,
-    with_channels,
+    preset_with,
+    with_encoder,
 )
 
 _OUTLINE = ("threshold", "refine", "smoothness", "colour_likelihood")
@@ -59,10 +61,14 @@ class SettingsPanel(QScrollArea):
         self._layout = QVBoxLayout(body)
         self._layout.setContentsMargins(10, 8, 10, 10)
         self._layout.setSpacing(8)
+        self.encoder = EncoderBox()
+        self.encoder.chosen.connect(
+            lambda digest: self._take(with_encoder(self._settings, digest))
+        )
         self._add_ways()
         self._add_groups()
         guard = WheelGuard(self)
-        for editor in self._editors.parts:
+        for editor in (*self._editors.parts, self.encoder.names):
             guard.watch(editor)
         self._layout.addStretch(1)
         self.setWidget(body)
@@ -103,8 +109,10 @@ class SettingsPanel(QScrollArea):
         clean_up = [part.name for part in dataclasses.fields(CleanUp)]
         self._add_fields(self._group(self.tr("Clean-up")), clean_up, values)
         self._add_fields(self._group(self.tr("Outline")), _OUTLINE, values)
+        self._layout.addSpacing(4)
+        self._layout.addWidget(self.encoder)
         rest = [name for name in self._texts if name not in (*clean_up, *_OUTLINE)]
-        rest += [name for name in values if name not in self._texts]
+        rest += [name for name in values if name not in (*self._texts, "encoder")]
         self._add_fields(self._fold(self.tr("Learner")), rest, values)
 
     def _group(self, title: str) -> QFormLayout:
@@ -171,6 +179,7 @@ class SettingsPanel(QScrollArea):
         """Show a value without emitting it."""
         self._settings = settings
         self._editors.show(_flat(settings))
+        self.encoder.show_choice(settings.encoder)
         way = preset_of(settings)
         self.ways.group.setExclusive(False)  # none is pressed for settings of one's own
         for number, name in enumerate(self._names):
@@ -196,8 +205,7 @@ class SettingsPanel(QScrollArea):
                 part.setEnabled(when)
 
     def _take_way(self, name: str) -> None:
-        wanted = FeatureGroup.CHANNELS in self._settings.features
-        self._take(with_channels(PRESETS[name], wanted=wanted))
+        self._take(preset_with(name, self._settings))
 
     def _change(self, name: str, value: object) -> None:
         changed: dict[str, Any] = {name: value}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -11,35 +11,23 @@ from PySide6.QtCore import QObject, Signal
 
 from segapp.qt.language import worded
 from segapp.qt.session.jobs import Jobs, details_of
+from segapp.qt.session.learning import Answered, Look, Unseen, learning, looking
 from segapp.qt.session.progress import Progress, Stage
 from segapp.values.updates import Answer, NotEnoughStrokes, Preview
 from segapp.values.wording import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    from segapp.qt.session.picture_state import Content, Lesson
+    from segapp.qt.session.learning import Item
+    from segapp.qt.session.picture_state import Content
     from segapp.values.carried_answer import CarriedAnswer
     from segapp.values.document import Document
+    from segapp.values.encoded import EncodedPicture
     from segapp.values.labelling import Labelling
     from segapp.values.picture import Picture
     from segapp.values.updates import MakeSegmenter
-from segapp.values.updates import Insight, Report, Segmenter
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """An answer, tied to what it answers."""
-
-    lesson: Lesson
-    answer: Answer
-
-
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """What a stroke in the making would change; None while two classes are not marked."""
-
-    preview: Preview | None
+from segapp.values.updates import Insight, Segmenter
 
 
 class Answers(QObject):
@@ -73,12 +61,14 @@ class Answers(QObject):
         self._segmenter: Callable[[], Segmenter] | None = None
         self._answered: Answered | None = None
         self.preview: Preview | None = None  # what is shown, when that is not final
+        self.encoded: EncodedPicture | None = None  # what a network sees in the picture
         self._jobs = Jobs("learning", self)
         self._jobs.arrived.connect(self._take)
         self._jobs.failed.connect(self._take_failure)
         self.progress = Progress()
         self.live = True
         self.is_following = False  # whether a look at the stroke in the making is under way
+        self.is_reading = False  # whether a network is about to see the picture
 
     @property
     def answer(self) -> Answer | None:
@@ -108,6 +98,7 @@ class Answers(QObject):
     def begin(self, picture: Picture, carried: CarriedAnswer | None = None) -> None:
         """Forget the answers for one picture, to make those for another."""
         self._cancel()
+        self.encoded = None
         rgb, channels = picture.rgb, picture.channels
 
         @cache
@@ -143,7 +134,7 @@ class Answers(QObject):
             self.update_now()
         else:
             self._cancel()
-            self._report_behind()
+            self._report(_behind(self))
 
     def update_now(self) -> None:
         """Learn from the strokes as they are, live or not."""
@@ -152,7 +143,8 @@ class Answers(QObject):
             return
         self._cancel()
         self._report(Progress(Stage.RUNNING, self.tr("Starting"), 0.0, time.monotonic()))
-        self._jobs.start(lambda: _learning(segmenter(), content))
+        encoded = self.encoded
+        self._jobs.start(lambda: learning(segmenter(), content, encoded))
 
     def follow(self, content: Content) -> None:
         """Look at a stroke in the making: nothing is learnt from it before it is finished."""
@@ -164,17 +156,24 @@ class Answers(QObject):
         self.is_following = True
         if self.progress.stage is not Stage.FOLLOWING:
             self._report(Progress(Stage.FOLLOWING, self.tr("Following the brush: not final")))
-        self._jobs.start(lambda: _looking(segmenter(), content))
+        encoded = self.encoded
+        self._jobs.start(lambda: looking(segmenter(), content, encoded))
 
     def stop(self) -> None:
         """Stop learning; what is shown stays, and is called what it is."""
-        if not self._jobs.busy:
+        if not self._jobs.busy and self.progress.stage is not Stage.RUNNING:
             return
         self._cancel()
         if self.is_current:  # it was asked for once more
             self.catch_up()
         else:
-            self._report_behind()
+            self._report(_behind(self))
+
+    def set_reading(self, reading: bool) -> None:  # noqa: FBT001 - a fact
+        """Know whether what is shown without the encoder waits for it."""
+        self.is_reading = reading
+        if self.progress.stage is Stage.RUNNING and not self._jobs.busy:
+            self._report(_unseen(self))
 
     def close(self, timeout: float | None = None) -> bool:
         """Stop learning and wait for the thread; say whether it has ended."""
@@ -184,14 +183,18 @@ class Answers(QObject):
         self.is_following = False
         self._jobs.cancel()
 
-    def _take(self, ticket: int, item: Report | Answered | _Look | NotEnoughStrokes) -> None:
+    def _take(self, ticket: int, item: Item) -> None:
         del ticket  # `Jobs` passes on the newest job's items only
-        if isinstance(item, _Look):
+        if isinstance(item, Look):
             self.is_following = False
             if item.preview is not None:
                 self.preview = item.preview
                 self.answer_changed.emit()
             self.followed.emit()
+        elif isinstance(item, Unseen):
+            self.preview = item.preview
+            self.answer_changed.emit()
+            self._report(_unseen(self))
         elif isinstance(item, NotEnoughStrokes):
             self._set(None)
             self._report(Progress(Stage.WAITING, worded(item)))
@@ -229,49 +232,31 @@ class Answers(QObject):
         if self.preview is not None:
             self._set(self._answered)
 
-    def _report_behind(self) -> None:
-        if self.preview is not None:
-            stage = Stage.UNFINISHED
-            text = self.tr("Unfinished, for a look only: choose “Update now”")
-        elif self._answered is not None:
-            stage = Stage.OUTDATED
-            text = self.tr("The answer is older than the strokes: choose “Update now”")
-        else:
-            stage, text = Stage.WAITING, self.tr("No answer yet: choose “Update now”")
-        self._report(Progress(stage, text))
-
     def _report(self, progress: Progress) -> None:
         self.progress = progress
         self.progress_changed.emit()
 
 
-def _learning(
-    segmenter: Segmenter, content: Content
-) -> Iterator[Report | Answered | NotEnoughStrokes]:
-    """Report until there is an answer, or say why there is none.
-
-    In that case the time until the next stroke is used for what depends on the picture alone.
-    """
-    try:
-        for update in segmenter.updates(content.document, content.settings):
-            yield Answered(content.lesson, update) if isinstance(update, Answer) else update
-    except NotEnoughStrokes as reason:
-        yield reason
-        segmenter.prepare(content.settings)
-
-
-def _looking(segmenter: Segmenter, content: Content) -> Iterator[Report | _Look]:
-    """Look once; what is yielded on the way only says that the work may be stopped there."""
-    preview = None
-    try:
-        for report in segmenter.glimpses(content.document, content.settings):
-            preview = report.preview or preview
-            yield replace(report, preview=None)
-    except NotEnoughStrokes:
-        pass
-    yield _Look(preview)
-
-
 def _is_answerable(document: Document) -> bool:
     marked = {mark.label for mark in document.strokes if mark.label is not None}
     return document.is_answerable(marked) or bool(marked and document.start is not None)
+
+
+def _unseen(answers: Answers) -> Progress:
+    """Say that what is shown waits for the encoder, or does so in vain."""
+    if answers.is_reading:
+        text = answers.tr("Not final: reading the picture")
+        return replace(answers.progress, text=text, fraction=1.0)
+    text = answers.tr("Not final: the encoder has not seen the picture")
+    return Progress(Stage.UNFINISHED, text)
+
+
+def _behind(answers: Answers) -> Progress:
+    """Say what is shown instead of the answer to the strokes as they are."""
+    if answers.preview is not None:
+        text = answers.tr("Unfinished, for a look only: choose “Update now”")
+        return Progress(Stage.UNFINISHED, text)
+    if answers.shown is not None:
+        text = answers.tr("The answer is older than the strokes: choose “Update now”")
+        return Progress(Stage.OUTDATED, text)
+    return Progress(Stage.WAITING, answers.tr("No answer yet: choose “Update now”"))

@@ -10,6 +10,7 @@ from segapp.qt.session.answers import Answers
 from segapp.qt.session.learner import trainer
 from segapp.qt.session.picture_state import Content, PictureState
 from segapp.qt.session.rendering import Rendering
+from segapp.qt.session.seeing import Seeing
 from segapp.values.document import Document, Stroke
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Session(QObject):
         self.layer: Layer | None = None
         self.answers = Answers(make_segmenter, self._content, self)
         self.rendering = Rendering(self)
+        self.seeing = Seeing(self)
         self.rendering.arrived.connect(lambda *made: _take_shown(self, *made))
 
     # Pictures ---------------------------------------------------------------------------
@@ -168,7 +170,7 @@ class Session(QObject):
 
     def close(self, timeout: float | None = None) -> bool:
         """Stop learning and wait for the threads; say whether they have ended."""
-        ended = [part.close(timeout) for part in (self.answers, self.rendering)]
+        ended = [part.close(timeout) for part in (self.answers, self.rendering, self.seeing)]
         return all(ended)
 
 

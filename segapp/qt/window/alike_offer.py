@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Qt
 
 from segapp.qt.panels.offer import Offer
 from segapp.values.alike_marks import mark_many
-from segapp.values.settings import PRESETS, FeatureGroup, preset_of, with_channels
+from segapp.values.settings import preset_of, preset_with
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,5 +49,4 @@ class AlikeOffer(QObject):
         if self._session.state is not None:
             self._answered.add(self._session.state.path)
         if wanted:
-            wanted = FeatureGroup.CHANNELS in self._session.settings.features
-            self._session.set_settings(with_channels(PRESETS["alike"], wanted=wanted))
+            self._session.set_settings(preset_with("alike", self._session.settings))

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, QPointF, Signal
 from PySide6.QtGui import QGuiApplication
 
 from segapp.files.strokes_file import load_strokes
+from segapp.learning.sight import let_see, sight_of
 from segapp.qt.canvas.layers import opaque
 from segapp.qt.canvas.qimage import qimage_over
 from segapp.qt.files import file_dialogs
@@ -167,6 +168,7 @@ class AnswerCommands(QObject):
 
         def work() -> Iterator[object]:
             learner = trainer(picture.rgb, picture.channels)
+            let_see(learner, picture.rgb, content.settings)
             save_model(learner.learnt_model(content.document, content.settings), path)
             yield path
 
@@ -185,7 +187,8 @@ class AnswerCommands(QObject):
 
         def work() -> Iterator[object]:
             model = load_model(path)
-            labelling = model.apply(picture.rgb, picture.channels)
+            with sight_of(model.settings) as sight:
+                labelling = model.apply(picture.rgb, picture.channels, sight(picture.rgb))
             yield _Applied(picture, content, path.stem, model.classes, labelling)
 
         self._jobs.start(work)

@@ -14,7 +14,7 @@ from segapp.qt.canvas.outline import Outline
 from segapp.qt.canvas.painting import Sheet
 from segapp.qt.session.jobs import Jobs, details_of
 from segapp.qt.window.rendering import Rendering, Wish
-from segapp.values.overlay import ALL, ViewMode, painting
+from segapp.values.overlay import ALL, ViewMode, components, painting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from segapp.qt.session.session import Session
     from segapp.values.document import ClassInfo
+    from segapp.values.encoded import EncodedPicture
     from segapp.values.labelling import Labelling
     from segapp.values.picture import Picture
     from segapp.values.updates import Insight, Preview
@@ -36,7 +37,7 @@ class RenderedLabelling:
     sheet: Sheet
     mode: ViewMode
     spot: Spot | None
-    labelling: Labelling
+    labelling: Labelling | None
     classes: tuple[ClassInfo, ...]
     codewords: NDArray[np.int8] | None
     is_preview: bool
@@ -63,6 +64,7 @@ class LabellingView(QObject):
         session.picture_changed.connect(self._withdraw)
         session.answers.answer_changed.connect(self.refresh)
         session.document_changed.connect(self.refresh)
+        session.seeing.changed.connect(self.refresh)
 
     @property
     def mode(self) -> ViewMode:
@@ -81,6 +83,9 @@ class LabellingView(QObject):
 
     def refresh(self) -> None:
         """Render anew if anything that is shown has changed."""
+        if self._mode is ViewMode.COMPONENTS:
+            self._refresh_components()
+            return
         labelling, picture = self._session.answers.shown, self._session.picture
         classes = self._session.document.classes
         if labelling is None or picture is None or labelling.n_classes != len(classes):
@@ -107,6 +112,15 @@ class LabellingView(QObject):
                 else _rendered_preview(wish, preview)
             )
         )
+
+    def _refresh_components(self) -> None:
+        """Show what the encoder sees; until it does, the picture."""
+        encoded, picture = self._session.answers.encoded, self._session.picture
+        if encoded is None or picture is None:
+            self._withdraw()
+        elif self._shown[:1] != (encoded,):
+            self._shown = (encoded,)
+            self._jobs.start(lambda: _rendered_components(encoded, picture))
 
     def _rendered(self, wish: Wish, labelling: Labelling) -> Iterator[RenderedLabelling]:
         """Render in the thread: what is there is painted over where the labels have changed."""
@@ -160,6 +174,20 @@ def _rendered_preview(wish: Wish, preview: Preview) -> Iterator[RenderedLabellin
         classes=wish.classes,
         codewords=wish.codewords,
         is_preview=True,
+    )
+
+
+def _rendered_components(encoded: EncodedPicture, picture: Picture) -> Iterator[RenderedLabelling]:
+    mode = ViewMode.COMPONENTS
+    layer = Layer.painted(picture.size, components(encoded, picture.size))
+    yield RenderedLabelling(
+        sheet=Sheet(layer, None, mode.replaces_image, mode.is_bare),
+        mode=mode,
+        spot=None,
+        labelling=None,
+        classes=(),
+        codewords=None,
+        is_preview=False,
     )
 
 

@@ -161,7 +161,7 @@ class MainWindow(QMainWindow):
         self.canvas.set_labelling(rendered.sheet if rendered is not None else None)
         self.look_mark.show_for(is_preview=rendered is not None and rendered.is_preview)
         if rendered is not None and rendered.mode is ViewMode.CODES:
-            if not rendered.is_preview:
+            if rendered.labelling is not None and not rendered.is_preview:
                 self.legend.explain(rendered.labelling, rendered.classes, rendered.codewords)
         else:
             self.legend.hide()

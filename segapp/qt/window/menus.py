@@ -29,8 +29,8 @@ _PAINT = """brush eraser hand - @shapes - retouch lock_class drop_retouches
     - add_class rename_class recolour_class background_class class_up class_down delete_class"""
 _ANSWER = "live update learn_anew stop - spot mark_spot"
 _VIEWS = "view_overlay view_outline view_mask view_cut-out view_confidence view_codes"
-_VIEW = f"""{_VIEWS} - show_strokes hide_answer - levels - zoom_in zoom_out fit actual_size
-    - @panels @theme @language full_screen"""
+_VIEW = f"""{_VIEWS} view_components - show_strokes hide_answer - levels
+    - zoom_in zoom_out fit actual_size - @panels @theme @language full_screen"""
 _HELP = "shortcuts problem about"
 _SHAPES = "line box lasso polygon fill - around_box around"
 _TOOLS = f"brush eraser hand - {_SHAPES} - retouch - swap - undo redo clear"

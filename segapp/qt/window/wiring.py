@@ -16,6 +16,7 @@ from segapp.qt.panels.kept_answer import KeptAnswer
 from segapp.qt.panels.setting_texts import preset_texts
 from segapp.qt.session.progress import Stage
 from segapp.qt.window.alike_offer import AlikeOffer
+from segapp.qt.window.encoder_parts import EncoderParts
 from segapp.qt.window.file_commands import sample_images
 from segapp.qt.window.help import open_about, open_problem_report, open_shortcuts
 from segapp.qt.window.levels_commands import LevelsCommands
@@ -187,6 +188,9 @@ def _connect_actions(window: MainWindow) -> None:
     levels.connect_actions(actions)
     _connect_views(window)
     session.rendering.failed.connect(lambda *told: complain(window, *told))
+    encoders = EncoderParts(session, window.files, window.settings_panel.encoder, canvas)
+    encoders.connect_actions(actions)
+    window.closing.connect(encoders.end)
     for tool in Tool:
         actions[tool.value].triggered.connect(lambda _=False, t=tool: window.brush.set_tool(t))
     for mode in ViewMode:

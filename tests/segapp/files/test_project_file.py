@@ -14,7 +14,7 @@ from segapp.files.images import load_image
 from segapp.files.project_file import Project, ProjectError, load_project, save_project
 from segapp.values.carried_answer import CarriedAnswer
 from segapp.values.document import ClassInfo, Document, Stroke
-from segapp.values.settings import PRESETS, Settings
+from segapp.values.settings import PRESETS, Settings, with_encoder
 from tests.segapp.strategies import documents
 
 
@@ -104,8 +104,19 @@ def rewritten(path, change):
 def test_a_newer_version_is_refused(folder):
     home, _ = folder
     path = rewritten(home / "pröject 1.segapp", lambda c: c.update(version=99))
-    with pytest.raises(ProjectError, match=r"newer version \(format 99, .* up to 3\): update"):
+    with pytest.raises(ProjectError, match=r"newer version \(format 99, .* up to 4\): update"):
         load_project(path)
+
+
+def test_an_encoder_is_nothing_that_older_programs_could_drop(folder):
+    home, project = folder
+    path = home / "with an encoder.segapp"
+    for digest, version in (("ab" * 32, 4), ("", 1)):
+        chosen = with_encoder(project.settings, digest)
+        save_project(path, replace(project, settings=chosen))
+        assert load_project(path).settings == chosen
+        with zipfile.ZipFile(path) as archive:
+            assert json.loads(archive.read("project.json"))["version"] == version
 
 
 def test_an_older_version_opens(folder, monkeypatch):
@@ -116,7 +127,7 @@ def test_an_older_version_opens(folder, monkeypatch):
         del content["settings"], content["image"]["absolute"], content["image"]["sha256"]
 
     path = rewritten(home / "pröject 1.segapp", older)
-    monkeypatch.setattr(project_file, "VERSION", 4)
+    monkeypatch.setattr(project_file, "VERSION", 5)
     loaded = load_project(path)
     assert loaded.document == project.document
     assert loaded.settings == Settings()

@@ -9,6 +9,7 @@ from segapp.qt.files import file_dialogs
 from segapp.qt.window import answer_commands
 from segapp.values.document import TWO_CLASSES
 from segapp.values.labelling import Labelling
+from segapp.values.settings import DEFAULT_SETTINGS
 
 
 @pytest.fixture
@@ -18,8 +19,10 @@ def model(monkeypatch, tmp_path):
 
     class Model:
         classes = TWO_CLASSES
+        settings = DEFAULT_SETTINGS
 
-        def apply(self, rgb):
+        def apply(self, rgb, encoded):
+            assert encoded is None
             assert go_on.wait(10)
             shape = rgb.shape[:2]
             return Labelling(

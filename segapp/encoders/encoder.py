@@ -1,0 +1,137 @@
+"""An encoder: a network, how a picture is made ready for it, and what its output means."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from segapp.values.checked import field, fields, listed, number, text, whole
+from segapp.values.wording import quoted
+
+MOST_VALUES = 1 << 24
+"""Numbers that a network may give for a picture: 32 MB as they are kept."""
+LARGEST_SIDE = 4096
+_LARGEST_MEAN = 1e6
+
+
+class Fit(StrEnum):
+    """How a picture comes to the size that a network wants."""
+
+    PAD = "pad"  # in proportion, the rest below and to the right is filled with zeros
+    STRETCH = "stretch"
+
+
+class Layout(StrEnum):
+    """What the axes of an output mean, after the first, which counts pictures."""
+
+    CHANNELS_FIRST = "channels-first"  # channels x rows x columns
+    CHANNELS_LAST = "channels-last"  # rows x columns x channels
+    TOKENS = "tokens"  # cells, row after row, x channels; before them some that are no cells
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """A network that reads pictures.
+
+    Parameters
+    ----------
+    digest
+        SHA-256 of its file, in hexadecimal digits.
+    n_bytes
+        Of its file.
+    size
+        Rows and columns of the picture that it wants.
+    mean, std
+        Of red, green and blue from 0 to 255: the one is taken off, then divided by the other.
+    skipped
+        Tokens before those of the cells.
+    grid
+        Rows and columns of cells that it gives.
+    """
+
+    name: str
+    digest: str
+    n_bytes: int
+    input: str
+    output: str
+    size: tuple[int, int]
+    mean: tuple[float, float, float]
+    std: tuple[float, float, float]
+    fit: Fit
+    layout: Layout
+    skipped: int
+    grid: tuple[int, int]
+    channels: int
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        if not re.fullmatch("[0-9a-f]{64}", self.digest):
+            raise ValueError(f"digest: wanted 64 hexadecimal digits, got {quoted(self.digest)}")
+        rows, columns = self.grid
+        if not (1 <= rows <= self.size[0] <= LARGEST_SIDE) or not (
+            1 <= columns <= self.size[1] <= LARGEST_SIDE
+        ):
+            raise ValueError(
+                f"size, grid: wanted cells of at least a pixel, and at most {LARGEST_SIDE} "
+                f"pixels, got {self.grid} for {self.size}"
+            )
+        if rows * columns * self.channels > MOST_VALUES or self.channels < 1:
+            raise ValueError(
+                f"grid: wanted at most {MOST_VALUES} values, got {rows} x {columns} x "
+                f"{self.channels}"
+            )
+        if not all(math.isfinite(value) for value in (*self.mean, *self.std)):
+            raise ValueError("mean, std: wanted numbers, got others")
+        if min(self.std) <= 0:
+            raise ValueError(f"std: wanted numbers above 0, got {min(self.std):g}")
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that could not be a folder's on every system."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,62}[A-Za-z0-9_+-]|[A-Za-z0-9]", name):
+        raise ValueError(
+            f"--name: wanted up to 64 letters, digits, dots or dashes, got {quoted(name)}"
+        )
+
+
+def encoder_to_plain(encoder: Encoder) -> dict[str, Any]:
+    """Return what JSON can hold."""
+    return asdict(encoder)
+
+
+def encoder_from_plain(plain: object) -> Encoder:
+    """Make an encoder from `encoder_to_plain`'s values; a `ValueError` says what is wrong."""
+    told = fields(plain, "encoder")
+    mean, std = (_three(told, name) for name in ("mean", "std"))
+    size, grid = (_two(told, name) for name in ("size", "grid"))
+    return Encoder(
+        name=text(field(told, "name"), "name"),
+        digest=text(field(told, "digest"), "digest"),
+        n_bytes=whole(field(told, "n_bytes"), "n_bytes", 1),
+        input=text(field(told, "input"), "input"),
+        output=text(field(told, "output"), "output"),
+        size=size,
+        mean=mean,
+        std=std,
+        fit=Fit(text(field(told, "fit"), "fit")),
+        layout=Layout(text(field(told, "layout"), "layout")),
+        skipped=whole(field(told, "skipped"), "skipped", 0, MOST_VALUES),
+        grid=grid,
+        channels=whole(field(told, "channels"), "channels", 1, MOST_VALUES),
+    )
+
+
+def _two(told: dict[str, Any], name: str) -> tuple[int, int]:
+    rows, columns = listed(field(told, name), name, 2, 2)
+    return whole(rows, name, 1, LARGEST_SIDE), whole(columns, name, 1, LARGEST_SIDE)
+
+
+def _three(told: dict[str, Any], name: str) -> tuple[float, float, float]:
+    red, green, blue = (
+        number(value, name, -_LARGEST_MEAN, _LARGEST_MEAN)
+        for value in listed(field(told, name), name, 3, 3)
+    )
+    return red, green, blue

@@ -1,0 +1,134 @@
+"""The encoders of this user: each a folder with the network and what is known of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import platformdirs
+
+from segapp.encoders.encoder import check_name, encoder_from_plain, encoder_to_plain
+from segapp.encoders.network_file import EncoderError
+from segapp.values.checked import from_json
+from segapp.values.wording import quoted, reason, shown
+
+if TYPE_CHECKING:
+    from segapp.encoders.encoder import Encoder
+
+_NETWORK, _FACTS, _LICENCE = "network.onnx", "encoder.json", "licence.txt"
+_LARGEST_FACTS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """The encoders in a folder.
+
+    Parameters
+    ----------
+    root
+        Has a folder for each of them.
+    """
+
+    root: Path
+
+    @classmethod
+    def of_user(cls) -> Installed:
+        """Return those in the user's data folder."""
+        return cls(platformdirs.user_data_path("segapp", appauthor=False) / "encoders")
+
+    def names(self) -> list[str]:
+        """List all names, of damaged ones too."""
+        try:
+            found = [entry.name for entry in os.scandir(self.root) if entry.is_dir()]
+        except OSError:
+            return []
+        return sorted((name for name in found if not name.startswith(".")), key=str.casefold)
+
+    def encoders(self) -> list[Encoder]:
+        """List those that are whole."""
+        found = []
+        for name in self.names():
+            try:
+                found.append(self.named(name))
+            except EncoderError:
+                continue  # told by who names it
+        return found
+
+    def named(self, name: str) -> Encoder:
+        """Return the encoder of a name, or say what there is."""
+        folder = self._folder(name)
+        if folder is None:
+            names = self.names()
+            there = f"there are {', '.join(names)}" if names else "there is none yet"
+            raise EncoderError(f"There is no encoder {quoted(name)}: {there}.")
+        try:
+            with (folder / _FACTS).open("rb") as file:
+                encoder = encoder_from_plain(from_json(file.read(_LARGEST_FACTS), _FACTS))
+            (folder / _NETWORK).stat()
+        except (OSError, ValueError) as error:
+            raise EncoderError(
+                f"The encoder {shown(name)} is damaged ({reason(error)}): remove it and add it "
+                "anew."
+            ) from error
+        return replace(encoder, name=folder.name)
+
+    def with_digest(self, digest: str) -> Encoder | None:
+        """Return the encoder whose network has this digest."""
+        return next((each for each in self.encoders() if each.digest == digest), None)
+
+    def network(self, encoder: Encoder) -> Path:
+        """Return where an encoder's network is."""
+        return self.root / encoder.name / _NETWORK
+
+    def licence(self, encoder: Encoder) -> str:
+        """Return what was said of its licence when it was added; nothing where nobody did."""
+        try:
+            return (self.root / encoder.name / _LICENCE).read_text("utf-8")
+        except (OSError, ValueError):
+            return ""
+
+    def check_new(self, name: str, digest: str) -> None:
+        """Refuse a name or a network that is there already."""
+        try:
+            check_name(name)
+        except ValueError as error:
+            raise EncoderError(f"{error}.") from error
+        if self._folder(name) is not None:
+            raise EncoderError(f"There is an encoder {name} already: remove it, or say --name.")
+        if (same := self.with_digest(digest)) is not None:
+            raise EncoderError(f"This network is there already, by the name {same.name}.")
+
+    def add(self, encoder: Encoder, network: Path, licence: str = "") -> None:
+        """Copy a network; it is there whole or not at all."""
+        self.check_new(encoder.name, encoder.digest)
+        self.root.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=".adding-", dir=self.root))
+        try:
+            shutil.copyfile(network, beside / _NETWORK)
+            (beside / _FACTS).write_text(json.dumps(encoder_to_plain(encoder), indent=1))
+            if licence:
+                (beside / _LICENCE).write_text(licence, "utf-8")
+            beside.chmod(0o755)
+            beside.rename(self.root / encoder.name)
+        except BaseException:
+            shutil.rmtree(beside, ignore_errors=True)
+            raise
+
+    def remove(self, name: str) -> None:
+        """Delete an encoder, whole or damaged."""
+        folder = self._folder(name)
+        if folder is None:
+            self.named(name)  # says what there is
+        else:
+            shutil.rmtree(folder)
+
+    def _folder(self, name: str) -> Path | None:
+        """Find a folder by its name alone: no path leads out of here."""
+        same = (each for each in self.names() if each.casefold() == name.casefold())
+        found = next(same, None)
+        return None if found is None else self.root / found

@@ -1,0 +1,224 @@
+"""What a network wants and gives, as far as its shapes tell; the rest is asked for.
+
+Two families are known by their shapes alone. Encoders of the SAM family read 1024 x 1024 pixels
+and give 256 channels of 64 x 64 cells; a picture is padded. Networks like DINOv2 give a token for
+each cell, after one for the whole picture or some more; a picture is stretched. Both take the mean
+and the deviation of ImageNet off.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from segapp.encoders.encoder import LARGEST_SIDE, MOST_VALUES, Encoder, Fit, Layout
+from segapp.encoders.network_file import EncoderError
+from segapp.values.wording import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from segapp.encoders.network_file import NetworkFile, Port
+
+    Size = tuple[int, int]
+    Shapes = dict[str, tuple[int, ...]]
+
+IMAGENET_MEAN = (123.675, 116.28, 103.53)
+IMAGENET_STD = (58.395, 57.12, 57.375)
+_SAM_INPUT, _SAM_OUTPUT = (1024, 1024), (1, 256, 64, 64)
+_TOKEN_SIZES = (518, 512)  # multiples of 14, and of 8 and 16: the sides of their cells
+_EXTRA_TOKENS = (1, 0, 5)  # that of the whole picture; none; with four registers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What somebody says of a network; ``None`` where its shapes are to tell."""
+
+    size: tuple[int, int] | None = None
+    mean: tuple[float, float, float] | None = None
+    std: tuple[float, float, float] | None = None
+    fit: Fit | None = None
+    output: str | None = None
+    layout: Layout | None = None
+    skipped: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Meaning:
+    """What an output means."""
+
+    output: str
+    layout: Layout
+    skipped: int
+    grid: tuple[int, int]
+    channels: int
+    fit: Fit | None = None  # of a family that is known, whose mean and deviation are so too
+
+
+def described(
+    name: str, network: NetworkFile, wishes: Wishes, shapes: Callable[[Size], Shapes]
+) -> Encoder:
+    """Describe a network; ``shapes`` runs it once and returns those of its outputs.
+
+    `EncoderError` names what is missing, or what does not fit.
+    """
+    port = _picture_input(network)
+    size, meaning = _tried(_sizes(port, wishes), wishes, shapes)
+    mean, std, fit = wishes.mean, wishes.std, wishes.fit
+    if meaning.fit is not None:
+        mean, std, fit = mean or IMAGENET_MEAN, std or IMAGENET_STD, fit or meaning.fit
+    if mean is None:
+        raise EncoderError(_missing("--mean R,G,B", "what is taken off red, green and blue"))
+    if std is None:
+        raise EncoderError(_missing("--std R,G,B", "what they are divided by"))
+    if fit is None:
+        raise EncoderError(_missing("--fit", "whether a picture is padded or stretched"))
+    try:
+        return Encoder(
+            name=name,
+            digest=network.digest,
+            n_bytes=network.n_bytes,
+            input=port.name,
+            output=meaning.output,
+            size=size,
+            mean=mean,
+            std=std,
+            fit=fit,
+            layout=meaning.layout,
+            skipped=meaning.skipped,
+            grid=meaning.grid,
+            channels=meaning.channels,
+        )
+    except ValueError as error:
+        raise EncoderError(f"{error}.") from error
+
+
+def _missing(option: str, what: str) -> str:
+    return f"{option} is missing: the network's shapes do not tell {what}."
+
+
+def _picture_input(network: NetworkFile) -> Port:
+    if len(network.inputs) != 1:
+        names = ", ".join(quoted(port.name) for port in network.inputs[:5]) or "none"
+        raise EncoderError(f"The network has not one input but {len(network.inputs)}: {names}.")
+    port = network.inputs[0]
+    shape = port.shape
+    if (
+        not port.is_float
+        or shape is None
+        or len(shape) != 4
+        or shape[0] not in (1, None)
+        or shape[1] not in (3, None)
+    ):
+        told = "x".join("?" if length is None else str(length) for length in shape or ())
+        kind = "" if port.is_float else ", and not of float32"
+        raise EncoderError(
+            f"The network reads {told or 'something else'}{kind}: wanted one picture, "
+            "1x3xROWSxCOLUMNS of float32."
+        )
+    return port
+
+
+def _sizes(port: Port, wishes: Wishes) -> tuple[Size, ...]:
+    """Return the sizes that may be tried, the likeliest first."""
+    rows, columns = (port.shape or ())[2:]
+    if wishes.size is not None:
+        for wanted, fixed in zip(wishes.size, (rows, columns), strict=True):
+            if fixed not in (None, wanted):
+                raise EncoderError(
+                    f"--size: the network wants {rows or 'any'} x {columns or 'any'} pixels, got "
+                    f"{wishes.size[0]} x {wishes.size[1]}."
+                )
+        return (wishes.size,)
+    if rows is not None and columns is not None:
+        if max(rows, columns) > LARGEST_SIDE:
+            raise EncoderError(
+                f"The network reads {rows} x {columns} pixels: wanted at most {LARGEST_SIDE}."
+            )
+        return ((rows, columns),)
+    return tuple((rows or side, columns or side) for side in _TOKEN_SIZES)
+
+
+def _tried(
+    sizes: tuple[Size, ...], wishes: Wishes, shapes: Callable[[Size], Shapes]
+) -> tuple[Size, _Meaning]:
+    """Run the network at these sizes until an output is understood."""
+    first: tuple[Size, _Meaning] | None = None
+    told = ""
+    for size in sizes:
+        try:
+            meaning = _meaning(size, shapes(size), wishes)
+        except EncoderError as error:
+            told = told or str(error)
+            continue
+        if meaning.fit is not None or wishes.size is not None or len(sizes) == 1:
+            return size, meaning
+        first = first or (size, meaning)
+    if first is not None:  # it gives cells at any size, and which one is meant is not known
+        raise EncoderError(_missing("--size N", "how large a picture it wants"))
+    raise EncoderError(told)
+
+
+def _meaning(size: Size, shapes: Shapes, wishes: Wishes) -> _Meaning:
+    """Find the output that holds the cells."""
+    if wishes.output is not None:
+        if wishes.output not in shapes:
+            names = ", ".join(quoted(name) for name in list(shapes)[:5])
+            raise EncoderError(f"--output: wanted {names}, got {quoted(wishes.output)}.")
+        shapes = {wishes.output: shapes[wishes.output]}
+    found = [
+        meaning
+        for name, shape in shapes.items()
+        if (meaning := _output(name, shape, size, wishes)) is not None
+    ]
+    known = [meaning for meaning in found if meaning.fit is not None]
+    if not found:
+        told = "; ".join(f"{quoted(name)} {_times(shape)}" for name, shape in shapes.items())
+        raise EncoderError(
+            "The network gives no grid of cells: wanted 1xCHANNELSxROWSxCOLUMNS, or tokens "
+            f"1xCELLSxCHANNELS, of at most {MOST_VALUES} values, got {told}."
+        )
+    if known:
+        return known[0]
+    if len(found) > 1:
+        names = ", ".join(quoted(meaning.output) for meaning in found)
+        raise EncoderError(_missing("--output", f"which of {names} is meant"))
+    return found[0]
+
+
+def _times(shape: tuple[int, ...]) -> str:
+    return "x".join(str(length) for length in shape) or "of no shape"
+
+
+def _output(name: str, shape: tuple[int, ...], size: Size, wishes: Wishes) -> _Meaning | None:
+    """Say what an output of this shape means; ``None`` where it holds no cells."""
+    if not shape or shape[0] != 1 or min(shape) < 1 or math.prod(shape) > MOST_VALUES:
+        return None
+    if len(shape) == 3 and wishes.layout in (None, Layout.TOKENS):
+        return _tokens(name, shape, size, wishes)
+    if len(shape) != 4 or wishes.layout is Layout.TOKENS:
+        return None
+    if wishes.layout is Layout.CHANNELS_LAST:
+        _, rows, columns, channels = shape
+    else:
+        _, channels, rows, columns = shape
+    if not (1 < rows <= size[0] and 1 < columns <= size[1]):
+        return None
+    is_sam = size == _SAM_INPUT and shape == _SAM_OUTPUT
+    layout = wishes.layout or Layout.CHANNELS_FIRST
+    return _Meaning(name, layout, 0, (rows, columns), channels, Fit.PAD if is_sam else None)
+
+
+def _tokens(name: str, shape: tuple[int, ...], size: Size, wishes: Wishes) -> _Meaning | None:
+    """Find the grid of square cells that the tokens are, after some that are none."""
+    _, tokens, channels = shape
+    extra = _EXTRA_TOKENS if wishes.skipped is None else (wishes.skipped,)
+    for skipped in extra:
+        count = tokens - skipped
+        side = math.sqrt(size[0] * size[1] / count) if count > 1 else 0.0
+        rows, columns = (round(length / side) if side else 0 for length in size)
+        whole = side >= 1 and size[0] % max(rows, 1) == 0 and size[1] % max(columns, 1) == 0
+        if rows * columns == count and whole:
+            return _Meaning(name, Layout.TOKENS, skipped, (rows, columns), channels, Fit.STRETCH)
+    return None

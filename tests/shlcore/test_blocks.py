@@ -120,3 +120,35 @@ def test_products_of_few_rows_equal_those_of_all(seed, count):
         np.tensordot(theta, stack, axes=1)[np.ix_(rows, rows)],
         atol=1e-12,
     )
+
+
+@pytest.mark.parametrize("precisions", [(float, float), (np.float32, float), (np.float32,) * 2])
+@pytest.mark.parametrize("count", [3, 40, 69, 90])
+def test_sums_and_products_are_those_of_whole_matrices(precisions, count):
+    """Few rows, many or all, in either precision: each goes its own way."""
+    rng = np.random.default_rng(count)
+    X = rng.random((90, 4))
+    whole = np.stack(list(KernelBank(paper_kernels(), 4).each(X, X)))
+    parts = zip((whole[:5], whole[5:]), precisions, strict=True)
+    grams = Grams(*(part.astype(precision) for part, precision in parts))
+    rows = np.sort(rng.choice(90, count, replace=False))
+    weights, a = rng.random(len(whole)), rng.normal(size=count)
+    total = np.tensordot(weights, whole, 1)
+    close = {"rtol": 1e-6, "atol": 1e-5}
+    np.testing.assert_allclose(
+        grams.weighted_sum(weights, rows), total[np.ix_(rows, rows)], **close
+    )
+    np.testing.assert_allclose(grams.products(rows, a), whole[:, :, rows] @ a, **close)
+
+
+def test_kernels_in_single_precision_are_kept_as_they_are_and_solved_alike():
+    rng = np.random.default_rng(3)
+    X = rng.random((80, 3))
+    stack = np.stack(list(KernelBank(paper_kernels(), 3).each(X, X)))
+    single = stack.astype(np.float32)
+    assert next(iter(Grams(single))).base is single
+    targets = np.where(X[:, 0] + 0.1 * rng.normal(size=80) > 0.5, 1, -1).astype(np.int8)
+    theta, costs = np.full(len(stack), len(stack) ** -0.5), np.full(80, 3.0)
+    exact, near = (solve_svm(Grams(K), theta, targets, costs) for K in (stack, single))
+    np.testing.assert_allclose(near.projections, exact.projections, atol=1e-3)
+    np.testing.assert_allclose(near.squared_norms, exact.squared_norms, rtol=1e-3, atol=1e-4)

@@ -222,6 +222,16 @@ def test_the_process_does_not_load_what_lies_in_the_working_folder(tmp_path, rgb
     assert run(networks.pooled(tmp_path / "a.onnx"), POOLED, rgb).cells.any()
 
 
+def test_no_connection_is_opened(tmp_path, rgb, monkeypatch):
+    code = (
+        "import os, sys; "
+        "sys.addaudithook(lambda what, _: what.startswith('socket.') and os._exit(9)); "
+        "from segapp.encoders.process import main; main()"
+    )
+    monkeypatch.setattr(running, "_started", _dying(code))
+    assert run(networks.pooled(tmp_path / "a.onnx"), POOLED, rgb).cells.any()
+
+
 def test_the_runtime_is_never_loaded_by_this_process():
     code = (
         "import sys, segapp.encoders.encoding, segapp.commands.encoder, segapp.commands.batch; "

@@ -21,7 +21,7 @@ def model(monkeypatch, tmp_path):
         classes = TWO_CLASSES
         settings = DEFAULT_SETTINGS
 
-        def apply(self, rgb, encoded):
+        def apply(self, rgb, channels, encoded):
             assert encoded is None
             assert go_on.wait(10)
             shape = rgb.shape[:2]

@@ -74,7 +74,7 @@ class EncoderRidge:
         targets = (labels[:, None] == np.arange(len(supervision.classes))).astype(np.float64)
         coefficients, left_out = ridge(_with_constant(seen[rows]), weights, targets, _RIDGE)
         marked = slice(0, np.count_nonzero(known))
-        return cls(coefficients, _evidence(left_out[marked], labels[marked]))
+        return cls(coefficients, evidence_of(left_out[marked], labels[marked]))
 
     def belief(self, seen: NDArray[np.float64]) -> EncoderBelief:
         """Judge regions, of this picture or of another."""
@@ -110,7 +110,7 @@ def _with_constant(seen: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.concatenate((seen, np.ones((len(seen), 1))), axis=1)
 
 
-def _evidence(left_out: NDArray[np.float64], labels: NDArray[np.intp]) -> float:
+def evidence_of(left_out: NDArray[np.float64], labels: NDArray[np.intp]) -> float:
     """Return how far ahead the right class is on average, all classes counting alike.
 
     A class with one region says nothing: without that one, it is not there.

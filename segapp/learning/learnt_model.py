@@ -116,7 +116,7 @@ class LearntModel:
         supervision = Supervision.of(picture.table(settings).prototypes, marked, settings)
         sight = None
         if FeatureGroup.ENCODER in chosen:
-            sight = LearntSight.of(picture, supervision, settings, document.background)
+            sight = LearntSight.of(picture, marked, settings, document.background)
         table, _ = _described(picture, settings, sight)
         shl = estimator_of(settings, kernels_of_all(chosen, settings), table.groups)
         steps = shl.iter_fit(

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import ndimage
 
 from segapp.learning.border import border_of
-from segapp.learning.encoder_belief import EncoderRidge
+from segapp.learning.encoder_belief import EncoderRidge, evidence_of
+from segapp.learning.supervision import UNLABELLED, Supervision
 from segapp.picture.encoded_regions import directions, spread
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from segapp.learning.encoder_belief import EncoderBelief
-    from segapp.learning.supervision import Supervision
     from segapp.picture.prepared import PreparedPicture
+    from segapp.picture.prototypes import Prototypes
     from segapp.values.settings import Settings
 
 _LARGEST = 1e15  # sums of numbers below it are still numbers
@@ -49,16 +53,34 @@ class LearntSight:
     def of(
         cls,
         picture: PreparedPicture,
-        supervision: Supervision,
+        marked: NDArray[np.int16],
         settings: Settings,
         background: int,
     ) -> LearntSight:
-        """Learn from the marked regions of a picture."""
+        """Learn from the marked pixels of a picture.
+
+        Nobody corrects what a model says of another picture, so that the evidence is stricter
+        than for an answer: whole strokes are left out, not regions, whose neighbours under the
+        same stroke give them away. A robot's or user's strokes on mistakes would make it too
+        strict for answers.
+        """
         prototypes = picture.table(settings).prototypes
         centre = np.average(picture.encoded_means(settings), axis=0, weights=prototypes.sizes)
         seen = _seen(picture, settings, centre)
         border = prototypes.count(border_of(prototypes.index_map.shape))
-        return cls(centre, EncoderRidge.of(seen, supervision, border, background))
+        supervision = Supervision.of(prototypes, marked, settings)
+        ridge = EncoderRidge.of(seen, supervision, border, background)
+        told, labels = [], []
+        for label, rows in _strokes(prototypes, marked, supervision):
+            others = supervision.labels.copy()
+            others[rows] = UNLABELLED
+            without = replace(supervision, labels=others)
+            fit = EncoderRidge.of(seen, without, border, background).belief(seen).fit
+            told.append(fit[supervision.rows[rows]].mean(axis=0))
+            labels.append(label)
+        if told:
+            ridge = replace(ridge, evidence=evidence_of(np.array(told), np.array(labels)))
+        return cls(centre, ridge)
 
     @classmethod
     def from_bytes(cls, content: bytes, n_classes: int) -> LearntSight:
@@ -83,6 +105,19 @@ class LearntSight:
     def belief(self, seen: NDArray[np.float64]) -> EncoderBelief:
         """Judge regions by their directions."""
         return self.ridge.belief(seen)
+
+
+def _strokes(
+    prototypes: Prototypes, marked: NDArray[np.int16], supervision: Supervision
+) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    """Yield class and rows of each stroke (connected marks) that is not all of its class."""
+    for position, label in enumerate(supervision.classes):
+        parts, count = ndimage.label(marked == label)
+        of_class = np.flatnonzero(supervision.labels == position)
+        for part in range(1, count + 1):
+            touched = prototypes.count(parts == part)[supervision.rows[of_class]] > 0
+            if touched.any() and not touched.all():
+                yield position, of_class[touched]
 
 
 def _seen(

@@ -161,3 +161,18 @@ def test_a_model_without_its_sight_is_refused(seeing_model, tmp_path):
                 part.writestr("sight.f8", content)
         with pytest.raises(LearntModelError):
             load_model(other)
+
+
+def test_evidence_of_a_model_comes_from_strokes_that_are_left_out():
+    rgb, inside = picture(0)
+    several = (
+        Stroke(((20, 25),), 3, 0),
+        Stroke(((30, 36),), 3, 0),
+        Stroke(((60, 10), (70, 50)), 3, 1),
+        Stroke(((8, 52),), 3, 1),
+    )
+    document = Document(strokes=several)
+    clear = Trainer(rgb, encoded=seen(inside)).learnt_model(document, WITH)
+    assert clear.sight.ridge.evidence > 0.5
+    blind = replace(seen(inside), cells=seen(np.zeros_like(inside)).cells)
+    assert Trainer(rgb, encoded=blind).learnt_model(document, WITH).sight.ridge.evidence < 0.2

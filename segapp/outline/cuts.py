@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     CostsOf = Callable[[NDArray[np.intp]], NDArray[np.float32]]
     """Costs of the classes for some pixels, counted row by row, ``pixels x classes``."""
+    Places = tuple[NDArray[np.intp], NDArray[np.intp]]
+    """Rows and columns of some pixels."""
 
 _TILE = 192
 """Side of what is cut at once: SciPy holds the interpreter meanwhile, and the window waits."""
@@ -96,12 +98,14 @@ def cut_band(
             return
         if left < again:
             moved = labels != before
-        stuck = _boundary(labels) & unmarked
-        stuck &= _rim(band, stuck) | (moved & _tile_edges(labels.shape, first))
+        boundary = _boundary(labels)
+        rows, columns = np.divmod(np.flatnonzero(boundary & unmarked), labels.shape[1])
+        stuck = _at_tile_edge(labels.shape, first, (rows, columns)) & moved[rows, columns]
+        stuck |= _at_rim(band, (rows, columns))
         if not stuck.any():
             return
-        band = _band(labels, half_width)
-        free = band & _around(stuck, _ROOM * half_width)
+        band = _grown(boundary, half_width - 1)
+        free = band & _around(labels.shape, (rows[stuck], columns[stuck]), _ROOM * half_width)
         first = _TILE + _TILE // 2 - first  # the tiles' edges are elsewhere the next time
 
 
@@ -119,13 +123,13 @@ def _steps(size: int, first: int) -> Iterator[slice]:
         yield slice(start, stop)
 
 
-def _tile_edges(shape: tuple[int, ...], first: int) -> NDArray[np.bool_]:
-    """Mask the pixels on either side of the tiles' edges."""
-    edges = np.zeros(shape, dtype=bool)
-    for axis, size in enumerate(shape):
-        for edge in range(first, size, _TILE):
-            edges[(slice(None),) * axis + (slice(edge - 1, edge + 1),)] = True
-    return edges
+def _at_tile_edge(shape: tuple[int, ...], first: int, places: Places) -> NDArray[np.bool_]:
+    """Tell which of some places are on either side of an edge between tiles."""
+    at = np.zeros(len(places[0]), dtype=bool)
+    for size, place in zip(shape, places, strict=True):
+        for beside in (place, place + 1):
+            at |= (beside >= first) & (beside < size) & ((beside - first) % _TILE == 0)
+    return at
 
 
 def _boundary(labels: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -151,23 +155,21 @@ def _grown(mask: NDArray[np.bool_], steps: int) -> NDArray[np.bool_]:
     return mask
 
 
-def _rim(band: NDArray[np.bool_], places: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Mask those of some places that are within `_RIM` rows or columns of the band's edge."""
-    rows, columns = np.nonzero(places)
+def _at_rim(band: NDArray[np.bool_], places: Places) -> NDArray[np.bool_]:
+    """Tell which of some places are within `_RIM` rows or columns of the band's edge."""
+    rows, columns = places
     last_row, last_column = band.shape[0] - 1, band.shape[1] - 1
     inside = np.ones(len(rows), dtype=bool)
     for step in (-_RIM, _RIM):
         inside &= band[np.clip(rows + step, 0, last_row), columns]
         inside &= band[rows, np.clip(columns + step, 0, last_column)]
-    rim = np.zeros(band.shape, dtype=bool)
-    rim[rows[~inside], columns[~inside]] = True
-    return rim
+    return ~inside
 
 
-def _around(places: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
+def _around(shape: tuple[int, ...], places: Places, reach: int) -> NDArray[np.bool_]:
     """Mask the square around each of a few places."""
-    mask = np.zeros(places.shape, dtype=bool)
-    for row, column in np.argwhere(places).tolist():
+    mask = np.zeros(shape, dtype=bool)
+    for row, column in zip(*(side.tolist() for side in places), strict=True):
         mask[
             max(row - reach, 0) : row + reach + 1, max(column - reach, 0) : column + reach + 1
         ] = 1

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QHBoxLayout, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDoubleSpinBox,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QVBoxLayout,
+    QWidget,
+)
 
 from segapp.qt.wrapping import Wrapping
 from segapp.values.measures import Scale
@@ -42,9 +50,12 @@ class ScaleBox(QWidget):
         row.addWidget(QLabel(self.tr("1 pixel =")))
         row.addWidget(self.pixel)
         row.addWidget(self.unit)
-        lines = Wrapping(self)
-        lines.addWidget(length)
-        lines.addWidget(self.split)
+        lines = Wrapping()
+        lines.add(length)
+        lines.add(self.split)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(lines)
         self.pixel.valueChanged.connect(lambda _: self.changed.emit())
         self.unit.editingFinished.connect(self.changed)
         self.split.toggled.connect(lambda _: self.changed.emit())

@@ -118,7 +118,7 @@ class FileList(QWidget):
             button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
             button.setText(actions.name_of(name))
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            buttons.addWidget(button)
+            buttons.add(button)
         self._rows = layout = QVBoxLayout(self)
         layout.setContentsMargins(10, 4, 10, 10)
         layout.setSpacing(6)
@@ -126,7 +126,7 @@ class FileList(QWidget):
         layout.addWidget(self.view, 1)
         layout.addWidget(self._told)
         layout.addWidget(self._bar)
-        layout.addLayout(buttons)
+        layout.addWidget(buttons)
 
     def add_below(self, *panels: QWidget) -> None:
         """Put what belongs to the folder as a whole under the list."""

@@ -364,4 +364,5 @@ def test_in_a_narrow_window_the_views_are_one_button(make_window, picture_file, 
     assert window.labelling_view.mode is ViewMode.MASK
     assert button.text() == "Mask"
     window.resize(1200, 700)
-    qtbot.waitUntil(lambda: len(shown()) == len(ViewMode))
+    # What an encoder sees is in the menu alone: few have one.
+    qtbot.waitUntil(lambda: len(shown()) == len(ViewMode) - 1)

@@ -9,6 +9,9 @@ from pathlib import Path
 
 from segapp.qt.display import what_is_missing
 
+SWITCH_SECONDS = 0.001
+"""The learner's Python steps hand the interpreter over sooner, so that the window stays quick."""
+
 
 def run(path: str | Path | None, language: str = "") -> int:
     """Open the window on an image, a project, a folder or nothing; return the exit code.
@@ -31,8 +34,7 @@ def run(path: str | Path | None, language: str = "") -> int:
     from segapp.qt.window.build import build_window
     from segapp.qt.window.start import begin
 
-    # The learner's Python steps hand the interpreter over sooner, so the window stays quick.
-    sys.setswitchinterval(0.001)
+    sys.setswitchinterval(SWITCH_SECONDS)
     application = QApplication.instance() or QApplication(sys.argv[:1])
     if not isinstance(application, QApplication):
         raise TypeError("a QCoreApplication without windows is running already")

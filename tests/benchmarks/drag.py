@@ -34,6 +34,7 @@ from PySide6.QtWidgets import QApplication
 from threadpoolctl import threadpool_limits
 
 from segapp.files.resources import SAMPLES
+from segapp.qt.app import SWITCH_SECONDS
 from segapp.qt.files.preferences import Preferences
 from segapp.qt.session.session import Session
 from segapp.qt.window.build import build_window
@@ -147,7 +148,7 @@ def main() -> int:
     arguments = parser.parse_args()
     application = QApplication([])
     application.setStyle("Fusion")
-    sys.setswitchinterval(0.001)  # as the program does
+    sys.setswitchinterval(SWITCH_SECONDS)
     rows = []
     with tempfile.TemporaryDirectory() as folder, threadpool_limits(1):
         QSettings.setPath(QSettings.Format.IniFormat, QSettings.Scope.UserScope, folder)

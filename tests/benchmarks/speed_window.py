@@ -103,6 +103,7 @@ def pauses(megapixels, strokes):
     from speed_pictures import documents, picture
     from threadpoolctl import threadpool_limits
 
+    from segapp.qt.app import SWITCH_SECONDS
     from segapp.qt.canvas.layers import Layer, opaque
     from segapp.qt.files.preferences import Preferences
     from segapp.qt.session.picture_state import PictureState
@@ -110,7 +111,7 @@ def pauses(megapixels, strokes):
     from segapp.qt.window.build import build_window
     from segapp.values.picture import Picture
 
-    sys.setswitchinterval(0.001)  # as the program does
+    sys.setswitchinterval(SWITCH_SECONDS)
     application = QApplication([])
     with tempfile.TemporaryDirectory() as folder, threadpool_limits(1):
         session = Session()

@@ -6,6 +6,7 @@ import os
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
+import sys
 import threading
 import time
 from typing import ClassVar
@@ -15,7 +16,9 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import QSettings, QTimer
 from PySide6.QtWidgets import QApplication
+from threadpoolctl import threadpool_limits
 
+from segapp.qt.app import SWITCH_SECONDS
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Unsaved
 from segapp.qt.files.preferences import Preferences
@@ -202,8 +205,11 @@ def heartbeat(qtbot):
     """Measure how long the window's thread is away, from the first beat to the test's end.
 
     A gap counts as long as this process's own threads were running in it: while somebody else
-    has the machine, nobody can answer, but whenever we run, the window must have its turn.
+    has the machine, nobody can answer, but whenever we run, the window must have its turn. Threads
+    take turns as the program lets them.
     """
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)
     heart = QTimer()
     heart.setInterval(5)
 
@@ -220,8 +226,10 @@ def heartbeat(qtbot):
         begin()
         return gaps
 
-    yield measure
+    with threadpool_limits(1):
+        yield measure
     heart.stop()
+    sys.setswitchinterval(usual)
 
 
 def stroke(label, *points, radius=4.0):

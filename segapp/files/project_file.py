@@ -1,10 +1,10 @@
 """Projects: strokes, classes, settings and where the image is, in one file.
 
 The file is a ZIP archive that holds ``project.json`` and, when there is one, the learnt model
-as ``model`` and what is carried of an answer as ``answer``. Paths are stored relative to the
-project, so that a folder can be moved. An answer can be made again, strokes cannot: a part
-``answer`` that is damaged is left out, and programs that do not know it open the project too, so
-that the version stays.
+as ``model`` and what is carried of an answer as ``answer`` and ``outline``. Paths are stored
+relative to the project, so that a folder can be moved. An answer can be made again, strokes
+cannot: what is damaged of it is left out, and programs that do not know it open the project too,
+so that the version stays.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from segapp.files.plain_document import (
     start_to_plain,
 )
 from segapp.files.showing_file import showing_to_plain
-from segapp.values.carried_answer import MOST_REGIONS, CarriedAnswer
+from segapp.values.carried_answer import LARGEST_OUTLINE, MOST_REGIONS, CarriedAnswer
 from segapp.values.checked import field, fields, from_json, text, whole
 from segapp.values.document import MOST_CLASSES
 from segapp.values.plain_settings import from_plain, to_plain
@@ -46,7 +46,7 @@ VERSION = 4
 """The newest there is. 2 has answers of models, and retouches; 3 has how the picture is shown,
 and pages; 4 an encoder. What is without them is written for older programs too."""
 
-_CONTENT, _MODEL, _ANSWER = "project.json", "model", "answer"
+_CONTENT, _MODEL, _ANSWER, _OUTLINE = "project.json", "model", "answer", "outline"
 _FORMAT = "segapp project"
 # Bytes of the parts unpacked. A mask of 100 megapixels that came as a picture has 17 million.
 _LARGEST_CONTENT, _LARGEST_MODEL = 128 << 20, 128 << 20
@@ -112,6 +112,7 @@ def save_project(path: str | Path, project: Project) -> None:
             archive.writestr(zipfile.ZipInfo(_MODEL, _DATE), project.model, zipfile.ZIP_STORED)
         if answer is not None:
             archive.writestr(zipfile.ZipInfo(_ANSWER, _DATE), answer.shares, zipfile.ZIP_DEFLATED)
+            archive.writestr(zipfile.ZipInfo(_OUTLINE, _DATE), answer.outline, zipfile.ZIP_STORED)
 
 
 def is_project(path: Path) -> bool:
@@ -164,7 +165,7 @@ def _read(archive: zipfile.ZipFile, path: Path) -> Project:
 
 def _answer(archive: zipfile.ZipFile, plain: object) -> CarriedAnswer | None:
     """Return what is carried of an answer, if it is whole."""
-    if plain is None or _ANSWER not in archive.namelist():
+    if plain is None or not {_ANSWER, _OUTLINE}.issubset(archive.namelist()):
         return None
     try:
         told = fields(plain, _ANSWER)
@@ -172,6 +173,7 @@ def _answer(archive: zipfile.ZipFile, plain: object) -> CarriedAnswer | None:
             text(field(told, "digest"), "digest"),
             whole(field(told, "classes"), "classes", 2, MOST_CLASSES),
             read_part(archive, _ANSWER, _LARGEST_ANSWER),
+            read_part(archive, _OUTLINE, LARGEST_OUTLINE),
         )
     except DAMAGE:
         return None

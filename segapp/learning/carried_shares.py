@@ -19,6 +19,7 @@ import numpy as np
 
 import shlcore
 from segapp.files.plain_document import marks_to_plain
+from segapp.learning.kept_answer import KeptAnswer
 from segapp.learning.locality import RegionShares
 from segapp.values.carried_answer import CarriedAnswer
 from segapp.values.plain_settings import to_plain
@@ -64,34 +65,38 @@ def _version(name: str) -> str:
         return "unknown"
 
 
-def packed(
-    pixels: str, document: Document, settings: Settings, shares: RegionShares
-) -> CarriedAnswer:
+def packed(pixels: str, document: Document, settings: Settings, kept: KeptAnswer) -> CarriedAnswer:
     """Make what a project may carry of the answer to a document."""
-    values = np.ascontiguousarray(shares.shares).tobytes()
-    n_classes = shares.shares.shape[1]
-    return CarriedAnswer(_digest(pixels, document, settings, n_classes, values), n_classes, values)
+    values = np.ascontiguousarray(kept.shares.shares).tobytes()
+    n_classes = kept.shares.shares.shape[1]
+    digest = _digest(pixels, document, settings, n_classes, (values, kept.packed))
+    return CarriedAnswer(digest, n_classes, values, kept.packed)
 
 
 def unpacked(
     carried: CarriedAnswer, pixels: str, document: Document, settings: Settings, n_regions: int
-) -> RegionShares | None:
+) -> KeptAnswer | None:
     """Return what was carried, or ``None`` when it is not the answer to this document."""
     n_classes, values = carried.n_classes, carried.shares
     if len(values) != n_regions * n_classes:
         return None
-    if carried.digest != _digest(pixels, document, settings, n_classes, values):
+    told = values, carried.outline
+    if carried.digest != _digest(pixels, document, settings, n_classes, told):
         return None
     shares = np.frombuffer(values, dtype=np.uint8).reshape(n_regions, n_classes)
     whole = shares.sum(axis=1, dtype=np.int64)
     # Each share is rounded, by half a byte at the most.
     if (np.abs(whole - 255) * 2 > n_classes).any():
         return None
-    return RegionShares(shares)
+    return KeptAnswer(RegionShares(shares), carried.outline)
 
 
 def _digest(
-    pixels: str, document: Document, settings: Settings, n_classes: int, shares: bytes
+    pixels: str,
+    document: Document,
+    settings: Settings,
+    n_classes: int,
+    kept: tuple[bytes, bytes],
 ) -> str:
     told = [
         program_digest(),
@@ -100,6 +105,6 @@ def _digest(
         marks_to_plain(document.strokes),
         document.background,
         n_classes,
-        hashlib.sha256(shares).hexdigest(),
+        *(hashlib.sha256(part).hexdigest() for part in kept),
     ]
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()

@@ -13,6 +13,7 @@ from segapp.learning.colour_likelihood import StrokeColours, beliefs
 from segapp.learning.encoder_belief import EncoderRidge
 from segapp.learning.fitting import estimator_of, first_passes
 from segapp.learning.geodesics import Geodesics
+from segapp.learning.kept_answer import KeptAnswer
 from segapp.learning.locality import RegionShares, prior_costs, strength
 from segapp.learning.stroke_features import all_grams, stroke_features
 from segapp.learning.supervision import Supervision
@@ -44,10 +45,10 @@ _SECONDS_BETWEEN_PREVIEWS = 0.15
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Before:
-    """The state before: its marked pixels, and what its answer gave each region."""
+    """The state before: its marked pixels, and what is kept of its answer."""
 
     marked: Marked
-    shares: RegionShares
+    kept: KeptAnswer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,11 +151,11 @@ class StateUpdate:
         return EncoderRidge.of(seen, self._supervision, border, background).belief(seen)
 
     def _prior(self, before: Before, geodesics: Geodesics) -> NDArray[np.float64]:
-        newest = self.task.marked.differs_from(before.marked)
+        newest = self._marked_anew(before)
         painted = np.where(newest, self.task.marked.coarse, UNMARKED)
         old = before.marked.coarse >= 0
-        confirmed = before.shares.confirmed_by(self._prototypes, painted)
-        shares = before.shares.of_classes(self.task.classes)
+        confirmed = before.kept.shares.confirmed_by(self._prototypes, painted)
+        shares = before.kept.shares.of_classes(self.task.classes)
         # A class that nobody had marked could not be the answer: nothing is held against it.
         shares[:, ~np.isin(self.task.classes, list(before.marked.classes()))] = 1.0
         return strength(confirmed) * prior_costs(
@@ -164,6 +165,22 @@ class StateUpdate:
             shares,
         )
 
+    def _marked_anew(self, before: Before) -> NDArray[np.bool_]:
+        """Mask what is marked otherwise than in the state before."""
+        return self.task.marked.differs_from(before.marked)
+
+    def coarse_answer(self, verdict: Verdict, laps: Laps) -> Generator[Report, None, CoarseAnswer]:
+        """Draw the outline at the level at which is learnt, on from that of the state before."""
+        before, outline = self._before, None
+        if before is not None:
+            patches = self._graph.patches
+            outline = before.kept.outline(len(patches), patches.index_map.shape)
+        if before is None or outline is None:
+            return (yield from self.task.coarse_answer(verdict, laps))
+        return (
+            yield from self.task.coarse_answer(verdict, laps, outline, self._marked_anew(before))
+        )
+
     def leaning(self, verdict: Verdict) -> Verdict:
         """Return the verdict as the threshold wants it; that is for an object and a background."""
         background = np.flatnonzero(self.task.classes == self.task.document.background)
@@ -171,10 +188,11 @@ class StateUpdate:
             return verdict
         return verdict.leaning(int(background[0]), self._settings.threshold)
 
-    def shares(self, coarse: CoarseAnswer) -> RegionShares:
+    def kept(self, coarse: CoarseAnswer) -> KeptAnswer:
         """Return what the next stroke is told of this answer."""
         n_classes = len(self.task.document.classes)
-        return RegionShares.of(self._prototypes, coarse.tidied, n_classes)
+        shares = RegionShares.of(self._prototypes, coarse.tidied, n_classes)
+        return KeptAnswer.of(shares, coarse.outline)
 
     def glimpse(self, learnt: Learnt) -> Preview:
         """Return a quick look at what was learnt."""

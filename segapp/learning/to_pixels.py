@@ -12,7 +12,7 @@ import numpy as np
 
 from segapp.learning.region_values import RegionCodes, RegionMargins
 from segapp.outline.clean_up import clean_up
-from segapp.outline.drawing import OutlineProblem, cut_patches, follow_edges
+from segapp.outline.drawing import Outline, OutlineProblem, begun, cut_patches, follow_edges
 from segapp.outline.enlarging import Enlarged, enlarged
 from segapp.picture.pyramid import repeated
 from segapp.values.labelling import Labelling
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CoarseAnswer:
-    """The labels of the level at which is learnt.
+    """The labels of the level at which is learnt: what the next stroke is told of this answer.
 
     Parameters
     ----------
-    labels
-        The document's class of each pixel, outline drawn, not yet tidied.
     tidied
-        The same, tidied: what the next stroke is told of this answer.
+        The document's class of each pixel.
+    outline
+        Before it was tidied, in the document's classes; ``None`` if none was drawn.
     """
 
-    labels: NDArray[np.uint8]
     tidied: NDArray[np.uint8]
+    outline: Outline | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,16 +97,24 @@ class PixelTask:
         labelling = Labelling(shown, margin, codes, n_classes, self.settings.bits)
         return Preview(labelling, times=self.picture.times)
 
-    def coarse_answer(self, verdict: Verdict, laps: Laps) -> Generator[Report, None, CoarseAnswer]:
+    def coarse_answer(
+        self,
+        verdict: Verdict,
+        laps: Laps,
+        before: Outline | None = None,
+        marked_anew: NDArray[np.bool_] | None = None,
+    ) -> Generator[Report, None, CoarseAnswer]:
         """Draw the outline at the level at which is learnt, and tidy it.
 
         The colours of the first outline join those of the strokes, and it is drawn again: an
-        object mostly has more colours than anybody marks.
+        object mostly has more colours than anybody marks. With that of the answer ``before``, in
+        the document's classes, it goes on from there (`segapp.outline.drawing.follow_edges`).
         """
         if not self.settings.refine:
             labels, marks = self._painted(verdict), self.marked.coarse
             np.copyto(labels, marks.astype(np.uint8), where=marks >= 0)
-            return self._coarse(labels, laps)
+            laps.end("outline")
+            return CoarseAnswer(self._tidied_coarse(labels, laps), None)
         problem = self._problem(self.likelihood)
         yield Report("Drawing the outline", 0.6)
         patches = cut_patches(problem, verdict.costs)
@@ -115,19 +123,31 @@ class PixelTask:
             colours = self.colours.and_of_answer(problem.graph.patch_colours, patches)
             problem = replace(problem, colour_costs=self._colour_costs(colours.likelihood()))
             patches = cut_patches(problem, verdict.costs)
-        positions = patches[problem.graph.patches.index_map]
-        for _ in follow_edges(problem, verdict.costs, positions):
+        labels, where = begun(problem, patches, self._in_positions(before), marked_anew)
+        for _ in follow_edges(problem, verdict.costs, labels, where):
             yield Report("Drawing the outline", 0.75)
-        return self._coarse(self._class_of(positions), laps)
-
-    def _coarse(self, labels: NDArray[np.uint8], laps: Laps) -> CoarseAnswer:
+        outline = Outline(patches, labels).renumbered(self.classes.astype(np.uint8))
         laps.end("outline")
+        return CoarseAnswer(self._tidied_coarse(outline.labels, laps), outline)
+
+    def _in_positions(self, before: Outline | None) -> Outline | None:
+        """Return an outline in places among ``classes``, unless it has classes that are not."""
+        if before is None:
+            return None
+        gone = 255  # more than there are places
+        positions = np.full(256, gone, dtype=np.uint8)
+        positions[self.classes] = np.arange(len(self.classes))
+        renumbered = before.renumbered(positions)
+        has_gone = max(renumbered.labels.max(), renumbered.patches.max()) == gone
+        return None if has_gone else renumbered
+
+    def _tidied_coarse(self, labels: NDArray[np.uint8], laps: Laps) -> NDArray[np.uint8]:
         marked = self.marked
         if marked.times > 1:
             marked = Marked.of_array(marked.coarse)
         tidied = self._tidied(labels, marked)
         laps.end("tidying")
-        return CoarseAnswer(labels, tidied)
+        return tidied
 
     def full_size(
         self, coarse: CoarseAnswer, verdict: Verdict, laps: Laps, before: Enlarged | None = None

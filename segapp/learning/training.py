@@ -3,8 +3,8 @@
 The answer is a function of picture, settings and the strokes in their order: each state of the
 document (`Document.states`) is answered with the answer of the one before it as a prior
 (`segapp.learning.locality`). What the trainer remembers makes this fast and changes nothing:
-all that depends on the picture alone, and how much of each region each class had in earlier
-answers, the last but one of which a project may bring along (`segapp.learning.carried_shares`).
+all that depends on the picture alone, and what the next stroke is told of earlier answers, the
+last but one of which a project may bring along (`segapp.learning.carried_shares`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from segapp.learning.border import border_of
 from segapp.learning.carried_shares import packed, pixels_digest, unpacked
 from segapp.learning.from_start import checked_labels, document_of_start
+from segapp.learning.kept_answer import KeptAnswer
 from segapp.learning.laps import Laps
 from segapp.learning.learnt_model import LearntModel
 from segapp.learning.locality import RegionShares
@@ -84,7 +85,7 @@ class Trainer:
             )
         self._picture = PreparedPicture(rgb, channels, encoded)
         self.see = self._picture.see  # what a network comes to see after the first strokes
-        self._shares: OrderedDict[_State, RegionShares] = OrderedDict()
+        self._kept: OrderedDict[_State, KeptAnswer] = OrderedDict()
         self._carried: CarriedAnswer | None = None
         height, width = rgb.shape[:2]
         self._marked = MarkedStates((height, width), self._picture.times)
@@ -174,7 +175,7 @@ class Trainer:
             np.ascontiguousarray(labels[::step, ::step]),
             len(document.classes),
         )
-        self._remember(begun, settings, shares)
+        self._remember(begun, settings, KeptAnswer(shares))
         return replace(begun, strokes=(*begun.strokes, *document.strokes))
 
     def _answer(self, document: Document, marked: Marked, settings: Settings) -> Iterator[Update]:
@@ -190,18 +191,18 @@ class Trainer:
         laps.end("earlier strokes")
         update = StateUpdate(self._picture, document, marked, settings, before)
         learnt = yield from update.learn(laps)
-        coarse = yield from update.task.coarse_answer(learnt.verdict, laps)
+        coarse = yield from update.coarse_answer(learnt.verdict, laps)
         if len(marked.classes()) > 1:  # else nothing is held on to: see `_before`
-            self._remember(document, settings, update.shares(coarse))
+            self._remember(document, settings, update.kept(coarse))
         verdict = update.leaning(learnt.verdict)
         if verdict is not learnt.verdict:  # the next stroke is told nothing of it
-            coarse = yield from update.task.coarse_answer(verdict, laps)
+            coarse = yield from update.task.coarse_answer(verdict, laps, coarse.outline)
         labelling, self._drawn = yield from update.task.full_size(
             coarse, verdict, laps, self._drawn
         )
         carry = None
         if before is not None:
-            carry = partial(self._carry, earlier[-1], settings, before.shares)
+            carry = partial(self._carry, earlier[-1], settings, before.kept)
         yield Answer(labelling, update.insight(learnt, laps), carry)
 
     def _glimpses(
@@ -228,9 +229,9 @@ class Trainer:
             return before
         missing: list[Document] = []
         for state in reversed(earlier):
-            shares = self._known(state, settings, newest=not missing)
-            if shares is not None:
-                before = Before(self._marked.of(state.strokes), shares)
+            kept = self._known(state, settings, newest=not missing)
+            if kept is not None:
+                before = Before(self._marked.of(state.strokes), kept)
                 break
             missing.append(state)
         for number, state in enumerate(reversed(missing), start=1):
@@ -241,27 +242,24 @@ class Trainer:
                 continue
             update = StateUpdate(self._picture, state, marked, settings, before)
             learnt = yield from update.learn(Laps())
-            coarse = yield from update.task.coarse_answer(learnt.verdict, Laps())
-            shares = update.shares(coarse)
-            self._remember(state, settings, shares)
-            before = Before(marked, shares)
+            kept = update.kept((yield from update.coarse_answer(learnt.verdict, Laps())))
+            self._remember(state, settings, kept)
+            before = Before(marked, kept)
         return before
 
-    def _known(self, state: Document, settings: Settings, *, newest: bool) -> RegionShares | None:
+    def _known(self, state: Document, settings: Settings, *, newest: bool) -> KeptAnswer | None:
         """Return what is remembered of an earlier answer, or what was carried of the newest."""
-        shares = self._shares.get(_state(state, settings))
-        if shares is None and newest and self._carried is not None:
+        kept = self._kept.get(_state(state, settings))
+        if kept is None and newest and self._carried is not None:
             n_regions = len(self._picture.table(settings).prototypes)
             pixels = self._pixels(settings)
-            shares = unpacked(self._carried, pixels, state, settings, n_regions)
-            if shares is not None:
-                self._remember(state, settings, shares)
-        return shares
+            kept = unpacked(self._carried, pixels, state, settings, n_regions)
+            if kept is not None:
+                self._remember(state, settings, kept)
+        return kept
 
-    def _carry(
-        self, document: Document, settings: Settings, shares: RegionShares
-    ) -> CarriedAnswer:
-        return packed(self._pixels(settings), document, settings, shares)
+    def _carry(self, document: Document, settings: Settings, kept: KeptAnswer) -> CarriedAnswer:
+        return packed(self._pixels(settings), document, settings, kept)
 
     def _pixels(self, settings: Settings) -> str:
         """Return the digest of all that these settings look at."""
@@ -273,10 +271,10 @@ class Trainer:
     def _digest(self) -> str:
         return pixels_digest(self._picture.rgb)
 
-    def _remember(self, document: Document, settings: Settings, shares: RegionShares) -> None:
-        self._shares[_state(document, settings)] = shares
-        while len(self._shares) > _REMEMBERED:
-            self._shares.popitem(last=False)
+    def _remember(self, document: Document, settings: Settings, kept: KeptAnswer) -> None:
+        self._kept[_state(document, settings)] = kept
+        while len(self._kept) > _REMEMBERED:
+            self._kept.popitem(last=False)
 
 
 def _state(document: Document, settings: Settings) -> _State:

@@ -4,9 +4,9 @@ The energy is the usual one of a graph cut: what each pixel's class costs, plus,
 of neighbours of different classes, more where the picture is even than where it has an edge.
 It is lowered first over whole superpixels, which finds the objects, and then over single
 pixels in a narrow band around the boundary, which finds the outline. Larger pictures are
-gone up level by level, with a band at each. The band is cut tile by tile, each with what is
+gone up level by level, with a band at each. The band is cut piece by piece, each with what is
 around it held fixed: no call to the solver takes long, and the energy never rises. Where the
-boundary has run into what was held, the edge of the band or of a tile, it is cut again with
+boundary has run into what was held, the edge of the band or of a piece, it is cut again with
 room on both sides: neither edge shall be seen in the answer.
 """
 
@@ -27,15 +27,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.picture.contrast import Bonds
-    from segapp.picture.neighbours import Box
 
     CostsOf = Callable[[NDArray[np.intp]], NDArray[np.float32]]
     """Costs of the classes for some pixels, counted row by row, ``pixels x classes``."""
     Places = tuple[NDArray[np.intp], NDArray[np.intp]]
     """Rows and columns of some pixels."""
 
-_TILE = 192
-"""Side of what is cut at once: SciPy holds the interpreter meanwhile, and the window waits."""
+_MOST_AT_ONCE = 6000
+"""Pixels that are cut at once: SciPy holds the interpreter meanwhile, and the window waits."""
+_SHARES = 1 / 2, 1 / 3
+"""How much of too large a piece goes into the first of its two: the one, and the other the next
+time, so that the seams are elsewhere."""
 _RIM = 2
 """A boundary so many pixels from the band's edge has come to it."""
 _ROOM = 3
@@ -78,57 +80,79 @@ class Level:
 
 
 def cut_band(
-    level: Level, labels: NDArray[np.uint8], half_width: int, again: int = 0
+    level: Level,
+    labels: NDArray[np.uint8],
+    half_width: int,
+    again: int = 0,
+    where: NDArray[np.bool_] | None = None,
 ) -> Iterator[None]:
-    """Lower the energy within a band around the boundary, in place; yields after each tile.
+    """Lower the energy within a band around the boundary, in place; yields after each piece.
 
     Where the boundary has run into what was held, it is cut ``again`` so often at the most.
+    ``where`` is the part of the picture in which it may have to move, if that is not all of it.
     """
     unmarked = level.marked < 0
-    band = free = moved = _band(labels, half_width)
-    first = _TILE
+    band = _band(labels, half_width)
     for left in range(again, -1, -1):
-        free = free & unmarked
         before = labels.copy()
-        for tile in _tiles(labels.shape, first):
-            if free[tile].any():
-                _cut_tile(level, labels, free, tile)
-                yield
+        seams: list[_Seam] = []
+        free = band & unmarked if where is None else band & where & unmarked
+        for piece in _pieces(_places(free), _SHARES[left % 2], seams):
+            _cut_piece(level, labels, piece)
+            yield
         if not left:
             return
-        if left < again:
-            moved = labels != before
         boundary = _boundary(labels)
-        rows, columns = np.divmod(np.flatnonzero(boundary & unmarked), labels.shape[1])
-        stuck = _at_tile_edge(labels.shape, first, (rows, columns)) & moved[rows, columns]
+        rows, columns = _places(boundary & unmarked)
+        stuck = _at_seam(seams, (rows, columns))
+        if where is not None:
+            # Begun with the answer before, or cut once already: only what moves is of interest.
+            stuck |= _at_rim(where, (rows, columns))
+            stuck &= (labels != before)[rows, columns]
         stuck |= _at_rim(band, (rows, columns))
         if not stuck.any():
             return
         band = _grown(boundary, half_width - 1)
-        free = band & _around(labels.shape, (rows[stuck], columns[stuck]), _ROOM * half_width)
-        first = _TILE + _TILE // 2 - first  # the tiles' edges are elsewhere the next time
+        where = _around(labels.shape, (rows[stuck], columns[stuck]), _ROOM * half_width)
 
 
-def _tiles(shape: tuple[int, ...], first: int) -> Iterator[Box]:
-    """Divide an image into tiles, the first of which has that side."""
-    height, width = shape
-    for rows in _steps(height, first):
-        for columns in _steps(width, first):
-            yield rows, columns
+def _places(mask: NDArray[np.bool_]) -> Places:
+    rows, columns = np.divmod(np.flatnonzero(mask), mask.shape[1])
+    return rows, columns
 
 
-def _steps(size: int, first: int) -> Iterator[slice]:
-    starts = [0, *range(first, size, _TILE)]
-    for start, stop in zip(starts, [*starts[1:], size], strict=True):
-        yield slice(start, stop)
+@dataclass(frozen=True, slots=True)
+class _Seam:
+    """Where two pieces meet: before which row (axis 0) or column, and how far it goes."""
+
+    axis: int
+    at: int
+    start: int
+    stop: int
 
 
-def _at_tile_edge(shape: tuple[int, ...], first: int, places: Places) -> NDArray[np.bool_]:
-    """Tell which of some places are on either side of an edge between tiles."""
+def _pieces(places: Places, share: float, seams: list[_Seam]) -> Iterator[Places]:
+    """Divide pixels that are too many, across the longer side; ``seams`` tells where."""
+    count = len(places[0])
+    if count <= _MOST_AT_ONCE:
+        if count:
+            yield places
+        return
+    axis = int(np.ptp(places[1]) > np.ptp(places[0]))
+    along, other = places[axis], places[1 - axis]
+    at = max(int(np.partition(along, int(share * count))[int(share * count)]), along.min() + 1)
+    seams.append(_Seam(axis, at, int(other.min()), int(other.max())))
+    for half in (along < at, along >= at):
+        yield from _pieces((places[0][half], places[1][half]), share, seams)
+
+
+def _at_seam(seams: list[_Seam], places: Places) -> NDArray[np.bool_]:
+    """Tell which of some places are on either side of a seam."""
     at = np.zeros(len(places[0]), dtype=bool)
-    for size, place in zip(shape, places, strict=True):
-        for beside in (place, place + 1):
-            at |= (beside >= first) & (beside < size) & ((beside - first) % _TILE == 0)
+    for seam in seams:
+        along, other = places[seam.axis], places[1 - seam.axis]
+        beside = (along == seam.at) | (along == seam.at - 1)
+        at |= beside & (other >= seam.start - 1) & (other <= seam.stop + 1)
     return at
 
 
@@ -176,11 +200,9 @@ def _around(shape: tuple[int, ...], places: Places, reach: int) -> NDArray[np.bo
     return mask
 
 
-def _cut_tile(level: Level, labels: NDArray[np.uint8], band: NDArray[np.bool_], tile: Box) -> None:
-    """Cut the band's pixels in a tile, of which there must be some, in place."""
-    rows, columns = (
-        places + side.start for places, side in zip(np.nonzero(band[tile]), tile, strict=True)
-    )
+def _cut_piece(level: Level, labels: NDArray[np.uint8], places: Places) -> None:
+    """Cut some of the band's pixels, in the order of rows, in place."""
+    rows, columns = places
     around = labels[
         max(rows[0] - 1, 0) : rows[-1] + 2, max(columns.min() - 1, 0) : columns.max() + 2
     ]

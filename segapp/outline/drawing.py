@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import ndimage
 
 from segapp.outline.cuts import Level, cut_band, cut_regions
 
@@ -24,6 +25,10 @@ _HALF_WIDTH = 7
 Rows "band" of the trials in SEGMENTATION.md: narrower needs more strokes, wider not fewer."""
 _AGAIN = 6
 """How often the boundary may go on where it has come to the band's edge."""
+_BLOCK = 16
+_BLOCKS_AROUND = 2
+"""An outline goes on where something has changed: in blocks of so many pixels, and so many around
+them. That is farther than a boundary moves at once, which is half of the band's width."""
 _USUAL_SIDE = 450.0
 
 
@@ -61,6 +66,26 @@ class OutlineProblem:
     smoothness: float
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Outline:
+    """An outline at the size at which is learnt, from which that of the next stroke goes on.
+
+    Parameters
+    ----------
+    patches
+        The class of each patch when the outline was drawn along them.
+    labels
+        The class of each pixel, after it has followed the edges.
+    """
+
+    patches: NDArray[np.uint8]
+    labels: NDArray[np.uint8]
+
+    def renumbered(self, numbers: NDArray[np.uint8]) -> Outline:
+        """Return the same outline with ``numbers[c]`` in place of each class c."""
+        return Outline(numbers[self.patches], numbers[self.labels])
+
+
 def cut_patches(problem: OutlineProblem, costs: NDArray[np.float64]) -> NDArray[np.uint8]:
     """Draw the outline along the patches: the class position of each.
 
@@ -77,10 +102,35 @@ def cut_patches(problem: OutlineProblem, costs: NDArray[np.float64]) -> NDArray[
     return cut_regions(patch_costs, graph.patch_edges, smoothness, held, flow).astype(np.uint8)
 
 
+def begun(
+    problem: OutlineProblem,
+    patches: NDArray[np.uint8],
+    before: Outline | None = None,
+    marked_anew: NDArray[np.bool_] | None = None,
+) -> tuple[NDArray[np.uint8], NDArray[np.bool_] | None]:
+    """Return the class of each pixel to begin with, and where the boundary has to be looked at.
+
+    With the outline of the answer before, it goes on from there: where patches have another class
+    now, and where something was ``marked_anew``. Elsewhere it stays. ``None`` is everywhere.
+    """
+    index_map = problem.graph.patches.index_map
+    if before is None:
+        return patches[index_map], None
+    changed = (patches != before.patches)[index_map]
+    labels = np.where(changed, patches[index_map], before.labels)
+    return labels, _near(changed if marked_anew is None else changed | marked_anew)
+
+
 def follow_edges(
-    problem: OutlineProblem, costs: NDArray[np.float64], labels: NDArray[np.uint8]
+    problem: OutlineProblem,
+    costs: NDArray[np.float64],
+    labels: NDArray[np.uint8],
+    where: NDArray[np.bool_] | None = None,
 ) -> Iterator[None]:
-    """Let the outline follow the edges of the picture, pixel by pixel, in place."""
+    """Let the outline follow the edges of the picture, pixel by pixel, in place.
+
+    ``where`` is the part of the picture in which it may have to move, if that is not all of it.
+    """
     np.copyto(labels, problem.marks.astype(np.uint8), where=problem.marks >= 0)
     level = Level(
         marked=problem.marks,
@@ -89,7 +139,18 @@ def follow_edges(
         flows=problem.graph.flows.pixels,
         smoothness=problem.smoothness * scale_of(problem.rgb),
     )
-    yield from cut_band(level, labels, _HALF_WIDTH, _AGAIN)
+    yield from cut_band(level, labels, _HALF_WIDTH, _AGAIN, where)
+
+
+def _near(changed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Mask what lies near some pixels, block by block."""
+    height, width = changed.shape
+    rows, columns = np.divmod(np.flatnonzero(changed), width)
+    blocks = np.zeros((-(-height // _BLOCK), -(-width // _BLOCK)), dtype=bool)
+    blocks[rows // _BLOCK, columns // _BLOCK] = True
+    square = np.ones((2 * _BLOCKS_AROUND + 1,) * 2)
+    blocks = np.asarray(ndimage.binary_dilation(blocks, square))
+    return np.repeat(np.repeat(blocks, _BLOCK, axis=0), _BLOCK, axis=1)[:height, :width]
 
 
 def _costs_of(

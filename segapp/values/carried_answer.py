@@ -8,27 +8,32 @@ from segapp.values.document import MOST_CLASSES
 from segapp.values.wording import quoted
 
 MOST_REGIONS = 1 << 16
+LARGEST_OUTLINE = 4 << 20
+"""Bytes; an outline is of a million pixels at the most, and packed."""
 _DIGEST = 64
 
 
 @dataclass(frozen=True, slots=True)
 class CarriedAnswer:
-    """How much of each region each class had before the newest stroke.
+    """The answer before the newest stroke: what each class had of each region, and the outline.
 
     Parameters
     ----------
     digest
-        SHA-256, in hexadecimal digits, of all that the shares depend on and of themselves. Who
-        finds another one does not use them, and is slower.
+        SHA-256, in hexadecimal digits, of all that the answer depends on and of itself. Who
+        finds another one does not use it, and is slower.
     n_classes
         Of the document when the answer was made.
     shares
         A byte for each class of each region, region by region; 255 is all of it.
+    outline
+        As `segapp.learning.kept_answer` packs it; nothing if there is none.
     """
 
     digest: str
     n_classes: int
     shares: bytes
+    outline: bytes = b""
 
     def __post_init__(self) -> None:
         if len(self.digest) != _DIGEST or set(self.digest) - set("0123456789abcdef"):
@@ -42,4 +47,8 @@ class CarriedAnswer:
             raise ValueError(
                 f"shares: wanted {self.n_classes} bytes for each of 1 to {MOST_REGIONS} regions, "
                 f"got {len(self.shares)}"
+            )
+        if len(self.outline) > LARGEST_OUTLINE:
+            raise ValueError(
+                f"outline: wanted at most {LARGEST_OUTLINE} bytes, got {len(self.outline)}"
             )

@@ -190,7 +190,7 @@ def _document() -> Document:
 def project_seeds() -> list[bytes]:
     """Strokes, patches, settings; one with a model, an answer and a name that is not UTF-8."""
     seeds = []
-    answer = CarriedAnswer("cd" * 32, 2, bytes(range(240)))
+    answer = CarriedAnswer("cd" * 32, 2, bytes(range(240)), bytes(range(100)))
     for image, model, carried in (
         (Path("a.png"), None, None),
         (Path("caf\udce9.png"), b"model" * 20, answer),

@@ -214,7 +214,7 @@ def test_a_failed_save_leaves_the_old_project(folder, monkeypatch):
     assert not [name for name in os.listdir(home) if name.startswith(".")]
 
 
-CARRIED = CarriedAnswer("0f" * 32, 3, bytes(range(255)))
+CARRIED = CarriedAnswer("0f" * 32, 3, bytes(range(255)), b"outline")
 
 
 @pytest.fixture
@@ -236,7 +236,7 @@ def test_a_program_that_knows_no_answers_opens_the_project(carrying):
     path, _ = carrying
     with zipfile.ZipFile(path) as archive:
         content = json.loads(archive.read("project.json"))
-        assert archive.namelist() == ["project.json", "model", "answer"]
+        assert archive.namelist() == ["project.json", "model", "answer", "outline"]
     assert content["version"] == 1
     assert set(content) - {"answer"} == {
         "format",
@@ -248,7 +248,7 @@ def test_a_program_that_knows_no_answers_opens_the_project(carrying):
     }
 
 
-def with_answer(path, told, part):
+def with_answer(path, told, part, outline=b""):
     """Write another answer into a project."""
     with zipfile.ZipFile(path) as archive:
         content = json.loads(archive.read("project.json"))
@@ -259,6 +259,7 @@ def with_answer(path, told, part):
         archive.writestr("model", model)
         if part is not None:
             archive.writestr("answer", part)
+            archive.writestr("outline", outline)
 
 
 TOLD = {"digest": "0f" * 32, "classes": 3}
@@ -289,6 +290,14 @@ TOLD = {"digest": "0f" * 32, "classes": 3}
 def test_a_damaged_answer_costs_no_stroke(carrying, told, part):
     path, project = carrying
     with_answer(path, told, part)
+    assert load_project(path) == project
+
+
+def test_an_outline_that_is_too_large_costs_no_stroke(carrying):
+    path, project = carrying
+    with_answer(path, TOLD, bytes(6), bytes(4 << 20))
+    assert load_project(path).answer is not None
+    with_answer(path, TOLD, bytes(6), bytes((4 << 20) + 1))
     assert load_project(path) == project
 
 

@@ -1,5 +1,7 @@
 """A project that carries its answer gives the same answer, only sooner."""
 
+import tracemalloc
+import zlib
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
 
@@ -9,9 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from segapp.learning import carried_shares, training
+from segapp.learning.kept_answer import KeptAnswer
 from segapp.learning.locality import RegionShares
 from segapp.learning.state_update import StateUpdate
 from segapp.learning.training import Trainer
+from segapp.outline.drawing import Outline
 from segapp.values.carried_answer import CarriedAnswer
 from segapp.values.document import TWO_CLASSES, ClassInfo, Document
 from segapp.values.updates import answer_of
@@ -141,9 +145,13 @@ def test_wrong_shares_are_ignored_even_under_a_right_digest(shares, carried, lea
     values = shares(carried.shares)
     before = LONG.states[-2]
     digest = carried_shares._digest(
-        carried_shares.pixels_digest(RGB), before, QUICK, carried.n_classes, values
+        carried_shares.pixels_digest(RGB),
+        before,
+        QUICK,
+        carried.n_classes,
+        (values, carried.outline),
     )
-    answered(LONG, CarriedAnswer(digest, carried.n_classes, values))
+    answered(LONG, CarriedAnswer(digest, carried.n_classes, values, carried.outline))
     assert len(learnt) == 4
 
 
@@ -159,9 +167,39 @@ def test_more_classes_than_two_come_back():
     classes = (ClassInfo("third", (1, 2, 3)), *TWO_CLASSES)
     shares = RegionShares(np.array([[85, 85, 85], [0, 0, 255], [128, 128, 0]], np.uint8))
     document = Document(classes, START)
-    carried = carried_shares.packed("pixels", document, QUICK, shares)
+    outline = Outline(np.array([0, 2, 2, 1], np.uint8), np.full((3, 5), 2, np.uint8))
+    kept = KeptAnswer.of(shares, outline)
+    carried = carried_shares.packed("pixels", document, QUICK, kept)
     found = carried_shares.unpacked(carried, "pixels", document, QUICK, 3)
-    np.testing.assert_array_equal(found.shares, shares.shares)
+    np.testing.assert_array_equal(found.shares.shares, shares.shares)
+    np.testing.assert_array_equal(found.outline(4, (3, 5)).patches, outline.patches)
+    np.testing.assert_array_equal(found.outline(4, (3, 5)).labels, outline.labels)
+
+
+def test_an_outline_that_changed_is_noticed(carried, learnt):
+    answered(LONG, replace(carried, outline=carried.outline[:-1] + b"x"))
+    assert len(learnt) == 4
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [b"", b"nonsense", zlib.compress(b""), zlib.compress(bytes(18)), zlib.compress(bytes(20))],
+)
+def test_an_outline_of_another_size_is_none(packed):
+    kept = KeptAnswer(RegionShares(np.array([[255, 0]], np.uint8)), packed)
+    assert kept.outline(4, (3, 5)) is None
+    assert KeptAnswer(kept.shares, zlib.compress(bytes(19))).outline(4, (3, 5)) is not None
+
+
+def test_an_outline_that_would_fill_the_memory_is_not_unpacked():
+    kept = KeptAnswer(
+        RegionShares(np.array([[255, 0]], np.uint8)), zlib.compress(bytes(200 << 20), 9)
+    )
+    tracemalloc.start()
+    assert kept.outline(4, (3, 5)) is None
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1 << 20
 
 
 def test_nothing_is_carried_where_it_would_save_nothing():
@@ -201,3 +239,8 @@ def test_other_libraries_are_another_program(monkeypatch):
 def test_impossible_ones_cannot_be_made(digest, n_classes, shares, sentence):
     with pytest.raises(ValueError, match=sentence):
         CarriedAnswer(digest, n_classes, shares)
+
+
+def test_an_impossible_outline_cannot_be_carried():
+    with pytest.raises(ValueError, match="outline: wanted at most 4194304 bytes, got 4194305"):
+        CarriedAnswer("a" * 64, 2, b"12", bytes((4 << 20) + 1))

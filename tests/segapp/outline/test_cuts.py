@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from segapp.outline import cuts
 from segapp.outline.cuts import Level, cut_band, cut_regions
 from segapp.picture.contrast import bonds_of
 from segapp.picture.neighbours import LENGTHS, PAIRS
@@ -102,7 +103,7 @@ def test_a_cut_through_an_even_area_has_one_length_and_place_however_it_is_turne
     np.testing.assert_allclose(*found, atol=1e-6)
 
 
-def test_neither_tile_nor_band_is_seen_in_the_answer():
+def test_neither_seam_nor_band_is_seen_in_the_answer():
     """A slanted edge across several tiles, begun up to 30 pixels away, is found to the pixel."""
     y, x = np.indices((500, 500))
     right = 3 * x > y + 520
@@ -134,3 +135,52 @@ def test_what_an_earlier_cut_left_changes_nothing():
                 pass
         np.testing.assert_array_equal(*found)
     assert any(flow.any() for flow in used.flows)
+
+
+def test_pieces_hold_every_pixel_once_and_none_is_too_large(monkeypatch):
+    monkeypatch.setattr(cuts, "_MOST_AT_ONCE", 50)
+    rng = np.random.default_rng(3)
+    mask = rng.random((60, 90)) < 0.3
+    seams = []
+    pieces = list(cuts._pieces(cuts._places(mask), 1 / 3, seams))
+    found = np.zeros(mask.shape, int)
+    for rows, columns in pieces:
+        assert len(rows) <= 50
+        numbers = rows * 90 + columns
+        assert (np.diff(numbers) > 0).all()
+        found[rows, columns] += 1
+    np.testing.assert_array_equal(found, mask)
+    assert len(seams) == len(pieces) - 1
+
+
+def test_only_seams_are_at_a_seam():
+    rows, columns = (each.ravel() for each in np.indices((8, 10)))
+    at = cuts._at_seam([cuts._Seam(0, 3, 2, 5)], (rows, columns)).reshape(8, 10)
+    expected = np.zeros((8, 10), bool)
+    expected[2:4, 1:7] = True
+    np.testing.assert_array_equal(at, expected)
+
+
+def test_many_seams_are_not_seen_in_the_answer(monkeypatch):
+    monkeypatch.setattr(cuts, "_MOST_AT_ONCE", 700)
+    test_neither_seam_nor_band_is_seen_in_the_answer()
+
+
+@pytest.mark.parametrize("again", [0, 6])
+def test_the_outline_goes_on_where_something_changed(again):
+    """It missed an edge by three pixels everywhere, and the upper 30 of 80 rows are looked at.
+
+    At the last of them it has moved, so that it is cut again there, if that is allowed.
+    """
+    _, x = np.indices((80, 80))
+    right = x >= 40
+    rgb = np.repeat(np.where(right, 200, 60).astype(np.uint8)[..., None], 3, axis=2)
+    costs = np.stack((0.2 * right, 0.2 * ~right), axis=2).astype(np.float32)
+    level = level_of(np.full((80, 80), -1, np.int16), costs, rgb, 1.0)
+    labels = (x >= 37).astype(np.uint8)
+    where = np.zeros((80, 80), bool)
+    where[:30] = True
+    for _ in cut_band(level, labels, 7, again, where):
+        pass
+    np.testing.assert_array_equal(labels[:29], right[:29])
+    np.testing.assert_array_equal(labels[30:], (right if again else x >= 37)[30:])

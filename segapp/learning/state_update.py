@@ -169,17 +169,19 @@ class StateUpdate:
         """Mask what is marked otherwise than in the state before."""
         return self.task.marked.differs_from(before.marked)
 
-    def coarse_answer(self, verdict: Verdict, laps: Laps) -> Generator[Report, None, CoarseAnswer]:
+    def coarse_answer(
+        self, verdict: Verdict, laps: Laps, *, with_preview: bool = False
+    ) -> Generator[Report, None, CoarseAnswer]:
         """Draw the outline at the level at which is learnt, on from that of the state before."""
-        before, outline = self._before, None
+        before, outline, marked_anew = self._before, None, None
         if before is not None:
             patches = self._graph.patches
             outline = before.kept.outline(len(patches), patches.index_map.shape)
-        if before is None or outline is None:
-            return (yield from self.task.coarse_answer(verdict, laps))
-        return (
-            yield from self.task.coarse_answer(verdict, laps, outline, self._marked_anew(before))
+            marked_anew = self._marked_anew(before)
+        drawing = self.task.coarse_answer(
+            verdict, laps, outline, marked_anew, with_preview=with_preview
         )
+        return (yield from drawing)
 
     def leaning(self, verdict: Verdict) -> Verdict:
         """Return the verdict as the threshold wants it; that is for an object and a background."""

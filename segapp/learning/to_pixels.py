@@ -86,6 +86,14 @@ class PixelTask:
         patches = cut_patches(problem, verdict.costs)
         return self._small(self._class_of(patches[problem.graph.patches.index_map]), verdict)
 
+    def _look(self, positions: NDArray[np.uint8], verdict: Verdict) -> Preview:
+        """Show an outline on its way, with the marks over it; it costs next to nothing."""
+        labels = self._class_of(positions)
+        if self.picture.times > 1:
+            return self._small(labels, verdict)
+        self.marked.pin(labels)
+        return Preview(self._labelling(labels, verdict))
+
     def _small(self, labels: NDArray[np.uint8], verdict: Verdict) -> Preview:
         """Show labels of the size at which is learnt, with the marks over them."""
         index_map = self.picture.table(self.settings).prototypes.index_map
@@ -103,12 +111,15 @@ class PixelTask:
         laps: Laps,
         before: Outline | None = None,
         marked_anew: NDArray[np.bool_] | None = None,
+        *,
+        with_preview: bool = False,
     ) -> Generator[Report, None, CoarseAnswer]:
         """Draw the outline at the level at which is learnt, and tidy it.
 
         The colours of the first outline join those of the strokes, and it is drawn again: an
         object mostly has more colours than anybody marks. With that of the answer ``before``, in
-        the document's classes, it goes on from there (`segapp.outline.drawing.follow_edges`).
+        the document's classes, it goes on from there (`segapp.outline.drawing.begun`). A preview
+        is drawn along the patches, and comes after half of the time.
         """
         if not self.settings.refine:
             labels, marks = self._painted(verdict), self.marked.coarse
@@ -118,8 +129,11 @@ class PixelTask:
         problem = self._problem(self.likelihood)
         yield Report("Drawing the outline", 0.6)
         patches = cut_patches(problem, verdict.costs)
+        look = None
+        if with_preview:
+            look = self._look(patches[problem.graph.patches.index_map], verdict)
+        yield Report("Drawing the outline", 0.65, look)
         if self.colours is not None:
-            yield Report("Drawing the outline", 0.65)
             colours = self.colours.and_of_answer(problem.graph.patch_colours, patches)
             problem = replace(problem, colour_costs=self._colour_costs(colours.likelihood()))
             patches = cut_patches(problem, verdict.costs)

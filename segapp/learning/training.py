@@ -191,7 +191,7 @@ class Trainer:
         laps.end("earlier strokes")
         update = StateUpdate(self._picture, document, marked, settings, before)
         learnt = yield from update.learn(laps)
-        coarse = yield from update.coarse_answer(learnt.verdict, laps)
+        coarse = yield from update.coarse_answer(learnt.verdict, laps, with_preview=True)
         if len(marked.classes()) > 1:  # else nothing is held on to: see `_before`
             self._remember(document, settings, update.kept(coarse))
         verdict = update.leaning(learnt.verdict)

@@ -361,6 +361,19 @@ def test_before_a_large_answer_is_drawn_at_full_size_it_is_shown_as_it_was_learn
     assert (enlarged == answer.labelling.labels).mean() > 0.99
 
 
+def test_an_answer_over_patches_is_seen_before_the_outline():
+    """Of the newest stroke alone: those that are learnt on the way to it are of no interest."""
+    document = ON_HALVES.with_stroke(dot(12, 30, 0))
+    *reports, answer = Trainer(HALVES).updates(document, QUICK)
+    (preview,) = [report.preview for report in reports if report.preview is not None]
+    found = preview.labelling
+    assert preview.times == 1
+    assert found.labels.shape == found.margin.shape == found.codes.shape == HALVES.shape[:2]
+    assert (found.labels == answer.labelling.labels).mean() > 0.9
+    marked = rasterize(document, HALVES.shape[:2])
+    np.testing.assert_array_equal(found.labels[marked >= 0], marked[marked >= 0])
+
+
 def test_a_look_wants_what_an_answer_wants():
     with pytest.raises(NotEnoughStrokes):
         Trainer(HALVES).glimpses(Document(strokes=(dot(10, 20, 1),)), QUICK)

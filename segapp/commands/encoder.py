@@ -21,6 +21,7 @@ from segapp.encoders.packages import PACKAGES, fetch
 from segapp.encoders.running import RunningNetwork, what_is_lacking
 from segapp.encoders.signatures import Wishes, described
 from segapp.files.images import load_image
+from segapp.files.resources import SAMPLES
 from segapp.values.components import component_colours, component_picture
 from shlcore.atomic_file import replacing
 
@@ -60,7 +61,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     showing = verbs.add_parser("show", help="tell what an encoder reads and gives")
     showing.add_argument("name", metavar="NAME")
     showing.add_argument(
-        "--picture", metavar="IMAGE", type=Path, help="let it read this picture; needs --out"
+        "--picture", metavar="IMAGE", type=Path, help="what --out shows; a sample unless given"
     )
     showing.add_argument(
         "--out",
@@ -175,11 +176,11 @@ def _remove(arguments: argparse.Namespace, installed: Installed) -> None:
 
 def _show(arguments: argparse.Namespace, installed: Installed) -> None:
     encoder = installed.named(arguments.name)
-    if (arguments.picture is None) != (arguments.out is None):
-        raise CommandError("show: --picture and --out go together, got one of them.")
+    if arguments.picture is not None and arguments.out is None:
+        raise CommandError("show: wanted --out for what it sees in the picture, got none.")
     lines: list[str] = []
-    if arguments.picture is not None:
-        picture = load_image(arguments.picture)
+    if arguments.out is not None:
+        picture = load_image(arguments.picture or SAMPLES / "astronaut.jpg")
         start = time.perf_counter()
         with Encoding(encoder, installed) as encoding:
             encoded = encoding.of(picture.rgb)
@@ -190,7 +191,7 @@ def _show(arguments: argparse.Namespace, installed: Installed) -> None:
         with replacing(arguments.out) as file:
             Image.fromarray(colours).save(file, "PNG")
         rows, columns, _ = encoded.cells.shape
-        lines = [f"read {arguments.picture.name} in {seconds:.2f} s: {rows} x {columns} cells"]
+        lines = [f"read {picture.path.name} in {seconds:.2f} s: {rows} x {columns} cells"]
         lines.append(str(arguments.out))
     _tell(arguments, installed, encoder, lines)
 

@@ -17,6 +17,7 @@ from segapp.encoders import running as running_module
 from segapp.encoders.installed import Installed
 from segapp.encoders.network_file import read_network
 from segapp.files.project_file import load_project
+from segapp.files.resources import SAMPLES
 from segapp.values.settings import FeatureGroup
 
 pytest.importorskip("onnx")
@@ -101,6 +102,14 @@ def test_families_that_are_known_need_no_words(tmp_path, capsys):
     assert "37 x 37 cells of 5 channels, after 1 other tokens" in said(capsys).out
 
 
+def test_what_it_sees_in_a_sample_is_shown(pooled, tmp_path, capsys):
+    out = tmp_path / "components.png"
+    assert main(["encoder", "show", "pooled", "--out", str(out)]) == 0
+    assert "read astronaut.jpg in" in said(capsys).out
+    with Image.open(out) as shown, Image.open(SAMPLES / "astronaut.jpg") as sample:
+        assert shown.size == sample.size
+
+
 def refused(capsys, *words):
     assert main(list(words)) == 1
     told = said(capsys).err
@@ -122,7 +131,7 @@ def test_what_does_not_fit_is_a_sentence(network, tmp_path, capsys, monkeypatch,
         capsys, "encoder", "show", "nix"
     )
     assert "There is no encoder 'nix'" in refused(capsys, "encoder", "remove", "nix")
-    assert "go together" in refused(capsys, "encoder", "show", "pooled", "--out", "x.png")
+    assert "wanted --out" in refused(capsys, "encoder", "show", "pooled", "--picture", "x.png")
     bad = tmp_path / "bad.onnx"
     bad.write_bytes(b"nonsense")
     assert "is no ONNX network" in refused(capsys, "encoder", "add", str(bad))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from segapp.learning.encoder_belief import EncoderBelief
     from segapp.learning.laps import Laps
     from segapp.learning.to_pixels import CoarseAnswer
+    from segapp.outline.drawing import Outline
     from segapp.picture.prepared import PreparedPicture
     from segapp.values.document import Document
     from segapp.values.marked import Marked
@@ -97,9 +98,22 @@ class StateUpdate:
         self._supervision = Supervision.of(self._prototypes, learnt_from, settings)
         classes = self._supervision.classes
         colours = StrokeColours.of(self._graph.bins, learnt_from, classes, document.background)
+        self._outline = self._outline_before(classes)
+        known = colours
+        if self._outline is not None:
+            # Few strokes show few colours: those of the answer before are learnt with as well.
+            known = colours.and_of_answer(self._graph.patch_colours, self._outline.patches)
         self.task = PixelTask(
-            picture, marked, document, classes, colours.likelihood(), colours, settings
+            picture, marked, document, classes, known.likelihood(), colours, settings
         )
+
+    def _outline_before(self, classes: NDArray[np.intp]) -> Outline | None:
+        """Return the outline of the state before in places among the classes of this one."""
+        if self._before is None:
+            return None
+        patches = self._graph.patches
+        outline = self._before.kept.outline(len(patches), patches.index_map.shape)
+        return outline.among(classes) if outline is not None else None
 
     def learn(self, laps: Laps, *, with_previews: bool = True) -> Generator[Report, None, Learnt]:
         """Report each block of the fit and return what was learnt."""
@@ -173,13 +187,13 @@ class StateUpdate:
         self, verdict: Verdict, laps: Laps, *, with_preview: bool = False
     ) -> Generator[Report, None, CoarseAnswer]:
         """Draw the outline at the level at which is learnt, on from that of the state before."""
-        before, outline, marked_anew = self._before, None, None
-        if before is not None:
-            patches = self._graph.patches
-            outline = before.kept.outline(len(patches), patches.index_map.shape)
-            marked_anew = self._marked_anew(before)
+        before = self._before
         drawing = self.task.coarse_answer(
-            verdict, laps, outline, marked_anew, with_preview=with_preview
+            verdict,
+            laps,
+            self._outline,
+            self._marked_anew(before) if before is not None else None,
+            with_preview=with_preview,
         )
         return (yield from drawing)
 
@@ -189,6 +203,13 @@ class StateUpdate:
         if not self._settings.threshold or len(self.task.classes) != 2 or not background.size:
             return verdict
         return verdict.leaning(int(background[0]), self._settings.threshold)
+
+    def leant_answer(
+        self, verdict: Verdict, coarse: CoarseAnswer, laps: Laps
+    ) -> Generator[Report, None, CoarseAnswer]:
+        """Draw the outline of a verdict that leans, on from that of the one that does not."""
+        outline = coarse.outline.among(self.task.classes) if coarse.outline is not None else None
+        return (yield from self.task.coarse_answer(verdict, laps, outline))
 
     def kept(self, coarse: CoarseAnswer) -> KeptAnswer:
         """Return what the next stroke is told of this answer."""

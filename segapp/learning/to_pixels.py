@@ -61,9 +61,9 @@ class PixelTask:
     classes
         The document's classes that were learnt, in the order of the verdict's columns.
     likelihood
-        What the classes' colours cost.
+        What the classes' colours cost, by all that is known before the outline is drawn.
     colours
-        Where that comes from; ``None`` when the strokes were on another picture.
+        Those of the strokes; ``None`` when they were on another picture.
     """
 
     picture: PreparedPicture
@@ -118,7 +118,7 @@ class PixelTask:
 
         The colours of the first outline join those of the strokes, and it is drawn again: an
         object mostly has more colours than anybody marks. With that of the answer ``before``, in
-        the document's classes, it goes on from there (`segapp.outline.drawing.begun`). A preview
+        places among ``classes``, it goes on from there (`segapp.outline.drawing.begun`). A preview
         is drawn along the patches, and comes after half of the time.
         """
         if not self.settings.refine:
@@ -137,23 +137,12 @@ class PixelTask:
             colours = self.colours.and_of_answer(problem.graph.patch_colours, patches)
             problem = replace(problem, colour_costs=self._colour_costs(colours.likelihood()))
             patches = cut_patches(problem, verdict.costs)
-        labels, where = begun(problem, patches, self._in_positions(before), marked_anew)
+        labels, where = begun(problem, patches, before, marked_anew)
         for _ in follow_edges(problem, verdict.costs, labels, where):
             yield Report("Drawing the outline", 0.75)
         outline = Outline(patches, labels).renumbered(self.classes.astype(np.uint8))
         laps.end("outline")
         return CoarseAnswer(self._tidied_coarse(outline.labels, laps), outline)
-
-    def _in_positions(self, before: Outline | None) -> Outline | None:
-        """Return an outline in places among ``classes``, unless it has classes that are not."""
-        if before is None:
-            return None
-        gone = 255  # more than there are places
-        positions = np.full(256, gone, dtype=np.uint8)
-        positions[self.classes] = np.arange(len(self.classes))
-        renumbered = before.renumbered(positions)
-        has_gone = max(renumbered.labels.max(), renumbered.patches.max()) == gone
-        return None if has_gone else renumbered
 
     def _tidied_coarse(self, labels: NDArray[np.uint8], laps: Laps) -> NDArray[np.uint8]:
         marked = self.marked

@@ -196,7 +196,7 @@ class Trainer:
             self._remember(document, settings, update.kept(coarse))
         verdict = update.leaning(learnt.verdict)
         if verdict is not learnt.verdict:  # the next stroke is told nothing of it
-            coarse = yield from update.task.coarse_answer(verdict, laps, coarse.outline)
+            coarse = yield from update.leant_answer(verdict, coarse, laps)
         labelling, self._drawn = yield from update.task.full_size(
             coarse, verdict, laps, self._drawn
         )

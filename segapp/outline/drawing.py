@@ -85,6 +85,14 @@ class Outline:
         """Return the same outline with ``numbers[c]`` in place of each class c."""
         return Outline(numbers[self.patches], numbers[self.labels])
 
+    def among(self, classes: NDArray[np.intp]) -> Outline | None:
+        """Return it in places among some classes; ``None`` if it has one that is not there."""
+        nowhere = 255  # more than there are places
+        places = np.full(256, nowhere, dtype=np.uint8)
+        places[classes] = np.arange(len(classes))
+        found = self.renumbered(places)
+        return None if max(found.labels.max(), found.patches.max()) == nowhere else found
+
 
 def cut_patches(problem: OutlineProblem, costs: NDArray[np.float64]) -> NDArray[np.uint8]:
     """Draw the outline along the patches: the class position of each.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
@@ -10,6 +9,7 @@ from PySide6.QtGui import QAction, QGuiApplication
 
 from segapp.files.resources import SAMPLES
 from segapp.qt.files import file_dialogs
+from segapp.qt.files.default_folder import opening_folder
 from segapp.qt.files.export_dialog import ExportDialog
 from segapp.qt.files.file_dialogs import Conflict, Unsaved
 from segapp.qt.files.overlaid import Overlaid
@@ -21,6 +21,9 @@ from segapp.qt.files.restore_dialog import newest_first
 from segapp.values.wording import shown
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from PySide6.QtCore import QMimeData
     from PySide6.QtWidgets import QMenu, QWidget
 
     from segapp.qt.actions.actions import Actions
@@ -76,7 +79,9 @@ class FileCommands(QObject):
         for sample in sample_images():
             entry = samples.addAction(sample.stem.capitalize())
             entry.triggered.connect(lambda _=False, chosen=sample: self._files.open(chosen))
-        actions["paste"].triggered.connect(self._paste)
+        actions["paste"].triggered.connect(
+            lambda: self.open_data(QGuiApplication.clipboard().mimeData())
+        )
         self._recent = recent
         self._files.recent_changed.connect(self._fill_recent)
         self._fill_recent()
@@ -87,8 +92,11 @@ class FileCommands(QObject):
     # Opening ----------------------------------------------------------------------------
 
     def _folder(self) -> Path:
-        state = self._session.state
-        return state.path.parent if state is not None else Path.home()
+        state, recent = self._session.state, self._preferences.recent()
+        last = recent[0] if recent else None
+        if last is not None and not last.is_dir():  # a picture; a folder is where to look itself
+            last = last.parent
+        return opening_folder(state.path if state is not None else None, last)
 
     def _open(self) -> None:
         path = file_dialogs.ask_open(self._window, self._folder())
@@ -100,9 +108,10 @@ class FileCommands(QObject):
         if path is not None:
             self._files.open(path)
 
-    def _paste(self) -> None:
+    def open_data(self, data: QMimeData) -> None:
+        """Open what was pasted or dropped: files, or a picture that is none yet."""
         try:
-            paths = pasted_paths(QGuiApplication.clipboard().mimeData())
+            paths = pasted_paths(data)
         except OSError as error:
             self._complain(str(error), "")
             return

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QModelIndex, QPointF, Qt
-from PySide6.QtGui import QColor
+from PySide6.QtCore import QEvent, QModelIndex, QPointF, Qt
+from PySide6.QtGui import QColor, QKeyEvent
 from PySide6.QtWidgets import QApplication, QColorDialog, QLineEdit
 
 from segapp.qt.canvas.brush import BrushUnit, Tool
@@ -80,6 +80,22 @@ def test_editing_keys_in_a_name_leave_strokes_and_folder_alone(window, qtbot):
     qtbot.keyClick(spin, Qt.Key.Key_Return)
     assert window.brush.brush.radius == 12
     assert window.brush.brush.left == 0
+
+
+def test_a_letter_of_altgr_writes_where_windows_calls_it_ctrl_alt(window, qtbot):
+    copied = []
+    window.commands["copy_picture"].triggered.connect(lambda: copied.append(1))
+    both = CONTROL | Qt.KeyboardModifier.AltModifier
+    window.class_panel.edit_name()
+    editor = QApplication.focusWidget()
+    kind = QEvent.Type.ShortcutOverride
+    letter, command = (QKeyEvent(kind, Qt.Key.Key_C, both, text) for text in ("ć", "\x03"))
+    for event in (letter, command):
+        event.ignore()
+        QApplication.sendEvent(editor, event)
+    assert letter.isAccepted()
+    assert not command.isAccepted()
+    qtbot.keyClick(editor, Qt.Key.Key_Escape)
 
 
 def test_classes_are_added_renamed_recoloured_and_deleted(window, qtbot, monkeypatch):

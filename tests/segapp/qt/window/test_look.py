@@ -1,6 +1,7 @@
 """What the window looks like: sizes, themes, cards, views."""
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -142,6 +143,32 @@ def test_samples_are_saved_among_the_users_files(make_window, qtbot, tmp_path, m
     window.close()
     again = make_window(sample)
     assert again.files.default_project(again.session.state).parent == other
+
+
+def test_what_is_asked_about_a_sample_begins_among_the_users_files(
+    make_window, picture_file, tmp_path, monkeypatch
+):
+    from segapp.qt.files import file_dialogs
+
+    documents = tmp_path / "Documents"
+    documents.mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    begun = []
+    for name in ("ask_open", "ask_folder", "ask_image", "ask_mask", "ask_model"):
+        monkeypatch.setattr(
+            file_dialogs,
+            name,
+            lambda *words, **_: begun.append(next(w for w in words if isinstance(w, Path))),
+        )
+    window = make_window(sorted(SAMPLES.glob("*.jpg"))[0])
+    asking = ("open", "open_folder", "import_strokes", "import_mask", "apply_model")
+    for command in asking:
+        window.commands[command].trigger()
+    assert begun == [documents] * len(asking)
+    own = picture_file("pictures/own.png")
+    window.preferences.add_recent(own)
+    window.commands["open"].trigger()
+    assert begun[-1] == own.parent
 
 
 # Cards ------------------------------------------------------------------------------------------
@@ -287,6 +314,34 @@ def test_strokes_have_an_opacity_of_their_own(window, qtbot):
     window.class_panel.paint_box.strokes.setValue(100)
     colour = QColor(*window.session.document.classes[0].colour)
     assert window.canvas.grab().toImage().pixelColor(place) == colour
+
+
+def test_a_hidden_answer_stays_hidden_whatever_has_the_keys(window, answered, qtbot):
+    answered(window)
+    window.activateWindow()
+    window.canvas.setFocus()
+    qtbot.waitUntil(lambda: not window.labelling_view.busy)
+    place = window.canvas.viewport.view.to_widget(QPointF(30, 5)).toPoint()
+
+    def seen():
+        return window.canvas.grab().toImage().pixelColor(place).name()
+
+    tinted = seen()
+    qtbot.keyClick(window.canvas, Qt.Key.Key_H, Qt.KeyboardModifier.ShiftModifier)
+    assert window.commands["hide_answer"].isChecked()
+    bare = seen()
+    assert bare != tinted
+    window.class_panel.paint_box.answer.setFocus()
+    assert seen() == bare
+    window.canvas.setFocus()
+    qtbot.keyClick(window.canvas, Qt.Key.Key_H)  # a look at what is hidden anyway
+    assert seen() == bare
+    window.commands["hide_answer"].trigger()
+    assert seen() == tinted
+    qtbot.keyPress(window.canvas, Qt.Key.Key_H)
+    assert seen() == bare
+    window.class_panel.paint_box.answer.setFocus()  # the release arrives elsewhere
+    assert seen() == tinted
 
 
 def test_views_are_chosen_by_name(window, answered, qtbot):

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QModelIndex, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QIcon, QPainter, QPen, QPixmap
 from PySide6.QtWidgets import (
+    QDockWidget,
     QHBoxLayout,
+    QLineEdit,
     QListWidget,
     QListWidgetItem,
     QMenu,
@@ -150,7 +152,12 @@ class ClassPanel(QWidget):
 
     def edit_name(self) -> None:
         """Open the name of the chosen class for typing, all of it selected."""
-        item = self._list.currentItem()
+        item, holder = self._list.currentItem(), self.parentWidget()
+        if isinstance(holder, QDockWidget):
+            holder.show()  # what is hidden cannot be typed into
+            holder.raise_()
+        if self._list.viewport().findChild(QLineEdit) is not None:  # it is being typed already
+            return
         if item is not None:
             self._list.scrollToItem(item)
             self._list.setFocus()

@@ -13,7 +13,7 @@ from segapp.qt.files.default_folder import opening_folder
 from segapp.qt.files.export_dialog import ExportDialog
 from segapp.qt.files.file_dialogs import Conflict, Unsaved
 from segapp.qt.files.overlaid import Overlaid
-from segapp.qt.files.pasting import pasted_paths
+from segapp.qt.files.pasting import pasted_files, pasted_picture
 from segapp.qt.files.project_saving import ChangedByOthersError
 from segapp.qt.files.recovery import LeftCopy, UnreadableCopy
 from segapp.qt.files.remembered_choices import remember_choices, remembered_choices
@@ -108,15 +108,13 @@ class FileCommands(QObject):
         if path is not None:
             self._files.open(path)
 
-    def open_data(self, data: QMimeData) -> None:
+    def open_data(self, data: QMimeData | None) -> None:
         """Open what was pasted or dropped: files, or a picture that is none yet."""
-        try:
-            paths = pasted_paths(data)
-        except OSError as error:
-            self._complain(str(error), "")
-            return
+        paths, picture = pasted_files(data), pasted_picture(data)
         if paths:
             self._files.open_several(paths)
+        elif picture is not None:
+            self._files.open_pasted(picture)
         else:
             self.said.emit(self.tr("There is no picture in the clipboard"))
 

@@ -82,6 +82,19 @@ def test_editing_keys_in_a_name_leave_strokes_and_folder_alone(window, qtbot):
     assert window.brush.brush.left == 0
 
 
+@pytest.mark.parametrize("command", ["add_class", "rename_class"])
+def test_a_name_is_typed_where_it_is_seen(window, qtbot, command):
+    window.docks.paint.hide()
+    window.commands[command].trigger()
+    window.commands["rename_class"].trigger()  # while it is being typed: nothing new
+    editor = QApplication.focusWidget()
+    assert isinstance(editor, QLineEdit)
+    assert not editor.visibleRegion().isEmpty()
+    qtbot.keyClicks(editor, "road")
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: "road" in [info.name for info in window.session.document.classes])
+
+
 def test_a_letter_of_altgr_writes_where_windows_calls_it_ctrl_alt(window, qtbot):
     copied = []
     window.commands["copy_picture"].triggered.connect(lambda: copied.append(1))

@@ -1,6 +1,7 @@
 """What the window looks like: sizes, themes, cards, views."""
 
 import itertools
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QToolButton, QToolTip
 
 from segapp.files.resources import SAMPLES
 from segapp.learning.suggestion import Spot
-from segapp.qt.files.pasting import pasted_folder
+from segapp.qt.files.pasting import keep_picture, pasted_folder
 from segapp.qt.panels.card import Card
 from segapp.qt.panels.offer import Offer
 from segapp.qt.window.start import begin
@@ -122,6 +123,39 @@ def test_a_picture_is_pasted_and_saved_elsewhere(make_window, qtbot, tmp_path):
     QGuiApplication.clipboard().clear()
     window.commands["paste"].trigger()
     assert "no picture" in window.status.currentMessage()
+
+
+def test_a_pasted_picture_is_packed_beside_the_window(make_window, qtbot, monkeypatch):
+    packed = []
+
+    def note(image, path):
+        packed.append(threading.current_thread())
+        keep_picture(image, path)
+
+    monkeypatch.setattr("segapp.qt.files.opening.keep_picture", note)
+    window = make_window()
+    QGuiApplication.clipboard().setImage(QImage(40, 30, QImage.Format.Format_RGB32))
+    with qtbot.waitSignal(window.files.opened):
+        window.commands["paste"].trigger()
+    QGuiApplication.clipboard().clear()
+    assert len(packed) == 1
+    assert packed[0] is not threading.main_thread()
+
+
+def test_a_pasted_picture_that_cannot_be_kept_gives_a_sentence(
+    make_window, qtbot, monkeypatch, tmp_path
+):
+    window = make_window()
+    (tmp_path / "file").touch()
+    monkeypatch.setattr("segapp.qt.files.pasting.pasted_folder", lambda: tmp_path / "file" / "no")
+    told = []
+    window.files.failed.connect(lambda sentence, _: told.append(sentence))
+    QGuiApplication.clipboard().setImage(QImage(3, 2, QImage.Format.Format_RGB32))
+    window.commands["paste"].trigger()
+    qtbot.waitUntil(lambda: bool(told))
+    QGuiApplication.clipboard().clear()
+    QApplication.activeModalWidget().close()
+    assert window.session.state is None
 
 
 def test_samples_are_saved_among_the_users_files(make_window, qtbot, tmp_path, monkeypatch):

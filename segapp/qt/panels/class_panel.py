@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QModelIndex, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QIcon, QPainter, QPen, QPixmap
 from PySide6.QtWidgets import (
+    QAbstractItemDelegate,
     QDockWidget,
     QHBoxLayout,
     QLineEdit,
@@ -149,6 +150,15 @@ class ClassPanel(QWidget):
     def chosen(self) -> int:
         """The class that the left button paints."""
         return self._left
+
+    def end_name(self) -> None:
+        """Take the name that is being typed: a button that takes no focus does not end it."""
+        field = self._list.viewport().findChild(QLineEdit)
+        if field is not None:
+            delegate = self._list.itemDelegate()
+            delegate.commitData.emit(field)
+            delegate.closeEditor.emit(field, QAbstractItemDelegate.EndEditHint.NoHint)
+            field.setParent(None)  # it is deleted only later, and would be found again
 
     def edit_name(self) -> None:
         """Open the name of the chosen class for typing, all of it selected."""

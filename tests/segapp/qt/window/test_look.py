@@ -99,6 +99,20 @@ def test_the_empty_window_invites(make_window, picture_file, qtbot):
     assert not window.welcome.isVisible()
 
 
+def test_nothing_can_be_done_to_classes_before_there_is_a_picture(
+    make_window, picture_file, qtbot
+):
+    window = make_window()
+    doings = ("add", "rename", "recolour", "background")
+    names = [f"{doing}_class" for doing in doings] + ["class_down"]
+    assert not any(window.commands[name].isEnabled() for name in names)
+    assert not window.commands["class_up"].isEnabled()
+    with qtbot.waitSignal(window.files.opened):
+        window.files.open(picture_file())
+    assert all(window.commands[name].isEnabled() for name in names)
+    assert not window.commands["class_up"].isEnabled()
+
+
 def test_recent_files_are_offered(make_window, picture_file, qtbot):
     path = picture_file()
     make_window(path).close()

@@ -12,6 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from segapp.files.export import formats
 from segapp.files.resources import SAMPLES
 from segapp.qt.files import file_dialogs
+from segapp.qt.panels.measures_table import heading
 from segapp.values.document import Stroke
 from segapp.values.export_choices import ExportChoices
 from segapp.values.measures import Scale
@@ -160,3 +161,16 @@ def test_numbers_have_no_idle_zeros(window, qtbot):
     assert box.text() == "0.25"
     box.setValue(100)
     assert box.text() == "100"
+
+
+def test_columns_are_named_for_people():
+    names = {
+        "class": "class",
+        "area_px": "area px",
+        "area_µm2": "area µm²",
+        "perimeter_µm": "perimeter µm",
+        "mean_red": "mean red",
+        "mean_channel_4": "mean channel 4",
+        "x": "x",
+    }
+    assert {name: heading(name) for name in names} == names

@@ -18,6 +18,7 @@ from segapp.qt.files.project_saving import ChangedByOthersError
 from segapp.qt.files.recovery import LeftCopy, UnreadableCopy
 from segapp.qt.files.remembered_choices import remember_choices, remembered_choices
 from segapp.qt.files.restore_dialog import newest_first
+from segapp.qt.panels.welcome import sample_name
 from segapp.values.wording import shown
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class FileCommands(QObject):
         actions["save_as"].triggered.connect(self.save_as)
         actions["export"].triggered.connect(self.export)
         for sample in sample_images():
-            entry = samples.addAction(sample.stem.capitalize())
+            entry = samples.addAction(sample_name(sample))
             entry.triggered.connect(lambda _=False, chosen=sample: self._files.open(chosen))
         actions["paste"].triggered.connect(
             lambda: self.open_data(QGuiApplication.clipboard().mimeData())

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 
 from segapp.__main__ import main
 from segapp.files.images import ImageError, load_image
-from segapp.qt.language import LANGUAGES, Texts, choose_language, speak, worded
+from segapp.qt.language import LANGUAGES, Texts, choose_language, number, speak, worded
 from segapp.qt.panels.status import _Elided
 from tests.texts import differences, languages, written
 
@@ -131,6 +131,14 @@ def test_sentences_of_other_rooms_are_translated(spoken, tmp_path):
     # A class's name is a name, also where it is a word that is known.
     assert worded(asked) == "Bisher ist nur colour markiert: auch eine weitere Klasse markieren."
     assert worded("Nobody has translated this.") == "Nobody has translated this."
+
+
+def test_numbers_are_written_as_the_language_does(spoken, make_window, picture_file, answered):
+    spoken("de")
+    assert number(0.536, 2) == "0,54"
+    assert number(6400, 0) == "6400"
+    window = answered(make_window(picture_file()))
+    assert re.fullmatch(r"Aktuell, \d+,\d\d s", window.status.state_text)
 
 
 @pytest.mark.parametrize(

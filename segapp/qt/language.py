@@ -74,6 +74,13 @@ def speak(application: QCoreApplication, wish: str) -> str:
     return language
 
 
+def number(value: float, digits: int) -> str:
+    """Write a number as the window's language does, with so many digits behind the point."""
+    locale = QLocale()
+    locale.setNumberOptions(QLocale.NumberOption.OmitGroupSeparator)
+    return locale.toString(float(value), "f", digits)
+
+
 def worded(sentence: object) -> str:
     """Return a finished English sentence of another room in the window's language.
 

@@ -239,14 +239,15 @@ class Canvas(PictureView):
         if key == Qt.Key.Key_Space:
             self._hand.hold_space(held=True)
         elif key == Qt.Key.Key_H:
-            self.set_labelling_hidden(True)
+            self.peek(on=True)
         elif key == Qt.Key.Key_Escape and self._hand.is_drawing:
             self._hand.drop_stroke()
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             straight = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
             self._hand.toggle_pen(straight=straight)
         elif key in _ARROWS and self._image is not None:
-            self._hand.step(*_ARROWS[key], fine=bool(event.modifiers()))
+            fine = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+            self._hand.step(*_ARROWS[key], fine=fine)
         else:
             super().keyPressEvent(event)
 
@@ -257,12 +258,12 @@ class Canvas(PictureView):
         if event.key() == Qt.Key.Key_Space:
             self._hand.hold_space(held=False)
         elif event.key() == Qt.Key.Key_H:
-            self.set_labelling_hidden(False)
+            self.peek(on=False)
         else:
             super().keyReleaseEvent(event)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         """Let go of held keys, whose release would arrive elsewhere."""
         self._hand.hold_space(held=False)
-        self.set_labelling_hidden(False)
+        self.peek(on=False)
         super().focusOutEvent(event)

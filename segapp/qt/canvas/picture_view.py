@@ -37,7 +37,8 @@ class PictureView(QWidget):
         self._stroke_opacity = 0.85  # plain to see, and what is below still shows
         self._strokes: StrokeLayer | None = None
         self._strokes_shown = True
-        self._labelling_hidden = False
+        self._labelling_hidden = False  # for good, by the command
+        self._peeking = False  # as long as a key is held
         self._spot: Spot | None = None
         self._spot_name = ""
         self._selection: tuple[QLineF, ...] = ()
@@ -90,9 +91,15 @@ class PictureView(QWidget):
         self.update()
 
     def set_labelling_hidden(self, hidden: bool) -> None:  # noqa: FBT001 - a Qt slot
-        """Show the bare picture for a while."""
+        """Show the bare picture until the answer is wanted again."""
         if hidden != self._labelling_hidden:
             self._labelling_hidden = hidden
+            self.update()
+
+    def peek(self, *, on: bool) -> None:
+        """Show the bare picture for a moment, and then what was shown before."""
+        if on != self._peeking:
+            self._peeking = on
             self.update()
 
     def set_strokes_shown(self, shown: bool) -> None:  # noqa: FBT001 - a Qt slot
@@ -116,8 +123,9 @@ class PictureView(QWidget):
         return False
 
     def _scene(self) -> Scene:
-        sheet = None if self._labelling_hidden else self._labelling
-        bare = self._labelling_hidden or (sheet is not None and sheet.bare)
+        hidden = self._labelling_hidden or self._peeking
+        sheet = None if hidden else self._labelling
+        bare = hidden or (sheet is not None and sheet.bare)
         shown = (self._strokes_shown and not bare) or self._is_drawing()
         see_through = sheet is not None and sheet.replaces_image
         return Scene(

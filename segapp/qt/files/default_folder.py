@@ -22,6 +22,16 @@ def saving_folder(image: Path, last: Path | None = None) -> Path:
     return last if last is not None else documents_folder()
 
 
+def opening_folder(image: Path | None, last: Path | None = None) -> Path:
+    """Return where to look for files: beside the open image, if that is the user's.
+
+    Else it is the folder used ``last``, and before there is one, the documents folder.
+    """
+    if image is not None and is_the_users(image.parent):
+        return image.parent
+    return last if last is not None and last.is_dir() else documents_folder()
+
+
 def is_the_users(folder: Path) -> bool:
     """Tell a folder of the user's from those that come with the program."""
     return not any(folder.is_relative_to(ours) for ours in (ASSETS, pasted_folder()))

@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from segapp.files.export import FORMATS, ExportFormat, formats
+from segapp.qt.dialog_size import open_at
 from segapp.qt.files.export_choices_box import ExportChoicesBox
 from segapp.qt.files.file_preview import FilePreview, FilePreviewBox, file_previews
 from segapp.qt.language import worded
@@ -105,7 +106,7 @@ class ExportDialog(QDialog):
         layout.setSpacing(12)
         layout.addLayout(columns, 1)
         layout.addWidget(buttons)
-        self.resize(760, 480)
+        open_at(self, 760, 480)
 
     def _details(self) -> QVBoxLayout:
         self._preview = FilePreviewBox()

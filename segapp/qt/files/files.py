@@ -22,10 +22,12 @@ from segapp.qt.files.opening import (
     as_people_count,
     digest_of,
     open_image,
+    open_pasted,
     open_project,
     prepare,
     project_beside,
 )
+from segapp.qt.files.pasting import pasted_path
 from segapp.qt.files.picture_folder import PictureFolder
 from segapp.qt.files.prefetch import Prefetch
 from segapp.qt.files.project_saving import save_over
@@ -39,6 +41,8 @@ from segapp.values.wording import shown
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from PySide6.QtGui import QImage
 
     from segapp.qt.files.preferences import Preferences
     from segapp.qt.session.jobs import Work
@@ -116,6 +120,12 @@ class Files(QObject):
             self._read(images[0])
         elif paths:
             self.open(paths[0])
+
+    def open_pasted(self, image: QImage) -> None:
+        """Keep a picture that is no file yet in one, and open that."""
+        path = self._remembered = pasted_path()
+        self._set_folder([])
+        self._start(path.name, lambda: open_pasted(image, path))
 
     def _set_folder(self, images: list[Path], root: Path | None = None) -> None:
         self._goal = None

@@ -14,6 +14,7 @@ from segapp.files.pages import file_of, page_of
 from segapp.files.project_file import PROJECT_SUFFIX, Project, ProjectError, load_project
 from segapp.files.project_places import project_names
 from segapp.qt.canvas.layers import Layer, opaque
+from segapp.qt.files.pasting import keep_picture
 from segapp.qt.language import worded
 from segapp.qt.session.picture_state import Content, PictureState
 from segapp.values.document import Document
@@ -24,6 +25,8 @@ from segapp.values.showing import AS_IT_COMES
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from PySide6.QtGui import QImage
 
     from segapp.values.picture import Picture
     from segapp.values.settings import Settings
@@ -89,6 +92,12 @@ def digest_of(path: Path) -> str:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:
         return ""
+
+
+def open_pasted(image: QImage, path: Path) -> Iterator[Opened]:
+    """Write a picture to a file of its own, and load it as any other."""
+    keep_picture(image, path)
+    yield from open_image(path)
 
 
 def open_project(path: Path, image: Path | None = None) -> Iterator[Opened | ImageMissing]:

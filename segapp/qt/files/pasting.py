@@ -6,11 +6,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QStandardPaths
+from PySide6.QtCore import QCoreApplication, QStandardPaths
 from PySide6.QtGui import QImage
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QMimeData
+
+
+_QUICKLY = 90  # of Qt's quality: PNG is exact at any, and this one is twice as fast
 
 
 def pasted_folder() -> Path:
@@ -19,25 +22,38 @@ def pasted_folder() -> Path:
     return Path(QStandardPaths.writableLocation(place)) / "segapp" / "pasted"
 
 
-def pasted_paths(data: QMimeData | None) -> list[Path]:
-    """Return the files in the clipboard; a picture without a file is written to one.
-
-    Raises `OSError` when it cannot be written.
-    """
+def pasted_files(data: QMimeData | None) -> list[Path]:
+    """Return the files that were pasted or dropped; an empty clipboard may have no data."""
     if data is None:
         return []
-    paths = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
-    if paths or not data.hasImage():
-        return paths
+    return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
+
+
+def pasted_picture(data: QMimeData | None) -> QImage | None:
+    """Return a picture that is no file yet, None when there is none."""
+    if data is None or not data.hasImage():
+        return None
     image = QImage(data.imageData())
-    folder = pasted_folder()
-    folder.mkdir(parents=True, exist_ok=True)
+    return None if image.isNull() else image
+
+
+def pasted_path() -> Path:
+    """Return where the next pasted picture is kept, named by the time."""
     name = datetime.now().astimezone().strftime("pasted %Y-%m-%d %H.%M.%S")
-    path = folder / f"{name}.png"
+    path = pasted_folder() / f"{name}.png"
     number = 2
     while path.exists():
-        path = folder / f"{name} ({number}).png"
+        path = path.with_name(f"{name} ({number}).png")
         number += 1
-    if image.isNull() or not image.save(str(path)):
-        raise OSError(f"The pasted picture cannot be written to {path}.")
-    return [path]
+    return path
+
+
+def keep_picture(image: QImage, path: Path) -> None:
+    """Write a picture to its file, or raise `OSError`; packing it well takes too long."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not image.save(str(path), None, _QUICKLY):
+        raise OSError(
+            QCoreApplication.translate(
+                "Pasting", "The pasted picture cannot be written to {}."
+            ).format(path)
+        )

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from segapp.qt.number_box import NumberBox
 from segapp.qt.wrapping import Wrapping
 from segapp.values.measures import Scale
 
@@ -26,7 +27,7 @@ class ScaleBox(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.pixel = QDoubleSpinBox()
+        self.pixel = NumberBox()
         self.pixel.setDecimals(6)
         self.pixel.setRange(_SMALLEST, _LARGEST)
         self.pixel.setStepType(QDoubleSpinBox.StepType.AdaptiveDecimalStepType)

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QModelIndex, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QIcon, QPainter, QPen, QPixmap
 from PySide6.QtWidgets import (
+    QAbstractItemDelegate,
+    QDockWidget,
     QHBoxLayout,
+    QLineEdit,
     QListWidget,
     QListWidgetItem,
     QMenu,
@@ -148,9 +151,23 @@ class ClassPanel(QWidget):
         """The class that the left button paints."""
         return self._left
 
+    def end_name(self) -> None:
+        """Take the name that is being typed: a button that takes no focus does not end it."""
+        field = self._list.viewport().findChild(QLineEdit)
+        if field is not None:
+            delegate = self._list.itemDelegate()
+            delegate.commitData.emit(field)
+            delegate.closeEditor.emit(field, QAbstractItemDelegate.EndEditHint.NoHint)
+            field.setParent(None)  # it is deleted only later, and would be found again
+
     def edit_name(self) -> None:
         """Open the name of the chosen class for typing, all of it selected."""
-        item = self._list.currentItem()
+        item, holder = self._list.currentItem(), self.parentWidget()
+        if isinstance(holder, QDockWidget):
+            holder.show()  # what is hidden cannot be typed into
+            holder.raise_()
+        if self._list.viewport().findChild(QLineEdit) is not None:  # it is being typed already
+            return
         if item is not None:
             self._list.scrollToItem(item)
             self._list.setFocus()

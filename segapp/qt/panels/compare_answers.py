@@ -20,6 +20,8 @@ from PySide6.QtWidgets import (
 
 from segapp.qt.canvas.layers import opaque
 from segapp.qt.canvas.qimage import qimage_over
+from segapp.qt.dialog_size import open_at
+from segapp.qt.language import number
 from segapp.qt.panels.insight_view import InsightView
 from segapp.qt.panels.wheel_guard import WheelGuard
 
@@ -104,7 +106,7 @@ class CompareAnswers(QDialog):
         for side in (self.left, self.right):
             side.choice.currentIndexChanged.connect(self._tell)
         self._tell()
-        self.resize(860, 760)
+        open_at(self, 860, 760)
 
     @property
     def told(self) -> str:
@@ -113,4 +115,4 @@ class CompareAnswers(QDialog):
 
     def _tell(self) -> None:
         share = self.left.answer.share_that_differs(self.right.answer)
-        self._told.setText(self.tr("{:.1%} of the pixels differ.").format(share))
+        self._told.setText(self.tr("{}% of the pixels differ.").format(number(100 * share, 1)))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QComboBox, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
-from segapp.qt.language import worded
+from segapp.qt.language import number, worded
 from segapp.qt.panels.charts import Bars, CodewordGrid, Curve
 from segapp.qt.panels.wheel_guard import WheelGuard
 
@@ -85,7 +85,7 @@ class InsightView(QWidget):
         self.objective.show_values(insight.objective)
         self.timing.show_rows(
             tuple(
-                (worded(name), seconds, f"{seconds:.3f} s")
+                (worded(name), seconds, self.tr("{} s").format(number(seconds, 3)))
                 for name, seconds in insight.seconds.items()
             )
         )
@@ -97,7 +97,7 @@ class InsightView(QWidget):
         shown = weights.mean(axis=0) if bit < 0 else weights[bit]
         self.weights.show_rows(
             tuple(
-                (_kernel(name), float(weight), f"{weight:.3f}")
+                (_kernel(name), float(weight), number(weight, 3))
                 for name, weight in zip(self._insight.kernels, shown, strict=True)
             )
         )

@@ -10,7 +10,6 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import (
     QDialog,
-    QDoubleSpinBox,
     QFormLayout,
     QHBoxLayout,
     QLabel,
@@ -21,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from segapp.files.display_depth import SHOWN_SHARE
 from segapp.files.order_statistics import percentiles
+from segapp.qt.number_box import NumberBox
 from segapp.qt.panels.choice_box import ChoiceBox
 from segapp.qt.panels.histogram import Histogram, counts_of, span_of
 from segapp.values.colour_maps import ColourMap
@@ -35,8 +35,8 @@ _TOGETHER, _COLOURED = -1, "coloured"
 _LARGEST = 1e300
 
 
-def _spin(name: str) -> QDoubleSpinBox:
-    spin = QDoubleSpinBox()
+def _spin(name: str) -> NumberBox:
+    spin = NumberBox()
     spin.setRange(-_LARGEST, _LARGEST)
     spin.setKeyboardTracking(False)
     spin.setAccessibleName(name)

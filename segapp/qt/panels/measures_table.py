@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import (
     QAbstractTableModel,
+    QCoreApplication,
     QModelIndex,
     QPersistentModelIndex,
     QSortFilterProxyModel,
     Qt,
 )
+
+from segapp.files.export.measures import WHOLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +25,39 @@ if TYPE_CHECKING:
     Row = tuple[Part | None, list[str]]
     Index = QModelIndex | QPersistentModelIndex
 
+_PART = 1  # the column that numbers the parts
+
 VALUE = int(Qt.ItemDataRole.UserRole)
 """The role of what a column is sorted by."""
+
+
+def tr(text: str) -> str:
+    """Translate a word of the table."""
+    return QCoreApplication.translate("Measures", text)
+
+
+def heading(column: str) -> str:
+    """Return a column's name of the file as people read it: "area µm²" for "area_µm2"."""
+    known = {
+        "class": tr("class"),
+        "part": tr("part"),
+        "count": tr("count"),
+        "left": tr("left"),
+        "top": tr("top"),
+        "width": tr("width"),
+        "height": tr("height"),
+    }
+    kind, _, rest = column.partition("_")
+    if kind == "area":
+        squared = rest.removesuffix("2") + "²" if rest.endswith("2") else rest
+        return tr("area {}").format(squared)
+    if kind == "perimeter":
+        return tr("perimeter {}").format(rest)
+    if kind == "mean":
+        colours = {"red": tr("red"), "green": tr("green"), "blue": tr("blue")}
+        number = rest.removeprefix("channel_")
+        return tr("mean {}").format(colours.get(rest) or tr("channel {}").format(number))
+    return known.get(column, column)
 
 
 class MeasuresTable(QAbstractTableModel):
@@ -65,7 +99,7 @@ class MeasuresTable(QAbstractTableModel):
         """Return a text, or the number that it is."""
         text = self._rows[index.row()][1][index.column()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return text
+            return tr("all") if text == WHOLE and index.column() == _PART else text
         if role == Qt.ItemDataRole.TextAlignmentRole and index.column() > 0:
             return int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         return _value(text) if role == VALUE else None
@@ -75,7 +109,7 @@ class MeasuresTable(QAbstractTableModel):
     ) -> object:
         """Name a column; rows have no names."""
         if orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return self._columns[section].replace("_", " ")
+            return heading(self._columns[section])
         return None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice
@@ -18,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from segapp.files.insight_file import insight_csv, insight_json
+from segapp.qt.files.default_folder import documents_folder
 from segapp.qt.files.small_files import ask_where, save_bytes
 from segapp.qt.panels.compare_answers import CompareAnswers
 from segapp.qt.panels.insight_view import InsightView
@@ -107,7 +107,7 @@ class ModelPanel(QScrollArea):
 
     def _ask_and_save(self) -> None:
         kinds = (self.tr("Drawing") + " (*.png)", "CSV (*.csv)", "JSON (*.json)")
-        proposed = Path.home() / "look-inside.png"
+        proposed = documents_folder() / "look-inside.png"
         path = ask_where(self, self.tr("Save What Was Learnt"), proposed, kinds)
         if path is not None and self._shown is not None:
             save_bytes(self, path, self._as_bytes(path.suffix.lower(), *self._shown))

@@ -18,6 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from segapp.qt.dialog_size import open_at
+from segapp.qt.files.default_folder import documents_folder
 from segapp.qt.files.small_files import ask_where, save_bytes
 from segapp.values.plain_settings import to_plain
 from segapp.values.settings import DEFAULT_SETTINGS, PRESETS
@@ -117,13 +119,13 @@ class ProblemReport(QDialog):
         layout.addWidget(told)
         layout.addWidget(self._text, 1)
         layout.addWidget(buttons)
-        self.resize(720, 520)
+        open_at(self, 720, 520)
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self._text.toPlainText())
 
     def _save(self) -> None:
-        proposed = Path.home() / "segapp-problem.txt"
+        proposed = documents_folder() / "segapp-problem.txt"
         path = ask_where(self, self.windowTitle(), proposed, (self.tr("Text") + " (*.txt)",))
         if path is not None:
             save_bytes(self, path, self._text.toPlainText().encode("utf-8"))

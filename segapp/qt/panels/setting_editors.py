@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from segapp.qt.language import worded
+from segapp.qt.number_box import NumberBox
 from segapp.qt.panels.setting_texts import SettingText, feature_texts
 from segapp.values.settings import CleanUp, FeatureGroup, Settings, bounds_of
 
@@ -30,14 +31,6 @@ _BOUNDS = bounds_of(Settings) | bounds_of(CleanUp)
 # Digits behind the point, as many as a norm of 1.001 needs.
 _DECIMALS = 3
 _STEPS = 100  # of a slider, from 0 to 1
-
-
-class _NumberBox(QDoubleSpinBox):
-    """Shows a number without zeros that say nothing."""
-
-    def textFromValue(self, value: float) -> str:
-        """Return 40 and not 40.000."""
-        return self.locale().toString(value, "g", 6)
 
 
 class SettingEditors(QObject):
@@ -98,7 +91,7 @@ class SettingEditors(QObject):
             box: QSpinBox | QDoubleSpinBox = QSpinBox()
             box.setRange(int(low), int(high))
         else:
-            box = _NumberBox()
+            box = NumberBox()
             # The bounds are rounded to what is shown; the least value must not become 0.
             box.setDecimals(max(_DECIMALS, math.ceil(-math.log10(low)) if low > 0 else 0))
             box.setRange(low, high)

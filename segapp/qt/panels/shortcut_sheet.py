@@ -26,6 +26,8 @@ from PySide6.QtWidgets import (
 )
 
 from segapp.qt.actions.shortcuts import Shortcuts, ShortcutsError
+from segapp.qt.dialog_size import open_at
+from segapp.qt.files.default_folder import documents_folder
 from segapp.qt.files.small_files import ask_where, save_bytes
 
 if TYPE_CHECKING:
@@ -60,7 +62,7 @@ class ShortcutSheet(QDialog):
         shortcuts.changed.connect(self._show_keys)
         self._rows.setCurrentItem(self._commands[0])
         self._show_keys()
-        self.resize(720, 600)
+        open_at(self, 720, 600)
 
     # Building ---------------------------------------------------------------------------
 
@@ -222,14 +224,14 @@ class ShortcutSheet(QDialog):
         self._shortcuts.reset()
 
     def _export(self) -> None:
-        start = Path.home() / "segapp-shortcuts.json"
+        start = documents_folder() / "segapp-shortcuts.json"
         path = ask_where(self, self.tr("Export shortcuts"), start, (_FILES,))
         if path is not None:
             save_bytes(self, path, self._shortcuts.to_text().encode("utf-8"))
 
     def _import(self) -> None:
         chosen, _ = QFileDialog.getOpenFileName(
-            self, self.tr("Import shortcuts"), str(Path.home()), _FILES
+            self, self.tr("Import shortcuts"), str(documents_folder()), _FILES
         )
         if not chosen:
             return

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from segapp.qt.language import number
 from segapp.qt.session.progress import Progress, Stage
 
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ class StatusBar(QStatusBar):
         if seconds > _QUICK:
             self._bar.show()
             self._elapsed.show()
-        self._elapsed.setText(self.tr("{:.1f} s").format(seconds))
+        self._elapsed.setText(self.tr("{} s").format(number(seconds, 1)))
 
     def show_place(
         self, at: QPointF | None, width: int, height: int, picture: Picture | None = None
@@ -230,8 +231,7 @@ class StatusBar(QStatusBar):
     def show_zoom(self, scale: float) -> None:
         """Show how large the picture is."""
         percent = scale * 100
-        text = f"{percent:.0f} %" if percent >= 10 else f"{percent:.1f} %"
-        self._zoom.setText(text)
+        self._zoom.setText(f"{number(percent, 0 if percent >= 10 else 1)} %")
 
     def end(self) -> None:
         """Stop counting seconds and waiting for messages to be read."""

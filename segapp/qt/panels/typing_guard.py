@@ -36,8 +36,15 @@ class TypingGuard(QObject):
         if (
             isinstance(event, QKeyEvent)
             and event.type() == QEvent.Type.ShortcutOverride
-            and (event.key() in _EDITING or not event.modifiers() & _COMMANDING)
+            and (event.key() in _EDITING or not event.modifiers() & _COMMANDING or _writes(event))
         ):
             event.accept()
             return True
         return super().eventFilter(watched, event)
+
+
+def _writes(event: QKeyEvent) -> bool:
+    """Tell a letter of AltGr, which Windows calls Ctrl+Alt, from a command."""
+    both = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+    text = event.text().strip()
+    return event.modifiers() & both == both and bool(text) and text.isprintable()

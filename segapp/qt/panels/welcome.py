@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QIcon, QPixmap
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -74,9 +74,9 @@ class Welcome(QWidget):
         """Offer the bundled pictures."""
         self._samples.addStretch(1)
         for path in paths:
-            button = self._picture_button(path, path.stem.capitalize())
+            button = self._picture_button(path, sample_name(path))
             button.setIcon(QIcon(filling(thumbnail(path), self.devicePixelRatioF())))
-            button.setAccessibleName(self.tr("Sample {}").format(path.stem))
+            button.setAccessibleName(self.tr("Sample {}").format(sample_name(path)))
             button.setToolTip(self.tr("Open a picture that comes with the program"))
             self._samples.addWidget(button)
         self._samples.addStretch(1)
@@ -121,6 +121,22 @@ class Welcome(QWidget):
         if event.type() == QEvent.Type.Resize and watched is self._canvas:
             self.resize(self._canvas.size())
         return super().eventFilter(watched, event)
+
+
+def sample_name(path: Path) -> str:
+    """Return what a bundled picture is called."""
+    names = {
+        "coffee": _tr("Coffee"),
+        "astronaut": _tr("Astronaut"),
+        "cells": _tr("Cells"),
+        "fruit": _tr("Fruit"),
+        "leaf": _tr("Leaf"),
+    }
+    return names.get(path.stem, path.stem.capitalize())
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("Welcome", text)
 
 
 def _command(actions: Actions, name: str) -> QToolButton:

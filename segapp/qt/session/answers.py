@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from segapp.qt.language import worded
+from segapp.qt.language import number, worded
 from segapp.qt.session.jobs import Jobs, details_of
 from segapp.qt.session.learning import Answered, Look, Unseen, learning, looking
 from segapp.qt.session.progress import Progress, Stage
@@ -201,7 +201,7 @@ class Answers(QObject):
         elif isinstance(item, Answered):
             self._set(item)
             seconds = time.monotonic() - self.progress.started
-            text = self.tr("Up to date, {:.2f} s").format(seconds)
+            text = self.tr("Up to date, {} s").format(number(seconds, 2))
             start = item.lesson.start
             if start is not None and not item.lesson.strokes:
                 text = self.tr("Answer of {}: strokes correct it").format(shown(start.name))

@@ -14,6 +14,7 @@ from segapp.learning.sight import let_see, sight_of
 from segapp.qt.canvas.layers import opaque
 from segapp.qt.canvas.qimage import qimage_over
 from segapp.qt.files import file_dialogs
+from segapp.qt.files.default_folder import opening_folder
 from segapp.qt.session.jobs import Jobs, details_of
 from segapp.qt.session.learner import MODEL_SUFFIX, load_model, save_model, trainer
 from segapp.values.document import Document
@@ -144,7 +145,7 @@ class AnswerCommands(QObject):
         if state is None or picture is None:
             return
         title = self.tr("Import strokes")
-        path = file_dialogs.ask_image(self._window, title, state.path.parent)
+        path = file_dialogs.ask_image(self._window, title, opening_folder(state.path))
         if path is None:
             return
         try:
@@ -179,7 +180,8 @@ class AnswerCommands(QObject):
         state, picture = self._session.state, self._session.picture
         if state is None or picture is None:
             return
-        path = file_dialogs.ask_model(self._window, state.path.parent, MODEL_SUFFIX, save=False)
+        folder = opening_folder(state.path)
+        path = file_dialogs.ask_model(self._window, folder, MODEL_SUFFIX, save=False)
         if path is None:
             return
 

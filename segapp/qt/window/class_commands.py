@@ -127,6 +127,7 @@ class ClassCommands(QObject):
         self._brush.keep_to(self._session.document)
 
     def _add(self) -> None:
+        self._panel.end_name()
         document = self._session.document
         name = unused_name(document, self.tr("class {}"))
         picture, used = self._session.picture, [each.colour for each in document.classes]

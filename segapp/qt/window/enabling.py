@@ -40,6 +40,9 @@ def enable_commands(actions: Actions, session: Session, files: Files) -> None:
     actions.enable("share_classes", "export_folder", when=listed)
     actions.enable("take_classes", when=listed and files.work.classes is not None)
     actions.enable("import_classes", "background_class", when=is_open)
+    actions.enable("rename_class", "recolour_class", when=is_open)
+    if not is_open:  # else the list of classes knows which of them can be moved
+        actions.enable("class_up", "class_down", when=False)
     actions.enable("previous", when=place is not None and place > 0)
     actions.enable("next", when=place is not None and place + 1 < len(files.folder))
     undone = redone = None

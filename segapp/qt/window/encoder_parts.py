@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Qt, QTimer
 
 from segapp.files.folder_progress import Status
-from segapp.qt.language import worded
+from segapp.qt.language import number, worded
 from segapp.qt.panels.offer import Offer
 from segapp.qt.session.learning import wants_encoder
 from segapp.qt.session.seeing import Sight
@@ -89,7 +89,7 @@ class EncoderParts(QObject):
         if state.sight is Sight.READING:
             self._clock.start()
             seconds = time.monotonic() - state.started
-            self._box.say(self.tr("Reading the picture … {:.1f} s").format(seconds))
+            self._box.say(self.tr("Reading the picture … {} s").format(number(seconds, 1)))
             return
         self._clock.stop()
         if state.sight is not Sight.FAILED:
@@ -98,7 +98,7 @@ class EncoderParts(QObject):
             told = self.tr("Reading ahead: picture {} of {}").format(state.place, state.total)
             self._box.say(told)
         elif state.sight is Sight.SEEN and state.seconds:
-            self._box.say(self.tr("Has read the picture in {:.1f} s").format(state.seconds))
+            self._box.say(self.tr("Has read the picture in {} s").format(number(state.seconds, 1)))
         elif state.sight is Sight.SEEN:
             self._box.say(self.tr("Knows the picture from before"))
         elif state.sight is Sight.FAILED:

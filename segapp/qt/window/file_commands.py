@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
@@ -10,17 +9,22 @@ from PySide6.QtGui import QAction, QGuiApplication
 
 from segapp.files.resources import SAMPLES
 from segapp.qt.files import file_dialogs
+from segapp.qt.files.default_folder import opening_folder
 from segapp.qt.files.export_dialog import ExportDialog
 from segapp.qt.files.file_dialogs import Conflict, Unsaved
 from segapp.qt.files.overlaid import Overlaid
-from segapp.qt.files.pasting import pasted_paths
+from segapp.qt.files.pasting import pasted_files, pasted_picture
 from segapp.qt.files.project_saving import ChangedByOthersError
 from segapp.qt.files.recovery import LeftCopy, UnreadableCopy
 from segapp.qt.files.remembered_choices import remember_choices, remembered_choices
 from segapp.qt.files.restore_dialog import newest_first
+from segapp.qt.panels.welcome import sample_name
 from segapp.values.wording import shown
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from PySide6.QtCore import QMimeData
     from PySide6.QtWidgets import QMenu, QWidget
 
     from segapp.qt.actions.actions import Actions
@@ -74,9 +78,11 @@ class FileCommands(QObject):
         actions["save_as"].triggered.connect(self.save_as)
         actions["export"].triggered.connect(self.export)
         for sample in sample_images():
-            entry = samples.addAction(sample.stem.capitalize())
+            entry = samples.addAction(sample_name(sample))
             entry.triggered.connect(lambda _=False, chosen=sample: self._files.open(chosen))
-        actions["paste"].triggered.connect(self._paste)
+        actions["paste"].triggered.connect(
+            lambda: self.open_data(QGuiApplication.clipboard().mimeData())
+        )
         self._recent = recent
         self._files.recent_changed.connect(self._fill_recent)
         self._fill_recent()
@@ -87,8 +93,11 @@ class FileCommands(QObject):
     # Opening ----------------------------------------------------------------------------
 
     def _folder(self) -> Path:
-        state = self._session.state
-        return state.path.parent if state is not None else Path.home()
+        state, recent = self._session.state, self._preferences.recent()
+        last = recent[0] if recent else None
+        if last is not None and not last.is_dir():  # a picture; a folder is where to look itself
+            last = last.parent
+        return opening_folder(state.path if state is not None else None, last)
 
     def _open(self) -> None:
         path = file_dialogs.ask_open(self._window, self._folder())
@@ -100,14 +109,13 @@ class FileCommands(QObject):
         if path is not None:
             self._files.open(path)
 
-    def _paste(self) -> None:
-        try:
-            paths = pasted_paths(QGuiApplication.clipboard().mimeData())
-        except OSError as error:
-            self._complain(str(error), "")
-            return
+    def open_data(self, data: QMimeData | None) -> None:
+        """Open what was pasted or dropped: files, or a picture that is none yet."""
+        paths, picture = pasted_files(data), pasted_picture(data)
         if paths:
             self._files.open_several(paths)
+        elif picture is not None:
+            self._files.open_pasted(picture)
         else:
             self.said.emit(self.tr("There is no picture in the clipboard"))
 

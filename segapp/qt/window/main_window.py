@@ -6,7 +6,6 @@ import logging
 import sys
 import time
 import traceback
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from PySide6.QtCore import QEvent, Qt, Signal
@@ -48,6 +47,7 @@ from segapp.values.overlay import ViewMode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
     from types import TracebackType
 
     from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
@@ -247,15 +247,15 @@ class MainWindow(QMainWindow):
         )
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take files and folders."""
-        if any(url.isLocalFile() for url in event.mimeData().urls()):
+        """Take files, folders, and pictures such as a browser's."""
+        data = event.mimeData()
+        if data.hasImage() or any(url.isLocalFile() for url in data.urls()):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
         """Open what was dropped."""
-        paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
         event.acceptProposedAction()
-        self.files.open_several(paths)
+        self.file_commands.open_data(event.mimeData())
 
     def changeEvent(self, event: QEvent) -> None:
         """Keep the command in step when the window leaves the full screen by other means."""

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QMessageBox
 from segapp.files.mask_file import load_mask, with_mask_marked, with_mask_retouched
 from segapp.qt.canvas.brush import Tool
 from segapp.qt.files import file_dialogs
+from segapp.qt.files.default_folder import opening_folder
 from segapp.values.document import Patch
 from segapp.values.retouch import filled_part, locked_class
 from segapp.values.shapes import core_of
@@ -108,7 +109,7 @@ class MarkCommands(QObject):
         if state is None or picture is None:
             return
         title = self.tr("Import mask")
-        path = file_dialogs.ask_mask(self._window, title, state.path.parent)
+        path = file_dialogs.ask_mask(self._window, title, opening_folder(state.path))
         if path is None:
             return
         try:

@@ -10,6 +10,7 @@ from segapp.files.export import formats
 from segapp.files.export.measures import columns, parts_of, rows
 from segapp.qt.canvas.selection import outline_of
 from segapp.qt.files import file_dialogs
+from segapp.qt.files.default_folder import saving_folder
 from segapp.qt.files.remembered_choices import remember_choices, remembered_choices
 from segapp.qt.panels.measures_panel import MeasuresPanel
 from segapp.qt.session.jobs import Jobs, details_of
@@ -145,10 +146,12 @@ class Measuring(QObject):
         )
         if answer is None or picture is None or state is None:
             return
-        proposed = state.path.with_name(f"{state.path.stem}-measures.csv")
+        folder = saving_folder(state.path, self._preferences.folder("export/folder"))
+        proposed = folder / f"{state.path.stem}-measures.csv"
         path = file_dialogs.ask_table(self._window, proposed)
         if path is None:
             return
+        self._preferences.set_folder("export/folder", path.parent)
         form, document = formats(self._choices)["measures"], self._session.document
 
         def work() -> Iterator[object]:

@@ -181,14 +181,17 @@ class Theme(QObject):
         # Plain X11 has no colour scheme of its own, so asking for one is not enough.
         application = QApplication.instance()
         if isinstance(application, QApplication):
-            application.setPalette(self.palette)
             # A tool tip keeps colours of its own, which follow neither palette nor theme.
             colours = _DARK if self.is_dark else _LIGHT
             style = _STYLE.replace("{check}", (ASSETS / "icons" / "check.svg").as_posix())
             faded = self.palette.color(QPalette.ColorGroup.Disabled, _Role.Text).name()
             style = style.replace("{disabled}", faded)
             style = style.replace("{tip_text}", colours[_Role.ToolTipText])
-            application.setStyleSheet(style.replace("{tip_ground}", colours[_Role.ToolTipBase]))
+            style = style.replace("{tip_ground}", colours[_Role.ToolTipBase])
+            if style != application.styleSheet() or self.palette != application.palette():
+                # Every widget is polished anew, which one should not have to wait for in vain.
+                application.setPalette(self.palette)
+                application.setStyleSheet(style)
             QToolTip.setPalette(self.palette)
             self.changed.emit()
 

@@ -1,5 +1,6 @@
 """The window in other languages: nothing left out, nothing garbled, nothing cut."""
 
+import re
 from string import Formatter
 
 import numpy as np
@@ -9,15 +10,22 @@ from PySide6.QtGui import QImage, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
+    QComboBox,
+    QDialog,
     QDialogButtonBox,
+    QHeaderView,
     QLabel,
+    QLineEdit,
     QMenu,
+    QPlainTextEdit,
+    QTabBar,
     QToolBar,
+    QWidget,
 )
 
 from segapp.__main__ import main
 from segapp.files.images import ImageError, load_image
-from segapp.qt.language import LANGUAGES, Texts, choose_language, speak, worded
+from segapp.qt.language import LANGUAGES, Texts, choose_language, number, speak, worded
 from segapp.qt.panels.status import _Elided
 from tests.texts import differences, languages, written
 
@@ -123,6 +131,14 @@ def test_sentences_of_other_rooms_are_translated(spoken, tmp_path):
     # A class's name is a name, also where it is a word that is known.
     assert worded(asked) == "Bisher ist nur colour markiert: auch eine weitere Klasse markieren."
     assert worded("Nobody has translated this.") == "Nobody has translated this."
+
+
+def test_numbers_are_written_as_the_language_does(spoken, make_window, picture_file, answered):
+    spoken("de")
+    assert number(0.536, 2) == "0,54"
+    assert number(6400, 0) == "6400"
+    window = answered(make_window(picture_file()))
+    assert re.fullmatch(r"Aktuell, \d+,\d\d s", window.status.state_text)
 
 
 @pytest.mark.parametrize(
@@ -260,3 +276,90 @@ def test_a_small_window_cuts_no_words(language, spoken, make_window, picture_fil
         hidden = [a.text() for a in wanted if not bar.widgetForAction(a).isVisible()]
         assert not hidden, "beyond the end of the tool bar"
     qtbot.waitUntil(lambda: not _cut(window))
+
+
+# The whole window in a language that nobody speaks ---------------------------------------------
+
+
+class Marked(QTranslator):
+    """Puts every text that is translated in brackets: what has none was left out."""
+
+    def isEmpty(self):
+        return False
+
+    def translate(self, context, text, disambiguation=None, n=-1):
+        return f"⟦{text}⟧"
+
+
+def _texts_of(root):
+    """Yield what can be read or heard in a window, with where it stands."""
+    for part in (root, *root.findChildren(QWidget)):
+        for name in ("text", "title", "placeholderText", "windowTitle", "toolTip", "statusTip"):
+            told = getattr(part, name, None)
+            if callable(told) and not isinstance(part, QLineEdit | QPlainTextEdit):
+                yield told(), part, name
+        yield part.accessibleName(), part, "accessibleName"
+        yield part.accessibleDescription(), part, "accessibleDescription"
+        if isinstance(part, QComboBox):
+            yield from ((part.itemText(row), part, "item") for row in range(part.count()))
+        if isinstance(part, QTabBar):
+            yield from ((part.tabText(place), part, "tab") for place in range(part.count()))
+        if isinstance(part, QHeaderView) and part.model() is not None:
+            model = part.model()
+            for column in range(part.count()):
+                header = model.headerData(column, Qt.Orientation.Horizontal)
+                yield str(header or ""), part, "header"
+        for action in part.actions():
+            yield action.text(), part, "action"
+            yield action.toolTip(), part, "action's tip"
+
+
+def _left_out(root, names):
+    found = set()
+    for text, part, where in _texts_of(root):
+        told = re.sub(r"⟦.*?⟧|<[^>]*>|&(?!amp)", " ", text or "", flags=re.DOTALL)
+        for name in sorted(names, key=len, reverse=True):
+            told = told.replace(name, " ")
+        if re.search(r"[A-Za-z]{3,}", told):
+            found.add((type(part).__name__, where, text))
+    return found
+
+
+# Names of people's own, of languages, formats and keys, which are the same in every language.
+_NAMES = (
+    *LANGUAGES.values(), "foreground", "background", "picture.png", "segapp", "SHL", "COCO",
+    "CVAT", "JSON", "CSV", "PNG", "Ctrl", "Shift", "Alt", "Del", "PgUp", "PgDown", "Return", "Esc",
+    "8-bit", "qt_spinbox_lineedit",
+)  # fmt: skip
+
+
+@pytest.fixture
+def marked(qapp):
+    translator = Marked()
+    qapp.installTranslator(translator)
+    yield
+    qapp.removeTranslator(translator)
+
+
+def test_every_word_of_the_window_can_be_translated(
+    marked, make_window, picture_file, answered, tmp_path
+):
+    window = answered(make_window(picture_file()))
+    window.settings_panel.fold.setChecked(True)
+    window.measuring.dock.show()
+    assert _left_out(window, (*_NAMES, str(tmp_path))) == set()
+
+
+@pytest.mark.parametrize("command", ["shortcuts", "problem", "about", "export", "levels"])
+def test_so_can_every_word_of_the_dialogs(
+    command, marked, make_window, picture_file, answered, qtbot
+):
+    window = answered(make_window(picture_file()))
+    window.commands[command].trigger()
+    dialogs = [w for w in window.findChildren(QDialog) if w.isVisible()]
+    assert dialogs
+    found = set().union(*(_left_out(dialog, _NAMES) for dialog in dialogs))
+    for dialog in dialogs:
+        dialog.close()
+    qtbot.wait(20)
+    assert found == set()

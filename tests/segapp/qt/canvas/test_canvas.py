@@ -364,6 +364,18 @@ def test_keys_alone_can_paint(canvas, qtbot):
     assert stroke.points[-1][1] > stroke.points[0][1]
 
 
+def test_shift_alone_makes_the_arrows_fine(canvas, qtbot):
+    # On a Mac every arrow key comes with the keypad's modifier.
+    keypad, shift = Qt.KeyboardModifier.KeypadModifier, Qt.KeyboardModifier.ShiftModifier
+    moves = []
+    canvas.pointer_moved.connect(moves.append)
+    for modifier in (Qt.KeyboardModifier.NoModifier, keypad, shift):
+        qtbot.keyClick(canvas, Qt.Key.Key_Right, modifier)
+    steps = np.diff([at.x() for at in moves])
+    assert steps[0] > 1.5
+    assert steps[1] == 1
+
+
 def test_shift_click_draws_a_line_from_the_last_stroke(canvas, qtbot):
     qtbot.mouseClick(canvas, LEFT, pos=at(canvas, 10, 10))
     qtbot.mouseClick(canvas, LEFT, Qt.KeyboardModifier.ShiftModifier, at(canvas, 60, 40))

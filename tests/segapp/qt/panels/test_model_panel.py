@@ -184,3 +184,16 @@ def test_a_kept_answer_of_a_large_picture_is_small_and_true():
     assert kept.shown.shape == (*kept.labels.shape, 3)
     assert kept.labels.mean() == pytest.approx(0.5, abs=0.01)
     assert not np.array_equal(kept.shown[0, 0], kept.shown[0, -1])
+
+
+def test_the_comparison_is_no_larger_than_the_screen(make_window, picture_file, qtbot, answered):
+    from segapp.qt.panels.compare_answers import CompareAnswers
+
+    window = answered(make_window(picture_file()))
+    kept = window.model_panel.kept[-1]
+    dialog = CompareAnswers((kept, kept))
+    qtbot.addWidget(dialog)
+    dialog.show()
+    room = dialog.screen().availableSize()
+    assert dialog.width() < room.width()
+    assert dialog.height() < room.height()

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QModelIndex, QPointF, Qt
-from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QApplication, QColorDialog, QLineEdit
+from PySide6.QtCore import QEvent, QModelIndex, QPointF, Qt
+from PySide6.QtGui import QColor, QKeyEvent
+from PySide6.QtWidgets import QApplication, QColorDialog, QLineEdit, QToolButton
 
 from segapp.qt.canvas.brush import BrushUnit, Tool
 from segapp.values.document import MOST_CLASSES, ClassInfo, Document
@@ -80,6 +80,61 @@ def test_editing_keys_in_a_name_leave_strokes_and_folder_alone(window, qtbot):
     qtbot.keyClick(spin, Qt.Key.Key_Return)
     assert window.brush.brush.radius == 12
     assert window.brush.brush.left == 0
+
+
+@pytest.mark.parametrize("command", ["add_class", "rename_class"])
+def test_a_name_is_typed_where_it_is_seen(window, qtbot, command):
+    window.docks.paint.hide()
+    window.commands[command].trigger()
+    window.commands["rename_class"].trigger()  # while it is being typed: nothing new
+    editor = QApplication.focusWidget()
+    assert isinstance(editor, QLineEdit)
+    assert not editor.visibleRegion().isEmpty()
+    qtbot.keyClicks(editor, "road")
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: "road" in [info.name for info in window.session.document.classes])
+
+
+def test_a_name_that_is_being_typed_is_kept_when_the_next_class_is_added(window, qtbot):
+    row = window.class_panel.findChildren(QToolButton)
+    add = next(b for b in row if b.defaultAction() is window.commands["add_class"])
+    for name in ("road", "tree"):
+        qtbot.mouseClick(add, LEFT)
+        editor = QApplication.focusWidget()
+        assert isinstance(editor, QLineEdit)
+        qtbot.keyClicks(editor, name)
+    qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: window.session.document.classes[3].name == "tree")
+    assert window.session.document.classes[2].name == "road"
+
+
+def test_undo_in_the_middle_of_a_name_leaves_no_field_behind(window, qtbot):
+    window.commands["add_class"].trigger()
+    qtbot.keyClicks(QApplication.focusWidget(), "road")
+    window.commands["undo"].trigger()  # by its button, which takes no focus
+    qtbot.wait(20)
+    assert window.class_panel.findChildren(QLineEdit, "qt_spinbox_lineedit") != []
+    assert not [
+        field
+        for field in window.class_panel.findChildren(QLineEdit)
+        if field.objectName() != "qt_spinbox_lineedit"
+    ]
+
+
+def test_a_letter_of_altgr_writes_where_windows_calls_it_ctrl_alt(window, qtbot):
+    copied = []
+    window.commands["copy_picture"].triggered.connect(lambda: copied.append(1))
+    both = CONTROL | Qt.KeyboardModifier.AltModifier
+    window.class_panel.edit_name()
+    editor = QApplication.focusWidget()
+    kind = QEvent.Type.ShortcutOverride
+    letter, command = (QKeyEvent(kind, Qt.Key.Key_C, both, text) for text in ("ć", "\x03"))
+    for event in (letter, command):
+        event.ignore()
+        QApplication.sendEvent(editor, event)
+    assert letter.isAccepted()
+    assert not command.isAccepted()
+    qtbot.keyClick(editor, Qt.Key.Key_Escape)
 
 
 def test_classes_are_added_renamed_recoloured_and_deleted(window, qtbot, monkeypatch):

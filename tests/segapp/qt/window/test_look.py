@@ -1,6 +1,8 @@
 """What the window looks like: sizes, themes, cards, views."""
 
 import itertools
+import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QToolButton, QToolTip
 
 from segapp.files.resources import SAMPLES
 from segapp.learning.suggestion import Spot
-from segapp.qt.files.pasting import pasted_folder
+from segapp.qt.files.pasting import keep_picture, pasted_folder
 from segapp.qt.panels.card import Card
 from segapp.qt.panels.offer import Offer
 from segapp.qt.window.start import begin
@@ -97,6 +99,20 @@ def test_the_empty_window_invites(make_window, picture_file, qtbot):
     assert not window.welcome.isVisible()
 
 
+def test_nothing_can_be_done_to_classes_before_there_is_a_picture(
+    make_window, picture_file, qtbot
+):
+    window = make_window()
+    doings = ("add", "rename", "recolour", "background")
+    names = [f"{doing}_class" for doing in doings] + ["class_down"]
+    assert not any(window.commands[name].isEnabled() for name in names)
+    assert not window.commands["class_up"].isEnabled()
+    with qtbot.waitSignal(window.files.opened):
+        window.files.open(picture_file())
+    assert all(window.commands[name].isEnabled() for name in names)
+    assert not window.commands["class_up"].isEnabled()
+
+
 def test_recent_files_are_offered(make_window, picture_file, qtbot):
     path = picture_file()
     make_window(path).close()
@@ -123,6 +139,39 @@ def test_a_picture_is_pasted_and_saved_elsewhere(make_window, qtbot, tmp_path):
     assert "no picture" in window.status.currentMessage()
 
 
+def test_a_pasted_picture_is_packed_beside_the_window(make_window, qtbot, monkeypatch):
+    packed = []
+
+    def note(image, path):
+        packed.append(threading.current_thread())
+        keep_picture(image, path)
+
+    monkeypatch.setattr("segapp.qt.files.opening.keep_picture", note)
+    window = make_window()
+    QGuiApplication.clipboard().setImage(QImage(40, 30, QImage.Format.Format_RGB32))
+    with qtbot.waitSignal(window.files.opened):
+        window.commands["paste"].trigger()
+    QGuiApplication.clipboard().clear()
+    assert len(packed) == 1
+    assert packed[0] is not threading.main_thread()
+
+
+def test_a_pasted_picture_that_cannot_be_kept_gives_a_sentence(
+    make_window, qtbot, monkeypatch, tmp_path
+):
+    window = make_window()
+    (tmp_path / "file").touch()
+    monkeypatch.setattr("segapp.qt.files.pasting.pasted_folder", lambda: tmp_path / "file" / "no")
+    told = []
+    window.files.failed.connect(lambda sentence, _: told.append(sentence))
+    QGuiApplication.clipboard().setImage(QImage(3, 2, QImage.Format.Format_RGB32))
+    window.commands["paste"].trigger()
+    qtbot.waitUntil(lambda: bool(told))
+    QGuiApplication.clipboard().clear()
+    QApplication.activeModalWidget().close()
+    assert window.session.state is None
+
+
 def test_samples_are_saved_among_the_users_files(make_window, qtbot, tmp_path, monkeypatch):
     documents = tmp_path / "Documents"
     documents.mkdir()
@@ -142,6 +191,32 @@ def test_samples_are_saved_among_the_users_files(make_window, qtbot, tmp_path, m
     window.close()
     again = make_window(sample)
     assert again.files.default_project(again.session.state).parent == other
+
+
+def test_what_is_asked_about_a_sample_begins_among_the_users_files(
+    make_window, picture_file, tmp_path, monkeypatch
+):
+    from segapp.qt.files import file_dialogs
+
+    documents = tmp_path / "Documents"
+    documents.mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    begun = []
+    for name in ("ask_open", "ask_folder", "ask_image", "ask_mask", "ask_model"):
+        monkeypatch.setattr(
+            file_dialogs,
+            name,
+            lambda *words, **_: begun.append(next(w for w in words if isinstance(w, Path))),
+        )
+    window = make_window(sorted(SAMPLES.glob("*.jpg"))[0])
+    asking = ("open", "open_folder", "import_strokes", "import_mask", "apply_model")
+    for command in asking:
+        window.commands[command].trigger()
+    assert begun == [documents] * len(asking)
+    own = picture_file("pictures/own.png")
+    window.preferences.add_recent(own)
+    window.commands["open"].trigger()
+    assert begun[-1] == own.parent
 
 
 # Cards ------------------------------------------------------------------------------------------
@@ -287,6 +362,34 @@ def test_strokes_have_an_opacity_of_their_own(window, qtbot):
     window.class_panel.paint_box.strokes.setValue(100)
     colour = QColor(*window.session.document.classes[0].colour)
     assert window.canvas.grab().toImage().pixelColor(place) == colour
+
+
+def test_a_hidden_answer_stays_hidden_whatever_has_the_keys(window, answered, qtbot):
+    answered(window)
+    window.activateWindow()
+    window.canvas.setFocus()
+    qtbot.waitUntil(lambda: not window.labelling_view.busy)
+    place = window.canvas.viewport.view.to_widget(QPointF(30, 5)).toPoint()
+
+    def seen():
+        return window.canvas.grab().toImage().pixelColor(place).name()
+
+    tinted = seen()
+    qtbot.keyClick(window.canvas, Qt.Key.Key_H, Qt.KeyboardModifier.ShiftModifier)
+    assert window.commands["hide_answer"].isChecked()
+    bare = seen()
+    assert bare != tinted
+    window.class_panel.paint_box.answer.setFocus()
+    assert seen() == bare
+    window.canvas.setFocus()
+    qtbot.keyClick(window.canvas, Qt.Key.Key_H)  # a look at what is hidden anyway
+    assert seen() == bare
+    window.commands["hide_answer"].trigger()
+    assert seen() == tinted
+    qtbot.keyPress(window.canvas, Qt.Key.Key_H)
+    assert seen() == bare
+    window.class_panel.paint_box.answer.setFocus()  # the release arrives elsewhere
+    assert seen() == tinted
 
 
 def test_views_are_chosen_by_name(window, answered, qtbot):

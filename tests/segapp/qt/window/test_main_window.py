@@ -3,12 +3,20 @@ import time
 import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication, QImage, QPalette
+from PySide6.QtGui import (
+    QColor,
+    QDragEnterEvent,
+    QDropEvent,
+    QGuiApplication,
+    QImage,
+    QPalette,
+)
 from PySide6.QtWidgets import QApplication, QMenu, QTabBar, QWidget
 
 from segapp.qt.canvas.brush import Tool
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Unsaved
+from segapp.qt.files.pasting import pasted_folder
 from segapp.qt.session.progress import Stage
 from segapp.qt.window.start import begin
 from segapp.qt.window.theme import ThemeChoice
@@ -252,6 +260,10 @@ def test_mask_and_cut_out_go_to_the_clipboard(window, answered):
 def drop(window, *paths):
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    drop_data(window, data)
+
+
+def drop_data(window, data):
     copy = Qt.DropAction.CopyAction
     enter = QDragEnterEvent(QPoint(50, 50), copy, data, LEFT, Qt.KeyboardModifier.NoModifier)
     QApplication.sendEvent(window, enter)
@@ -270,6 +282,19 @@ def test_files_and_folders_are_dropped_on_the_window(window, picture_file, qtbot
         drop(window, other.parent)
     assert [path.name for path in window.files.folder] == ["b.png", "éá 中.png"]
     assert window.docks.files.isVisible()
+
+
+def test_a_picture_without_a_file_is_dropped_on_the_window(window, qtbot):
+    image = QImage(30, 20, QImage.Format.Format_RGB32)
+    image.fill(QColor(10, 200, 30))
+    data = QMimeData()
+    data.setUrls([QUrl("https://example.org/green.png")])
+    data.setImageData(image)
+    with qtbot.waitSignal(window.files.opened):
+        drop_data(window, data)
+    assert window.session.picture.rgb.shape == (20, 30, 3)
+    assert tuple(window.session.picture.rgb[5, 5]) == (10, 200, 30)
+    assert window.session.state.path.parent == pasted_folder()
 
 
 def test_closing_asks_when_something_is_unsaved(window, qtbot, monkeypatch):

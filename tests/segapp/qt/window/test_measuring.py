@@ -10,7 +10,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
 from segapp.files.export import formats
+from segapp.files.resources import SAMPLES
 from segapp.qt.files import file_dialogs
+from segapp.qt.panels.measures_table import heading
 from segapp.values.document import Stroke
 from segapp.values.export_choices import ExportChoices
 from segapp.values.measures import Scale
@@ -133,3 +135,42 @@ def test_the_file_equals_the_export(window, qtbot, tmp_path, monkeypatch):
     qtbot.waitUntil(lambda: "out.csv" in window.status.currentMessage())
     rows = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
     assert rows[1:] == panel.texts()
+
+
+def test_the_file_of_a_sample_goes_among_the_users_files(
+    make_window, qtbot, tmp_path, monkeypatch
+):
+    documents = tmp_path / "Documents"
+    documents.mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    window = make_window(sorted(SAMPLES.glob("*.jpg"))[0])
+    for stroke in ((200.0, 200.0, 0), (10.0, 10.0, 1)):
+        window.session.add_stroke(_dot(*stroke))
+    qtbot.waitUntil(lambda: window.session.answers.is_current)
+    proposed = []
+    monkeypatch.setattr(file_dialogs, "ask_table", lambda _, path: proposed.append(path))
+    panel = look(window, qtbot)
+    qtbot.mouseClick(panel.export, Qt.MouseButton.LeftButton)
+    assert proposed[0].parent == documents
+
+
+def test_numbers_have_no_idle_zeros(window, qtbot):
+    box = look(window, qtbot).scale_box.pixel
+    assert box.text() == "1"
+    box.setValue(0.25)
+    assert box.text() == "0.25"
+    box.setValue(100)
+    assert box.text() == "100"
+
+
+def test_columns_are_named_for_people():
+    names = {
+        "class": "class",
+        "area_px": "area px",
+        "area_µm2": "area µm²",
+        "perimeter_µm": "perimeter µm",
+        "mean_red": "mean red",
+        "mean_channel_4": "mean channel 4",
+        "x": "x",
+    }
+    assert {name: heading(name) for name in names} == names

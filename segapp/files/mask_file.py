@@ -9,7 +9,7 @@ import numpy as np
 from scipy.ndimage import distance_transform_edt, label, maximum
 
 from segapp.files.export.run_length import expanded, mask_of_runs
-from segapp.files.images import load_indices
+from segapp.files.raster_mask import WHITE, StoredValues, stored_values
 from segapp.values.checked import field, fields, from_json, listed, number, text, whole
 from segapp.values.colours import unused_colour
 from segapp.values.document import MOST_CLASSES, ClassInfo, Document, Patch
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LARGEST = 256 << 20  # bytes; a COCO file of five thousand annotated photographs has a tenth
-_WHITE = 255
 _OBJECT = "foreground"
 """What the object of a mask without names is called."""
 _NOTHING = -1
+_BLACK = (0, 0, 0)
 _DEPTH = 0.35  # of the way from a part's outline to its middle, which is left out of its marks
 
 
@@ -44,10 +44,17 @@ class Mask:
         int16: place of the class in ``names``, -1 where the file says nothing.
     names
         Of the classes; an empty one is the background.
+    colours
+        Of the classes, where the file tells them.
+    numbered
+        Whether the names are only numbers: a class of the document that has the colour, or else
+        the place, is meant.
     """
 
     labels: NDArray[np.int16]
     names: tuple[str, ...]
+    colours: tuple[tuple[int, int, int], ...] = ()
+    numbered: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,17 +69,18 @@ class _Shape:
 def load_mask(path: Path, image: Path, size: tuple[int, int]) -> Mask:
     """Read a mask for a picture of ``size`` (height, width).
 
-    In a picture of two values the larger one is the object; in one of more, each value is the
-    number of a class from 0, and 255 is nothing. Of a COCO file the image of this name is
-    meant, or the only one there is.
+    In black and white, white is the object. Other values are classes: those of the document
+    that have the palette's colours, or else 0 is the background, the others are the objects in
+    their order, and 255 is nothing. Of a COCO file the image of this name is meant, or the only
+    one there is.
     """
     name = shown(path.name)
     try:
         if path.suffix.lower() != ".json":
-            return _of_values(load_indices(path).values, size)
+            return _of_values(stored_values(path), size)
         content = fields(from_json(_content(path), name), name)
         if "shapes" in content:
-            return _of_shapes(_labelme_shapes(content), size)
+            return _of_shapes(_labelme_shapes(content, size), size)
         if "annotations" in content:
             return _of_shapes(_coco_shapes(content, image.name, size), size)
     except MaskError as error:
@@ -123,37 +131,58 @@ def with_mask_marked(document: Document, mask: Mask) -> Document:
 def _placed(document: Document, mask: Mask) -> tuple[Document, NDArray[np.int16]]:
     """Give each class of a mask its place among the document's, new ones at the end."""
     table = np.full(len(mask.names) + 1, _NOTHING, np.int16)
-    for row, name in enumerate(mask.names):
-        known = {info.name.strip().casefold(): k for k, info in enumerate(document.classes)}
-        place = document.background if not name else known.get(name.strip().casefold())
+    known = _places_by_number(document, mask) if mask.numbered else {}
+    for row in np.unique(mask.labels[mask.labels >= 0]).tolist():
+        name = mask.names[row]
+        names = {info.name.strip().casefold(): k for k, info in enumerate(document.classes)}
+        place = document.background if not name else names.get(name.strip().casefold())
+        place = known.get(row, place)
         if place is None and name == _OBJECT and len(document.classes) == 2:
             place = 1 - document.background  # black and white, and a single object to be white
         if place is None:
-            if len(document.classes) >= MOST_CLASSES:
-                raise MaskError(f"wanted at most {MOST_CLASSES} classes, got one more")
             place = len(document.classes)
-            background = document.background
-            colour = unused_colour([info.colour for info in document.classes])
-            document = document.with_class(ClassInfo(name, colour))
-            if document.background != background:
-                document = document.with_background(background)
+            document = _with_class(document, name, mask.colours[row : row + 1])
         table[row] = place
     return document, table[mask.labels]
 
 
-def _of_values(values: NDArray[np.uint8], size: tuple[int, int]) -> Mask:
+def _with_class(
+    document: Document, name: str, colours: tuple[tuple[int, int, int], ...]
+) -> Document:
+    """Add a class, in the colour that the file has for it if it is free; the background stays."""
+    if len(document.classes) >= MOST_CLASSES:
+        raise MaskError(f"wanted at most {MOST_CLASSES} classes, got one more")
+    taken, background = [info.colour for info in document.classes], document.background
+    free = [colour for colour in colours if colour not in taken]
+    added = document.with_class(ClassInfo(name, free[0] if free else unused_colour(taken)))
+    return added if added.background == background else added.with_background(background)
+
+
+def _places_by_number(document: Document, mask: Mask) -> dict[int, int]:
+    """Tell which class of the document each number is: by colours that all agree, or by place."""
+    present = np.unique(mask.labels[mask.labels >= 0]).tolist()
+    colours = {info.colour: place for place, info in enumerate(document.classes)}
+    if mask.colours:
+        colours.setdefault(_BLACK, document.background)
+        if all(mask.colours[row] in colours for row in present):
+            return {row: colours[mask.colours[row]] for row in present}
+    ground = document.background
+    objects = [ground, *(k for k in range(len(document.classes)) if k != ground)]
+    return {row: objects[row] for row in present if row < len(objects)}
+
+
+def _of_values(stored: StoredValues, size: tuple[int, int]) -> Mask:
+    values, palette = stored.values, stored.palette
     _check_size(values.shape, size)
-    present = [int(value) for value in np.unique(values)]
-    if len(present) <= 2 and present[-1] in (1, _WHITE):
+    present = np.unique(values).tolist()
+    if palette is None and set(present) <= {0, present[-1]} and present[-1] in (1, WHITE):
         return Mask(np.where(values > 0, 0, 1).astype(np.int16), (_OBJECT, ""))
-    classes = [value for value in present if value != _WHITE]
     labels = values.astype(np.int16)
-    labels[values == _WHITE] = _NOTHING
-    names = tuple(
-        (_OBJECT, "")[value] if value < 2 and len(classes) <= 2 else f"class {value + 1}"
-        for value in range(max(classes) + 1)
-    )
-    return Mask(labels, names)
+    if len(present) > 1:
+        labels[values == WHITE] = _NOTHING
+    names = ("", *(f"class {value}" for value in range(1, present[-1] + 1)))
+    colours = () if palette is None else (*palette, *[_BLACK] * 256)[: len(names)]
+    return Mask(labels, names, colours, numbered=True)
 
 
 def _check_size(found: tuple[int, ...], size: tuple[int, int]) -> None:
@@ -177,7 +206,10 @@ def _of_shapes(shapes: Iterator[_Shape], size: tuple[int, int]) -> Mask:
     return Mask(labels, tuple(names))
 
 
-def _labelme_shapes(content: dict[str, Any]) -> Iterator[_Shape]:
+def _labelme_shapes(content: dict[str, Any], size: tuple[int, int]) -> Iterator[_Shape]:
+    sides = [content.get(side) for side in ("imageHeight", "imageWidth")]
+    if None not in sides:  # older files do not tell
+        _check_size(tuple(whole(side, "imageHeight", 1) for side in sides), size)
     for plain in listed(field(content, "shapes"), "shapes"):
         shape = fields(plain, "shapes")
         points = [_point(point) for point in listed(field(shape, "points"), "points")]

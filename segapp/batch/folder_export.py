@@ -102,7 +102,7 @@ class FolderExport:
         """
         chosen = self._chosen()
         self.out.mkdir(parents=True, exist_ok=True)
-        projects = {image: project_of(image, self.place) for image in chosen}
+        projects = {image: project_of(image, self.place) for image in self.images}
         plan = Plan(self.out, self._categories(projects), self.per)
         journal = Journal(self.out / f".{self.form.name}.jsonl")
         stems = _stems(self.images)
@@ -136,7 +136,7 @@ class FolderExport:
         return [image for image in self.images if states.get(image.name) is Status.DONE]
 
     def _categories(self, projects: dict[Path, Path | None]) -> Categories:
-        """Gather the classes of the folder and of all its pictures."""
+        """Gather the classes of the folder and of all its pictures, done or not."""
         found = folder_list(self.place)
         if found is None and self.images:
             found = folder_list(self.images[0].parent)

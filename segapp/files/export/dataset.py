@@ -31,11 +31,13 @@ class Categories:
     """The classes of all pictures by their names; the background is none of them.
 
     ``ids`` are for data sets that keep numbers (COCO); `place` counts from 1 without a gap,
-    for those that hold an index in every pixel, where 0 is the background.
+    for those that hold an index in every pixel, where 0 is the background. The first
+    ``n_listed`` are of the folder's list, which alone decides their numbers.
     """
 
     classes: tuple[ClassInfo, ...]
     ids: tuple[int, ...]
+    n_listed: int = 0
 
     @classmethod
     def of(cls, listing: ClassList | None, others: list[tuple[ClassInfo, ...]]) -> Categories:
@@ -47,13 +49,14 @@ class Categories:
             for info, number in zip(listing.classes, listing.ids, strict=True):
                 if not info.is_background:
                     found[info.name] = (info, number)
+        n_listed = len(found)
         for classes in others:
             for info in classes:
                 if not info.is_background and info.name not in found:
                     highest += 1
                     found[info.name] = (info, highest)
         kept = list(found.values())
-        return cls(tuple(info for info, _ in kept), tuple(number for _, number in kept))
+        return cls(tuple(info for info, _ in kept), tuple(number for _, number in kept), n_listed)
 
     def place(self, info: ClassInfo) -> int:
         """Return the index of a class, from 1; 0 is for the background."""

@@ -168,6 +168,24 @@ def test_a_locked_class_stays_whatever_is_learnt(window, qtbot):
     assert (labels_of(qtbot, window)[36, 36:45] == 1).all()
 
 
+def test_a_locked_part_stays_and_others_do_not(window, qtbot):
+    before = teach(qtbot, window)
+    lock = window.commands["lock_part"]
+    window.canvas.pointer_moved.emit(None)
+    lock.trigger()
+    assert "Point at a part" in window.status.currentMessage()
+    assert not window.session.document.retouches
+    window.canvas.pointer_moved.emit(QPointF(40, 30))
+    lock.trigger()
+    assert "stays as it is" in window.status.currentMessage()
+    drag(qtbot, window, (35, 36), (45, 36), button=RIGHT)
+    assert (labels_of(qtbot, window)[before == 0] == 0).all()
+    window.commands["undo"].trigger()
+    window.commands["undo"].trigger()
+    assert not window.session.document.retouches
+    np.testing.assert_array_equal(labels_of(qtbot, window), before)
+
+
 def import_mask(window, path, button, monkeypatch):
     """Import a mask through the menu, and press one of the buttons."""
     monkeypatch.setattr(file_dialogs, "ask_mask", lambda *_: path)

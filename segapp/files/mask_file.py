@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.ndimage import distance_transform_edt, label, maximum
 
-from segapp.files.export.run_length import expanded, mask_of_runs
 from segapp.files.raster_mask import WHITE, StoredValues, stored_values
-from segapp.values.checked import field, fields, from_json, listed, number, text, whole
+from segapp.files.shape_masks import MaskError, Shape, check_size, coco_shapes, labelme_shapes
+from segapp.values.checked import fields, from_json
 from segapp.values.colours import unused_colour
 from segapp.values.document import MOST_CLASSES, ClassInfo, Document, Patch
-from segapp.values.shapes import box_corners, polygon_mask
+from segapp.values.shapes import polygon_mask
 from segapp.values.wording import reason, shown
 
 if TYPE_CHECKING:
@@ -28,10 +28,6 @@ _OBJECT = "foreground"
 _NOTHING = -1
 _BLACK = (0, 0, 0)
 _DEPTH = 0.35  # of the way from a part's outline to its middle, which is left out of its marks
-
-
-class MaskError(ValueError):
-    """A file is no mask for this picture; the message is one sentence that says why."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,15 +53,6 @@ class Mask:
     numbered: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Shape:
-    """Rings that are filled, or a mask of the picture's size."""
-
-    name: str
-    rings: tuple[list[tuple[float, float]], ...] = ()
-    mask: NDArray[np.bool_] | None = None
-
-
 def load_mask(path: Path, image: Path, size: tuple[int, int]) -> Mask:
     """Read a mask for a picture of ``size`` (height, width).
 
@@ -80,9 +67,9 @@ def load_mask(path: Path, image: Path, size: tuple[int, int]) -> Mask:
             return _of_values(stored_values(path), size)
         content = fields(from_json(_content(path), name), name)
         if "shapes" in content:
-            return _of_shapes(_labelme_shapes(content, size), size)
+            return _of_shapes(labelme_shapes(content, size), size)
         if "annotations" in content:
-            return _of_shapes(_coco_shapes(content, image.name, size), size)
+            return _of_shapes(coco_shapes(content, image.name, size), size)
     except MaskError as error:
         raise MaskError(f"{name}: {reason(error)}.") from error
     except ValueError as error:
@@ -173,7 +160,7 @@ def _places_by_number(document: Document, mask: Mask) -> dict[int, int]:
 
 def _of_values(stored: StoredValues, size: tuple[int, int]) -> Mask:
     values, palette = stored.values, stored.palette
-    _check_size(values.shape, size)
+    check_size(values.shape, size)
     present = np.unique(values).tolist()
     if palette is None and set(present) <= {0, present[-1]} and present[-1] in (1, WHITE):
         return Mask(np.where(values > 0, 0, 1).astype(np.int16), (_OBJECT, ""))
@@ -185,14 +172,7 @@ def _of_values(stored: StoredValues, size: tuple[int, int]) -> Mask:
     return Mask(labels, names, colours, numbered=True)
 
 
-def _check_size(found: tuple[int, ...], size: tuple[int, int]) -> None:
-    if found != size:
-        raise MaskError(
-            f"wanted the picture's {size[1]} x {size[0]} pixels, got {found[1]} x {found[0]}"
-        )
-
-
-def _of_shapes(shapes: Iterator[_Shape], size: tuple[int, int]) -> Mask:
+def _of_shapes(shapes: Iterator[Shape], size: tuple[int, int]) -> Mask:
     """Paint shapes in their order; what none covers is the background."""
     names = [""]
     labels = np.zeros(size, np.int16)
@@ -204,66 +184,3 @@ def _of_shapes(shapes: Iterator[_Shape], size: tuple[int, int]) -> Mask:
             covered |= polygon_mask(ring, size)
         labels[covered] = names.index(shape.name)
     return Mask(labels, tuple(names))
-
-
-def _labelme_shapes(content: dict[str, Any], size: tuple[int, int]) -> Iterator[_Shape]:
-    sides = [content.get(side) for side in ("imageHeight", "imageWidth")]
-    if None not in sides:  # older files do not tell
-        _check_size(tuple(whole(side, "imageHeight", 1) for side in sides), size)
-    for plain in listed(field(content, "shapes"), "shapes"):
-        shape = fields(plain, "shapes")
-        points = [_point(point) for point in listed(field(shape, "points"), "points")]
-        kind = shape.get("shape_type", "polygon")
-        if kind == "rectangle" and len(points) == 2:
-            points = list(box_corners(points[0], points[1]))
-        elif kind != "polygon":
-            raise MaskError(f"wanted polygons or rectangles, got {shown(str(kind))}")
-        yield _Shape(text(field(shape, "label"), "label"), (points,))
-
-
-def _coco_shapes(
-    content: dict[str, Any], image_name: str, size: tuple[int, int]
-) -> Iterator[_Shape]:
-    images = [fields(image, "images") for image in listed(field(content, "images"), "images")]
-    named = [image for image in images if str(image.get("file_name")) == image_name]
-    chosen = (named or images)[:1] if named or len(images) == 1 else []
-    if not chosen:
-        raise MaskError(f"wanted the image {shown(image_name)}, got {len(images)} others")
-    found = tuple(whole(field(chosen[0], side), side, 1) for side in ("height", "width"))
-    _check_size(found, size)
-    categories = {
-        whole(field(fields(row, "categories"), "id"), "id"): text(row.get("name"), "name")
-        for row in listed(field(content, "categories"), "categories")
-    }
-    for plain in listed(field(content, "annotations"), "annotations"):
-        annotation = fields(plain, "annotations")
-        if annotation.get("image_id") != chosen[0].get("id"):
-            continue
-        category = whole(field(annotation, "category_id"), "category_id")
-        if category not in categories:
-            raise MaskError(f"wanted a category of the file, got {category}")
-        drawn = field(annotation, "segmentation")
-        if isinstance(drawn, dict):
-            yield _Shape(categories[category], mask=_runs(drawn, size))
-        else:
-            rings = [_ring(ring) for ring in listed(drawn, "segmentation")]
-            yield _Shape(categories[category], tuple(rings))
-
-
-def _runs(drawn: dict[str, Any], size: tuple[int, int]) -> NDArray[np.bool_]:
-    found = tuple(whole(side, "size", 1) for side in listed(field(drawn, "size"), "size", 2, 2))
-    _check_size(found, size)
-    counts = field(drawn, "counts")
-    if isinstance(counts, str):
-        return mask_of_runs(expanded(counts), size)
-    return mask_of_runs([whole(count, "counts", 0) for count in listed(counts, "counts")], size)
-
-
-def _ring(plain: object) -> list[tuple[float, float]]:
-    values = [number(value, "segmentation") for value in listed(plain, "segmentation")]
-    return list(zip(values[::2], values[1::2], strict=False))
-
-
-def _point(plain: object) -> tuple[float, float]:
-    x, y = listed(plain, "points", 2, 2)
-    return number(x, "points"), number(y, "points")

@@ -1,5 +1,7 @@
 """Masks of other programs, read as they were meant."""
 
+import base64
+import io
 import json
 from pathlib import Path
 
@@ -231,3 +233,54 @@ def test_labelme_of_another_size_is_told(tmp_path):
     path.write_text(json.dumps({"shapes": shapes, "imageHeight": 48, "imageWidth": 64}))
     with pytest.raises(MaskError, match="wanted the picture's 32 x 24 pixels, got 64 x 48"):
         load_mask(path, IMAGE, SIZE)
+
+
+def test_circles_and_stamped_masks_of_labelme_are_read(tmp_path):
+    stamp = np.zeros((6, 9), np.uint8)
+    stamp[1:5, 2:8] = 1
+    file = io.BytesIO()
+    Image.fromarray(255 * stamp).save(file, "PNG")
+    shapes = [
+        {"label": "owl", "points": [[10, 12], [15, 12]], "shape_type": "circle"},
+        {
+            "label": "dog",
+            "points": [[20, 3], [28, 8]],
+            "shape_type": "mask",
+            "mask": base64.b64encode(file.getvalue()).decode(),
+        },
+    ]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"shapes": shapes}))
+    mask = load_mask(path, IMAGE, SIZE)
+    assert mask.names == ("", "owl", "dog")
+    y, x = np.mgrid[:24, :32] + 0.5
+    far = np.hypot(x - 10, y - 12) - 5
+    clear = np.abs(far) > 0.1
+    assert ((mask.labels == 1) == (far < 0))[clear].all()
+    assert (mask.labels[3:9, 20:29] == 2 * stamp).all()
+
+
+@pytest.mark.parametrize("stamp", [None, "no base64", "AAAA"])
+def test_a_stamp_that_is_none_is_told(tmp_path, stamp):
+    shape = {"label": "a", "points": [[1, 1], [2, 2]], "shape_type": "mask", "mask": stamp}
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"shapes": [shape]}))
+    with pytest.raises(MaskError, match="mask: wanted a PNG in base64"):
+        load_mask(path, IMAGE, SIZE)
+
+
+@pytest.mark.parametrize("name", ["train/cat.jpg", "C:\\photos\\cat.jpg"])
+def test_folders_before_a_name_in_coco_do_not_matter(tmp_path, name):
+    content = {
+        "images": [
+            {"id": 1, "height": 24, "width": 32, "file_name": "x.png"},
+            {"id": 2, "height": 24, "width": 32, "file_name": name},
+        ],
+        "categories": [{"id": 1, "name": "owl"}],
+        "annotations": [
+            {"image_id": 2, "category_id": 1, "segmentation": [[2, 2, 9, 2, 9, 8, 2, 8]]}
+        ],
+    }
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(content))
+    assert (load_mask(path, IMAGE, SIZE).labels == 1).sum() == 42

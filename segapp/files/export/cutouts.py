@@ -34,7 +34,7 @@ def writing_cutout(
     only: str | None = None,
 ) -> Generator[float, None, tuple[Path, ...]]:
     """Write the objects in their own colours, with the background transparent."""
-    matte = yield from _matting(object_pixels(labelling, document, only), picture, edge)
+    matte = yield from matting(object_pixels(labelling, document, only), picture, edge)
     save_png(path, Image.fromarray(straight_cutout(matte, picture)))
     return (path,)
 
@@ -49,14 +49,15 @@ def writing_alpha(
     only: str | None = None,
 ) -> Generator[float, None, tuple[Path, ...]]:
     """Write how much of each pixel is an object: 255 all of it, 0 nothing."""
-    matte = yield from _matting(object_pixels(labelling, document, only), picture, edge)
+    matte = yield from matting(object_pixels(labelling, document, only), picture, edge)
     save_png(path, Image.fromarray(matte.alpha))
     return (path,)
 
 
-def _matting(
+def matting(
     mask: NDArray[np.bool_], picture: Picture, edge: float | None
 ) -> Generator[float, None, Matte]:
+    """Make the matte of a mask as `matte_of` does; yields how much is done."""
     width = usual_width(picture.size) if edge is None else edge
     return soft_edge(picture.rgb, mask, width)
 
@@ -66,7 +67,7 @@ def matte_of(mask: NDArray[np.bool_], picture: Picture, edge: float | None) -> M
 
     0 is hard, and ``None`` is what suits the picture's size.
     """
-    return finished(_matting(mask, picture, edge))
+    return finished(matting(mask, picture, edge))
 
 
 def finished(work: Generator[float, None, Result]) -> Result:

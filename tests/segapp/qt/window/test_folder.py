@@ -499,3 +499,19 @@ def test_flags_that_cannot_be_written_are_told_once_and_written_later(
     go(qtbot, window, folder[2])
     file = folder[0].parent / PROGRESS_NAME
     qtbot.waitUntil(lambda: len(read_progress(file).states) == 2)
+
+
+def test_the_open_picture_stays_in_sight_when_the_export_takes_room(
+    make_window, picture_file, qtbot
+):
+    paths = [picture_file(f"many/{number:02}.png") for number in range(20)]
+    window = make_window(paths[0].parent)
+    window.docks.files.show()
+    go(qtbot, window, paths[-1])
+    view = window.file_list.view
+    inside = view.viewport().rect
+    qtbot.waitUntil(lambda: inside().contains(view.visualRect(view.currentIndex())))
+    before = view.height()
+    window.commands["export_folder"].trigger()
+    qtbot.waitUntil(lambda: view.height() < before)
+    qtbot.waitUntil(lambda: inside().contains(view.visualRect(view.currentIndex())))

@@ -15,7 +15,7 @@ from segapp.files.export.parts import Per
 from segapp.values.wording import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -127,6 +127,8 @@ class DatasetFormat:
         Writes one picture.
     finish
         Writes what is of the whole, from what each picture has left; returns the files.
+    long
+        As ``add``, to be followed and stopped, if it takes long.
     """
 
     name: str
@@ -137,3 +139,10 @@ class DatasetFormat:
     finish: Callable[[Plan, dict[str, Written]], tuple[Path, ...]]
     as_whole: bool = True
     choices: str = ""
+    long: Callable[[Plan, Item], Generator[float, None, Written]] | None = None
+
+    def adding(self, plan: Plan, item: Item) -> Generator[float, None, Written]:
+        """Write one picture, and yield how much is done; whoever stops asking stops it."""
+        if self.long is None:
+            return self.add(plan, item)
+        return (yield from self.long(plan, item))

@@ -21,7 +21,7 @@ from segapp.files.project_file import ProjectError, load_project
 from segapp.files.project_places import project_of
 from segapp.learning.sight import let_see
 from segapp.values.settings_choice import SettingsChoice
-from segapp.values.updates import Answer, NotEnoughStrokes
+from segapp.values.updates import Answer, NotEnoughStrokes, Report
 from segapp.values.wording import sentence, shown
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from segapp.files.class_list import ClassList
     from segapp.files.export.dataset import DatasetFormat
     from segapp.files.project_file import Project
-    from segapp.values.updates import MakeSegmenter, Report
+    from segapp.values.updates import MakeSegmenter
 
 EXPORT_FOLDER = "segapp-export"
 _VERSION = 1  # of what is written for the same answer; another one writes everything anew
@@ -102,7 +102,7 @@ class FolderExport:
         """
         chosen = self._chosen()
         self.out.mkdir(parents=True, exist_ok=True)
-        projects = {image: project_of(image, self.place) for image in chosen}
+        projects = {image: project_of(image, self.place) for image in self.images}
         plan = Plan(self.out, self._categories(projects), self.per)
         journal = Journal(self.out / f".{self.form.name}.jsonl")
         stems = _stems(self.images)
@@ -119,7 +119,8 @@ class FolderExport:
                         item = yield from _answered(
                             image, project, stems[image], self.choice, make_segmenter
                         )
-                        written, fate = self.form.add(plan, item), Fate.WRITTEN
+                        written = yield from _told(self.form.adding(plan, item))
+                        fate = Fate.WRITTEN
                         journal.add(image.name, key, written)
                     kept[image.name] = written
                 except NotEnoughStrokes as reason:
@@ -136,7 +137,7 @@ class FolderExport:
         return [image for image in self.images if states.get(image.name) is Status.DONE]
 
     def _categories(self, projects: dict[Path, Path | None]) -> Categories:
-        """Gather the classes of the folder and of all its pictures."""
+        """Gather the classes of the folder and of all its pictures, done or not."""
         found = folder_list(self.place)
         if found is None and self.images:
             found = folder_list(self.images[0].parent)
@@ -186,6 +187,17 @@ def _answered(
             return Item(stem, update.labelling, project.document, picture)
         yield update
     raise ValueError(f"There is no answer for {shown(image.name)}.")
+
+
+def _told(work: Generator[float, None, Written]) -> Generator[Report, None, Written]:
+    """Report how far work is, so that it can be left between two of its steps."""
+    while True:
+        try:
+            share = next(work)
+        except StopIteration as end:
+            written: Written = end.value
+            return written
+        yield Report("Writing", share)
 
 
 def _stems(images: tuple[Path, ...]) -> dict[Path, str]:

@@ -35,6 +35,7 @@ __all__ = [
     "IMAGE_SUFFIXES",
     "ImageError",
     "Indices",
+    "checked_image",
     "digest_of",
     "load_image",
     "load_indices",
@@ -137,9 +138,7 @@ class Indices:
 def load_indices(path: str | Path) -> Indices:
     """Read strokes or a truth from a PNG (or GIF, BMP, TIFF) with one channel of 8 bits."""
     path = Path(path)
-    with _opened(path) as file, _in_one_sentence(path), _recognised(file) as image:
-        check_size(path, image.width, image.height)
-        check_promise(path, image, _size_of(file))
+    with checked_image(path) as image:
         if image.mode not in ("P", "L", "1"):
             raise ImageError(
                 f"{shown(path.name)}: wanted one channel of 8 bits (a palette or grey), "
@@ -150,6 +149,15 @@ def load_indices(path: str | Path) -> Indices:
         text = {str(key): part for key, part in image.info.items() if isinstance(part, str)}
         palette = None if colours is None else np.array(colours, np.uint8).reshape(-1, 3)
     return Indices(values, palette, text)
+
+
+@contextmanager
+def checked_image(path: Path) -> Iterator[Image.Image]:
+    """Open an image whose values somebody wants as they are stored; it may be decoded safely."""
+    with _opened(path) as file, _in_one_sentence(path), _recognised(file) as image:
+        check_size(path, image.width, image.height)
+        check_promise(path, image, _size_of(file))
+        yield image
 
 
 @contextmanager

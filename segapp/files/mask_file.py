@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.ndimage import distance_transform_edt, label, maximum
 
-from segapp.files.export.run_length import expanded, mask_of_runs
-from segapp.files.images import load_indices
-from segapp.values.checked import field, fields, from_json, listed, number, text, whole
+from segapp.files.raster_mask import WHITE, StoredValues, stored_values
+from segapp.files.shape_masks import MaskError, Shape, check_size, coco_shapes, labelme_shapes
+from segapp.values.checked import fields, from_json
 from segapp.values.colours import unused_colour
 from segapp.values.document import MOST_CLASSES, ClassInfo, Document, Patch
-from segapp.values.shapes import box_corners, polygon_mask
+from segapp.values.shapes import polygon_mask
 from segapp.values.wording import reason, shown
 
 if TYPE_CHECKING:
@@ -23,15 +23,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LARGEST = 256 << 20  # bytes; a COCO file of five thousand annotated photographs has a tenth
-_WHITE = 255
 _OBJECT = "foreground"
 """What the object of a mask without names is called."""
 _NOTHING = -1
+_BLACK = (0, 0, 0)
 _DEPTH = 0.35  # of the way from a part's outline to its middle, which is left out of its marks
-
-
-class MaskError(ValueError):
-    """A file is no mask for this picture; the message is one sentence that says why."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,37 +40,36 @@ class Mask:
         int16: place of the class in ``names``, -1 where the file says nothing.
     names
         Of the classes; an empty one is the background.
+    colours
+        Of the classes, where the file tells them.
+    numbered
+        Whether the names are only numbers: a class of the document that has the colour, or else
+        the place, is meant.
     """
 
     labels: NDArray[np.int16]
     names: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Shape:
-    """Rings that are filled, or a mask of the picture's size."""
-
-    name: str
-    rings: tuple[list[tuple[float, float]], ...] = ()
-    mask: NDArray[np.bool_] | None = None
+    colours: tuple[tuple[int, int, int], ...] = ()
+    numbered: bool = False
 
 
 def load_mask(path: Path, image: Path, size: tuple[int, int]) -> Mask:
     """Read a mask for a picture of ``size`` (height, width).
 
-    In a picture of two values the larger one is the object; in one of more, each value is the
-    number of a class from 0, and 255 is nothing. Of a COCO file the image of this name is
-    meant, or the only one there is.
+    In black and white, white is the object. Other values are classes: those of the document
+    that have the palette's colours, or else 0 is the background, the others are the objects in
+    their order, and 255 is nothing. Of a COCO file the image of this name is meant, or the only
+    one there is.
     """
     name = shown(path.name)
     try:
         if path.suffix.lower() != ".json":
-            return _of_values(load_indices(path).values, size)
+            return _of_values(stored_values(path), size)
         content = fields(from_json(_content(path), name), name)
         if "shapes" in content:
-            return _of_shapes(_labelme_shapes(content), size)
+            return _of_shapes(labelme_shapes(content, size), size)
         if "annotations" in content:
-            return _of_shapes(_coco_shapes(content, image.name, size), size)
+            return _of_shapes(coco_shapes(content, image.name, size), size)
     except MaskError as error:
         raise MaskError(f"{name}: {reason(error)}.") from error
     except ValueError as error:
@@ -123,47 +118,61 @@ def with_mask_marked(document: Document, mask: Mask) -> Document:
 def _placed(document: Document, mask: Mask) -> tuple[Document, NDArray[np.int16]]:
     """Give each class of a mask its place among the document's, new ones at the end."""
     table = np.full(len(mask.names) + 1, _NOTHING, np.int16)
-    for row, name in enumerate(mask.names):
-        known = {info.name.strip().casefold(): k for k, info in enumerate(document.classes)}
-        place = document.background if not name else known.get(name.strip().casefold())
+    known = _places_by_number(document, mask) if mask.numbered else {}
+    for row in np.unique(mask.labels[mask.labels >= 0]).tolist():
+        name = mask.names[row]
+        names = {info.name.strip().casefold(): k for k, info in enumerate(document.classes)}
+        place = document.background if not name else names.get(name.strip().casefold())
+        place = known.get(row, place)
         if place is None and name == _OBJECT and len(document.classes) == 2:
             place = 1 - document.background  # black and white, and a single object to be white
         if place is None:
-            if len(document.classes) >= MOST_CLASSES:
-                raise MaskError(f"wanted at most {MOST_CLASSES} classes, got one more")
             place = len(document.classes)
-            background = document.background
-            colour = unused_colour([info.colour for info in document.classes])
-            document = document.with_class(ClassInfo(name, colour))
-            if document.background != background:
-                document = document.with_background(background)
+            document = _with_class(document, name, mask.colours[row : row + 1])
         table[row] = place
     return document, table[mask.labels]
 
 
-def _of_values(values: NDArray[np.uint8], size: tuple[int, int]) -> Mask:
-    _check_size(values.shape, size)
-    present = [int(value) for value in np.unique(values)]
-    if len(present) <= 2 and present[-1] in (1, _WHITE):
+def _with_class(
+    document: Document, name: str, colours: tuple[tuple[int, int, int], ...]
+) -> Document:
+    """Add a class, in the colour that the file has for it if it is free; the background stays."""
+    if len(document.classes) >= MOST_CLASSES:
+        raise MaskError(f"wanted at most {MOST_CLASSES} classes, got one more")
+    taken, background = [info.colour for info in document.classes], document.background
+    free = [colour for colour in colours if colour not in taken]
+    added = document.with_class(ClassInfo(name, free[0] if free else unused_colour(taken)))
+    return added if added.background == background else added.with_background(background)
+
+
+def _places_by_number(document: Document, mask: Mask) -> dict[int, int]:
+    """Tell which class of the document each number is: by colours that all agree, or by place."""
+    present = np.unique(mask.labels[mask.labels >= 0]).tolist()
+    colours = {info.colour: place for place, info in enumerate(document.classes)}
+    if mask.colours:
+        colours.setdefault(_BLACK, document.background)
+        if all(mask.colours[row] in colours for row in present):
+            return {row: colours[mask.colours[row]] for row in present}
+    ground = document.background
+    objects = [ground, *(k for k in range(len(document.classes)) if k != ground)]
+    return {row: objects[row] for row in present if row < len(objects)}
+
+
+def _of_values(stored: StoredValues, size: tuple[int, int]) -> Mask:
+    values, palette = stored.values, stored.palette
+    check_size(values.shape, size)
+    present = np.unique(values).tolist()
+    if palette is None and set(present) <= {0, present[-1]} and present[-1] in (1, WHITE):
         return Mask(np.where(values > 0, 0, 1).astype(np.int16), (_OBJECT, ""))
-    classes = [value for value in present if value != _WHITE]
     labels = values.astype(np.int16)
-    labels[values == _WHITE] = _NOTHING
-    names = tuple(
-        (_OBJECT, "")[value] if value < 2 and len(classes) <= 2 else f"class {value + 1}"
-        for value in range(max(classes) + 1)
-    )
-    return Mask(labels, names)
+    if len(present) > 1:
+        labels[values == WHITE] = _NOTHING
+    names = ("", *(f"class {value}" for value in range(1, present[-1] + 1)))
+    colours = () if palette is None else (*palette, *[_BLACK] * 256)[: len(names)]
+    return Mask(labels, names, colours, numbered=True)
 
 
-def _check_size(found: tuple[int, ...], size: tuple[int, int]) -> None:
-    if found != size:
-        raise MaskError(
-            f"wanted the picture's {size[1]} x {size[0]} pixels, got {found[1]} x {found[0]}"
-        )
-
-
-def _of_shapes(shapes: Iterator[_Shape], size: tuple[int, int]) -> Mask:
+def _of_shapes(shapes: Iterator[Shape], size: tuple[int, int]) -> Mask:
     """Paint shapes in their order; what none covers is the background."""
     names = [""]
     labels = np.zeros(size, np.int16)
@@ -175,63 +184,3 @@ def _of_shapes(shapes: Iterator[_Shape], size: tuple[int, int]) -> Mask:
             covered |= polygon_mask(ring, size)
         labels[covered] = names.index(shape.name)
     return Mask(labels, tuple(names))
-
-
-def _labelme_shapes(content: dict[str, Any]) -> Iterator[_Shape]:
-    for plain in listed(field(content, "shapes"), "shapes"):
-        shape = fields(plain, "shapes")
-        points = [_point(point) for point in listed(field(shape, "points"), "points")]
-        kind = shape.get("shape_type", "polygon")
-        if kind == "rectangle" and len(points) == 2:
-            points = list(box_corners(points[0], points[1]))
-        elif kind != "polygon":
-            raise MaskError(f"wanted polygons or rectangles, got {shown(str(kind))}")
-        yield _Shape(text(field(shape, "label"), "label"), (points,))
-
-
-def _coco_shapes(
-    content: dict[str, Any], image_name: str, size: tuple[int, int]
-) -> Iterator[_Shape]:
-    images = [fields(image, "images") for image in listed(field(content, "images"), "images")]
-    named = [image for image in images if str(image.get("file_name")) == image_name]
-    chosen = (named or images)[:1] if named or len(images) == 1 else []
-    if not chosen:
-        raise MaskError(f"wanted the image {shown(image_name)}, got {len(images)} others")
-    found = tuple(whole(field(chosen[0], side), side, 1) for side in ("height", "width"))
-    _check_size(found, size)
-    categories = {
-        whole(field(fields(row, "categories"), "id"), "id"): text(row.get("name"), "name")
-        for row in listed(field(content, "categories"), "categories")
-    }
-    for plain in listed(field(content, "annotations"), "annotations"):
-        annotation = fields(plain, "annotations")
-        if annotation.get("image_id") != chosen[0].get("id"):
-            continue
-        category = whole(field(annotation, "category_id"), "category_id")
-        if category not in categories:
-            raise MaskError(f"wanted a category of the file, got {category}")
-        drawn = field(annotation, "segmentation")
-        if isinstance(drawn, dict):
-            yield _Shape(categories[category], mask=_runs(drawn, size))
-        else:
-            rings = [_ring(ring) for ring in listed(drawn, "segmentation")]
-            yield _Shape(categories[category], tuple(rings))
-
-
-def _runs(drawn: dict[str, Any], size: tuple[int, int]) -> NDArray[np.bool_]:
-    found = tuple(whole(side, "size", 1) for side in listed(field(drawn, "size"), "size", 2, 2))
-    _check_size(found, size)
-    counts = field(drawn, "counts")
-    if isinstance(counts, str):
-        return mask_of_runs(expanded(counts), size)
-    return mask_of_runs([whole(count, "counts", 0) for count in listed(counts, "counts")], size)
-
-
-def _ring(plain: object) -> list[tuple[float, float]]:
-    values = [number(value, "segmentation") for value in listed(plain, "segmentation")]
-    return list(zip(values[::2], values[1::2], strict=False))
-
-
-def _point(plain: object) -> tuple[float, float]:
-    x, y = listed(plain, "points", 2, 2)
-    return number(x, "points"), number(y, "points")

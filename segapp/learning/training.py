@@ -21,6 +21,7 @@ from segapp.learning.carried_shares import packed, pixels_digest, unpacked
 from segapp.learning.from_start import checked_labels, document_of_start
 from segapp.learning.kept_answer import KeptAnswer
 from segapp.learning.laps import Laps
+from segapp.learning.last_answer import LastAnswer
 from segapp.learning.learnt_model import LearntModel
 from segapp.learning.locality import RegionShares
 from segapp.learning.marked_states import MarkedStates
@@ -90,6 +91,7 @@ class Trainer:
         height, width = rgb.shape[:2]
         self._marked = MarkedStates((height, width), self._picture.times)
         self._drawn: Enlarged | None = None
+        self._last = LastAnswer()
 
     def prepare(self, settings: Settings) -> None:
         """Make now what depends on the picture alone; without this, the first update does."""
@@ -114,6 +116,7 @@ class Trainer:
             checked_labels(document.start, self._picture.rgb.shape[:2])
             begun = Answer(document.start.labelling(len(document.classes)))
             return retouching((begun,), document)
+        start, marks = document.start, document.retouches
         document = self._after_start(document, settings)
         try:
             marked = self._answerable(document)
@@ -121,7 +124,9 @@ class Trainer:
             if not document.retouches:
                 raise
             return retouching((Answer(self._bare(document, settings)),), document)
-        return retouching(self._answer(document, marked, settings), document)
+        asked = replace(document, start=start, retouches=()), settings
+        answer = self._last.known_or(asked, marks, self._answer(document, marked, settings))
+        return retouching(answer, document)
 
     def glimpses(self, document: Document, settings: Settings) -> Iterator[Report]:
         """Yield reports, the last one with a preview: a look at a stroke in the making.
@@ -139,7 +144,8 @@ class Trainer:
         """Learn what can be applied to other pictures: without what only this one has."""
         document = self._after_start(document, settings)
         marked = self._marked.of(document.strokes)
-        _want_two_classes(document, marked)
+        if len(marked.classes()) < 2:
+            raise NotEnoughStrokes(_what_is_missing(document, marked.classes()))
         self._picture.refuse_unseen(settings)
         return LearntModel.of_strokes(self._picture, marked.coarse, document, settings)
 
@@ -280,12 +286,6 @@ class Trainer:
 def _state(document: Document, settings: Settings) -> _State:
     """Return the key of an answer; a threshold changes what is shown, and no answer after it."""
     return document.strokes, document.background, replace(settings, threshold=0.0)
-
-
-def _want_two_classes(document: Document, marked: Marked) -> None:
-    present = marked.classes()
-    if len(present) < 2:
-        raise NotEnoughStrokes(_what_is_missing(document, present))
 
 
 def _what_is_missing(document: Document, present: Sequence[int]) -> str:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.ndimage import uniform_filter
+
+from segapp.matting.wide_means import WideMeans
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,42 +30,47 @@ REACH = 2.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Colours:
-    """Mean and variance of the colours around each pixel, and whether there are any."""
+    """Mean and variance of the sure colours around blocks of pixels, and whether there are any."""
 
-    mean: NDArray[np.float64]
-    variance: NDArray[np.float64]
+    mean: NDArray[np.float32]
+    variance: NDArray[np.float32]
     known: NDArray[np.bool_]
 
     @classmethod
-    def around(cls, rgb: NDArray[np.float64], sure: NDArray[np.bool_], radius: int) -> _Colours:
-        size = 2 * radius + 1
-        weight = sure.astype(np.float64)
-        share = np.asarray(uniform_filter(weight, size, mode="nearest"))
-        total = np.maximum(share, 1e-6)[:, :, np.newaxis]
-        window, picked = (size, size, 1), rgb * weight[:, :, np.newaxis]
-        mean = np.asarray(uniform_filter(picked, window, mode="nearest")) / total
-        squares = np.asarray(uniform_filter(picked * rgb, window, mode="nearest")) / total
-        return cls(mean, np.maximum(squares - mean**2, 0.0), share > _FEWEST)
+    def around(
+        cls, rgb: NDArray[np.float32], sure: NDArray[np.bool_], means: WideMeans
+    ) -> _Colours:
+        weight = sure[:, :, np.newaxis].astype(np.float32)
+        picked = rgb * weight
+        found = means.coarse(np.concatenate([weight, picked, picked * rgb], axis=2))
+        share = found[:, :, :1]
+        total = np.maximum(share, np.float32(1e-6))
+        mean = np.asarray(found[:, :, 1:4] / total, np.float32)
+        return cls(mean, np.maximum(found[:, :, 4:] / total - mean**2, 0), share > _FEWEST)
 
 
 def with_colour_guess(
-    rgb: NDArray[np.float64],
-    guess: NDArray[np.float64],
-    depth: NDArray[np.float64],
+    rgb: NDArray[np.float32],
+    guess: NDArray[np.float32],
+    depth: NDArray[np.float32],
     width: float,
-) -> NDArray[np.float64]:
+) -> NDArray[np.float32]:
     """Return a guess at alpha in which pixels outside of the mask are judged by colour, too.
 
     ``depth`` is above 0 inside the mask; farther than ``width`` from the outline it is sure.
     """
-    radius = int(np.ceil(REACH * width))
-    front = _Colours.around(rgb, depth > width, radius)
-    back = _Colours.around(rgb, depth < -width, radius)
+    means = WideMeans(depth.shape, int(np.ceil(REACH * width)))
+    front = _Colours.around(rgb, depth > width, means)
+    back = _Colours.around(rgb, depth < -width, means)
     way = front.mean - back.mean
-    apart = (way**2).sum(axis=2)
-    share = ((rgb - back.mean) * way).sum(axis=2) / np.maximum(apart, 1e-6)
+    apart = (way**2).sum(axis=2, keepdims=True)
     # How much the colours vary along the way from the one to the other.
-    varied = ((front.variance + back.variance) * way**2).sum(axis=2) / np.maximum(apart, 1e-6)
+    varied = ((front.variance + back.variance) * way**2).sum(axis=2, keepdims=True)
+    varied /= np.maximum(apart, np.float32(1e-6))
     trust = apart / (apart + _DOUBT * varied + _LEAST)
-    trust[~(front.known & back.known) | (depth >= 0)] = 0.0
-    return np.asarray(guess + trust * (np.clip(share, 0.0, 1.0) - guess))
+    trust[~(front.known & back.known)] = 0
+    way /= np.maximum(apart, np.float32(1e-6))
+    there = means.fine(np.concatenate([way, back.mean, trust], axis=2).astype(np.float32))
+    share = ((rgb - there[:, :, 3:6]) * there[:, :, :3]).sum(axis=2)
+    believed = np.where(depth >= 0, 0, there[:, :, 6])
+    return np.asarray(guess + believed * (np.clip(share, 0, 1) - guess))

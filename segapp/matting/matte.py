@@ -69,22 +69,26 @@ def soft_edge(
         raise ValueError(f"width: wanted 0 to {WIDEST_EDGE:.0f} pixels, got {width}")
     alpha = mask.astype(np.uint8) * np.uint8(255)
     colours = np.where(mask[:, :, np.newaxis], rgb, np.uint8(0))
-    margin = int(np.ceil(REACH * width)) + FARTHEST_COLOUR
-    tiles = list(_tiles(mask.shape, margin)) if width > HARD and min(mask.shape) >= 3 else []
-    for done, (outer, core, within) in enumerate(tiles):
+    farthest = FARTHEST_COLOUR + int(np.ceil(REACH * width))
+    tiles = list(_tiles(mask.shape)) if width > HARD and min(mask.shape) >= 3 else []
+    for done, core in enumerate(tiles):
         yield done / len(tiles)
+        # Guesses look around as far as the first, and colours as the second.
+        outer, middle = (_grown(core, by, mask.shape) for by in (farthest, FARTHEST_COLOUR))
         depth = _depth(mask[outer])
-        band = np.abs(depth) <= width
-        if not band[within].any():
+        mixed = np.abs(depth[_within(core, outer)]) <= width
+        if not mixed.any():
             continue
-        seen = rgb[outer] / 255.0
-        ramp = np.clip(0.5 + depth / _RAMP, 0.0, 1.0)
-        guess = np.where(band, with_colour_guess(seen, ramp, depth, width), ramp)
-        soft = closed_form_alpha(seen, guess, band)
-        pure = object_colours(seen, soft)
-        mixed = band[within]
-        alpha[core][mixed] = np.rint(255 * soft[within][mixed]).astype(np.uint8)
-        colours[core][mixed] = np.rint(255 * pure[within][mixed]).astype(np.uint8)
+        seen = rgb[outer] * np.float32(1 / 255)
+        ramp = np.clip(0.5 + depth / np.float32(_RAMP), 0, 1)
+        inner = _within(middle, outer)
+        band = np.abs(depth[inner]) <= width
+        guess = with_colour_guess(seen, ramp, depth, width)[inner]
+        soft = closed_form_alpha(seen[inner], np.where(band, guess, ramp[inner]), band)
+        pure = object_colours(seen[inner], soft)
+        inmost = _within(core, middle)
+        alpha[core][mixed] = np.rint(255 * soft[inmost][mixed]).astype(np.uint8)
+        colours[core][mixed] = np.rint(255 * pure[inmost][mixed]).astype(np.uint8)
     colours[alpha == 0] = 0
     whole = alpha == 255
     colours[whole] = rgb[whole]
@@ -94,32 +98,34 @@ def soft_edge(
 _Box = tuple[slice, slice]
 
 
-def _tiles(shape: tuple[int, ...], margin: int) -> Iterator[tuple[_Box, _Box, _Box]]:
-    """Yield boxes with their surroundings, without, and where the second lies in the first."""
+def _tiles(shape: tuple[int, ...]) -> Iterator[_Box]:
     for top in range(0, shape[0], _TILE):
         for left in range(0, shape[1], _TILE):
-            first = (top, left)
-            start = [max(edge - margin, 0) for edge in first]
-            stop = [min(edge + _TILE, end) for edge, end in zip(first, shape, strict=True)]
-            outer = [min(edge + margin, end) for edge, end in zip(stop, shape, strict=True)]
-            yield (
-                _box(start, outer),
-                _box(first, stop),
-                _box(
-                    [a - b for a, b in zip(first, start, strict=True)],
-                    [a - b for a, b in zip(stop, start, strict=True)],
-                ),
-            )
+            yield slice(top, min(top + _TILE, shape[0])), slice(left, min(left + _TILE, shape[1]))
 
 
-def _box(start: list[int] | tuple[int, ...], stop: list[int]) -> _Box:
-    return slice(start[0], stop[0]), slice(start[1], stop[1])
+def _grown(box: _Box, by: int, shape: tuple[int, ...]) -> _Box:
+    """Return a box with its surroundings, as far as the picture goes."""
+    rows, columns = (
+        slice(max(side.start - by, 0), min(side.stop + by, end))
+        for side, end in zip(box, shape, strict=True)
+    )
+    return rows, columns
 
 
-def _depth(mask: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _within(inner: _Box, outer: _Box) -> _Box:
+    """Return where a box lies in a larger one."""
+    rows, columns = (
+        slice(one.start - other.start, one.stop - other.start)
+        for one, other in zip(inner, outer, strict=True)
+    )
+    return rows, columns
+
+
+def _depth(mask: NDArray[np.bool_]) -> NDArray[np.float32]:
     """Return each pixel's distance to the outline: above 0 inside, below outside."""
     if mask.all() or not mask.any():
-        return np.full(mask.shape, np.inf)
+        return np.full(mask.shape, np.inf, np.float32)
     inside = np.asarray(distance_transform_edt(mask))
     outside = np.asarray(distance_transform_edt(~mask))
-    return np.where(mask, inside - 0.5, 0.5 - outside)
+    return np.where(mask, inside - 0.5, 0.5 - outside).astype(np.float32)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.ndimage import uniform_filter
+
+from segapp.matting.wide_means import WideMeans
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,23 +22,24 @@ FARTHEST_COLOUR = sum(_REACHES)
 """How far away a pixel can lie that has a say."""
 
 
-def object_colours(rgb: NDArray[np.float64], alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+def object_colours(rgb: NDArray[np.float32], alpha: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the colours, from 0 to 1, that the object alone would have; all arrays ``H x W``."""
     front, back = rgb, rgb
     weight = alpha[:, :, np.newaxis]
     for reach in _REACHES:
-        near_front = _averaged(front, weight, reach)
-        near_back = _averaged(back, 1.0 - weight, reach)
-        missing = rgb - weight * near_front - (1.0 - weight) * near_back
-        front = np.clip(near_front + weight * missing, 0.0, 1.0)
-        back = np.clip(near_back + (1.0 - weight) * missing, 0.0, 1.0)
+        means = WideMeans(alpha.shape, reach)
+        near_front = _averaged(front, weight, means)
+        near_back = _averaged(back, 1 - weight, means)
+        missing = rgb - near_back
+        missing -= weight * (near_front - near_back)
+        front = np.clip(near_front + weight * missing, 0, 1)
+        back = np.clip(near_back + (1 - weight) * missing, 0, 1)
     return front
 
 
 def _averaged(
-    colours: NDArray[np.float64], weight: NDArray[np.float64], reach: int
-) -> NDArray[np.float64]:
-    size = (2 * reach + 1, 2 * reach + 1, 1)
-    total = uniform_filter(colours * weight, size, mode="nearest")
-    share = uniform_filter(weight, size, mode="nearest")
-    return np.asarray(total / np.maximum(share, 1e-5))
+    colours: NDArray[np.float32], weight: NDArray[np.float32], means: WideMeans
+) -> NDArray[np.float32]:
+    weighted = np.concatenate([colours * weight, weight], axis=2)
+    found = means.fine(means.coarse(weighted))
+    return np.asarray(found[:, :, :3] / np.maximum(found[:, :, 3:], np.float32(1e-5)))

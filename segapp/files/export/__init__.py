@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from segapp.files.export.arrays import write_confidence_png, write_confidence_tiff, write_numpy
 from segapp.files.export.coco import write_coco_polygons, write_coco_rle
-from segapp.files.export.cutouts import write_alpha, write_cutout
+from segapp.files.export.cutouts import finished, writing_alpha, writing_cutout
 from segapp.files.export.labelme import write_labelme
 from segapp.files.export.masks import (
     write_binary_png,
@@ -20,6 +20,7 @@ from segapp.files.export.measures import write_measures
 from segapp.values.export_choices import USUAL, ExportChoices
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from pathlib import Path
 
     from segapp.values.document import Document
@@ -31,19 +32,19 @@ __all__ = [
     "ExportFormat",
     "formats",
     "usual_format",
-    "write_alpha",
     "write_binary_png",
     "write_class_pngs",
     "write_coco_polygons",
     "write_coco_rle",
     "write_confidence_png",
     "write_confidence_tiff",
-    "write_cutout",
     "write_indexed_png",
     "write_labelme",
     "write_measures",
     "write_numpy",
     "write_strokes_png",
+    "writing_alpha",
+    "writing_cutout",
 ]
 
 
@@ -53,6 +54,14 @@ class Writer(Protocol):
     def __call__(
         self, path: Path, labelling: Labelling, document: Document, picture: Picture
     ) -> tuple[Path, ...]: ...
+
+
+class LongWriter(Protocol):
+    """A writer that takes long: yields how much is done, and stops when nobody asks for more."""
+
+    def __call__(
+        self, path: Path, labelling: Labelling, document: Document, picture: Picture
+    ) -> Generator[float, None, tuple[Path, ...]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +80,8 @@ class ExportFormat:
         What the numbers in the file mean, in plain words.
     write
         The function that does it.
+    long
+        The same, to be followed and stopped, if it takes long.
     """
 
     name: str
@@ -78,10 +89,30 @@ class ExportFormat:
     suffix: str
     values: str
     write: Writer
+    long: LongWriter | None = None
+
+    def writing(
+        self, path: Path, labelling: Labelling, document: Document, picture: Picture
+    ) -> Generator[float, None, tuple[Path, ...]]:
+        """Write, and yield how much is done; whoever stops asking stops it, and has no file."""
+        if self.long is None:
+            return self.write(path, labelling, document, picture)
+        return (yield from self.long(path, labelling, document, picture))
+
+
+def _at_once(long: LongWriter) -> Writer:
+    def write(
+        path: Path, labelling: Labelling, document: Document, picture: Picture
+    ) -> tuple[Path, ...]:
+        return finished(long(path, labelling, document, picture))
+
+    return write
 
 
 def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
     """Return the formats by their names, with choices made."""
+    cutout = partial(writing_cutout, edge=choices.edge, only=choices.only)
+    alpha = partial(writing_alpha, edge=choices.edge, only=choices.only)
     entries = (
         ExportFormat(
             "mask",
@@ -109,14 +140,16 @@ def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
             "Cut-out on transparent ground (PNG)",
             ".png",
             "The objects in their own colours, without those behind them, transparent elsewhere.",
-            partial(write_cutout, edge=choices.edge, only=choices.only),
+            _at_once(cutout),
+            cutout,
         ),
         ExportFormat(
             "alpha",
             "Alpha with soft edges (PNG)",
             ".png",
             "255 where a pixel is the object alone, 0 where nothing of it is there.",
-            partial(write_alpha, edge=choices.edge, only=choices.only),
+            _at_once(alpha),
+            alpha,
         ),
         ExportFormat(
             "coco-rle",

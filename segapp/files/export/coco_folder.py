@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from segapp.files.export.coco import as_polygons, as_rle
 from segapp.files.export.dataset import DatasetFormat, Item, Plan, Written
+from segapp.files.export.numbering import Numbering, described
 from segapp.files.export.parts import parts_of
-from segapp.values.checked import fields, from_json, listed
 from shlcore.atomic_file import write_text
 
 if TYPE_CHECKING:
@@ -44,41 +44,24 @@ def _add(segmentation: Segmentation, plan: Plan, item: Item) -> Written:
 
 
 def _finish(plan: Plan, written: dict[str, Written]) -> tuple[Path, ...]:
-    """Write the file; pictures and annotations that were in the one before keep their numbers."""
+    """Write the file; what had a number in any run before this one keeps it."""
     path = plan.out / _FILE
-    known_images, known_annotations = _numbers_in(path)
-    numbers = dict(
-        zip((info.name for info in plan.categories.classes), plan.categories.ids, strict=True)
-    )
-    next_image = max(known_images.values(), default=0) + 1
-    next_annotation = (
-        max((each for numbers in known_annotations.values() for each in numbers), default=0) + 1
-    )
+    given, categories = Numbering(plan.out, _FILE), plan.categories
+    names = [info.name for info in categories.classes]
+    numbers = given.categories(names, categories.ids, categories.n_listed)
     images: list[dict[str, Any]] = []
     annotations: list[dict[str, Any]] = []
     for entry in (each.data for each in written.values()):
-        name = entry["file"]
-        number = known_images.get(name)
-        if number is None:
-            number, next_image = next_image, next_image + 1
-        images.append(
-            {
-                "id": number,
-                "file_name": name,
-                "width": entry["width"],
-                "height": entry["height"],
-            }
-        )
-        before = iter(known_annotations.get(number, []))
-        for annotation in entry["annotations"]:
-            own = next(before, None)
-            if own is None:
-                own, next_annotation = next_annotation, next_annotation + 1
-            rest = {key: value for key, value in annotation.items() if key != "category"}
-            category = numbers[annotation["category"]]
-            annotations.append(
-                {"id": own, "image_id": number, "category_id": category, **rest, "iscrowd": 0}
-            )
+        name, rows = entry["file"], entry["annotations"]
+        number = given.image(name)
+        sides = {"width": entry["width"], "height": entry["height"]}
+        images.append({"id": number, "file_name": name, **sides})
+        own = given.annotations(name, [described(row, numbers[row["category"]]) for row in rows])
+        for annotation_number, row in zip(own, rows, strict=True):
+            rest = {key: value for key, value in row.items() if key != "category"}
+            head = {"id": annotation_number, "image_id": number}
+            category = numbers[row["category"]]
+            annotations.append({**head, "category_id": category, **rest, "iscrowd": 0})
     content = {
         "info": {"description": "Segmentation by segapp"},
         "images": images,
@@ -87,23 +70,9 @@ def _finish(plan: Plan, written: dict[str, Written]) -> tuple[Path, ...]:
         ],
         "annotations": annotations,
     }
+    given.keep()  # first: numbers that are lost would be given twice
     write_text(path, json.dumps(content, ensure_ascii=False))
     return (path,)
-
-
-def _numbers_in(path: Path) -> tuple[dict[str, int], dict[int, list[int]]]:
-    """Return the numbers of pictures by name, and of their annotations, that a file has given."""
-    images: dict[str, int] = {}
-    annotations: dict[int, list[int]] = {}
-    try:
-        content = fields(from_json(path.read_bytes(), path.name), path.name)
-        for image in listed(content.get("images", []), "images"):
-            images[str(image["file_name"])] = int(image["id"])
-        for annotation in listed(content.get("annotations", []), "annotations"):
-            annotations.setdefault(int(annotation["image_id"]), []).append(int(annotation["id"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}, {}  # none yet, or none of ours: it is replaced, and counting begins at 1
-    return images, annotations
 
 
 COCO_FORMATS = (

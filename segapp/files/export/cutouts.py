@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from PIL import Image
@@ -11,6 +11,7 @@ from segapp.files.export.masks import object_pixels, save_png
 from segapp.matting.matte import soft_edge, usual_width
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from segapp.values.labelling import Labelling
     from segapp.values.picture import Picture
 
+Result = TypeVar("Result")
 
-def write_cutout(
+
+def writing_cutout(
     path: Path,
     labelling: Labelling,
     document: Document,
@@ -29,14 +32,14 @@ def write_cutout(
     *,
     edge: float | None = None,
     only: str | None = None,
-) -> tuple[Path, ...]:
+) -> Generator[float, None, tuple[Path, ...]]:
     """Write the objects in their own colours, with the background transparent."""
-    matte = matte_of(object_pixels(labelling, document, only), picture, edge)
+    matte = yield from matting(object_pixels(labelling, document, only), picture, edge)
     save_png(path, Image.fromarray(straight_cutout(matte, picture)))
     return (path,)
 
 
-def write_alpha(
+def writing_alpha(
     path: Path,
     labelling: Labelling,
     document: Document,
@@ -44,11 +47,19 @@ def write_alpha(
     *,
     edge: float | None = None,
     only: str | None = None,
-) -> tuple[Path, ...]:
+) -> Generator[float, None, tuple[Path, ...]]:
     """Write how much of each pixel is an object: 255 all of it, 0 nothing."""
-    matte = matte_of(object_pixels(labelling, document, only), picture, edge)
+    matte = yield from matting(object_pixels(labelling, document, only), picture, edge)
     save_png(path, Image.fromarray(matte.alpha))
     return (path,)
+
+
+def matting(
+    mask: NDArray[np.bool_], picture: Picture, edge: float | None
+) -> Generator[float, None, Matte]:
+    """Make the matte of a mask as `matte_of` does; yields how much is done."""
+    width = usual_width(picture.size) if edge is None else edge
+    return soft_edge(picture.rgb, mask, width)
 
 
 def matte_of(mask: NDArray[np.bool_], picture: Picture, edge: float | None) -> Matte:
@@ -56,14 +67,17 @@ def matte_of(mask: NDArray[np.bool_], picture: Picture, edge: float | None) -> M
 
     0 is hard, and ``None`` is what suits the picture's size.
     """
-    width = usual_width(picture.size) if edge is None else edge
-    steps = soft_edge(picture.rgb, mask, width)
+    return finished(matting(mask, picture, edge))
+
+
+def finished(work: Generator[float, None, Result]) -> Result:
+    """Do work to its end, whatever it tells on the way."""
     while True:
         try:
-            next(steps)
+            next(work)
         except StopIteration as end:
-            matte: Matte = end.value
-            return matte
+            result: Result = end.value
+            return result
 
 
 def straight_cutout(matte: Matte, picture: Picture) -> NDArray[np.uint8]:

@@ -15,7 +15,7 @@ from segapp.files.export.parts import Per
 from segapp.values.wording import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -31,11 +31,13 @@ class Categories:
     """The classes of all pictures by their names; the background is none of them.
 
     ``ids`` are for data sets that keep numbers (COCO); `place` counts from 1 without a gap,
-    for those that hold an index in every pixel, where 0 is the background.
+    for those that hold an index in every pixel, where 0 is the background. The first
+    ``n_listed`` are of the folder's list, which alone decides their numbers.
     """
 
     classes: tuple[ClassInfo, ...]
     ids: tuple[int, ...]
+    n_listed: int = 0
 
     @classmethod
     def of(cls, listing: ClassList | None, others: list[tuple[ClassInfo, ...]]) -> Categories:
@@ -47,13 +49,14 @@ class Categories:
             for info, number in zip(listing.classes, listing.ids, strict=True):
                 if not info.is_background:
                     found[info.name] = (info, number)
+        n_listed = len(found)
         for classes in others:
             for info in classes:
                 if not info.is_background and info.name not in found:
                     highest += 1
                     found[info.name] = (info, highest)
         kept = list(found.values())
-        return cls(tuple(info for info, _ in kept), tuple(number for _, number in kept))
+        return cls(tuple(info for info, _ in kept), tuple(number for _, number in kept), n_listed)
 
     def place(self, info: ClassInfo) -> int:
         """Return the index of a class, from 1; 0 is for the background."""
@@ -124,6 +127,8 @@ class DatasetFormat:
         Writes one picture.
     finish
         Writes what is of the whole, from what each picture has left; returns the files.
+    long
+        As ``add``, to be followed and stopped, if it takes long.
     """
 
     name: str
@@ -134,3 +139,10 @@ class DatasetFormat:
     finish: Callable[[Plan, dict[str, Written]], tuple[Path, ...]]
     as_whole: bool = True
     choices: str = ""
+    long: Callable[[Plan, Item], Generator[float, None, Written]] | None = None
+
+    def adding(self, plan: Plan, item: Item) -> Generator[float, None, Written]:
+        """Write one picture, and yield how much is done; whoever stops asking stops it."""
+        if self.long is None:
+            return self.add(plan, item)
+        return (yield from self.long(plan, item))

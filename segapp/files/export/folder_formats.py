@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from segapp.files.export import ExportFormat, formats
 from segapp.files.export.coco_folder import COCO_FORMATS
+from segapp.files.export.cutouts import finished
 from segapp.files.export.dataset import DatasetFormat, Item, Plan, Written
 from segapp.files.export.index_maps import INDEX_MAP_FORMATS
 from segapp.files.export.measures import write_joined
@@ -15,13 +16,18 @@ from segapp.values.export_choices import USUAL, ExportChoices
 from segapp.values.wording import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from pathlib import Path
 
 
-def _add(form: ExportFormat, plan: Plan, item: Item) -> Written:
+def _adding(form: ExportFormat, plan: Plan, item: Item) -> Generator[float, None, Written]:
     target = plan.out / f"{item.stem}{form.suffix}"
-    written = form.write(target, item.labelling, item.document, item.picture)
+    written = yield from form.writing(target, item.labelling, item.document, item.picture)
     return Written(tuple(str(path.relative_to(plan.out)) for path in written))
+
+
+def _add(form: ExportFormat, plan: Plan, item: Item) -> Written:
+    return finished(_adding(form, plan, item))
 
 
 def _finish(plan: Plan, written: dict[str, Written]) -> tuple[Path, ...]:
@@ -39,6 +45,7 @@ def _for_each(form: ExportFormat, choices: ExportChoices) -> DatasetFormat:
         finish=_finish,
         as_whole=False,
         choices=repr(choices),
+        long=partial(_adding, form) if form.long is not None else None,
     )
 
 

@@ -56,6 +56,12 @@ def retouch_commands() -> Iterator[Command]:
         "Ctrl+K",
     )
     yield Command(
+        "lock_part",
+        tr("Lock Part u&nder the Pointer"),
+        tr("Keep the part that you point at as it is, whatever is learnt later"),
+        "Shift+K",
+    )
+    yield Command(
         "drop_retouches",
         tr("Drop Reto&uches and Locks"),
         tr("Show the answer as it was learnt"),

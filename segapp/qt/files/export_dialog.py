@@ -32,6 +32,7 @@ from segapp.qt.session.jobs import Jobs
 from segapp.qt.session.progress import Stage
 from segapp.values.export_choices import USUAL, ExportChoices
 from segapp.values.wording import shown
+from shlcore.atomic_file import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,6 +62,7 @@ class ExportDialog(QDialog):
         self._session = session
         self._folder = folder
         self._edited = False  # whether the user has chosen a file name
+        self._made: bytes | None = None  # the file that the preview shows, if it took long
         self._proposed, self._proposed_text = folder, ""
         self._jobs = Jobs("export preview", self)
         self._jobs.arrived.connect(self._show_preview)
@@ -171,6 +173,7 @@ class ExportDialog(QDialog):
 
     def _refresh(self) -> None:
         """Make the preview of the present answer in the chosen format."""
+        self._made = None
         self._tell_state()
         answer, picture = self._session.answers.answer, self._session.picture
         if answer is None or picture is None:
@@ -183,8 +186,13 @@ class ExportDialog(QDialog):
         form, stem, document = self.form, self._stem(), self._session.document
         self._jobs.start(lambda: file_previews(form, stem, labelling, document, picture))
 
-    def _show_preview(self, ticket: int, preview: FilePreview) -> None:
+    def _show_preview(self, ticket: int, preview: FilePreview | float) -> None:
         del ticket
+        if isinstance(preview, float):
+            told = self.tr("Making the preview: {} %").format(round(100 * preview))
+            self._preview.show_preview(None, told)
+            return
+        self._made = preview.content
         self._preview.show_preview(preview.image, preview.text)
         size = preview.size
         amount = f"{size / 1024:.0f} kB" if size >= 1024 else f"{size} B"
@@ -236,16 +244,27 @@ class ExportDialog(QDialog):
         form, target, document = self.form, self._target(), self._session.document
         if answer is None or picture is None or target is None:
             return
-        labelling = answer.labelling
+        labelling, made = answer.labelling, self._made
 
-        def work() -> Iterator[object]:
-            yield form.write(target, labelling, document, picture)
+        def work() -> Iterator[float | tuple[Path, ...]]:
+            if made is None:
+                yield (yield from form.writing(target, labelling, document, picture))
+                return
+            with replacing(target) as file:
+                file.write(made)
+            yield (target,)
 
+        if made is None:
+            self._jobs.cancel()  # what it shows would be made twice at the same time
         self._writing.start(work)
         self._tell_state()
 
-    def _finish(self, ticket: int, paths: tuple[Path, ...]) -> None:
+    def _finish(self, ticket: int, paths: tuple[Path, ...] | float) -> None:
         del ticket
+        if isinstance(paths, float):
+            told = self.tr("Writing the file: {} %").format(round(100 * paths))
+            self._state.setText(told)
+            return
         self.exported.emit(paths, self.form.name)
         self.accept()
 
@@ -259,7 +278,7 @@ class ExportDialog(QDialog):
             self.tr("{} cannot be written: {}.").format(shown(target), reason.rstrip(".")),
         )
         self._writing.cancel()
-        self._tell_state()
+        self._refresh()
 
     def done(self, result: int) -> None:
         """Close at once; a file that is being written is not waited for."""

@@ -36,12 +36,16 @@ _CAPTION = 5
 
 @dataclass(frozen=True, slots=True)
 class FilePreview:
-    """A picture of what the first file holds, what it counts, and the names of all files."""
+    """A picture of what the first file holds, what it counts, and the names of all files.
+
+    ``content`` is the file itself where making it again would take long.
+    """
 
     names: tuple[str, ...]
     size: int
     image: QImage | None = None
     text: str = ""
+    content: bytes | None = None
 
 
 class FilePreviewBox(QWidget):
@@ -131,15 +135,16 @@ class FilePreviewBox(QWidget):
 
 def file_previews(
     form: ExportFormat, stem: str, labelling: Labelling, document: Document, picture: Picture
-) -> Iterator[FilePreview]:
-    """Write to a folder that vanishes again, and look at what is there."""
+) -> Iterator[float | FilePreview]:
+    """Write to a folder that vanishes again, and look at what is there; yields how far it is."""
     with tempfile.TemporaryDirectory(prefix="segapp-preview-") as folder:
         target = Path(folder) / f"{stem}{form.suffix}"
-        written = form.write(target, labelling, document, picture)
+        written = yield from form.writing(target, labelling, document, picture)
         size = sum(path.stat().st_size for path in written)
         names = tuple(path.name for path in written)
         image, text = _look_at(written[0], document, picture)
-        yield FilePreview(names, size, image, text)
+        content = written[0].read_bytes() if form.long is not None else None
+        yield FilePreview(names, size, image, text, content)
 
 
 def _look_at(path: Path, document: Document, picture: Picture) -> tuple[QImage | None, str]:

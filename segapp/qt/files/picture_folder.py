@@ -5,30 +5,20 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 
 from segapp.files.class_list import CLASS_LIST_NAME, ClassList, ClassListError, write_class_list
-from segapp.files.folder_progress import (
-    PROGRESS_NAME,
-    FolderProgress,
-    Status,
-    read_progress,
-    write_progress,
-)
+from segapp.files.folder_progress import PROGRESS_NAME, FolderProgress, Status, read_progress
 from segapp.files.label_lists import folder_list
 from segapp.files.project_places import marked_images
 from segapp.qt.files.default_folder import is_the_users
-from segapp.qt.session.jobs import Jobs
+from segapp.qt.files.progress_writing import ProgressWriting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from segapp.qt.files.preferences import Preferences
     from segapp.values.document import ClassInfo
-
-_DELAY = 400  # milliseconds: flags in quick succession are one write
-_MOMENT = 0.5  # seconds that closing waits for a write that is under way
 
 
 class PictureFolder(QObject):
@@ -58,24 +48,19 @@ class PictureFolder(QObject):
         self._marked: set[Path] = set()
         self._failures: dict[Path, str] = {}
         self._progress = FolderProgress()
-        self._changes: dict[str, Status | None] = {}
-        self._last: str | None = None
-        self._jobs = Jobs("progress", self)
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(_DELAY)
-        self._timer.timeout.connect(self._write)
+        self._writing = ProgressWriting(self)
+        self._writing.failed.connect(self.failed)
 
     # Pictures -----------------------------------------------------------------------------
 
     def begin(self, paths: list[Path], root: Path | None) -> None:
         """Work through other pictures, those of ``root`` or some that were given together."""
-        self._flush()
         self.paths, self.root = paths, root
         self._rows = {path: row for row, path in enumerate(paths)}
         self._names = {path.name for path in paths}
-        self._failures, self._changes, self._last = {}, {}, None
+        self._failures = {}
         self.place = None if root is None else _place_of(root, self._preferences)
+        self._writing.begin(self.place)
         self._look()
         self.begun.emit()
 
@@ -83,8 +68,13 @@ class PictureFolder(QObject):
         """Keep what belongs to a folder that cannot be written in another one."""
         if self.root is not None:
             self._preferences.set_folder(_place_name(self.root), place)
-            self.place = place
+            self.place, marked = place, self._marked
             self._look()
+            # What was done before anybody had said where it goes is not forgotten.
+            self._marked |= marked
+            for name, status in self._writing.changes.items():
+                self._progress = self._progress.with_status(name, status)
+            self._writing.use(place)
             self.place_changed.emit()
 
     def _look(self) -> None:
@@ -151,10 +141,9 @@ class PictureFolder(QObject):
     def note_open(self, path: Path) -> None:
         """Remember where the work is."""
         if path in self._rows:
-            self._last = path.name
+            self._writing.note_open(path.name)
             if self._failures.pop(path, None) is not None:
                 self.status_changed.emit(path)
-            self._timer.start()
 
     def note_work(self, path: Path, *, marked: bool, answered: bool) -> None:
         """Remember whether a picture has strokes and an answer; what is done stays done."""
@@ -185,33 +174,7 @@ class PictureFolder(QObject):
 
     def _keep(self, path: Path, status: Status | None) -> None:
         self._progress = self._progress.with_status(path.name, status)
-        self._changes[path.name] = status
-        self._timer.start()
-
-    def _write(self) -> None:
-        if self.place is None or not (self._changes or self._last):
-            return
-        file, last = self.place / PROGRESS_NAME, self._last
-        changes, self._changes = dict(self._changes), {}
-
-        def work() -> Iterator[object]:
-            write_progress(file, changes, last)
-            yield None
-
-        if self._jobs.busy:  # the next write brings these changes as well
-            self._changes = changes
-            self._timer.start()
-        else:
-            self._jobs.start(work)
-
-    def _flush(self) -> None:
-        self._timer.stop()
-        if self.place is not None and (self._changes or self._last) and self._jobs.close(_MOMENT):
-            try:
-                write_progress(self.place / PROGRESS_NAME, self._changes, self._last)
-            except OSError as error:
-                self.failed.emit(str(error))
-        self._changes, self._last = {}, None
+        self._writing.note(path.name, status)
 
     # Classes ------------------------------------------------------------------------------------
 
@@ -238,8 +201,7 @@ class PictureFolder(QObject):
 
     def close(self, timeout: float | None = None) -> bool:
         """Write what is left, and wait for the thread; say whether it has ended."""
-        self._flush()
-        return self._jobs.close(timeout)
+        return self._writing.close(timeout)
 
 
 def _place_of(root: Path, preferences: Preferences) -> Path | None:

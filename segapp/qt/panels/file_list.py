@@ -26,7 +26,7 @@ from segapp.qt.wrapping import Wrapping
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from PySide6.QtGui import QMouseEvent
+    from PySide6.QtGui import QMouseEvent, QResizeEvent
 
     from segapp.qt.actions.actions import Actions
     from segapp.qt.files.picture_folder import PictureFolder
@@ -43,6 +43,12 @@ class _Names(QListView):
         """Choose with the left button."""
         if event.button() is Qt.MouseButton.LeftButton:
             super().mousePressEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the open picture in sight where less room is left, by the export for instance."""
+        super().resizeEvent(event)
+        if event.size().height() < event.oldSize().height() and self.currentIndex().isValid():
+            self.scrollTo(self.currentIndex())
 
 
 class FileList(QWidget):

@@ -102,6 +102,7 @@ class FolderExportPanel(QWidget):
         self.place = QLineEdit()
         self.place.setAccessibleName(self.tr("Folder to write to"))
         self.place.setAccessibleDescription(self.tr("It is made if it is not there"))
+        self.place.textChanged.connect(self.place.setToolTip)  # most of it is out of sight
         browse = QToolButton()
         browse.setText("…")
         browse.setAccessibleName(self.tr("Choose another folder"))

@@ -7,18 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPointF, Signal
-from PySide6.QtGui import QGuiApplication
 
 from segapp.files.strokes_file import load_strokes
 from segapp.learning.sight import let_see, sight_of
-from segapp.qt.canvas.layers import opaque
-from segapp.qt.canvas.qimage import qimage_over
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.default_folder import opening_folder
 from segapp.qt.session.jobs import Jobs, details_of
 from segapp.qt.session.learner import MODEL_SUFFIX, load_model, save_model, trainer
+from segapp.qt.window.copying import Copying
 from segapp.values.document import Document
-from segapp.values.overlay import mask, premultiplied_cutout
 from segapp.values.start import Start
 
 if TYPE_CHECKING:
@@ -30,6 +27,7 @@ if TYPE_CHECKING:
     from segapp.qt.actions.actions import Actions
     from segapp.qt.canvas.canvas import Canvas
     from segapp.qt.files.files import Files
+    from segapp.qt.files.preferences import Preferences
     from segapp.qt.session.picture_state import Content
     from segapp.qt.session.session import Session
     from segapp.qt.window.labelling_view import LabellingView, RenderedLabelling
@@ -58,6 +56,7 @@ class AnswerCommands(QObject):
         self,
         session: Session,
         files: Files,
+        preferences: Preferences,
         view: LabellingView,
         canvas: Canvas,
         window: QWidget,
@@ -65,6 +64,8 @@ class AnswerCommands(QObject):
         super().__init__(window)
         self._session, self._files = session, files
         self._canvas, self._window = canvas, window
+        self._copying = Copying(session, preferences, self)
+        self._copying.said.connect(self.said)
         self._spot: Spot | None = None
         self._marking = True
         self.ring_known = False  # whether the user has been told what the ring is
@@ -76,9 +77,7 @@ class AnswerCommands(QObject):
 
     def connect_actions(self, actions: Actions) -> None:
         """Let the menu's commands arrive here."""
-        actions["copy_picture"].triggered.connect(self._copy_picture)
-        actions["copy_mask"].triggered.connect(self._copy_mask)
-        actions["copy_cutout"].triggered.connect(self._copy_cutout)
+        self._copying.connect_actions(actions)
         actions["spot"].triggered.connect(self._go_to_spot)
         actions["mark_spot"].toggled.connect(self._set_marking)
         actions["import_strokes"].triggered.connect(self._import_strokes)
@@ -89,26 +88,6 @@ class AnswerCommands(QObject):
         del ticket
         sentence = str(error) or type(error).__name__
         file_dialogs.complain(self._window, sentence, details_of(error))
-
-    def _copy_picture(self) -> None:
-        picture = self._session.picture
-        if picture is not None:
-            QGuiApplication.clipboard().setImage(qimage_over(opaque(picture.rgb)).copy())
-            self.said.emit(self.tr("Copied the picture"))
-
-    def _copy_mask(self) -> None:
-        answer = self._session.answers.answer
-        if answer is not None:
-            rgba = mask(answer.labelling, self._session.document.classes)
-            QGuiApplication.clipboard().setImage(qimage_over(rgba).copy())
-            self.said.emit(self.tr("Copied the mask"))
-
-    def _copy_cutout(self) -> None:
-        answer, picture = self._session.answers.answer, self._session.picture
-        if answer is not None and picture is not None:
-            rgba = premultiplied_cutout(answer.labelling, self._session.document.classes, picture)
-            QGuiApplication.clipboard().setImage(qimage_over(rgba).copy())
-            self.said.emit(self.tr("Copied the cut-out"))
 
     # Where to scribble next ---------------------------------------------------------------
 
@@ -228,5 +207,6 @@ class AnswerCommands(QObject):
         self.said.emit(self.tr("This is the answer of {}").format(applied.name))
 
     def close(self, timeout: float | None = None) -> bool:
-        """Wait for the thread; say whether it has ended."""
-        return self._jobs.close(timeout)
+        """Wait for the threads; say whether they have ended."""
+        ended = [part.close(timeout) for part in (self._jobs, self._copying)]
+        return all(ended)

@@ -30,7 +30,7 @@ def enable_commands(actions: Actions, session: Session, files: Files) -> None:
     actions.enable("stop", when=answers.progress.stage is Stage.RUNNING)
     actions.enable("spot", when=answers.shown is not None)
     actions.enable("copy_mask", "copy_cutout", "save_model", when=answers.is_current)
-    actions.enable("lock_class", when=answers.is_current)
+    actions.enable("lock_class", "lock_part", when=answers.is_current)
     actions.enable("drop_retouches", when=bool(session.document.retouches))
     actions.enable("clear", "learn_anew", when=bool(session.document.strokes))
     place = files.place_in_folder()

@@ -126,7 +126,7 @@ class MainWindow(QMainWindow):
             self.session, self.files, self.autosave, self.preferences, self
         )
         self.answer_commands = AnswerCommands(
-            self.session, self.files, self.labelling_view, self.canvas, self
+            self.session, self.files, self.preferences, self.labelling_view, self.canvas, self
         )
         self.mark_commands = MarkCommands(self.session, self.brush, self)
         shown = self.file_list, self.class_panel, self.canvas

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from segapp.qt.canvas.brush import Tool
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.default_folder import opening_folder
 from segapp.values.document import Patch
-from segapp.values.retouch import filled_part, locked_class
+from segapp.values.retouch import filled_part, locked_class, locked_part
 from segapp.values.shapes import core_of
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from segapp.qt.session.session import Session
     from segapp.qt.window.brush_state import BrushState
     from segapp.values.document import Document, Mark
+    from segapp.values.picture import Picture
 
 
 class MarkCommands(QObject):
@@ -36,11 +38,13 @@ class MarkCommands(QObject):
     def __init__(self, session: Session, brush: BrushState, window: QWidget) -> None:
         super().__init__(window)
         self._session, self._brush, self._window = session, brush, window
+        self._pointer: QPointF | None = None
 
     def connect_actions(self, actions: Actions) -> None:
         """Do what the commands say."""
         actions["retouch"].toggled.connect(self._brush.set_retouches)
         actions["lock_class"].triggered.connect(self.lock_class)
+        actions["lock_part"].triggered.connect(self.lock_part)
         actions["drop_retouches"].triggered.connect(self.drop_retouches)
         actions["import_mask"].triggered.connect(self._import_mask)
 
@@ -77,10 +81,13 @@ class MarkCommands(QObject):
         if answer is None:
             self.said.emit(self.tr("There is no answer yet whose parts could be filled"))
             return
-        height, width = picture.size
-        x, y = int(at.x()), int(at.y())
-        if 0 <= x < width and 0 <= y < height:
-            self.take(filled_part(answer.labelling.labels, x, y, label))
+        place = _pixel(at, picture)
+        if place is not None:
+            self.take(filled_part(answer.labelling.labels, *place, label))
+
+    def point(self, at: QPointF | None) -> None:
+        """Note where the pointer is on the picture, ``None`` for elsewhere."""
+        self._pointer = at
 
     def lock_class(self) -> None:
         """Keep the left button's class as it is in the answer, whatever is learnt later."""
@@ -94,6 +101,23 @@ class MarkCommands(QObject):
             self._session.document.with_retouch(locked_class(answer.labelling.labels, index)),
         )
         self.said.emit(self.tr("{} stays as it is").format(name))
+
+    def lock_part(self) -> None:
+        """Keep the part under the pointer as it is in the answer, whatever is learnt later."""
+        answer, picture = self._session.answers.answer, self._session.picture
+        place = None
+        if self._pointer is not None and picture is not None:
+            place = _pixel(self._pointer, picture)
+        if answer is None or place is None:
+            self.said.emit(self.tr("Point at a part of the answer, and press the key again"))
+            return
+        mark = locked_part(answer.labelling.labels, *place)
+        document = self._session.document
+        name = document.classes[int(answer.labelling.labels[place[1], place[0]])].name
+        self._session.edit(
+            self.tr("locking a part of {}").format(name), document.with_retouch(mark)
+        )
+        self.said.emit(self.tr("This part of {} stays as it is").format(name))
 
     def drop_retouches(self) -> None:
         """Show the learnt answer as it is."""
@@ -142,3 +166,10 @@ class MarkCommands(QObject):
         if box.clickedButton() is as_it_is:
             return with_mask_retouched
         return with_mask_marked if box.clickedButton() is as_marks else None
+
+
+def _pixel(at: QPointF, picture: Picture) -> tuple[int, int] | None:
+    """Return the pixel under a place, as ``x`` and ``y``; ``None`` outside of the picture."""
+    height, width = picture.size
+    x, y = math.floor(at.x()), math.floor(at.y())
+    return (x, y) if 0 <= x < width and 0 <= y < height else None

@@ -71,6 +71,7 @@ def _connect_session(window: MainWindow) -> None:
     window.brush.changed.connect(window.show_brush)
     canvas.stroke_finished.connect(window.mark_commands.take)
     canvas.fill_wanted.connect(window.mark_commands.fill)
+    canvas.pointer_moved.connect(window.mark_commands.point)
     canvas.stroke_grew.connect(window.follower.look)
     canvas.stroke_dropped.connect(window.follower.forget)
     canvas.radius_wanted.connect(window.brush.set_radius)

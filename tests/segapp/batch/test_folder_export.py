@@ -18,7 +18,7 @@ from segapp.values.document import TWO_CLASSES, Document, Stroke
 from segapp.values.labelling import Labelling
 from segapp.values.settings import DEFAULT_SETTINGS
 from segapp.values.start import Start
-from segapp.values.updates import NotEnoughStrokes
+from segapp.values.updates import NotEnoughStrokes, Report
 from tests.segapp.fake_segmenter import NearestColour
 
 MARKS = (Stroke(((5.0, 10.0),), 2.0, 0), Stroke(((25.0, 10.0),), 2.0, 1))
@@ -140,3 +140,15 @@ def test_pictures_of_one_stem_have_files_of_their_own(folder):
     export = FolderExport.of_folder(folder, FOLDER_FORMATS["mask"], folder / "out")
     run(export)
     assert {"p0.bmp.png", "p0.png.png"} <= {path.name for path in (folder / "out").iterdir()}
+
+
+def test_a_long_picture_can_be_left_in_its_middle_and_is_whole_or_not_there(folder):
+    """A soft edge takes seconds at 12 MP, and whoever closes the window waits for none."""
+    out = folder / "out"
+    export = FolderExport.of_folder(folder, FOLDER_FORMATS["cutout"], out)
+    steps = export.run(NearestMean)
+    assert any(isinstance(step, Report) and step.step == "Writing" for step in steps)
+    steps.close()
+    assert not list(out.glob("*.png"))
+    assert [step.fate for step in run(export)][:3] == [Fate.WRITTEN] * 3
+    assert len(list(out.glob("*.png"))) == 3

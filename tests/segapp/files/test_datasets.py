@@ -1,6 +1,7 @@
 """A folder as a data set, read back by COCO's own tools and by readers written to the formats."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -171,6 +172,63 @@ def test_numbers_stay_when_pictures_come_and_go(tmp_path):
     assert before["categories"] == after["categories"]
     write("coco-rle", tmp_path, items=[ITEMS[2], ITEMS[1], ITEMS[0]])
     assert json.loads((tmp_path / "annotations.json").read_text()) == after
+
+
+def test_numbers_stay_when_a_run_leaves_pictures_out(tmp_path):
+    """All, then the done ones, then all: as before, whichever were done."""
+    write("coco-rle", tmp_path)
+    before = json.loads((tmp_path / "annotations.json").read_text())
+    write("coco-rle", tmp_path, items=ITEMS[2:])
+    write("coco-rle", tmp_path)
+    assert json.loads((tmp_path / "annotations.json").read_text()) == before
+    (tmp_path / "annotations.json").unlink()
+    write("coco-rle", tmp_path)
+    assert json.loads((tmp_path / "annotations.json").read_text()) == before
+
+
+def test_a_file_of_an_earlier_version_is_gone_on_with(tmp_path):
+    write("coco-rle", tmp_path)
+    before = json.loads((tmp_path / "annotations.json").read_text())
+    (tmp_path / ".coco-numbers.json").unlink()
+    write("coco-rle", tmp_path, items=ITEMS[::-1])
+    after = json.loads((tmp_path / "annotations.json").read_text())
+    for kind in ("images", "annotations"):
+        by_number = {each["id"]: each for each in after[kind]}
+        assert by_number == {each["id"]: each for each in before[kind]}
+
+
+def test_a_new_part_takes_no_number_of_another(tmp_path):
+    write("coco-rle", tmp_path, items=ITEMS[1:2])
+    before = json.loads((tmp_path / "annotations.json").read_text())["annotations"]
+    changed = item("b.png", 2)
+    labels = changed.labelling.labels.copy()
+    labels[:2, :2] = np.array([[1, 1], [1, 0]])  # a new part of the leaf, the first to be read
+    labels[0, 0] = 0
+    changed = Item(
+        "b", replace(changed.labelling, labels=labels), Document(LISTING.classes), changed.picture
+    )
+    write("coco-rle", tmp_path, items=[changed])
+    after = json.loads((tmp_path / "annotations.json").read_text())["annotations"]
+    numbers = {(each["category_id"], *each["bbox"]): each["id"] for each in after}
+    same = [each for each in before if (each["category_id"], *each["bbox"]) in numbers]
+    assert len(same) > len(before) // 2
+    for each in same:
+        assert numbers[each["category_id"], *each["bbox"]] == each["id"]
+    assert len({each["id"] for each in after}) == len(after)
+
+
+def test_categories_without_a_list_keep_their_numbers(tmp_path):
+    form = FOLDER_FORMATS["coco-rle"]
+
+    def categories(*items):
+        plan = Plan(tmp_path, Categories.of(None, [each.document.classes for each in items]))
+        form.finish(plan, {each.name: form.add(plan, each) for each in items})
+        content = json.loads((tmp_path / "annotations.json").read_text())
+        return {each["name"]: each["id"] for each in content["categories"]}
+
+    first = categories(ITEMS[0])
+    assert categories(ITEMS[2], ITEMS[0]).items() >= first.items()
+    assert len(set(categories(ITEMS[2]).values()) | set(first.values())) == 3
 
 
 def test_yolo_by_its_published_format(tmp_path):

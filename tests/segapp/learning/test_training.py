@@ -403,3 +403,21 @@ def test_a_threshold_is_for_two_classes():
     rgb = two_halves((60, 80))
     plain = segment(rgb, document, QUICK).labels
     assert (segment(rgb, document, replace(QUICK, threshold=1.0)).labels == plain).all()
+
+
+def test_retouches_are_painted_without_learning_anything_anew():
+    trainer, touched = Trainer(HALVES), ON_HALVES.with_retouch(dot(40, 10, 0, 4.0))
+    assert len(list(trainer.updates(ON_HALVES, QUICK))) > 1
+    for document in (touched, touched.with_retouch(dot(12, 40, 1)), touched, ON_HALVES):
+        (only,) = trainer.updates(document, QUICK)
+        fresh = answer_of(Trainer(HALVES).updates(document, QUICK))
+        np.testing.assert_array_equal(only.labelling.labels, fresh.labelling.labels)
+        np.testing.assert_array_equal(only.labelling.margin, fresh.labelling.margin)
+    assert len(list(trainer.updates(ON_HALVES, QUICK))) > 1  # asked for once more, it is made anew
+    more = touched.with_stroke(dot(44, 40, 0))
+    answered = answer_of(trainer.updates(more, QUICK))
+    fresh = answer_of(Trainer(HALVES).updates(more, QUICK))
+    np.testing.assert_array_equal(answered.labelling.labels, fresh.labelling.labels)
+    other = answer_of(trainer.updates(touched, replace(QUICK, smoothness=3.0)))
+    fresh = answer_of(Trainer(HALVES).updates(touched, replace(QUICK, smoothness=3.0)))
+    np.testing.assert_array_equal(other.labelling.labels, fresh.labelling.labels)

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from segapp.matting import closed_form
 from segapp.matting.closed_form import closed_form_alpha
+from segapp.matting.laplacian import laplacian_rows, neighbours
 
 EPSILON = 1e-7
 
@@ -56,3 +58,32 @@ def test_where_colours_say_nothing_the_guess_stands():
     guess = np.linspace(0, 1, 30).reshape(5, 6)
     filled = closed_form_alpha(np.full((5, 6, 3), 0.5), guess, np.ones((5, 6), bool), 1e4)
     assert filled == pytest.approx(guess, abs=1e-3)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_rows_are_those_of_the_formula_and_of_nothing_beyond_the_sides(kind):
+    rng = np.random.default_rng(5)
+    rgb, unknown = rng.random((23, 8, 3)), rng.random((23, 8)) < 0.5
+    rgb[4:9, 2:6] = rgb[4, 2]  # flat: only epsilon is left of the covariance
+    rgb[12:] = rgb[12:, :, :1]  # grey: colours on a line
+    found = laplacian_rows(rgb, unknown, kind)
+    matrix, here = np.pad(laplacian(rgb), ((0, 0), (20, 20))), np.flatnonzero(unknown)
+    columns = here[:, None] + neighbours(8)
+    wanted = np.where(
+        (columns >= 0) & (columns < unknown.size), matrix[here[:, None], columns + 20], 0
+    )
+    assert found == pytest.approx(wanted, abs=2e-5 if kind is np.float32 else 1e-7)
+
+
+def test_many_pixels_are_solved_step_by_step_as_well_as_at_once(monkeypatch):
+    rng = np.random.default_rng(1)
+    y, x = np.mgrid[:70, :90]
+    truth = np.clip(0.5 + (25 - np.hypot(x - 45, y - 35)) / 16, 0, 1)
+    seen = truth[..., None] * [0.9, 0.5, 0.2] + (1 - truth[..., None]) * [0.1, 0.3, 0.7]
+    seen = np.rint(255 * np.clip(seen + rng.normal(0, 0.02, seen.shape), 0, 1)) / 255
+    unknown = (truth > 0) & (truth < 1)
+    guess = np.where(unknown, truth > 0.5, truth).astype(float)
+    assert unknown.sum() > closed_form._FEW
+    by_steps = closed_form_alpha(seen, guess, unknown)
+    monkeypatch.setattr(closed_form, "_FEW", 10**9)
+    assert np.abs(by_steps - closed_form_alpha(seen, guess, unknown)).max() < 0.5 / 255

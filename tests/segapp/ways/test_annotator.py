@@ -177,6 +177,7 @@ def test_a_day(day, folder):
         desk.window(pictures[number].name)
         day.paint(day.places(day.screen(f"picture {number}")), keys)
         desk.keys("d")
+        day.look_for_dialogs()
 
     for number in range(CRASH_AFTER + 1):
         work_on(number)

@@ -337,3 +337,58 @@ def test_of_several_classes_one_can_be_chosen(
         with Image.open(path) as image:
             assert (np.array(image) == np.where(white, 255, 0)).all()
     dialog.reject()
+
+
+def held_cutout(monkeypatch, steps):
+    """Let the cut-out be made step by step; return how often it was begun."""
+    begun = []
+
+    def long(path, *_):
+        begun.append(path)
+        for step in range(4):
+            steps.acquire(timeout=20)
+            yield step / 4
+        path.write_bytes(b"made")
+        return (path,)
+
+    made = formats(ExportChoices())
+    cutout = replace(made["cutout"], long=long)
+    monkeypatch.setattr(export_dialog, "formats", lambda _: made | {"cutout": cutout})
+    return begun
+
+
+def test_a_long_export_tells_how_far_it_is_and_is_not_made_twice(
+    dialog, qtbot, monkeypatch, tmp_path
+):
+    steps = threading.Semaphore(0)
+    begun = held_cutout(monkeypatch, steps)
+    choose(dialog, "cutout")
+    for _ in range(3):
+        steps.release()
+    qtbot.waitUntil(lambda: "50 %" in dialog._preview.text)
+    for _ in range(9):
+        steps.release()
+    qtbot.waitUntil(lambda: dialog._made == b"made")
+    dialog._path.setText(str(tmp_path / "out.png"))
+    with qtbot.waitSignal(dialog.exported):
+        dialog._export.click()
+    assert (tmp_path / "out.png").read_bytes() == b"made"
+    assert len(begun) == 1
+
+
+def test_a_long_export_is_stopped_by_closing(dialog, qtbot, monkeypatch, tmp_path):
+    steps = threading.Semaphore(0)
+    begun = held_cutout(monkeypatch, steps)
+    choose(dialog, "cutout")
+    dialog._path.setText(str(tmp_path / "out.png"))
+    qtbot.waitUntil(lambda: len(begun) == 1)
+    dialog._export.click()  # before its preview is there: which is given up
+    steps.release()
+    qtbot.waitUntil(lambda: len(begun) == 2)
+    for _ in range(2):
+        steps.release()
+    qtbot.waitUntil(lambda: "%" in dialog._state.text())
+    with qtbot.waitSignal(dialog.threads_ended):
+        dialog.reject()
+        steps.release()
+    assert not (tmp_path / "out.png").exists()

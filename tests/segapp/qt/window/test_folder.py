@@ -12,7 +12,13 @@ from segapp.files.class_list import CLASS_LIST_NAME, ClassList, read_class_list,
 from segapp.files.folder_progress import PROGRESS_NAME, Status, read_progress
 from segapp.files.project_file import load_project
 from segapp.learning.training import Trainer
-from segapp.qt.files import file_dialogs, opening, picture_folder, thumbnails
+from segapp.qt.files import (
+    file_dialogs,
+    opening,
+    picture_folder,
+    progress_writing,
+    thumbnails,
+)
 from segapp.qt.files.keeping import Wish
 from segapp.values.document import ClassInfo, Stroke
 
@@ -448,3 +454,64 @@ def test_answering_all_can_be_stopped(make_window, folder, answered, qtbot):
     window.folder.task.stop_wanted.emit()
     assert not window.folder.task.isVisibleTo(window)
     assert "Stopped" in window.status.currentMessage()
+
+
+def test_what_is_done_before_a_place_is_chosen_is_not_forgotten(
+    make_window, folder, two_strokes, tmp_path, monkeypatch, qtbot, no_questions
+):
+    monkeypatch.setattr(picture_folder.os, "access", lambda path, _: path != folder[0].parent)
+    monkeypatch.setattr("segapp.qt.window.keep_question.documents_folder", lambda: tmp_path)
+    window = make_window(folder[0].parent)
+    work = window.files.work
+    window.commands["done"].trigger()
+    go(qtbot, window, folder[1])
+    window.session.add_stroke(two_strokes[0])
+    window.folder.offer.buttons[0].click()
+    assert work.status(folder[0]) is Status.DONE
+    assert work.status(folder[1]) is Status.MARKED
+    assert "1 of 4" in window.file_list.told
+    kept(qtbot, window)
+    assert window.close()
+    again = make_window(folder[0].parent).files.work
+    assert again.status(folder[0]) is Status.DONE
+    assert again.last == folder[1]
+
+
+def test_flags_that_cannot_be_written_are_told_once_and_written_later(
+    make_window, folder, monkeypatch, qtbot
+):
+    told = []
+    monkeypatch.setattr(file_dialogs, "complain", lambda _, sentence, *__: told.append(sentence))
+    window = make_window(folder[0].parent)
+    real = progress_writing.write_progress
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(progress_writing, "write_progress", full)
+    window.commands["done"].trigger()
+    qtbot.waitUntil(lambda: len(told) == 1)
+    go(qtbot, window, folder[1])
+    window.commands["done"].trigger()
+    qtbot.wait(900)
+    assert told == [f"{PROGRESS_NAME} cannot be written: No space left on device."]
+    monkeypatch.setattr(progress_writing, "write_progress", real)
+    go(qtbot, window, folder[2])
+    file = folder[0].parent / PROGRESS_NAME
+    qtbot.waitUntil(lambda: len(read_progress(file).states) == 2)
+
+
+def test_the_open_picture_stays_in_sight_when_the_export_takes_room(
+    make_window, picture_file, qtbot
+):
+    paths = [picture_file(f"many/{number:02}.png") for number in range(20)]
+    window = make_window(paths[0].parent)
+    window.docks.files.show()
+    go(qtbot, window, paths[-1])
+    view = window.file_list.view
+    inside = view.viewport().rect
+    qtbot.waitUntil(lambda: inside().contains(view.visualRect(view.currentIndex())))
+    before = view.height()
+    window.commands["export_folder"].trigger()
+    qtbot.waitUntil(lambda: view.height() < before)
+    qtbot.waitUntil(lambda: inside().contains(view.visualRect(view.currentIndex())))

@@ -13,13 +13,16 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QMenu, QTabBar, QWidget
 
+from segapp.files.export.cutouts import matte_of
 from segapp.qt.canvas.brush import Tool
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Unsaved
 from segapp.qt.files.pasting import pasted_folder
+from segapp.qt.files.remembered_choices import remember_choices
 from segapp.qt.session.progress import Stage
 from segapp.qt.window.start import begin
 from segapp.qt.window.theme import ThemeChoice
+from segapp.values.export_choices import ExportChoices
 from segapp.values.overlay import ViewMode
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
@@ -244,17 +247,26 @@ def test_the_least_certain_region_is_marked_and_brought_into_view(window, answer
     assert window.canvas.grab().toImage().pixelColor(ring) != with_ring
 
 
-def test_mask_and_cut_out_go_to_the_clipboard(window, answered):
+def test_mask_and_cut_out_go_to_the_clipboard(window, answered, qtbot):
     answered(window)
     window.commands["copy_mask"].trigger()
     mask = pixels(QGuiApplication.clipboard().image())
     labels = window.session.answers.shown.labels
     np.testing.assert_array_equal(mask[..., 0], np.where(labels == 0, 255, 0))
-    window.commands["copy_cutout"].trigger()
-    cutout = pixels(QGuiApplication.clipboard().image())
-    np.testing.assert_array_equal(cutout[..., 3], np.where(labels == 0, 255, 0))
-    inside = labels == 0
-    np.testing.assert_array_equal(cutout[inside][:, :3], window.session.picture.rgb[inside])
+    inside, picture = labels == 0, window.session.picture
+
+    def copied():
+        QGuiApplication.clipboard().clear()
+        window.commands["copy_cutout"].trigger()
+        qtbot.waitUntil(lambda: not QGuiApplication.clipboard().image().isNull())
+        return pixels(QGuiApplication.clipboard().image())
+
+    remember_choices(window.preferences, ExportChoices(edge=0.0))
+    cutout = copied()
+    np.testing.assert_array_equal(cutout[..., 3], np.where(inside, 255, 0))
+    np.testing.assert_array_equal(cutout[inside][:, :3], picture.rgb[inside])
+    remember_choices(window.preferences, ExportChoices(edge=6.0))
+    np.testing.assert_array_equal(copied()[..., 3], matte_of(inside, picture, 6.0).alpha)
 
 
 def drop(window, *paths):

@@ -168,6 +168,24 @@ def test_a_locked_class_stays_whatever_is_learnt(window, qtbot):
     assert (labels_of(qtbot, window)[36, 36:45] == 1).all()
 
 
+def test_a_locked_part_stays_and_others_do_not(window, qtbot):
+    before = teach(qtbot, window)
+    lock = window.commands["lock_part"]
+    window.canvas.pointer_moved.emit(None)
+    lock.trigger()
+    assert "Point at a part" in window.status.currentMessage()
+    assert not window.session.document.retouches
+    window.canvas.pointer_moved.emit(QPointF(40, 30))
+    lock.trigger()
+    assert "stays as it is" in window.status.currentMessage()
+    drag(qtbot, window, (35, 36), (45, 36), button=RIGHT)
+    assert (labels_of(qtbot, window)[before == 0] == 0).all()
+    window.commands["undo"].trigger()
+    window.commands["undo"].trigger()
+    assert not window.session.document.retouches
+    np.testing.assert_array_equal(labels_of(qtbot, window), before)
+
+
 def import_mask(window, path, button, monkeypatch):
     """Import a mask through the menu, and press one of the buttons."""
     monkeypatch.setattr(file_dialogs, "ask_mask", lambda *_: path)
@@ -240,3 +258,41 @@ def test_the_threshold_acts_at_once_and_is_kept(make_window, qtbot, tmp_path):
     path = tmp_path / "kept.segapp"
     assert window.files.save(window.session.state, path)
     assert load_project(path).settings.threshold == 1
+
+
+def test_undo_in_the_middle_of_a_retouch_harms_neither(window, qtbot):
+    before = teach(qtbot, window)
+    window.commands["retouch"].trigger()
+    drag(qtbot, window, (4, 50), (20, 50))
+    touched = labels_of(qtbot, window)
+    qtbot.mousePress(window.canvas, LEFT, pos=place(window, 60, 50))
+    qtbot.mouseMove(window.canvas, place(window, 66, 50))
+    window.commands["undo"].trigger()  # the finished one, while the next is being drawn
+    qtbot.mouseMove(window.canvas, place(window, 74, 50))
+    qtbot.mouseRelease(window.canvas, LEFT, pos=place(window, 74, 50))
+    assert len(window.session.document.retouches) == 1
+    shown = labels_of(qtbot, window)
+    assert (shown[50, 62:72] == 0).all()
+    np.testing.assert_array_equal(shown[:, :40], before[:, :40])
+    assert not np.array_equal(touched[:, :40], before[:, :40])
+    window.commands["undo"].trigger()
+    np.testing.assert_array_equal(labels_of(qtbot, window), before)
+
+
+def test_lock_retouch_and_learning_go_together(learning, qtbot):
+    """A locked class, a retouch over it, a stroke that teaches the opposite, and all undone."""
+    before = teach(qtbot, learning)
+    learning.commands["lock_class"].trigger()
+    learning.commands["retouch"].trigger()
+    drag(qtbot, learning, (38, 30), (44, 30), button=RIGHT)  # later marks win, locks too
+    learning.commands["retouch"].trigger()
+    drag(qtbot, learning, (36, 38), (44, 38), button=RIGHT)
+    after = labels_of(qtbot, learning)
+    hole = after[30, 39:44]
+    assert (hole == 1).all()
+    kept = before == 0
+    kept[24:37, 30:52] = False  # around the retouch
+    assert (after[kept] == 0).all()
+    for _ in range(3):
+        learning.commands["undo"].trigger()
+    np.testing.assert_array_equal(labels_of(qtbot, learning), before)

@@ -1,6 +1,10 @@
 """A folder as a data set, read back by COCO's own tools and by readers written to the formats."""
 
+import importlib.util
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -310,6 +314,41 @@ def test_labelme_of_a_folder_by_its_published_format(tmp_path):
             mask ^= even_odd(np.array(shape["points"]))
         for name in ("leaf", "stone: é中", "bug"):
             assert (filled.get(name, np.zeros(SIZE, bool)) == truth(each, name)).all()
+
+
+READ_BY_LABELME = """
+import json, sys
+from labelme._label_file import LabelFile
+read = LabelFile(sys.argv[1])
+shapes = [(shape["label"], shape["shape_type"], shape["points"]) for shape in read.shapes]
+print(json.dumps([len(read.image_data) > 0, shapes]))
+"""
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("labelme") is None,
+    reason="labelme is not installed: pip install labelme, which brings a Qt of its own",
+)
+def test_labelme_reads_it(tmp_path):
+    """In a process of its own: it is GPL, and has another Qt. Picture and shapes are there."""
+    photo = tmp_path / "a é.jpg"
+    Image.new("RGB", SIZE[::-1]).save(photo)
+    drawn = replace(ITEMS[0], picture=replace(ITEMS[0].picture, path=photo))
+    write("labelme", tmp_path, items=[drawn])
+    path = tmp_path / f"{drawn.stem}.json"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    done = subprocess.run(
+        [sys.executable, "-c", READ_BY_LABELME, str(path)],
+        env=os.environ | {"QT_QPA_PLATFORM": "offscreen"},
+        capture_output=True,
+        check=True,
+    )
+    has_picture, shapes = json.loads(done.stdout)
+    assert has_picture
+    assert shapes == [
+        [shape["label"], shape["shape_type"], shape["points"]] for shape in content["shapes"]
+    ]
+    assert len(shapes) > 3
 
 
 def test_more_objects_than_a_palette_holds_are_told(tmp_path):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-_FILE = ".coco-numbers.json"
+_FILE = ".coco-numbers"  # no ending: whoever looks for JSON here wants annotations
 
 
 class Numbering:

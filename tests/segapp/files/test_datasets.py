@@ -193,7 +193,7 @@ def test_numbers_stay_when_a_run_leaves_pictures_out(tmp_path):
 def test_a_file_of_an_earlier_version_is_gone_on_with(tmp_path):
     write("coco-rle", tmp_path)
     before = json.loads((tmp_path / "annotations.json").read_text())
-    (tmp_path / ".coco-numbers.json").unlink()
+    (tmp_path / ".coco-numbers").unlink()
     write("coco-rle", tmp_path, items=ITEMS[::-1])
     after = json.loads((tmp_path / "annotations.json").read_text())
     for kind in ("images", "annotations"):

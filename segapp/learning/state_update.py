@@ -99,6 +99,7 @@ class StateUpdate:
         classes = self._supervision.classes
         colours = StrokeColours.of(self._graph.bins, learnt_from, classes, document.background)
         self._outline = self._outline_before(classes)
+        self._marked_anew = marked.differs_from(before.marked) if before is not None else None
         known = colours
         if self._outline is not None:
             # Few strokes show few colours: those of the answer before are learnt with as well.
@@ -149,8 +150,8 @@ class StateUpdate:
         verdict = Verdict.of(step, grams, supervision)
         if seen is not None:
             verdict = replace(verdict, costs=verdict.costs + seen.costs())
-        if self._before is not None:
-            prior = settings.locality * self._prior(self._before, geodesics)
+        if self._before is not None and self._marked_anew is not None:
+            prior = settings.locality * self._prior(self._before, self._marked_anew, geodesics)
             verdict = replace(verdict, costs=verdict.costs + prior)
         laps.end("learning")
         return Learnt(step.snapshot(), verdict, tuple(objective))
@@ -164,8 +165,9 @@ class StateUpdate:
         background = self.task.document.background
         return EncoderRidge.of(seen, self._supervision, border, background).belief(seen)
 
-    def _prior(self, before: Before, geodesics: Geodesics) -> NDArray[np.float64]:
-        newest = self._marked_anew(before)
+    def _prior(
+        self, before: Before, newest: NDArray[np.bool_], geodesics: Geodesics
+    ) -> NDArray[np.float64]:
         painted = np.where(newest, self.task.marked.coarse, UNMARKED)
         old = before.marked.coarse >= 0
         confirmed = before.kept.shares.confirmed_by(self._prototypes, painted)
@@ -179,21 +181,12 @@ class StateUpdate:
             shares,
         )
 
-    def _marked_anew(self, before: Before) -> NDArray[np.bool_]:
-        """Mask what is marked otherwise than in the state before."""
-        return self.task.marked.differs_from(before.marked)
-
     def coarse_answer(
         self, verdict: Verdict, laps: Laps, *, with_preview: bool = False
     ) -> Generator[Report, None, CoarseAnswer]:
         """Draw the outline at the level at which is learnt, on from that of the state before."""
-        before = self._before
         drawing = self.task.coarse_answer(
-            verdict,
-            laps,
-            self._outline,
-            self._marked_anew(before) if before is not None else None,
-            with_preview=with_preview,
+            verdict, laps, self._outline, self._marked_anew, with_preview=with_preview
         )
         return (yield from drawing)
 

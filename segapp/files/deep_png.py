@@ -58,12 +58,12 @@ def deep_values(opened: Callable[[], Image.Image]) -> NDArray[np.uint16] | None:
 
 def _raw_mode(image: Image.Image) -> str:
     """Return what Pillow takes the bytes for."""
-    return str(image.tile[0][3])  # type: ignore[attr-defined]
+    return str(image.tile[0][3])  # type: ignore[attr-defined]  # it is a file's, as all are
 
 
 def _decoded(image: Image.Image, mode: str, raw: str) -> NDArray[np.uint8]:
     """Decode an image with another idea of what its bytes are."""
     image._mode = mode  # as plugins set it; a tile cannot say it
-    image.tile = [(*image.tile[0][:3], raw)]  # type: ignore[attr-defined]
+    image.tile = [(*image.tile[0][:3], raw)]  # type: ignore[attr-defined]  # as above
     image.load()
     return np.asarray(image)

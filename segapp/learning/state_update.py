@@ -200,9 +200,13 @@ class StateUpdate:
     def leant_answer(
         self, verdict: Verdict, coarse: CoarseAnswer, laps: Laps
     ) -> Generator[Report, None, CoarseAnswer]:
-        """Draw the outline of a verdict that leans, on from that of the one that does not."""
+        """Draw the outline of a verdict that leans, on from that of the one that does not.
+
+        Colours stay those of the latter, so that nothing but the leaning makes a difference.
+        """
         outline = coarse.outline.among(self.task.classes) if coarse.outline is not None else None
-        return (yield from self.task.coarse_answer(verdict, laps, outline))
+        task = replace(self.task, likelihood=coarse.likelihood, colours=None)
+        return (yield from task.coarse_answer(verdict, laps, outline))
 
     def kept(self, coarse: CoarseAnswer) -> KeptAnswer:
         """Return what the next stroke is told of this answer."""

@@ -90,10 +90,14 @@ def _squared_distances(
     """Write squared distances of some rows to all in single precision, summed column by column.
 
     `shlcore.kernels.squared_distances` goes by ``|x|² + |y|² - 2 xy``, which would lose the
-    small ones in single precision.
+    small ones in single precision. Of two classes the one gains what the other loses, and both
+    columns differ alike.
     """
     first, *others = columns
     np.square(np.subtract(first[rows, None], first, out=squared), out=squared)
+    if len(others) == 1:
+        squared *= np.float32(2.0)
+        return
     for column in others:
         np.subtract(column[rows, None], column, out=room)
         squared += np.square(room, out=room)

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from segapp.values.settings import Settings
 
 
+_HARDLY_CHANGED = 0.01
+"""Part of the patches of an answer whose change says nothing new about the classes' colours."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CoarseAnswer:
     """The labels of the level at which is learnt: what the next stroke is told of this answer.
@@ -42,10 +46,13 @@ class CoarseAnswer:
         The document's class of each pixel.
     outline
         Before it was tidied, in the document's classes; ``None`` if none was drawn.
+    likelihood
+        What the classes' colours cost by all that was known in the end.
     """
 
     tidied: NDArray[np.uint8]
     outline: Outline | None
+    likelihood: ColourLikelihood
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +70,7 @@ class PixelTask:
     likelihood
         What the classes' colours cost, by all that is known before the outline is drawn.
     colours
-        Those of the strokes; ``None`` when they were on another picture.
+        Those of the strokes, for an outline's own to join; ``None`` where none shall.
     """
 
     picture: PreparedPicture
@@ -84,7 +91,7 @@ class PixelTask:
             return self.preview(verdict)
         problem = self._problem(self.likelihood)
         patches = cut_patches(problem, verdict.costs)
-        return self._small(self._class_of(patches[problem.graph.patches.index_map]), verdict)
+        return self._small(self._class_of(patches.take(problem.graph.patches.index_map)), verdict)
 
     def _look(self, positions: NDArray[np.uint8], verdict: Verdict) -> Preview:
         """Show an outline on its way, with the marks over it; it costs next to nothing."""
@@ -118,31 +125,34 @@ class PixelTask:
 
         The colours of the first outline join those of the strokes, and it is drawn again: an
         object mostly has more colours than anybody marks. With that of the answer ``before``, in
-        places among ``classes``, it goes on from there (`segapp.outline.drawing.begun`). A preview
-        is drawn along the patches, and comes after half of the time.
+        places among ``classes``, it goes on from there (`segapp.outline.drawing.begun`), and is
+        drawn once if it hardly differs: that one's colours are in the likelihood already. A
+        preview is drawn along the patches, and comes after half of the time.
         """
         if not self.settings.refine:
             labels, marks = self._painted(verdict), self.marked.coarse
             np.copyto(labels, marks.astype(np.uint8), where=marks >= 0)
             laps.end("outline")
-            return CoarseAnswer(self._tidied_coarse(labels, laps), None)
-        problem = self._problem(self.likelihood)
+            return CoarseAnswer(self._tidied_coarse(labels, laps), None, self.likelihood)
+        likelihood = self.likelihood
+        problem = self._problem(likelihood)
         yield Report("Drawing the outline", 0.6)
         patches = cut_patches(problem, verdict.costs)
         look = None
         if with_preview:
-            look = self._look(patches[problem.graph.patches.index_map], verdict)
+            look = self._look(patches.take(problem.graph.patches.index_map), verdict)
         yield Report("Drawing the outline", 0.65, look)
-        if self.colours is not None:
+        if self.colours is not None and not _hardly_changed(patches, before):
             colours = self.colours.and_of_answer(problem.graph.patch_colours, patches)
-            problem = replace(problem, colour_costs=self._colour_costs(colours.likelihood()))
+            likelihood = colours.likelihood()
+            problem = replace(problem, colour_costs=self._colour_costs(likelihood))
             patches = cut_patches(problem, verdict.costs)
         labels, where = begun(problem, patches, before, marked_anew)
         for _ in follow_edges(problem, verdict.costs, labels, where):
             yield Report("Drawing the outline", 0.75)
         outline = Outline(patches, labels).renumbered(self.classes.astype(np.uint8))
         laps.end("outline")
-        return CoarseAnswer(self._tidied_coarse(outline.labels, laps), outline)
+        return CoarseAnswer(self._tidied_coarse(outline.labels, laps), outline, likelihood)
 
     def _tidied_coarse(self, labels: NDArray[np.uint8], laps: Laps) -> NDArray[np.uint8]:
         marked = self.marked
@@ -207,7 +217,7 @@ class PixelTask:
         return clean_up(labels, marked, self.settings.clean_up, self.document.background)
 
     def _class_of(self, positions: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        return np.asarray(self.classes.astype(np.uint8)[positions])
+        return self.classes.astype(np.uint8).take(positions)
 
     def _positions(self) -> NDArray[np.int16]:
         """Return the place of each of the document's classes in ``classes``; -1 at the end."""
@@ -222,7 +232,7 @@ class PixelTask:
         settings, positions = self.settings, self._positions()
         return OutlineProblem(
             rgb=self.picture.levels[-1],
-            marks=positions[self.marked.coarse],
+            marks=positions.take(self.marked.coarse),
             prototypes=self.picture.table(settings).prototypes,
             graph=self.picture.graph(settings),
             colour_costs=self._colour_costs(likelihood),
@@ -232,7 +242,7 @@ class PixelTask:
     def _painted(self, verdict: Verdict) -> NDArray[np.uint8]:
         """Give each pixel of the coarse level its prototype's class."""
         index_map = self.picture.table(self.settings).prototypes.index_map
-        return self._class_of(verdict.labels.astype(np.uint8))[index_map]
+        return self._class_of(verdict.labels.astype(np.uint8)).take(index_map)
 
     def _labelling(self, labels: NDArray[np.uint8], verdict: Verdict) -> Labelling:
         prototypes = self.picture.table(self.settings).prototypes
@@ -244,3 +254,9 @@ class PixelTask:
             len(self.document.classes),
             self.settings.bits,
         )
+
+
+def _hardly_changed(patches: NDArray[np.uint8], before: Outline | None) -> bool:
+    if before is None:
+        return False
+    return bool(np.count_nonzero(patches != before.patches) <= _HARDLY_CHANGED * len(patches))

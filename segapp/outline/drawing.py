@@ -26,7 +26,7 @@ Rows "band" of the trials in SEGMENTATION.md: narrower needs more strokes, wider
 _AGAIN = 6
 """How often the boundary may go on where it has come to the band's edge."""
 _BLOCK = 16
-_BLOCKS_AROUND = 2
+_BLOCKS_AROUND = 1
 """An outline goes on where something has changed: in blocks of so many pixels, and so many around
 them. That is farther than a boundary moves at once, which is half of the band's width."""
 _USUAL_SIDE = 450.0
@@ -83,7 +83,7 @@ class Outline:
 
     def renumbered(self, numbers: NDArray[np.uint8]) -> Outline:
         """Return the same outline with ``numbers[c]`` in place of each class c."""
-        return Outline(numbers[self.patches], numbers[self.labels])
+        return Outline(numbers.take(self.patches), numbers.take(self.labels))
 
     def among(self, classes: NDArray[np.intp]) -> Outline | None:
         """Return it in places among some classes; ``None`` if it has one that is not there."""
@@ -123,9 +123,10 @@ def begun(
     """
     index_map = problem.graph.patches.index_map
     if before is None:
-        return patches[index_map], None
-    changed = (patches != before.patches)[index_map]
-    labels = np.where(changed, patches[index_map], before.labels)
+        return patches.take(index_map), None
+    changed = (patches != before.patches).take(index_map)
+    labels = before.labels.copy()
+    labels[changed] = patches.take(index_map[changed])
     return labels, _near(changed if marked_anew is None else changed | marked_anew)
 
 

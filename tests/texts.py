@@ -29,6 +29,8 @@ NOTES = {
     "shown without turning, as its EXIF data are damaged",
     "{}, shown without turning, as its EXIF data are damaged",
 }
+# Words of Qt's own dialogs that Qt leaves in English in some language, or has no room for.
+OF_QT = {"&Look in:", "Files of &type:", "Folder", "Drive"}
 # Rooms whose words the window passes on.
 _SPEAKING = ("files", "learning")
 # Networks are added by a command; what the window passes on is of those that are there.
@@ -37,7 +39,7 @@ _OF_ENCODERS = ("encoding.py", "installed.py", "running.py")
 
 def wanted():
     """Return the English texts of each section of a file of translations."""
-    return {"window": _window_texts(), "sentences": _sentences()}
+    return {"window": _window_texts() | OF_QT, "sentences": _sentences()}
 
 
 def written(language):

@@ -97,9 +97,21 @@ def worded(sentence: object) -> str:
     return text
 
 
+def class_name(name: str) -> str:
+    """Return a class's name as the window says it: the two of a new picture are translated.
+
+    Files hold the English ones and mean the same everywhere, and what shows a file shows them.
+    """
+    return {"foreground": _tr("foreground"), "background": _tr("background")}.get(name, name)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("Classes", text)
+
+
 def _inner(value: str) -> str:
     """Return a value in words; a single word may be a name, and stays."""
-    return worded(value) if " " in value else value
+    return worded(value) if " " in value else class_name(value)
 
 
 @cache

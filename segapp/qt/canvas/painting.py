@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPixmap
+from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPixmap, qGray
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # Side of a square of the chequerboard in screen pixels: seen as a pattern, not as a picture.
 _CHEQUER = 8
+# Below this grey a colour of a class would be lost on a dark picture with a black rim.
+_DARK = 110
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,8 @@ def paint_strokes(painter: QPainter, scene: Scene) -> None:
 
 def _two_tone(colour: QColor, width: float = 1.5) -> tuple[QPen, QPen]:
     """Return a dark and a bright pen, so that a line shows on any picture."""
-    halo = QPen(QColor(0, 0, 0, 170), width + 2.0)
+    dark = qGray(colour.rgb()) < _DARK
+    halo = QPen(QColor(255, 255, 255, 200) if dark else QColor(0, 0, 0, 170), width + 2.0)
     line = QPen(colour, width)
     return halo, line
 

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from segapp.qt.files.scale_box import ScaleBox
+from segapp.qt.language import class_name
 from segapp.values.export_choices import WIDEST_EDGE, ExportChoices
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class ExportChoicesBox(QWidget):
         self.only.setToolTip(self.tr("What is white, or cut out"))
         self.only.addItem(self.tr("Everything but the background"), None)
         for info in classes:
-            self.only.addItem(info.name, info.name)
+            self.only.addItem(class_name(info.name), info.name)
         self.only.currentIndexChanged.connect(lambda _: self.changed.emit())
         return _row(self.tr("Object"), self.only)
 

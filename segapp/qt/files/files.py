@@ -98,8 +98,8 @@ class Files(QObject):
             self._set_folder([])
         self._read(path)
 
-    def open_folder(self, path: Path) -> None:
-        """List a folder's images and open the one that was open last, else the first."""
+    def open_folder(self, path: Path, at: Path | None = None) -> None:
+        """List a folder's images and open one of them: that wanted, the last one, the first."""
         try:
             images = as_people_count(images_in(path))
         except OSError as error:
@@ -109,7 +109,7 @@ class Files(QObject):
             self.failed.emit(self.tr("There is no image in {}.").format(path), "")
             return
         self._set_folder(images, path)
-        self._read(self.work.last or images[0], remembered=path)
+        self._read(at if at in images else self.work.last or images[0], remembered=path)
         self._step = 1
 
     def open_several(self, paths: list[Path]) -> None:

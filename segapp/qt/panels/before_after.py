@@ -126,17 +126,18 @@ class BeforeAfter(QWidget):
         return QSize(2 * len(rows[0]) * _CELL + _GAP, len(rows) * _CELL + 8)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw both, and an arrow from the one to the other."""
+        """Draw both in the order of reading, and an arrow from the one to the other."""
         del event
         painter = QPainter(self)
         width = len(self._pictures[0][0]) * _CELL
-        for left, rows in zip((0, width + _GAP), self._pictures, strict=True):
+        onward = -1 if self.isRightToLeft() else 1
+        for left, rows in zip((0, width + _GAP), self._pictures[::onward], strict=True):
             self._draw(painter, left, rows)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         middle, centre = len(self._pictures[0]) * _CELL / 2, width + _GAP / 2
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(self.palette().color(QPalette.ColorRole.PlaceholderText))
-        points = ((-4, -4), (4, 0), (-4, 4))
+        points = ((-4 * onward, -4), (4 * onward, 0), (-4 * onward, 4))
         painter.drawPolygon(QPolygonF([QPointF(centre + x, middle + y) for x, y in points]))
         painter.end()
 

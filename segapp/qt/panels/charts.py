@@ -9,6 +9,8 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QPainter, QPalette, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
+from segapp.qt.language import class_name
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PySide6.QtGui import QPaintEvent
@@ -93,7 +95,7 @@ class CodewordGrid(QWidget):
 
     def _described(self) -> list[str]:
         return [
-            info.name + " " + "".join("+" if bit > 0 else "-" for bit in word)
+            class_name(info.name) + " " + "".join("+" if bit > 0 else "-" for bit in word)
             for info, words in zip(self._classes, self._codewords, strict=False)
             for word in words
         ]
@@ -109,14 +111,16 @@ class CodewordGrid(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         metrics = QFontMetricsF(self.font())
-        names = max((metrics.horizontalAdvance(i.name) for i in self._classes), default=0.0)
+        names = max(
+            (metrics.horizontalAdvance(class_name(i.name)) for i in self._classes), default=0.0
+        )
         names = min(names, self.width() * 0.4)
         n_bits = max(self._codewords.shape[2], 1)
         side = min(_CELL - 3.0, (self.width() - names - 10) / n_bits - 2)
         top = 1.0
         for info, words in zip(self._classes, self._codewords, strict=False):
             painter.setPen(self.palette().color(QPalette.ColorRole.WindowText))
-            shown = metrics.elidedText(info.name, Qt.TextElideMode.ElideRight, names)
+            shown = metrics.elidedText(class_name(info.name), Qt.TextElideMode.ElideRight, names)
             frame = QRectF(0, top, names + 1, _CELL)
             painter.drawText(frame, Qt.AlignmentFlag.AlignVCenter, shown)
             colour = QColor(*info.colour)

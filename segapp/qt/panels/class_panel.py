@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from segapp.qt.language import class_name
 from segapp.qt.panels.class_delegate import (
     BUTTON_ROLE,
     COLOUR_ROLE,
@@ -116,7 +117,7 @@ class ClassPanel(QWidget):
         with QSignalBlocker(self._list):
             self._list.clear()
             for info, key in zip(document.classes, keys_of(document.classes), strict=True):
-                item = QListWidgetItem(info.name)
+                item = QListWidgetItem(class_name(info.name))
                 item.setData(KEY_ROLE, key)
                 item.setData(COLOUR_ROLE, info.colour)
                 flags = item.flags() | Qt.ItemFlag.ItemIsEditable
@@ -179,10 +180,11 @@ class ClassPanel(QWidget):
 
     def _take_name(self, item: QListWidgetItem) -> None:
         before, name = item.data(Qt.ItemDataRole.UserRole), item.text().strip()
-        if name and name != before:
+        shown = class_name(before)
+        if name and name not in (before, shown):
             self.renamed.emit(self._list.row(item), name)
-        elif name != before:
-            item.setText(before)
+        elif name != shown:
+            item.setText(shown)
 
     def _take_move(self, _: QModelIndex, row: int, last: int, __: QModelIndex, to: int) -> None:
         """Tell of a class that was dragged, once the list has ended what it does."""

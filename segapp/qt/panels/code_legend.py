@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import Qt
 
+from segapp.qt.language import class_name
 from segapp.qt.panels.card import Card
 from segapp.values.overlay import code_distances, shaded
 
@@ -68,7 +69,7 @@ class CodeLegend(Card):
             return self.tr("Code {}").format(bits)
         distances = code_distances(np.array([code]), self._codewords)[0]
         parts = [
-            self.tr("{} to {}").format(distance, escape(info.name))
+            self.tr("{} to {}").format(distance, escape(class_name(info.name)))
             for info, distance in zip(self._classes, distances, strict=False)
             if distance <= self._codewords.shape[2]
         ]
@@ -89,7 +90,7 @@ class CodeLegend(Card):
             )
             codes = ", ".join("".join("1" if bit > 0 else "0" for bit in word) for word in words)
             rows.append(
-                f"<tr><td>{squares}</td><td>&nbsp;{escape(info.name)}</td>"
+                f"<tr><td>{squares}</td><td>&nbsp;{escape(class_name(info.name))}</td>"
                 f"<td>&nbsp;&nbsp;{codes}</td></tr>"
             )
         title = self.tr("<b>Nearest codeword</b>, darker by the bits that differ")

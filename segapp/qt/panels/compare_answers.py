@@ -26,7 +26,7 @@ from segapp.qt.panels.insight_view import InsightView
 from segapp.qt.panels.wheel_guard import WheelGuard
 
 if TYPE_CHECKING:
-    from segapp.qt.panels.kept_answer import KeptAnswer
+    from segapp.qt.panels.compared_answer import ComparedAnswer
 
 _PICTURE = QSize(380, 260)
 
@@ -34,7 +34,7 @@ _PICTURE = QSize(380, 260)
 class _Side(QWidget):
     """One answer: a choice, its picture, and what was learnt."""
 
-    def __init__(self, answers: tuple[KeptAnswer, ...], name: str, chosen: int) -> None:
+    def __init__(self, answers: tuple[ComparedAnswer, ...], name: str, chosen: int) -> None:
         super().__init__()
         self._answers = answers
         self.choice = QComboBox()
@@ -58,7 +58,7 @@ class _Side(QWidget):
         self._show()
 
     @property
-    def answer(self) -> KeptAnswer:
+    def answer(self) -> ComparedAnswer:
         """The one that is shown."""
         return self._answers[max(self.choice.currentIndex(), 0)]
 
@@ -80,7 +80,7 @@ class _Side(QWidget):
 class CompareAnswers(QDialog):
     """Lets two kept answers be chosen; the last but one and the last at first."""
 
-    def __init__(self, answers: tuple[KeptAnswer, ...], parent: QWidget | None = None) -> None:
+    def __init__(self, answers: tuple[ComparedAnswer, ...], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Compare Answers"))
         self.left = _Side(answers, self.tr("Answer on the left"), max(len(answers) - 2, 0))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # Widget pixels of a row, and of the frame that a thumbnail is fitted into.
 _HEIGHT, _WIDE, _HIGH, _GAP = 54, 60, 44, 8
+_FAINT = 170  # of 255: less than the name, and still to be read
 # Colours that colour-blind people tell apart; the words beside them say the same.
 _COLOURS = {
     Status.MARKED: QColor(230, 159, 0),
@@ -62,7 +63,9 @@ class FileDelegate(QStyledItemDelegate):
         painter.setPen(text)
         painter.drawText(words, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft, name)
         told = str(index.data(Qt.ItemDataRole.AccessibleDescriptionRole))
-        _draw_status(painter, words, index.data(STATUS_ROLE), told, text)
+        # On the ground of the chosen row a fainter word could hardly be read.
+        faint = text if chosen else _faded(text, _FAINT)
+        _draw_status(painter, words, index.data(STATUS_ROLE), told, faint)
         painter.restore()
 
 
@@ -84,12 +87,12 @@ def _draw_thumbnail(
 
 
 def _draw_status(
-    painter: QPainter, words: QRectF, status: Status, told: str, text: QColor
+    painter: QPainter, words: QRectF, status: Status, told: str, faint: QColor
 ) -> None:
     """Draw a dot, with a tick in it when the picture is done, and the word."""
     dot = QRectF(words.left(), words.bottom() - 12, 10, 10)
     colour = _COLOURS.get(status)
-    painter.setPen(QPen(_faded(text, 120), 1) if colour is None else Qt.PenStyle.NoPen)
+    painter.setPen(QPen(faint, 1) if colour is None else Qt.PenStyle.NoPen)
     painter.setBrush(colour if colour is not None else Qt.BrushStyle.NoBrush)
     painter.drawEllipse(dot)
     if status is Status.DONE:
@@ -102,7 +105,7 @@ def _draw_status(
                 middle + type(middle)(2.6, -2.0),
             ]
         )
-    painter.setPen(_faded(text, 170))
+    painter.setPen(faint)
     painter.drawText(
         words.adjusted(16, 0, 0, 0),
         Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignLeft,

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from segapp.qt.files.preferences import Preferences
 
 _FIRST = "coco-rle"
+_MARGIN = 24  # pixels around the names of formats in their list
 
 
 class FolderExportPanel(QWidget):
@@ -68,6 +69,9 @@ class FolderExportPanel(QWidget):
         self.form.setSizeAdjustPolicy(
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         )
+        width = self.form.fontMetrics().horizontalAdvance
+        longest = max(width(self.form.itemText(row)) for row in range(self.form.count()))
+        self.form.view().setMinimumWidth(longest + _MARGIN)  # wider than the panel, if need be
         self.per = QComboBox()
         self.per.setAccessibleName(self.tr("One annotation for each"))
         self.per.setToolTip(self.tr("Whether each part of a class is an object of its own"))
@@ -84,7 +88,7 @@ class FolderExportPanel(QWidget):
         self._told.setWordWrap(True)
         rows = QFormLayout()
         rows.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
-        rows.addRow(self.tr("Format"), self.form)
+        rows.addRow(self.form)  # without a word before it: its own need all the width
         rows.addRow(self.tr("One for"), self.per)
         rows.addRow(self.tr("To"), self._where())
         layout = QVBoxLayout(self)
@@ -144,7 +148,7 @@ class FolderExportPanel(QWidget):
     def _choose(self) -> None:
         """Propose a folder for the format, beside the projects."""
         entry = FOLDER_FORMATS[self.form.currentData()]
-        self.form.setToolTip(worded(entry.values))
+        self.form.setToolTip(f"{worded(entry.title)}\n{worded(entry.values)}")
         self.per.setEnabled(entry.counts_parts)
         place = self._work.place
         if place is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QToolButton
 
+from segapp.qt.language import class_name
 from segapp.qt.panels.card import Card
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Hint(Card):
         if answered and len(marked) != 1:
             self.end()
             return
-        names = [escape(document.classes[index].name) for index in (left, right)]
+        names = [escape(class_name(document.classes[index].name)) for index in (left, right)]
         if not marked:
             text = self.tr(
                 "Paint over the object with the <b>left</b> button. <b>F1</b> shows all keys."

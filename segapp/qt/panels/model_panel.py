@@ -23,7 +23,7 @@ from segapp.qt.panels.compare_answers import CompareAnswers
 from segapp.qt.panels.insight_view import InsightView
 
 if TYPE_CHECKING:
-    from segapp.qt.panels.kept_answer import KeptAnswer
+    from segapp.qt.panels.compared_answer import ComparedAnswer
     from segapp.values.document import ClassInfo
     from segapp.values.updates import Insight
 
@@ -39,7 +39,7 @@ class ModelPanel(QScrollArea):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._shown: tuple[Insight, tuple[ClassInfo, ...]] | None = None
-        self._kept: tuple[KeptAnswer, ...] = ()
+        self._kept: tuple[ComparedAnswer, ...] = ()
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setAccessibleName(self.tr("Look inside"))
@@ -83,7 +83,7 @@ class ModelPanel(QScrollArea):
 
     # Comparing ----------------------------------------------------------------------------
 
-    def keep(self, answer: KeptAnswer) -> None:
+    def keep(self, answer: ComparedAnswer) -> None:
         """Keep a new answer to be compared with those before it."""
         self._kept = (*self._kept, answer)[-_MOST_KEPT:]
         self._compare.setEnabled(len(self._kept) > 1)
@@ -94,7 +94,7 @@ class ModelPanel(QScrollArea):
         self._compare.setEnabled(False)
 
     @property
-    def kept(self) -> tuple[KeptAnswer, ...]:
+    def kept(self) -> tuple[ComparedAnswer, ...]:
         """The answers that can be compared, the newest last."""
         return self._kept
 

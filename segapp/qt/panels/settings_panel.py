@@ -131,13 +131,12 @@ class SettingsPanel(QScrollArea):
         self.fold.setCheckable(True)
         self.fold.setAutoRaise(True)
         self.fold.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.fold.setArrowType(Qt.ArrowType.RightArrow)
         self.fold.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.fold.setToolTip(self.tr("What the learner looks at, and how it learns"))
         self._folded = QWidget()
         self._folded.setLayout(_form())
-        self._folded.hide()
         self.fold.toggled.connect(self._unfold)
+        self._unfold(on=False)
         self._layout.addSpacing(4)
         self._layout.addWidget(self.fold)
         self._layout.addWidget(self._folded)
@@ -148,7 +147,8 @@ class SettingsPanel(QScrollArea):
 
     def _unfold(self, on: bool) -> None:  # noqa: FBT001 - a Qt slot
         self._folded.setVisible(on)
-        self.fold.setArrowType(Qt.ArrowType.DownArrow if on else Qt.ArrowType.RightArrow)
+        closed = Qt.ArrowType.LeftArrow if self.isRightToLeft() else Qt.ArrowType.RightArrow
+        self.fold.setArrowType(Qt.ArrowType.DownArrow if on else closed)
 
     def _add_fields(
         self, form: QFormLayout, names: list[str] | tuple[str, ...], values: dict[str, Any]

@@ -19,6 +19,8 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QMessageBox,
     QPushButton,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
     QTreeWidget,
     QTreeWidgetItem,
     QVBoxLayout,
@@ -31,11 +33,24 @@ from segapp.qt.files.default_folder import documents_folder
 from segapp.qt.files.small_files import ask_where, save_bytes
 
 if TYPE_CHECKING:
+    from PySide6.QtCore import QModelIndex, QPersistentModelIndex
+
     from segapp.qt.actions.actions import Actions
 
 _NAME = Qt.ItemDataRole.UserRole  # of a row's command; the hand's rows have none
 _FILES = "JSON (*.json)"
 _KEYS, _MEANING = 0, 1
+_GAP = 14  # pixels between the two
+
+
+class _Spaced(QStyledItemDelegate):
+    """Leaves a gap behind the longest key, so that it does not run into its meaning."""
+
+    def sizeHint(
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> QSize:
+        """Ask for the text's width and the gap."""
+        return super().sizeHint(option, index) + QSize(_GAP, 0)
 
 
 class ShortcutSheet(QDialog):
@@ -85,6 +100,7 @@ class ShortcutSheet(QDialog):
         height = self.fontMetrics().height() + 9
         for row in (*self._fixed, *self._commands):
             row.setSizeHint(_MEANING, QSize(0, height))
+        self._rows.setItemDelegateForColumn(_KEYS, _Spaced(self._rows))
         self._rows.setAccessibleDescription(
             self.tr("Choose a command here, and press its new key in the field below")
         )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from segapp.qt.language import class_name
 from segapp.qt.session.answers import Answers
 from segapp.qt.session.learner import trainer
 from segapp.qt.session.picture_state import Content, PictureState
@@ -126,9 +127,13 @@ class Session(QObject):
         if stroke.label is None:
             name = self.tr("erasing")
         elif isinstance(stroke, Stroke):
-            name = self.tr("stroke of {}").format(self.document.classes[stroke.label].name)
+            name = self.tr("stroke of {}").format(
+                class_name(self.document.classes[stroke.label].name)
+            )
         else:
-            name = self.tr("pixels of {}").format(self.document.classes[stroke.label].name)
+            name = self.tr("pixels of {}").format(
+                class_name(self.document.classes[stroke.label].name)
+            )
         self.edit(name, self.document.with_stroke(stroke))
 
     def clear(self) -> None:

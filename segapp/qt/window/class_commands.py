@@ -10,6 +10,7 @@ from PySide6.QtGui import QAction, QActionGroup, QColor
 from PySide6.QtWidgets import QColorDialog, QMenu, QWidget
 
 from segapp.files.class_list import places_of
+from segapp.qt.language import class_name
 from segapp.qt.panels.class_panel import swatch, unused_name
 from segapp.values.class_order import with_class_moved
 from segapp.values.colours import unused_colour
@@ -40,7 +41,9 @@ class _ClassMenu:
         for index, (info, key) in enumerate(zip(classes, keys_of(classes), strict=True)):
             if not key:
                 continue
-            action = QAction(swatch(info.colour), info.name.replace("&", "&&"), self._group)
+            action = QAction(
+                swatch(info.colour), class_name(info.name).replace("&", "&&"), self._group
+            )
             action.setCheckable(True)
             action.setShortcut(self._keys.format(key))
             action.setData(index)
@@ -139,16 +142,18 @@ class ClassCommands(QObject):
 
     def _rename(self, index: int, name: str) -> None:
         info = self._session.document.classes[index]
-        self._change(self.tr("renaming {}").format(info.name), index, replace(info, name=name))
+        self._change(
+            self.tr("renaming {}").format(class_name(info.name)), index, replace(info, name=name)
+        )
 
     def _set_key(self, index: int, key: str) -> None:
         document = self._session.document
-        name = self.tr("key of {}").format(document.classes[index].name)
+        name = self.tr("key of {}").format(class_name(document.classes[index].name))
         self._session.edit(name, document.with_key(index, key))
 
     def _set_background(self) -> None:
         document, index = self._session.document, self._panel.chosen
-        name = self.tr("{} as background").format(document.classes[index].name)
+        name = self.tr("{} as background").format(class_name(document.classes[index].name))
         self._session.edit(name, document.with_background(index))
 
     def _move_by(self, steps: int) -> None:
@@ -158,7 +163,7 @@ class ClassCommands(QObject):
 
     def _move(self, index: int, place: int) -> None:
         document = self._session.document
-        name = self.tr("moving {}").format(document.classes[index].name)
+        name = self.tr("moving {}").format(class_name(document.classes[index].name))
         self._session.edit(name, with_class_moved(document, index, place))
         self._panel.show_document(self._session.document)  # where nothing could be edited, too
 
@@ -166,11 +171,13 @@ class ClassCommands(QObject):
         index = self._panel.chosen
         info = self._session.document.classes[index]
         colour = QColorDialog.getColor(
-            QColor(*info.colour), self._window, self.tr("Colour of {}").format(info.name)
+            QColor(*info.colour),
+            self._window,
+            self.tr("Colour of {}").format(class_name(info.name)),
         )
         if colour.isValid():
             chosen = (colour.red(), colour.green(), colour.blue())
-            name = self.tr("recolouring {}").format(info.name)
+            name = self.tr("recolouring {}").format(class_name(info.name))
             self._change(name, index, replace(info, colour=chosen))
 
     def _change(self, name: str, index: int, info: ClassInfo) -> None:
@@ -179,5 +186,5 @@ class ClassCommands(QObject):
     def _delete(self) -> None:
         document, index = self._session.document, self._panel.chosen
         if len(document.classes) > 2:
-            name = self.tr("deleting {}").format(document.classes[index].name)
+            name = self.tr("deleting {}").format(class_name(document.classes[index].name))
             self._session.edit(name, document.without_class(index))

@@ -252,5 +252,14 @@ class FileCommands(QObject):
             self._autosave.restore(owners[copy], copy)
         self._autosave.release_left()
         if decision.restore:
-            self._files.open(decision.restore[0].state.path)
+            _return_to(decision.restore[0].state.path, self._files, self._preferences)
         return bool(decision.restore)
+
+
+def _return_to(image: Path, files: Files, preferences: Preferences) -> None:
+    """Open a picture, within its folder if that was being worked through."""
+    folder = next(iter(preferences.recent()), image)
+    if folder.is_dir() and image.is_relative_to(folder):
+        files.open_folder(folder, at=image)
+    else:
+        files.open(image)

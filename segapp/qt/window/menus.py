@@ -90,6 +90,35 @@ class Menus:
             self._language.addAction(actions[f"language_{language}"])
 
 
+class CloseTools(QObject):
+    """Lets the tools stand closer in a low window, before the last would fall off their bar."""
+
+    def __init__(self, bar: QToolBar) -> None:
+        super().__init__(bar)
+        self._bar = bar
+        self._wanted = 0  # height of all of them, well apart
+        bar.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Ask anew whenever the bar gets another height."""
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.Show) and watched is self._bar:
+            if not self._bar.property("close"):
+                self._wanted = self._bar.sizeHint().height()
+            close = self._wanted > self._bar.height()
+            if close != bool(self._bar.property("close")):
+                self._bar.setProperty("close", close)
+                _style_anew(self._bar, *self._bar.findChildren(QToolButton))
+        return super().eventFilter(watched, event)
+
+
+def _style_anew(*parts: QWidget) -> None:
+    """Let widgets follow a property that the style sheet asks for; their sizes are remembered."""
+    for part in parts:
+        part.style().unpolish(part)
+        part.style().polish(part)
+        QCoreApplication.sendEvent(part, QEvent(QEvent.Type.StyleChange))
+
+
 class Views(QObject):
     """The ways to look, side by side at a tool bar's end, or as one button in a narrow window."""
 
@@ -137,6 +166,7 @@ def add_tool_bars(window: QMainWindow, actions: Actions) -> tuple[QToolBar, QToo
     tools = _bar(window, "tools", tr("Tools"))
     _fill(tools, actions, _TOOLS)
     window.addToolBar(Qt.ToolBarArea.LeftToolBarArea, tools)
+    CloseTools(tools)
     top = _bar(window, "main", tr("Main tool bar"))
     _fill(top, actions, _TOP)
     live = top.widgetForAction(actions["live"])

@@ -81,7 +81,10 @@ QToolBar QToolButton::menu-indicator {
 QToolBar#tools { spacing: 1px; }
 QToolBar#tools::separator:vertical { margin: 3px 5px; }
 QToolBar#tools QToolButton { padding: 3px 4px; }
-QToolButton#qt_toolbar_ext_button { padding: 0; }
+QToolBar#tools[close="true"] { padding: 1px 3px; spacing: 0; }
+QToolBar#tools[close="true"]::separator:vertical { margin: 1px 5px; }
+QToolBar#tools[close="true"] QToolButton { padding: 1px 4px; }
+QToolButton#qt_toolbar_ext_button { padding: 0; qproperty-icon: url("{icons}/more.svg"); }
 QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
 QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
 QScrollBar::handle { background: palette(mid); border-radius: 4px; margin: 1px; }
@@ -100,7 +103,12 @@ QCheckBox::indicator {
 }
 QCheckBox::indicator:hover, QCheckBox::indicator:focus { border-color: palette(highlight); }
 QCheckBox::indicator:checked {
-    background: palette(highlight); border-color: palette(highlight); image: url("{check}");
+    background: palette(highlight); border-color: palette(highlight);
+    image: url("{icons}/check.svg");
+}
+QFileDialog {
+    backward-icon: url("{icons}/dialog-back.svg"); forward-icon: url("{icons}/dialog-forward.svg");
+    filedialog-parent-directory-icon: url("{icons}/dialog-up.svg");
 }
 QStatusBar::item { border: 0; }
 QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
@@ -183,7 +191,7 @@ class Theme(QObject):
         if isinstance(application, QApplication):
             # A tool tip keeps colours of its own, which follow neither palette nor theme.
             colours = _DARK if self.is_dark else _LIGHT
-            style = _STYLE.replace("{check}", (ASSETS / "icons" / "check.svg").as_posix())
+            style = _STYLE.replace("{icons}", (ASSETS / "icons").as_posix())
             faded = self.palette.color(QPalette.ColorGroup.Disabled, _Role.Text).name()
             style = style.replace("{disabled}", faded)
             style = style.replace("{tip_text}", colours[_Role.ToolTipText])

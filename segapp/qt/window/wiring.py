@@ -12,7 +12,7 @@ from segapp.qt.canvas.viewport import ZOOM_STEP
 from segapp.qt.files.file_dialogs import complain
 from segapp.qt.files.thumbnails import filling
 from segapp.qt.language import LANGUAGES
-from segapp.qt.panels.kept_answer import KeptAnswer
+from segapp.qt.panels.compared_answer import ComparedAnswer
 from segapp.qt.panels.setting_texts import preset_texts
 from segapp.qt.session.progress import Stage
 from segapp.qt.window.alike_offer import AlikeOffer
@@ -145,7 +145,9 @@ def _connect_comparison(window: MainWindow) -> None:
             called = preset_texts()[way].label if way else window.tr("Settings of your own")
             name = window.tr("{}, {} strokes").format(called, len(document.strokes))
             panel.keep(
-                KeptAnswer.of(name, answer.insight, document.classes, answer.labelling, picture)
+                ComparedAnswer.of(
+                    name, answer.insight, document.classes, answer.labelling, picture
+                )
             )
 
     session.picture_changed.connect(panel.forget_kept)

@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 
 from segapp.__main__ import main
 from segapp.files.images import ImageError, load_image
+from segapp.files.project_file import load_project
 from segapp.qt.language import LANGUAGES, Texts, choose_language, number, speak, worded
 from segapp.qt.panels.status import _Elided
 from tests.texts import differences, languages, written
@@ -139,6 +140,34 @@ def test_numbers_are_written_as_the_language_does(spoken, make_window, picture_f
     assert number(6400, 0) == "6400"
     window = answered(make_window(picture_file()))
     assert re.fullmatch(r"Aktuell, \d+,\d\d s", window.status.state_text)
+
+
+@pytest.mark.parametrize(("language", "first"), [("de", "Vordergrund"), ("zh_CN", "前景")])
+def test_a_new_pictures_classes_speak_it_and_files_hold_the_english_names(
+    language, first, spoken, make_window, picture_file, tmp_path, qtbot
+):
+    spoken(language)
+    window = make_window(picture_file())
+    rows = window.class_panel._list
+    assert rows.item(0).text() == first
+    assert first in rows.item(0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert window.menus.left_class.actions()[0].text() == first
+    qtbot.mouseClick(window.canvas, Qt.MouseButton.LeftButton)
+    assert first in window.commands["undo"].text()
+    window.class_panel.edit_name()
+    editor = QApplication.focusWidget()
+    assert editor.text() == first
+    qtbot.keyClick(editor, Qt.Key.Key_Return)  # it is read and left as it is
+    qtbot.waitUntil(lambda: rows.viewport().findChild(QLineEdit) is None)
+    assert [info.name for info in window.session.document.classes] == ["foreground", "background"]
+    assert window.files.save(window.session.state, tmp_path / "a.segapp")
+    kept = load_project(tmp_path / "a.segapp").document.classes
+    assert [info.name for info in kept] == ["foreground", "background"]
+    window.class_panel.edit_name()
+    qtbot.keyClicks(QApplication.focusWidget(), "leaf")
+    qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: window.session.document.classes[0].name == "leaf")
+    assert rows.item(0).text() == "leaf"
 
 
 @pytest.mark.parametrize(

@@ -174,3 +174,30 @@ def test_a_burst_of_strokes_keeps_every_corner_and_the_strokes_apart(program, tm
     desk.window("zigzag|thing")
     desk.keys("ctrl+q")
     assert program.wait(timeout=10) == 0
+
+
+def test_the_first_window_fits_a_screen_of_double_scale(picture, tmp_path):
+    """1600 x 1000 pixels at 2x are 800 x 500: a window of 1280 x 800 would leave the screen."""
+    with screen_of(1600, 1000) as display:
+        environment = environment_of(display, tmp_path / "home") | {"QT_SCALE_FACTOR": "2"}
+        desk = Desk(environment)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "segapp", str(picture)],
+            env=environment,
+            cwd=Path(__file__).parents[3],
+        )
+        try:
+            window = desk.window(picture.name)
+            told = desk.do("getwindowgeometry", "--shell", window)
+            place = dict(line.split("=") for line in told.splitlines())
+            x, y, width, height = (int(place[name]) for name in ("X", "Y", "WIDTH", "HEIGHT"))
+            assert x >= 0
+            assert y >= 0
+            assert x + width <= 1600
+            assert y + height <= 1000
+            desk.keys("ctrl+q")
+            assert process.wait(timeout=PATIENCE) == 0
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()

@@ -168,7 +168,7 @@ def test_answers_are_kept_and_compared_side_by_side(
 def test_a_kept_answer_of_a_large_picture_is_small_and_true():
     from pathlib import Path
 
-    from segapp.qt.panels.kept_answer import KeptAnswer
+    from segapp.qt.panels.compared_answer import ComparedAnswer
     from segapp.values.labelling import Labelling
     from segapp.values.picture import Picture
 
@@ -177,7 +177,7 @@ def test_a_kept_answer_of_a_large_picture_is_small_and_true():
     rgb = np.full((3000, 2000, 3), 100, np.uint8)
     margin, codes = np.ones(labels.shape, np.float32), labels.astype(np.uint32)
     picture = Picture(rgb, None, Path("x.png"), "0", "")
-    kept = KeptAnswer.of(
+    kept = ComparedAnswer.of(
         "x", None, Document().classes, Labelling(labels, margin, codes, 2, 1), picture
     )
     assert max(kept.labels.shape) <= 480

@@ -217,3 +217,16 @@ def test_the_editors_know_the_bounds_of_the_settings(panel, name):
         editor.setValue(steps * value)
     shown = panel.changes[-1].clean_up if hasattr(CleanUp, name) else panel.changes[-1]
     assert getattr(shown, name) == high
+
+
+def test_from_right_to_left_the_fold_points_to_where_words_go_on(qapp, qtbot):
+    qapp.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+    try:
+        panel = SettingsPanel()
+        qtbot.addWidget(panel)
+        panel.show()
+        assert panel.fold.arrowType() is Qt.ArrowType.LeftArrow
+        qtbot.mouseClick(panel.fold, Qt.MouseButton.LeftButton)
+        assert panel.fold.arrowType() is Qt.ArrowType.DownArrow
+    finally:
+        qapp.setLayoutDirection(Qt.LayoutDirection.LeftToRight)

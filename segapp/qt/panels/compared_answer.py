@@ -22,7 +22,7 @@ _SIDE = 480
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KeptAnswer:
+class ComparedAnswer:
     """What was learnt, and the answer over the picture, every few pixels.
 
     Parameters
@@ -49,7 +49,7 @@ class KeptAnswer:
         classes: tuple[ClassInfo, ...],
         labelling: Labelling,
         picture: Picture,
-    ) -> KeptAnswer:
+    ) -> ComparedAnswer:
         """Keep an answer; of a large picture every few pixels."""
         step = -(-max(labelling.labels.shape) // _SIDE)
         labels = labelling.labels[::step, ::step].copy()
@@ -66,6 +66,6 @@ class KeptAnswer:
         shown += (tint[..., :3] - shown * (tint[..., 3:] / np.float32(255))) / 2
         return cls(name, insight, classes, shown.astype(np.uint8), labels)
 
-    def share_that_differs(self, other: KeptAnswer) -> float:
+    def share_that_differs(self, other: ComparedAnswer) -> float:
         """Return the share of pixels that have another class, from 0 to 1."""
         return float((self.labels != other.labels).mean())

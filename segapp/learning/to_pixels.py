@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from segapp.values.settings import Settings
 
 
-_HARDLY_CHANGED = 0.01
-"""Part of the patches of an answer whose change says nothing new about the classes' colours."""
+_HARDLY_CHANGED = 0.02
+"""Part of the smallest class of an answer whose change says nothing new about its colours."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -257,6 +257,8 @@ class PixelTask:
 
 
 def _hardly_changed(patches: NDArray[np.uint8], before: Outline | None) -> bool:
+    """Tell whether all patches but a few have the class that they had before."""
     if before is None:
         return False
-    return bool(np.count_nonzero(patches != before.patches) <= _HARDLY_CHANGED * len(patches))
+    smallest = np.unique_counts(before.patches).counts.min()
+    return bool(np.count_nonzero(patches != before.patches) <= _HARDLY_CHANGED * smallest)

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 # SLIC then merges into a few huge ones; the others hold out longer.
 _SLIC_ATTEMPTS = ((10.0, 0.0), (20.0, 1.0), (40.0, 2.0), (100.0, 3.0))
 _ENOUGH = 0.4  # of the wanted regions; with fewer, the next pair is tried
-_ROUNDS = 5
-"""Of SLIC. With its usual ten answers are no better (SEGMENTATION.md), and preparing a picture
-takes half as long again."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +83,6 @@ def superpixels(
             image,
             n_segments=wanted,
             compactness=compactness * unit,
-            max_num_iter=_ROUNDS,
             sigma=blur,
             start_label=0,
             convert2lab=channels is None,

@@ -90,12 +90,11 @@ def _squared_distances(
     """Write squared distances of some rows to all in single precision, summed column by column.
 
     `shlcore.kernels.squared_distances` goes by ``|x|² + |y|² - 2 xy``, which would lose the
-    small ones in single precision. Of two classes the one gains what the other loses, and both
-    columns differ alike.
+    small ones in single precision.
     """
     first, *others = columns
     np.square(np.subtract(first[rows, None], first, out=squared), out=squared)
-    if len(others) == 1:
+    if len(others) == 1 and np.array_equal(others[0], -first):  # two classes: to the bit the same
         squared *= np.float32(2.0)
         return
     for column in others:

@@ -32,10 +32,6 @@ if TYPE_CHECKING:
     from segapp.values.settings import Settings
 
 
-_HARDLY_CHANGED = 0.02
-"""Part of the smallest class of an answer whose change says nothing new about its colours."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class CoarseAnswer:
     """The labels of the level at which is learnt: what the next stroke is told of this answer.
@@ -125,9 +121,8 @@ class PixelTask:
 
         The colours of the first outline join those of the strokes, and it is drawn again: an
         object mostly has more colours than anybody marks. With that of the answer ``before``, in
-        places among ``classes``, it goes on from there (`segapp.outline.drawing.begun`), and is
-        drawn once if it hardly differs: that one's colours are in the likelihood already. A
-        preview is drawn along the patches, and comes after half of the time.
+        places among ``classes``, it goes on from there (`segapp.outline.drawing.begun`). A preview
+        is drawn along the patches, and comes after half of the time.
         """
         if not self.settings.refine:
             labels, marks = self._painted(verdict), self.marked.coarse
@@ -142,7 +137,7 @@ class PixelTask:
         if with_preview:
             look = self._look(patches.take(problem.graph.patches.index_map), verdict)
         yield Report("Drawing the outline", 0.65, look)
-        if self.colours is not None and not _hardly_changed(patches, before):
+        if self.colours is not None:
             colours = self.colours.and_of_answer(problem.graph.patch_colours, patches)
             likelihood = colours.likelihood()
             problem = replace(problem, colour_costs=self._colour_costs(likelihood))
@@ -254,11 +249,3 @@ class PixelTask:
             len(self.document.classes),
             self.settings.bits,
         )
-
-
-def _hardly_changed(patches: NDArray[np.uint8], before: Outline | None) -> bool:
-    """Tell whether all patches but a few have the class that they had before."""
-    if before is None:
-        return False
-    smallest = np.unique_counts(before.patches).counts.min()
-    return bool(np.count_nonzero(patches != before.patches) <= _HARDLY_CHANGED * smallest)

@@ -26,7 +26,7 @@ Rows "band" of the trials in SEGMENTATION.md: narrower needs more strokes, wider
 _AGAIN = 6
 """How often the boundary may go on where it has come to the band's edge."""
 _BLOCK = 16
-_BLOCKS_AROUND = 1
+_BLOCKS_AROUND = 2
 """An outline goes on where something has changed: in blocks of so many pixels, and so many around
 them. That is farther than a boundary moves at once, which is half of the band's width."""
 _USUAL_SIDE = 450.0

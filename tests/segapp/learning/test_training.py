@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from segapp.batch.scores import score
 from segapp.learning.training import Trainer, segment
-from segapp.outline.drawing import cut_patches
 from segapp.values.document import PALETTE, ClassInfo, Document, Patch, Stroke
 from segapp.values.rasterize import rasterize
 from segapp.values.settings import PRESETS, CleanUp, FeatureGroup, Samples, Settings
@@ -405,22 +404,6 @@ def test_a_threshold_of_next_to_nothing_changes_nothing():
         plain = segment(rgb, document, QUICK).labels
         leaning = segment(rgb, document, replace(QUICK, threshold=1e-9)).labels
         np.testing.assert_array_equal(leaning, plain)
-
-
-def test_an_outline_that_hardly_changes_is_drawn_along_the_patches_once(monkeypatch):
-    drawn = []
-
-    def counted(problem, costs):
-        drawn.append(cut_patches(problem, costs))
-        return drawn[-1]
-
-    monkeypatch.setattr("segapp.learning.to_pixels.cut_patches", counted)
-    trainer, document = Trainer(HALVES), ON_HALVES.as_one_state()
-    for mark, times in ((None, 2), (dot(12, 30, 0), 1), (dot(50, 40, 0, 8.0), 2)):
-        document = document if mark is None else document.with_stroke(mark)
-        drawn.clear()
-        answer_of(trainer.updates(document, QUICK))
-        assert len(drawn) == times
 
 
 def test_a_threshold_is_for_two_classes():

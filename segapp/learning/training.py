@@ -99,6 +99,7 @@ class Trainer:
         self._picture.graph(settings)
         self._picture.grams(settings)
         self._picture.encoded_regions(settings)
+        self._pixels(settings)
 
     def recall(self, carried: CarriedAnswer) -> None:
         """Use what a project carries where it fits, so that only its newest stroke is learnt."""
@@ -208,7 +209,9 @@ class Trainer:
         )
         carry = None
         if before is not None:
-            carry = partial(self._carry, earlier[-1], settings, before.kept)
+            # The digest is made here and now: whoever packs may be the window's own thread.
+            pixels = self._pixels(settings)
+            carry = partial(packed, pixels, earlier[-1], settings, before.kept)
         yield Answer(labelling, update.insight(learnt, laps), carry)
 
     def _glimpses(
@@ -263,9 +266,6 @@ class Trainer:
             if kept is not None:
                 self._remember(state, settings, kept)
         return kept
-
-    def _carry(self, document: Document, settings: Settings, kept: KeptAnswer) -> CarriedAnswer:
-        return packed(self._pixels(settings), document, settings, kept)
 
     def _pixels(self, settings: Settings) -> str:
         """Return the digest of all that these settings look at."""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _SMALLEST_LEVEL = 1024
 # Qt's raster engine counts source pixels with 16 bits; larger pictures are drawn in tiles.
 _TILE = 16384
+# Pixels of two layers that are compared to find what has to be drawn again.
+_MOST_COMPARED = 1 << 20
 # A power of two, so that a strip has rows of its own in each level that a picture has.
 _ROWS_AT_ONCE = 256
 # Two bytes of a word with room above each, and what rounds their sum of four up at a half.
@@ -154,6 +156,22 @@ class Layer:
             coarser[top:bottom, left:right] = halved(
                 finer[2 * top : 2 * bottom, 2 * left : 2 * right]
             )
+
+    def changed_from(self, before: Layer) -> Box | None:
+        """Return the box of the image outside which both look the same; None if that is all.
+
+        What has more pixels than a screen is not compared: that would take longer than drawing.
+        """
+        alike = self.pixels.shape == before.pixels.shape and self._times == before._times
+        if not alike or self is before or self.pixels.size > 4 * _MOST_COMPARED:
+            return None
+        differ = self.pixels.view(np.uint32)[..., 0] != before.pixels.view(np.uint32)[..., 0]
+        rows, columns = np.flatnonzero(differ.any(axis=1)), np.flatnonzero(differ.any(axis=0))
+        if not rows.size:
+            return 0, 0, 0, 0
+        ends = columns[0], rows[0], columns[-1] + 1, rows[-1] + 1
+        left, top, right, bottom = (int(end) * self._times for end in ends)
+        return left, top, right, bottom
 
     def draw(self, painter: QPainter, scale: float) -> None:
         """Draw in image coordinates; ``scale`` is screen pixels an image pixel."""

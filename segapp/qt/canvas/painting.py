@@ -11,7 +11,7 @@ from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPixmap, qGray
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from segapp.qt.canvas.layers import Layer
+    from segapp.qt.canvas.layers import Box, Layer
     from segapp.qt.canvas.outline import Outline
     from segapp.qt.canvas.view import View
 
@@ -43,6 +43,15 @@ class Sheet:
     lines: Outline | None = None
     replaces_image: bool = False
     bare: bool = False
+
+    def changed_from(self, before: Sheet) -> Box | None:
+        """Return the box of the image that looks different; None if that may be all of it."""
+        alike = (self.replaces_image, self.bare) == (before.replaces_image, before.bare)
+        if not alike or self.lines is not None or before.lines is not None:
+            return None
+        if self.areas is None or before.areas is None:
+            return None
+        return self.areas.changed_from(before.areas)
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,8 +65,12 @@ class PictureView(QWidget):
 
     def set_labelling(self, sheet: Sheet | None) -> None:
         """Show the labelling over the picture or in its place; None withdraws it."""
-        self._labelling = sheet
-        self.update()
+        before, self._labelling = self._labelling, sheet
+        box = sheet.changed_from(before) if sheet is not None and before is not None else None
+        if box is None:
+            self.update()
+        else:
+            self._update_box(box)
 
     def set_spot(self, spot: Spot | None, name: str = "") -> None:
         """Mark where a stroke would help most, and say so to those who do not know yet."""

@@ -121,7 +121,7 @@ class StrokeLayer:
             return
         labels = self.labels[top:bottom, left:right]
         pixels = self.layer.pixels.view(np.uint32)[..., 0]
-        words = self._colours[labels + 1]
+        words = self._colours.take(labels + 1)
         self._hatching.thin(words, box)
         pixels[top:bottom, left:right] = words
         self.layer.refresh(box)

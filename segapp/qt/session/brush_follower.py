@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QTimer
 
 from segapp.qt.session.picture_state import Content
 from segapp.qt.session.progress import Stage
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from segapp.qt.session.session import Session
     from segapp.values.document import Mark
 
+# Milliseconds in which the window paints a look before the next one wants the interpreter, too:
+# each of its calls into Qt would wait for its turn.
+_BREATH = 30
 # Of the radius: discs so near to each other look like their neighbours' path.
 _STEP = 0.4
 
@@ -40,13 +43,16 @@ class BrushFollower(QObject):
         super().__init__(parent)
         self._session, self._stroke = session, stroke
         self._seen: Mark | None = None
-        session.answers.followed.connect(self.look)
+        self._breath = QTimer(self, singleShot=True, interval=_BREATH)
+        self._breath.timeout.connect(self.look)
+        session.answers.followed.connect(self._breath.start)
         session.document_changed.connect(self._begin_anew)
 
     def look(self) -> None:
         """Look at the stroke in the making, unless that is being done or was done already."""
         answers = self._session.answers
-        if not answers.live or answers.is_following or self._session.state is None:
+        busy = answers.is_following or self._breath.isActive()
+        if not answers.live or busy or self._session.state is None:
             return
         mark = self._stroke()
         if mark is None or mark == self._seen:
@@ -57,12 +63,13 @@ class BrushFollower(QObject):
 
     def forget(self) -> None:
         """Take back what a stroke would have changed that was dropped."""
-        self._seen = None
+        self._begin_anew()
         if self._session.answers.progress.stage is Stage.FOLLOWING:
             self._session.answers.catch_up()
 
     def _begin_anew(self) -> None:
         self._seen = None
+        self._breath.stop()
 
 
 def thinned(mark: Mark) -> Mark:

@@ -64,6 +64,13 @@ def test_the_answer_is_the_same_with_and_without(more):
     assert again.carried() == plain.carried()
 
 
+def test_who_packs_an_answer_does_not_go_through_the_picture(monkeypatch):
+    """That may be the window's thread, and a digest of 100 MP takes a quarter of a second."""
+    answer = answered(LONG)
+    monkeypatch.delattr(training, "pixels_digest")
+    assert answer.carried() is not None
+
+
 def test_only_the_newest_stroke_is_learnt(carried, learnt):
     answered(LONG, carried)
     assert learnt == [LONG]

@@ -277,6 +277,35 @@ def test_holding_h_shows_the_bare_picture(canvas, qtbot):
     assert canvas.grab().toImage().pixelColor(place).name() == "#ff00ff"
 
 
+def test_a_new_answer_is_painted_where_it_differs_and_looks_as_if_all_were(canvas, qtbot):
+    painted = []
+
+    class Watch(QObject):
+        def eventFilter(self, watched, event):
+            if event.type() == QEvent.Type.Paint:
+                painted.append(event.rect())
+            return False
+
+    watch = Watch()
+    tint = np.zeros((HEIGHT, WIDTH, 4), np.uint8)
+    tint[10:30, 20:50] = (255, 0, 0, 255)
+    canvas.set_labelling(Sheet(Layer(tint)))
+    QApplication.processEvents()
+    canvas.installEventFilter(watch)
+    other = tint.copy()
+    other[40:44, 60:70] = (0, 0, 255, 255)
+    canvas.set_labelling(Sheet(Layer(other)))
+    qtbot.waitUntil(lambda: bool(painted))
+    everything = canvas.width() * canvas.height()
+    assert sum(rect.width() * rect.height() for rect in painted) < everything / 4
+    canvas.removeEventFilter(watch)
+    seen = canvas.screen().grabWindow(canvas.winId()).toImage()
+    canvas.update()
+    QApplication.processEvents()
+    assert seen == canvas.screen().grabWindow(canvas.winId()).toImage()
+    assert not seen.isNull()
+
+
 def test_opacity_blends_picture_and_answer(canvas):
     canvas.set_picture(Layer(opaque(np.zeros((HEIGHT, WIDTH, 3), np.uint8))))
     canvas.set_labelling(Sheet(Layer(np.full((HEIGHT, WIDTH, 4), 255, np.uint8))))

@@ -90,3 +90,24 @@ def test_a_painted_layer_is_that_of_the_whole_picture():
     layer, whole = Layer.painted(rgb.shape[:2], lambda box: opaque(rgb[box])), Layer(opaque(rgb))
     for painted, expected in zip(layer._levels, whole._levels, strict=True):
         np.testing.assert_array_equal(painted, expected)
+
+
+@given(hnp.arrays(np.bool_, (6, 9)), st.integers(1, 3))
+def test_what_looks_different_lies_within_the_box_that_is_told(differ, times):
+    before = np.full((6, 9, 4), 200, np.uint8)
+    after = np.where(differ[..., None], np.uint8(7), before)
+    size = 6 * times, 9 * times
+    box = Layer(after, times, size).changed_from(Layer(before, times, size))
+    rows, columns = np.nonzero(differ)
+    if not rows.size:
+        assert box == (0, 0, 0, 0)
+    else:
+        corner = columns.min() * times, rows.min() * times
+        assert box == (*corner, (columns.max() + 1) * times, (rows.max() + 1) * times)
+
+
+def test_layers_that_cannot_be_compared_differ_everywhere():
+    layer = Layer(np.zeros((6, 9, 4), np.uint8))
+    assert layer.changed_from(layer) is None  # painted over, perhaps
+    assert Layer(np.zeros((9, 6, 4), np.uint8)).changed_from(layer) is None
+    assert Layer(np.zeros((6, 9, 4), np.uint8), 2, (12, 18)).changed_from(layer) is None

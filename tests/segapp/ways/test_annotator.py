@@ -22,7 +22,15 @@ from segapp.files.folder_progress import PROGRESS_NAME, Status, read_progress
 from segapp.files.images import load_image
 from segapp.files.project_file import ProjectError, load_project
 from segapp.learning.training import segment
-from tests.segapp.ways.real_window import SHOTS, Desk, environment_of, screen_of, until
+from tests.segapp.ways.real_window import (
+    SHOTS,
+    Desk,
+    environment_of,
+    in_looks,
+    program_in,
+    screen_of,
+    until,
+)
 
 pytestmark = [
     pytest.mark.slow,
@@ -247,3 +255,23 @@ def check_coco(out, pictures):
             names = [info.name for info in project.document.classes]
             for name, mask in masks.items():
                 assert (mask == (labels == names.index(name))).all()
+
+
+@in_looks("small")
+def test_a_folder_by_keys(look, tmp_path, folder):
+    """What is done is told by the list, kept beside the pictures, and exported from there."""
+    with program_in(look, "folder", tmp_path / "home") as program:
+        program.start(folder, title="p00.png")
+        program.shot("opened")
+        for number in range(3):
+            program.desk.window(f"p{number:02}.png")
+            program.desk.keys("d", "Next")
+        program.desk.window("p03.png")
+        program.shot("three are done")
+        program.desk.keys("ctrl+shift+e")
+        time.sleep(0.3)
+        program.shot("export")
+        program.quit("p03.png")
+    states = read_progress(folder / PROGRESS_NAME).states
+    done = {name for name, status in states.items() if status is Status.DONE}
+    assert done == {"p00.png", "p01.png", "p02.png"}

@@ -67,6 +67,10 @@ class BrushFollower(QObject):
         if self._session.answers.progress.stage is Stage.FOLLOWING:
             self._session.answers.catch_up()
 
+    def end(self) -> None:
+        """Look no more: the window closes, perhaps in the middle of a stroke."""
+        self._breath.stop()
+
     def _begin_anew(self) -> None:
         self._seen = None
         self._breath.stop()

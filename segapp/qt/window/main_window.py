@@ -270,6 +270,7 @@ class MainWindow(QMainWindow):
             return
         self.status.end()
         self.closing.emit()
+        self.follower.end()
         self.hide()  # what follows may take a moment, and nobody needs to watch it
         self.threads_ended = _ended_together(
             (

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from types import FrameType, ModuleType
     from typing import TypeVar
 
+    from threadpoolctl import threadpool_limits
+
     Loaded = TypeVar("Loaded")
 
 COMMANDS = ("segment", "batch", "apply", "export", "encoder")
@@ -97,25 +99,23 @@ def _version() -> str:
 
 
 def _run_command(words: list[str]) -> int:
-    def load() -> tuple[ModuleType, argparse.ArgumentParser]:
+    def load() -> tuple[ModuleType, argparse.ArgumentParser, type[threadpool_limits]]:
         import importlib
 
-        import threadpoolctl  # noqa: F401 - so that it is there below
+        from threadpoolctl import threadpool_limits
 
         _quiet_libraries()
         command = importlib.import_module(f"segapp.commands.{words[0]}")
         parser = _parser()
         command.add(parser.add_subparsers(required=True))
-        return command, parser
+        return command, parser, threadpool_limits
 
-    command, parser = _loading(load)
+    command, parser, limited = _loading(load)
     arguments = parser.parse_args(words)
-    from threadpoolctl import threadpool_limits
-
     try:
         # One thread: in another order, sums would differ in their last bits, and with them,
         # once in a while, a pixel. All ways to the same mask give the same mask.
-        with threadpool_limits(1):
+        with limited(1):
             code: int = command.run(arguments)
     except (ValueError, OSError, MemoryError) as error:
         return _report(error, as_json=arguments.json)

@@ -49,7 +49,7 @@ def main() -> None:
                 network = _Network(asked)
                 send_plain(replies, loaded=True)
             elif network is None:
-                raise _RefusedError("nothing is loaded")  # noqa: TRY301 - told like the rest
+                send_plain(replies, error="nothing is loaded")
             elif asked["do"] == "try":
                 send_plain(replies, shapes=network.shapes(asked["size"]))
             else:

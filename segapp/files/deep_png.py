@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
     from PIL import Image
+    from PIL.ImageFile import ImageFile
 
 _UPPER_AND_LOWER = {"RGB": ("RGB;16B", "RGB;16L"), "RGBA": ("RGBA;16B", "RGBA;16L")}
 _GREY_AND_ALPHA = "LA;16B"
@@ -27,7 +28,7 @@ def is_deep_png(image: Image.Image, header: bytes) -> bool:
     return image.format == "PNG" and header[_BITS_AT:HEADER] == b"\x10"
 
 
-def deep_values(opened: Callable[[], Image.Image]) -> NDArray[np.uint16] | None:
+def deep_values(opened: Callable[[], ImageFile]) -> NDArray[np.uint16] | None:
     """Return all channels of a deep PNG, ``H x W x channels``; ``None`` leaves it to Pillow.
 
     That is for colours with a profile, which are a photograph's and become sRGB there, for a
@@ -39,9 +40,8 @@ def deep_values(opened: Callable[[], Image.Image]) -> NDArray[np.uint16] | None:
         Opens the file once more, nothing decoded.
     """
     with opened() as image:
-        if (
-            _raw_mode(image) == _GREY_AND_ALPHA
-        ):  # four bytes a pixel: grey and alpha, the upper one first
+        # Four bytes a pixel: grey and alpha, the upper one first.
+        if _raw_mode(image) == _GREY_AND_ALPHA:
             raw = _decoded(image, "RGBA", "RGBA").astype(np.uint16)
             return (raw[:, :, ::2] << np.uint16(8)) | raw[:, :, 1::2]
         mode = image.mode
@@ -56,14 +56,15 @@ def deep_values(opened: Callable[[], Image.Image]) -> NDArray[np.uint16] | None:
     return values
 
 
-def _raw_mode(image: Image.Image) -> str:
+def _raw_mode(image: ImageFile) -> str:
     """Return what Pillow takes the bytes for."""
-    return str(image.tile[0][3])  # type: ignore[attr-defined]  # it is a file's, as all are
+    return str(image.tile[0][3])
 
 
-def _decoded(image: Image.Image, mode: str, raw: str) -> NDArray[np.uint8]:
+def _decoded(image: ImageFile, mode: str, raw: str) -> NDArray[np.uint8]:
     """Decode an image with another idea of what its bytes are."""
     image._mode = mode  # as plugins set it; a tile cannot say it
-    image.tile = [(*image.tile[0][:3], raw)]  # type: ignore[attr-defined]  # as above
+    # A plain tuple: Pillow 10 has no other kind.
+    image.tile = [(*image.tile[0][:3], raw)]  # type: ignore[list-item]
     image.load()
     return np.asarray(image)

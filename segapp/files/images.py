@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from io import BufferedReader
 
     from numpy.typing import NDArray
+    from PIL.ImageFile import ImageFile
 
 __all__ = [
     "IMAGE_SUFFIXES",
@@ -179,13 +180,20 @@ def _in_one_sentence(path: Path) -> Iterator[None]:
 @contextmanager
 def _opened(path: Path) -> Iterator[BufferedReader]:
     """Open a file that should hold an image; what is in the way becomes one sentence."""
+    with _file_at(path) as file:
+        if not _size_of(file):
+            raise ImageError(f"{shown(path.name)} is empty: wanted {_WANTED}.")
+        yield file
+
+
+def _file_at(path: Path) -> BufferedReader:
     try:
         kind = os.stat(path).st_mode
         if stat.S_ISDIR(kind):
             raise ImageError(f"{shown(path)} is a folder: wanted an image file.")
         if not stat.S_ISREG(kind):
             raise ImageError(f"{shown(path)} is a device or a pipe: wanted an image file.")
-        file = open(path, "rb")  # noqa: SIM115 - closed below, outside of these sentences
+        return open(path, "rb")
     except FileNotFoundError as error:
         raise ImageError(f"There is no file {shown(path)}.") from error
     except OSError as error:
@@ -193,17 +201,13 @@ def _opened(path: Path) -> Iterator[BufferedReader]:
         raise ImageError(f"{shown(path)} cannot be read: {told}.") from error
     except ValueError as error:  # a zero byte in the name
         raise ImageError(f"{shown(path)} cannot be read: {reason(error)}.") from error
-    with file:
-        if not _size_of(file):
-            raise ImageError(f"{shown(path.name)} is empty: wanted {_WANTED}.")
-        yield file
 
 
 def _size_of(file: BufferedReader) -> int:
     return os.fstat(file.fileno()).st_size
 
 
-def _recognised(file: BufferedReader) -> Image.Image:
+def _recognised(file: BufferedReader) -> ImageFile:
     file.seek(0)
     return Image.open(file, formats=_FORMATS)
 

@@ -94,9 +94,6 @@ def _squared_distances(
     """
     first, *others = columns
     np.square(np.subtract(first[rows, None], first, out=squared), out=squared)
-    if len(others) == 1 and np.array_equal(others[0], -first):  # two classes: to the bit the same
-        squared *= np.float32(2.0)
-        return
     for column in others:
         np.subtract(column[rows, None], column, out=room)
         squared += np.square(room, out=room)

@@ -34,7 +34,7 @@ class Preferences:
             return default
         return value if isinstance(value, kind) else default
 
-    def set(self, name: str, value: float | bool | str) -> None:  # noqa: FBT001 - the value
+    def set(self, name: str, value: Value) -> None:
         """Remember a value."""
         self._store.setValue(name, value)
 

@@ -30,7 +30,7 @@ class EncoderBox(QWidget):
         self.names.setObjectName("encoder_name")
         self._state = QLabel()
         self._state.setWordWrap(True)
-        self._state.setProperty("faint", True)  # noqa: FBT003 - the style sheet's
+        self._state.setProperty("tone", "faint")
         self._digest = ""
         self._offered: list[tuple[str, object]] = []
         rows = QVBoxLayout(self)

@@ -65,7 +65,7 @@ class InsightView(QWidget):
         heading, sentence = QLabel(f"<b>{title}</b>"), QLabel(told)
         heading.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         sentence.setWordWrap(True)
-        sentence.setProperty("faint", True)  # noqa: FBT003 - the style sheet's
+        sentence.setProperty("tone", "faint")
         for part in (heading, sentence, *parts):
             self._column.addWidget(part)
         for part in parts:

@@ -156,7 +156,7 @@ class SettingEditors(QObject):
         self._show["features"] = self._show_features
         return holder
 
-    def offer_channels(self, offered: bool) -> None:  # noqa: FBT001 - a fact
+    def offer_channels(self, *, offered: bool) -> None:
         """Let all channels be chosen, if there are more than are seen, and be unchosen always."""
         box = self._features[FeatureGroup.CHANNELS]
         box.setEnabled(offered or box.isChecked())
@@ -166,7 +166,7 @@ class SettingEditors(QObject):
         self._encoder = tuple(group for group in groups if group is FeatureGroup.ENCODER)
         for group, box in self._features.items():
             box.setChecked(group in groups)
-        self.offer_channels(self._channels_offered)
+        self.offer_channels(offered=self._channels_offered)
 
     def _change_features(self) -> None:
         chosen = tuple(group for group, box in self._features.items() if box.isChecked())

@@ -194,9 +194,9 @@ class SettingsPanel(QScrollArea):
         self._enable("position_bandwidths", when=FeatureGroup.POSITION in groups)
         self._enable("stroke_bandwidths", when=bool(groups & STROKE_BOUND))
 
-    def offer_channels(self, offered: bool) -> None:  # noqa: FBT001 - a fact
+    def offer_channels(self, offered: bool) -> None:  # noqa: FBT001 - a Qt slot
         """Let all channels be a feature where the picture has more than are seen."""
-        self._editors.offer_channels(offered)
+        self._editors.offer_channels(offered=offered)
 
     def _enable(self, *names: str, when: bool) -> None:
         """Leave what has no effect now to be read but not to be changed."""
@@ -244,5 +244,5 @@ def _sentence(text: str) -> QLabel:
     label = QLabel(text)
     label.setWordWrap(True)
     label.setContentsMargins(0, 0, 0, 7)  # nearer to its own setting than to the next one
-    label.setProperty("faint", True)  # noqa: FBT003 - the style sheet's
+    label.setProperty("tone", "faint")
     return label

@@ -152,5 +152,5 @@ def _command(actions: Actions, name: str) -> QToolButton:
 
 def _small(text: str) -> QLabel:
     label = QLabel(text)
-    label.setProperty("faint", True)  # noqa: FBT003 - the style sheet's
+    label.setProperty("tone", "faint")
     return label

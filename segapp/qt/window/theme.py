@@ -115,8 +115,8 @@ QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 QStatusBar QToolButton { border: 1px solid transparent; border-radius: 4px; padding: 1px; }
 QStatusBar QToolButton:hover { background: palette(midlight); }
 QStatusBar QToolButton:focus { border-color: palette(accent); }
-QLabel[faint="true"] { color: palette(placeholder-text); }
-QLabel[faint="true"]:disabled { color: {disabled}; }
+QLabel[tone="faint"] { color: palette(placeholder-text); }
+QLabel[tone="faint"]:disabled { color: {disabled}; }
 QToolButton#fold { border: 1px solid transparent; font-weight: bold; padding: 2px; }
 QToolButton#fold:focus { border-color: palette(accent); border-radius: 4px; }
 QToolButton#invitation {

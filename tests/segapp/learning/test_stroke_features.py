@@ -27,7 +27,6 @@ def features(n_classes, n=70):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("bandwidths", [(0.35, 1.4), ()])
 def test_kernels_are_those_of_all_columns(n_classes, bandwidths):
-    # With two classes the columns of likelihood mirror each other, and one is compared.
     settings = replace(PRESETS["best"], stroke_bandwidths=bandwidths)
     columns = features(n_classes)
     wanted = [

@@ -151,6 +151,15 @@ def own_folders(tmp_path, monkeypatch):
     )
 
 
+@pytest.fixture
+def documents(tmp_path, monkeypatch):
+    """Return the documents folder of a user whose home is empty besides."""
+    folder = tmp_path / "Documents"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return folder
+
+
 @pytest.fixture(autouse=True)
 def nothing_left(qapp):
     """Fail a test that leaves a thread, a running timer or a window behind."""

@@ -8,17 +8,10 @@ from PySide6.QtWidgets import QApplication, QColorDialog, QLineEdit, QToolButton
 
 from segapp.qt.canvas.brush import BrushUnit, Tool
 from segapp.values.document import MOST_CLASSES, ClassInfo, Document
+from tests.segapp.qt.window.by_hand import paint
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
-
-
-def paint(qtbot, window, button, *points):
-    places = [window.canvas.viewport.view.to_widget(QPointF(*point)).toPoint() for point in points]
-    qtbot.mousePress(window.canvas, button, pos=places[0])
-    for place in places[1:]:
-        qtbot.mouseMove(window.canvas, place)
-    qtbot.mouseRelease(window.canvas, button, pos=places[-1])
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QImage, QWheelEvent
+from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
@@ -16,18 +16,11 @@ from segapp.qt.files.restore_dialog import Decision
 from segapp.qt.window.start import begin
 from segapp.values.overlay import ViewMode
 from tests.house import ROOT
+from tests.segapp.qt.window.by_hand import paint, pixels
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 CONTROL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 ALT = Qt.KeyboardModifier.AltModifier
-
-
-def paint(qtbot, window, button, *points):
-    places = [window.canvas.viewport.view.to_widget(QPointF(*point)).toPoint() for point in points]
-    qtbot.mousePress(window.canvas, button, pos=places[0])
-    for place in places[1:]:
-        qtbot.mouseMove(window.canvas, place)
-    qtbot.mouseRelease(window.canvas, button, pos=places[-1])
 
 
 def press(window, key, modifiers=Qt.KeyboardModifier.NoModifier):
@@ -57,16 +50,11 @@ def zoom(canvas, notches):
     QApplication.sendEvent(canvas, event)
 
 
-def pixels(image):
-    image = image.convertToFormat(QImage.Format.Format_RGBA8888)
-    return np.array(image.constBits()).reshape(image.height(), image.width(), 4)[..., :3]
-
-
 def line_width(window, size):
     """Return how many pixels of the screen the line between the halves is wide."""
     middle = QPointF(size[1] / 2, size[0] / 2)
     place = window.canvas.viewport.view.to_widget(middle).toPoint()
-    row = pixels(window.canvas.grab().toImage())[place.y(), place.x() - 40 : place.x() + 40]
+    row = pixels(window.canvas.grab().toImage())[place.y(), place.x() - 40 : place.x() + 40, :3]
     halves = np.array([[200, 40, 40], [40, 40, 200]])
     return int((np.abs(row.astype(int)[:, None] - halves).max(axis=2).min(axis=1) > 20).sum())
 
@@ -109,7 +97,7 @@ def test_4_the_pointer_rests_on_a_tool_and_its_tip_can_be_read(
         return [tip for tip in tops if tip.inherits("QTipLabel") and tip.isVisible()]
 
     qtbot.waitUntil(lambda: bool(tips()))
-    grey = pixels(tips()[0].grab().toImage()).mean(axis=2)
+    grey = pixels(tips()[0].grab().toImage())[..., :3].mean(axis=2)
     assert np.abs(grey - np.median(grey)).max() > 150
     assert tips()[0].text().startswith("Eraser (E)")
     tips()[0].hide()
@@ -117,11 +105,8 @@ def test_4_the_pointer_rests_on_a_tool_and_its_tip_can_be_read(
 
 
 def test_8_samples_are_saved_and_exported_among_the_users_files(
-    make_window, tmp_path, monkeypatch, qtbot
+    make_window, documents, monkeypatch, qtbot
 ):
-    documents = tmp_path / "Documents"
-    documents.mkdir()
-    monkeypatch.setenv("HOME", str(tmp_path))
     proposed = []
     monkeypatch.setattr(file_dialogs, "ask_project", lambda _, path, *__: proposed.append(path))
     window = make_window(sorted(SAMPLES.glob("*.jpg"))[0])

@@ -20,21 +20,9 @@ from segapp.qt.window.window_state import first_place
 from segapp.values.document import TWO_CLASSES, Stroke
 from segapp.values.overlay import ViewMode
 from segapp.values.updates import Preview
+from tests.segapp.qt.window.by_hand import paint, pixels
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
-
-
-def paint(qtbot, window, button, *points):
-    places = [window.canvas.viewport.view.to_widget(QPointF(*point)).toPoint() for point in points]
-    qtbot.mousePress(window.canvas, button, pos=places[0])
-    for place in places[1:]:
-        qtbot.mouseMove(window.canvas, place)
-    qtbot.mouseRelease(window.canvas, button, pos=places[-1])
-
-
-def pixels(image):
-    image = image.convertToFormat(QImage.Format.Format_RGBA8888)
-    return np.array(image.constBits()).reshape(image.height(), image.width(), 4)
 
 
 @pytest.fixture
@@ -172,10 +160,7 @@ def test_a_pasted_picture_that_cannot_be_kept_gives_a_sentence(
     assert window.session.state is None
 
 
-def test_samples_are_saved_among_the_users_files(make_window, qtbot, tmp_path, monkeypatch):
-    documents = tmp_path / "Documents"
-    documents.mkdir()
-    monkeypatch.setenv("HOME", str(tmp_path))
+def test_samples_are_saved_among_the_users_files(make_window, qtbot, tmp_path, documents):
     sample = sorted(SAMPLES.glob("*.jpg"))[0]
     window = make_window(sample)
     proposed = window.files.default_project(window.session.state)
@@ -194,13 +179,10 @@ def test_samples_are_saved_among_the_users_files(make_window, qtbot, tmp_path, m
 
 
 def test_what_is_asked_about_a_sample_begins_among_the_users_files(
-    make_window, picture_file, tmp_path, monkeypatch
+    make_window, picture_file, documents, monkeypatch
 ):
     from segapp.qt.files import file_dialogs
 
-    documents = tmp_path / "Documents"
-    documents.mkdir()
-    monkeypatch.setenv("HOME", str(tmp_path))
     begun = []
     for name in ("ask_open", "ask_folder", "ask_image", "ask_mask", "ask_model"):
         monkeypatch.setattr(

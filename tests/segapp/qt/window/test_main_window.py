@@ -24,21 +24,9 @@ from segapp.qt.window.start import begin
 from segapp.qt.window.theme import ThemeChoice
 from segapp.values.export_choices import ExportChoices
 from segapp.values.overlay import ViewMode
+from tests.segapp.qt.window.by_hand import paint, pixels
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
-
-
-def paint(qtbot, window, button, *points):
-    places = [window.canvas.viewport.view.to_widget(QPointF(*point)).toPoint() for point in points]
-    qtbot.mousePress(window.canvas, button, pos=places[0])
-    for place in places[1:]:
-        qtbot.mouseMove(window.canvas, place)
-    qtbot.mouseRelease(window.canvas, button, pos=places[-1])
-
-
-def pixels(image):
-    image = image.convertToFormat(QImage.Format.Format_RGBA8888)
-    return np.array(image.constBits()).reshape(image.height(), image.width(), 4)
 
 
 def menu_actions(menu):

@@ -138,11 +138,8 @@ def test_the_file_equals_the_export(window, qtbot, tmp_path, monkeypatch):
 
 
 def test_the_file_of_a_sample_goes_among_the_users_files(
-    make_window, qtbot, tmp_path, monkeypatch
+    make_window, qtbot, tmp_path, monkeypatch, documents
 ):
-    documents = tmp_path / "Documents"
-    documents.mkdir()
-    monkeypatch.setenv("HOME", str(tmp_path))
     window = make_window(sorted(SAMPLES.glob("*.jpg"))[0])
     for stroke in ((200.0, 200.0, 0), (10.0, 10.0, 1)):
         window.session.add_stroke(_dot(*stroke))

@@ -4,13 +4,14 @@ import time
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import Qt
 from threadpoolctl import threadpool_limits
 
 from segapp.files.resources import SAMPLES
 from segapp.learning.training import Trainer, segment
 from segapp.qt.files import file_dialogs
 from segapp.values.document import ClassInfo, Stroke
+from tests.segapp.qt.window.by_hand import paint
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 
@@ -20,14 +21,6 @@ def one_thread():
     """As the program and its commands do, so that sums are the same everywhere."""
     with threadpool_limits(1):
         yield
-
-
-def paint(qtbot, window, button, *points):
-    places = [window.canvas.viewport.view.to_widget(QPointF(*point)).toPoint() for point in points]
-    qtbot.mousePress(window.canvas, button, pos=places[0])
-    for place in places[1:]:
-        qtbot.mouseMove(window.canvas, place)
-    qtbot.mouseRelease(window.canvas, button, pos=places[-1])
 
 
 def wait(qtbot, window):

@@ -1,4 +1,8 @@
-"""Which class a region is of by what a network sees in it: a ridge from the marked regions."""
+"""Which class a region is of by what a network sees in it: a ridge from the marked regions.
+
+For the picture that is marked it is one over a kernel of its regions; for a model that is carried
+to other pictures, a linear function of what the network sees.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,10 +21,89 @@ _RIDGE = 0.1
 """Against weights of 1 for each class and for the border; 0.03 and 0.3 are hardly different."""
 _STEEPNESS = 5.0
 """Of a belief: with two classes, a sigmoid of so many times their difference. 10 is no better."""
+_UNMARKED = 0.4
+"""By how much a region may be nearer to the background and still be in doubt. The border says that
+what nobody has marked is background, so that an object's unmarked parts come to lie between the
+two, and belong together with the marked ones rather than with what is around. 0.7 is no better."""
 _WEIGHT = 3.0
 """Of the costs where the evidence is 1; it mostly is 0.6 to 0.85, so that they count 1 to 2. From
 dabs, on half of the tuning images, weights of 1, 2 and 3 whatever the evidence give an AUC of
 0.951, 0.954 and 0.952; this gives 0.954, and does less harm where the network is blind."""
+_SURE = 0.9
+"""A belief from which on a region shows the colours of its class."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncoderBelief:
+    """How well each class fits each region: regions x classes, near 1 for one, near 0 for others.
+
+    ENCODER.md among the benchmarks has what was measured, and what else was tried.
+
+    Parameters
+    ----------
+    evidence
+        How well it tells a marked region's class when that region is left out: 1 is right and
+        sure, 0 no better than a guess.
+    background
+        The place of the background among the classes; ``None`` if it is not one of them.
+    """
+
+    fit: NDArray[np.float64]
+    evidence: float
+    background: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        kernel: NDArray[np.float64],
+        supervision: Supervision,
+        border: NDArray[np.int64],
+        background: int,
+    ) -> EncoderBelief:
+        """Learn from the marked regions of a picture, and judge all of them.
+
+        Parameters
+        ----------
+        kernel
+            Regions x regions, by `segapp.picture.encoded_regions.kinship`.
+        border
+            How many pixels of the border each region has.
+        background
+            The document's class of what is around.
+        """
+        marks = _Marks.of(supervision, len(kernel), border, background)
+        with_constant = kernel[:, marks.rows] + 1.0
+        dual, left_out = kernel_ridge(
+            with_constant[marks.rows], marks.weights, marks.targets, _RIDGE
+        )
+        return cls(with_constant @ dual, marks.evidence(left_out), marks.background)
+
+    def likely(self) -> NDArray[np.float64]:
+        """Return how likely each class is, what is in doubt being no background yet."""
+        fit = self.fit
+        if self.background is not None:
+            fit = fit.copy()
+            fit[:, self.background] -= _UNMARKED
+        return _shares(fit)
+
+    def columns(self) -> NDArray[np.float64]:
+        """Return features for kernels: with two classes, from -1 to 1 and the other way round."""
+        likely = self.likely()
+        return np.asarray(2.0 * (likely - likely.mean(axis=1, keepdims=True)))
+
+    def mixed_with(self, beliefs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return half of what others believe and half of this; rows sum to 1."""
+        return np.asarray(0.5 * (beliefs + self.likely()))
+
+    def costs(self) -> NDArray[np.float64]:
+        """Return what each class costs more than the best; the less, the less evidence."""
+        behind = self.fit.max(axis=1, keepdims=True) - self.fit
+        return np.asarray(_WEIGHT * self.evidence**2 * np.minimum(behind, 1.0))
+
+    def sure(self) -> NDArray[np.float64]:
+        """Return how likely each class is where one of them surely is, and 0 elsewhere."""
+        shares = _shares(self.fit)
+        return np.where(shares > _SURE, shares, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,8 +115,7 @@ class EncoderRidge:
     coefficients
         Channels + 1 x classes.
     evidence
-        How well it tells a marked region's class when that region is left out: 1 is right and
-        sure, 0 no better than a guess.
+        As `EncoderBelief` has it.
     """
 
     coefficients: NDArray[np.float64]
@@ -46,35 +129,11 @@ class EncoderRidge:
         border: NDArray[np.int64],
         background: int,
     ) -> EncoderRidge:
-        """Learn from the marked regions, each class counting as much as the others.
-
-        The unmarked border counts as much as a class does, as background where that has marks:
-        without it everything that is like neither class would be in doubt, and mostly it is
-        background that nobody has marked yet.
-
-        Parameters
-        ----------
-        seen
-            Regions x channels, of length 1, by `segapp.picture.encoded_regions`.
-        border
-            How many pixels of the border each region has.
-        background
-            The document's class of what is around.
-        """
-        known = supervision.labels >= 0
-        rows, labels = supervision.rows[known], supervision.labels[known]
-        weights = 1.0 / np.bincount(labels)[labels]
-        around = np.where(supervision.labels[: len(seen)] < 0, border, 0)
-        if background in supervision.classes and around.any():
-            (ring,) = np.nonzero(around)
-            rows = np.concatenate((rows, ring))
-            label = np.searchsorted(supervision.classes, background)
-            labels = np.concatenate((labels, np.full(len(ring), label)))
-            weights = np.concatenate((weights, around[ring] / around.sum()))
-        targets = (labels[:, None] == np.arange(len(supervision.classes))).astype(np.float64)
-        coefficients, left_out = ridge(_with_constant(seen[rows]), weights, targets, _RIDGE)
-        marked = slice(0, np.count_nonzero(known))
-        return cls(coefficients, evidence_of(left_out[marked], labels[marked]))
+        """Learn from the marked regions; ``seen`` is regions x channels, of length 1."""
+        marks = _Marks.of(supervision, len(seen), border, background)
+        x = _with_constant(seen[marks.rows])
+        coefficients, left_out = ridge(x, marks.weights, marks.targets, _RIDGE)
+        return cls(coefficients, marks.evidence(left_out))
 
     def belief(self, seen: NDArray[np.float64]) -> EncoderBelief:
         """Judge regions, of this picture or of another."""
@@ -82,28 +141,61 @@ class EncoderRidge:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EncoderBelief:
-    """How well each class fits each region: regions x classes, near 1 for one, near 0 for others.
+class _Marks:
+    """Regions to learn from: the marked ones first, then those of the unmarked border.
 
-    ENCODER.md among the benchmarks has what was measured, and what else was tried.
+    Parameters
+    ----------
+    count
+        How many are marked.
+    background
+        The place of the background among the classes, if it is one of them.
     """
 
-    fit: NDArray[np.float64]
-    evidence: float
+    rows: NDArray[np.intp]
+    labels: NDArray[np.intp]
+    weights: NDArray[np.float64]
+    targets: NDArray[np.float64]
+    count: int
+    background: int | None
 
-    def columns(self) -> NDArray[np.float64]:
-        """Return features for kernels: with two classes, from -1 to 1 and the other way round."""
-        return np.asarray(2.0 * (self.fit - self.fit.mean(axis=1, keepdims=True)))
+    @classmethod
+    def of(
+        cls,
+        supervision: Supervision,
+        n_regions: int,
+        border: NDArray[np.int64],
+        background: int,
+    ) -> _Marks:
+        """Let each class count as much as the others.
 
-    def costs(self) -> NDArray[np.float64]:
-        """Return what each class costs more than the best; the less, the less evidence."""
-        behind = self.fit.max(axis=1, keepdims=True) - self.fit
-        return np.asarray(_WEIGHT * self.evidence**2 * np.minimum(behind, 1.0))
+        The unmarked border counts as much as a class does, as background where that has marks:
+        without it everything that is like neither class would be in doubt, and mostly it is
+        background that nobody has marked yet.
+        """
+        known = supervision.labels >= 0
+        rows, labels = supervision.rows[known], supervision.labels[known]
+        weights, count = 1.0 / np.bincount(labels)[labels], len(rows)
+        place = None
+        if background in supervision.classes:
+            place = int(np.searchsorted(supervision.classes, background))
+            around = np.where(supervision.labels[:n_regions] < 0, border, 0)
+            (ring,) = np.nonzero(around)
+            rows = np.concatenate((rows, ring))
+            labels = np.concatenate((labels, np.full(len(ring), place)))
+            weights = np.concatenate((weights, around[ring] / max(around.sum(), 1)))
+        targets = (labels[:, None] == np.arange(len(supervision.classes))).astype(np.float64)
+        return cls(rows, labels, weights, targets, count, place)
 
-    def mixed_with(self, beliefs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return half of what others believe and half of this; rows sum to 1."""
-        likely = np.exp(_STEEPNESS * (self.fit - self.fit.max(axis=1, keepdims=True)))
-        return np.asarray(0.5 * (beliefs + likely / likely.sum(axis=1, keepdims=True)))
+    def evidence(self, left_out: NDArray[np.float64]) -> float:
+        """Return how well the marked ones are told when they are left out."""
+        return evidence_of(left_out[: self.count], self.labels[: self.count])
+
+
+def _shares(fit: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Turn fits into how likely classes are; rows sum to 1."""
+    likely = np.exp(_STEEPNESS * (fit - fit.max(axis=1, keepdims=True)))
+    return np.asarray(likely / likely.sum(axis=1, keepdims=True))
 
 
 def _with_constant(seen: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -139,11 +231,32 @@ def ridge(
     columns, whichever are fewer: a network may have many channels.
     """
     if len(x) < x.shape[1]:
-        inverse = np.linalg.inv(x @ x.T + np.diag(penalty / weights))
-        dual = inverse @ targets
-        return x.T @ dual, targets - dual / np.diag(inverse)[:, None]
+        dual, left_out = kernel_ridge(x @ x.T, weights, targets, penalty)
+        return x.T @ dual, left_out
     weighted = x.T * weights
-    inverse = np.linalg.inv(weighted @ x + penalty * np.eye(x.shape[1]))
+    inverse = _inverse(weighted @ x + penalty * np.eye(x.shape[1]))
     coefficients = inverse @ (weighted @ targets)
     own = np.einsum("ij,ji->i", x @ inverse, weighted)[:, None]
     return coefficients, targets - (targets - x @ coefficients) / (1.0 - own)
+
+
+def kernel_ridge(
+    kernel: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    targets: NDArray[np.float64],
+    penalty: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what each row counts in the same ridge over a kernel, and its evidence."""
+    inverse = _inverse(kernel + np.diag(penalty / weights))
+    dual = inverse @ targets
+    return dual, targets - dual / np.diag(inverse)[:, None]
+
+
+def _inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Invert a symmetric matrix whose eigenvalues are above 0: half of the usual work."""
+    factor, failed = dpotrf(matrix, lower=1)
+    inverse, failed_too = dpotri(factor, lower=1)
+    if failed or failed_too:
+        raise np.linalg.LinAlgError("the ridge has no solution")
+    lower = np.tril(inverse)
+    return np.asarray(lower + np.tril(lower, -1).T)

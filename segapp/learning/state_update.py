@@ -10,7 +10,7 @@ import numpy as np
 
 from segapp.learning.border import border_of, with_border
 from segapp.learning.colour_likelihood import StrokeColours, beliefs
-from segapp.learning.encoder_belief import EncoderRidge
+from segapp.learning.encoder_belief import EncoderBelief
 from segapp.learning.fitting import estimator_of, first_passes
 from segapp.learning.geodesics import Geodesics
 from segapp.learning.kept_answer import KeptAnswer
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from segapp.learning.encoder_belief import EncoderBelief
     from segapp.learning.laps import Laps
     from segapp.learning.to_pixels import CoarseAnswer
     from segapp.outline.drawing import Outline
@@ -100,10 +99,14 @@ class StateUpdate:
         colours = StrokeColours.of(self._graph.bins, learnt_from, classes, document.background)
         self._outline = self._outline_before(classes)
         self._marked_anew = marked.differs_from(before.marked) if before is not None else None
+        self._seen = self._sight(document.background)
         known = colours
+        # Few strokes show few colours. Those of the answer before are learnt with as well, and
+        # where there is none yet, those that the encoder is sure of.
         if self._outline is not None:
-            # Few strokes show few colours: those of the answer before are learnt with as well.
             known = colours.and_of_answer(self._graph.patch_colours, self._outline.patches)
+        elif self._seen is not None:
+            known = colours = colours.and_of(self._graph.prototype_colours, self._seen.sure())
         self.task = PixelTask(
             picture, marked, document, classes, known.likelihood(), colours, settings
         )
@@ -122,7 +125,7 @@ class StateUpdate:
         colour_costs = self.task.likelihood.mean_costs(
             graph.prototype_colours, self._prototypes.sizes
         )
-        believed, seen = beliefs(colour_costs), self._seen()
+        believed, seen = beliefs(colour_costs), self._seen
         if seen is not None:
             believed = seen.mixed_with(believed)
         geodesics = Geodesics.of(graph.edges, graph.lengths, believed)
@@ -156,14 +159,13 @@ class StateUpdate:
         laps.end("learning")
         return Learnt(step.snapshot(), verdict, tuple(objective))
 
-    def _seen(self) -> EncoderBelief | None:
+    def _sight(self, background: int) -> EncoderBelief | None:
         """Return what the encoder makes of the marks, if it is asked."""
-        seen = self._picture.encoded_regions(self._settings)
-        if seen is None:
+        kernel = self._picture.encoded_kernel(self._settings)
+        if kernel is None:
             return None
         border = self._prototypes.count(border_of(self._prototypes.index_map.shape))
-        background = self.task.document.background
-        return EncoderRidge.of(seen, self._supervision, border, background).belief(seen)
+        return EncoderBelief.of(kernel, self._supervision, border, background)
 
     def _prior(
         self, before: Before, newest: NDArray[np.bool_], geodesics: Geodesics

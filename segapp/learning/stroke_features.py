@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Columns = dict[FeatureGroup, NDArray[np.float64]]
 
-_ROWS_AT_ONCE = 32
+_ROWS_AT_ONCE = 64
 
 
 def stroke_features(
@@ -60,40 +60,43 @@ def all_grams(kept: Grams | None, features: Columns, settings: Settings) -> Gram
 def _write_grams(
     columns: NDArray[np.float64], kernels: Sequence[Kernel], grams: NDArray[np.float32]
 ) -> None:
-    """Write the kernel matrices of a group, a few rows at a time.
+    """Write the kernel matrices of a group, a few rows at a time, and their mirror images.
 
     They are made anew for every stroke: single precision makes distances, and above all
-    their exponentials, several times faster, and what is between stays in the caches.
+    their exponentials, several times faster, what is between stays in the caches, and a
+    matrix that is symmetric to the last bit is made by half.
     """
-    single = columns.T.astype(np.float32)
-    squared = np.empty((_ROWS_AT_ONCE, len(columns)), dtype=np.float32)
-    room = np.empty_like(squared)
-    for top in range(0, len(columns), _ROWS_AT_ONCE):
-        rows = slice(top, min(top + _ROWS_AT_ONCE, len(columns)))
-        count = rows.stop - rows.start
-        _squared_distances(single, rows, squared[:count], room[:count])
+    single, n = columns.T.astype(np.float32), len(columns)
+    squared, room = np.empty((2, _ROWS_AT_ONCE * n), dtype=np.float32)
+    for top in range(0, n, _ROWS_AT_ONCE):
+        rows, below = slice(top, min(top + _ROWS_AT_ONCE, n)), n - top
+        count = rows.stop - top
+        shape = count, below
+        apart, power = (part[: count * below].reshape(shape) for part in (squared, room))
+        _squared_distances(single[:, top:], count, apart, power)
         for kernel, gram in zip(kernels, grams, strict=True):
             if isinstance(kernel, Gaussian):
-                factor = np.float32(-0.5 / kernel.sigma**2)
-                power = np.multiply(squared[:count], factor, out=gram[rows])
+                np.multiply(apart, np.float32(-0.5 / kernel.sigma**2), out=power)
                 np.exp(power, out=power)
             else:
-                gram[rows] = kernel.of(columns[rows], columns)
+                power[:] = kernel.of(columns[rows], columns[top:])
+            gram[rows, top:] = power
+            gram[rows.stop :, rows] = power[:, count:].T
 
 
 def _squared_distances(
     columns: NDArray[np.float32],
-    rows: slice,
+    count: int,
     squared: NDArray[np.float32],
     room: NDArray[np.float32],
 ) -> None:
-    """Write squared distances of some rows to all in single precision, summed column by column.
+    """Write squared distances of the first rows to all in single precision, column by column.
 
     `shlcore.kernels.squared_distances` goes by ``|x|² + |y|² - 2 xy``, which would lose the
     small ones in single precision.
     """
     first, *others = columns
-    np.square(np.subtract(first[rows, None], first, out=squared), out=squared)
+    np.square(np.subtract(first[:count, None], first, out=squared), out=squared)
     for column in others:
-        np.subtract(column[rows, None], column, out=room)
+        np.subtract(column[:count, None], column, out=room)
         squared += np.square(room, out=room)

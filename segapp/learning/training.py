@@ -98,7 +98,7 @@ class Trainer:
         self._picture.refuse_unseen(settings)
         self._picture.graph(settings)
         self._picture.grams(settings)
-        self._picture.encoded_regions(settings)
+        self._picture.encoded_kernel(settings)
         self._pixels(settings)
 
     def recall(self, carried: CarriedAnswer) -> None:

@@ -23,6 +23,13 @@ _ALIKE = 0.2
 """A distance between directions; that of unlike ones is about 1.4. So spread, the ridge alone has
 an IoU of 0.73 from two dabs instead of 0.70, on the tuning images; 5 and 0.3, 200 and 0.2, 100
 and 0.15 differ by about 0.01."""
+_NEAREST = 10
+_NEAR = 0.3
+_LOST = 0.01
+"""How many regions anywhere each one is joined to besides those that it touches, the distance
+between directions at which that counts little, and what is lost on the way: the less, the longer
+the ways. On the tuning images, in colour and with half of the contrast and none of the colours, 5
+to 20, 0.2 to 0.5 and 0.003 to 0.01 differ by less than a point of the ridge's IoU."""
 
 
 def refuse_unseen(encoded: EncodedPicture | None, settings: Settings) -> None:
@@ -59,14 +66,41 @@ def spread(seen: NDArray[np.float64], edges: Edges) -> NDArray[np.float64]:
     for a picture, and does for every stroke what smoothing its answer along the same graph
     would: an object's parts come together before anybody has marked one.
     """
-    n = len(seen)
-    apart = ((seen[edges.u] - seen[edges.v]) ** 2).sum(axis=1)
-    alike = _SPREAD * np.exp(-apart / (2 * _ALIKE**2))
-    ends = (np.concatenate((edges.u, edges.v)), np.concatenate((edges.v, edges.u)))
-    joined = csr_array(coo_array((np.concatenate((alike, alike)), ends), shape=(n, n)))
-    laplacian = diags_array(joined.sum(axis=1)) - joined
-    solved = splu(csc_array(eye_array(n) + laplacian)).solve(seen)
+    laplacian = _laplacian(seen, edges.u, edges.v, _ALIKE)
+    solved = splu(csc_array(eye_array(len(seen)) + _SPREAD * laplacian)).solve(seen)
     return directions(solved, np.zeros(1))
+
+
+def kinship(seen: NDArray[np.float64], edges: Edges) -> NDArray[np.float64]:
+    """Return a kernel of regions: how alike their directions are, and how well joined they are.
+
+    The first is the product of directions. The second is that over all ways from one region to
+    the other, along regions that touch and along those that look most alike wherever they are,
+    each step counting by likeness: the inverse of the graph's Laplacian, at 1 on the
+    diagonal. So what is told of one part of an object reaches its other parts, which may look
+    different, by what is between them.
+    """
+    n, alike = len(seen), seen @ seen.T
+    others = alike - 3.0 * np.eye(n)  # nobody is its own neighbour
+    count = min(_NEAREST, n - 1)
+    nearest = np.argpartition(-others, count - 1, axis=1)[:, :count] if count else others[:, :0]
+    u: NDArray[np.intp] = np.concatenate((edges.u, np.repeat(np.arange(n), count)))
+    v: NDArray[np.intp] = np.concatenate((edges.v, nearest.ravel().astype(np.intp)))
+    ways = np.linalg.inv((_laplacian(seen, u, v, _NEAR) + _LOST * eye_array(n)).toarray())
+    scale = 1.0 / np.sqrt(np.diag(ways))
+    return np.asarray(alike + ways * scale[:, None] * scale)
+
+
+def _laplacian(
+    seen: NDArray[np.float64], u: NDArray[np.integer], v: NDArray[np.integer], near: float
+) -> csr_array:
+    """Return that of a graph whose edges count by how near the directions at their ends are."""
+    n = len(seen)
+    apart = ((seen[u] - seen[v]) ** 2).sum(axis=1)
+    alike = np.exp(-apart / (2 * near**2))
+    ends = (np.concatenate((u, v)), np.concatenate((v, u)))
+    joined = csr_array(coo_array((np.concatenate((alike, alike)), ends), shape=(n, n)))
+    return csr_array(diags_array(joined.sum(axis=1)) - joined)
 
 
 def region_means(

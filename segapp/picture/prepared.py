@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from segapp.picture.channels import Channels, ChannelScales
-from segapp.picture.encoded_regions import directions, refuse_unseen, region_means, spread
+from segapp.picture.encoded_regions import (
+    directions,
+    kinship,
+    refuse_unseen,
+    region_means,
+    spread,
+)
 from segapp.picture.features import describe
 from segapp.picture.kernels import fixed_groups, kernels_of_all, stroke_groups
 from segapp.picture.prototypes import Prototypes, palette, superpixels
@@ -112,12 +118,12 @@ class PreparedPicture:
         self._table: tuple[object, FeatureTable] | None = None
         self._graph: tuple[FeatureTable, RegionGraph] | None = None
         self._grams: tuple[object, Grams | None] | None = None
-        self._encoded_regions: tuple[FeatureTable, NDArray[np.float64]] | None = None
+        self._encoded_kernel: tuple[FeatureTable, NDArray[np.float64]] | None = None
 
     def see(self, encoded: EncodedPicture) -> None:
         """Take what a network has come to see only now."""
         if encoded is not self._encoded:
-            self._encoded, self._encoded_regions = encoded, None
+            self._encoded, self._encoded_kernel = encoded, None
 
     def refuse_unseen(self, settings: Settings) -> None:
         """Raise a `ValueError` if the settings want what the encoder has not seen."""
@@ -175,17 +181,17 @@ class PreparedPicture:
             raise ValueError("encoded: wanted what the encoder sees in the picture, got nothing")
         return region_means(self._encoded, self.table(settings).prototypes, self.times)
 
-    def encoded_regions(self, settings: Settings) -> NDArray[np.float64] | None:
-        """Return the same as directions of length 1, shared by regions that are alike in it."""
+    def encoded_kernel(self, settings: Settings) -> NDArray[np.float64] | None:
+        """Return how alike any two prototypes are to the encoder; ``None`` if it is not asked."""
         if FeatureGroup.ENCODER not in settings.features:
             return None
         table = self.table(settings)
-        if self._encoded_regions is None or self._encoded_regions[0] is not table:
-            means = self.encoded_means(settings)
+        if self._encoded_kernel is None or self._encoded_kernel[0] is not table:
+            means, edges = self.encoded_means(settings), self.graph(settings).edges
             centre = np.average(means, axis=0, weights=table.prototypes.sizes)
-            seen = spread(directions(means, centre), self.graph(settings).edges)
-            self._encoded_regions = (table, seen)
-        return self._encoded_regions[1]
+            seen = spread(directions(means, centre), edges)
+            self._encoded_kernel = (table, kinship(seen, edges))
+        return self._encoded_kernel[1]
 
     def grams(self, settings: Settings) -> Grams | None:
         """Return the kernel matrices that need no strokes; ``None`` when there are none."""

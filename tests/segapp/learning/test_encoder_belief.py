@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from segapp.learning.encoder_belief import EncoderRidge, ridge
+from segapp.learning.encoder_belief import EncoderBelief, EncoderRidge, ridge
 from segapp.learning.supervision import UNLABELLED, Supervision
 from segapp.learning.training import Trainer
 from segapp.values.classes import ClassInfo
@@ -101,6 +101,29 @@ def test_the_unmarked_border_is_background_where_that_is_marked():
     np.testing.assert_array_equal(elsewhere.fit, without.fit)
     marked = belief(x, supervised(labels), np.array([3, 4, 0, 0, 0, 0, 0, 0]), 1)
     np.testing.assert_array_equal(marked.fit, without.fit)
+
+
+@pytest.mark.parametrize("background", [1, 2])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_over_products_of_directions_a_belief_is_that_of_the_linear_ridge(n_classes, background):
+    x, labels = seen(30), [0, 1, *range(n_classes), 1, *[U] * (27 - n_classes)]
+    border = np.arange(30) % 4
+    linear = belief(x, supervised(labels, n_classes), border, background)
+    found = EncoderBelief.of(x @ x.T, supervised(labels, n_classes), border, background)
+    np.testing.assert_allclose(found.fit, linear.fit, atol=1e-10)
+    assert found.evidence == pytest.approx(linear.evidence)
+    assert found.background == (background if background < n_classes else None)
+
+
+def test_what_is_in_doubt_goes_with_the_object_until_it_is_paid_for():
+    # From sure of the object to sure of the background; the third is in doubt.
+    fit = np.array([[1.0, 0.0], [0.6, 0.4], [0.4, 0.6], [0.0, 1.0]])
+    found, plain = EncoderBelief(fit, 1.0, background=1), EncoderBelief(fit, 1.0)
+    np.testing.assert_array_equal(found.likely().argmax(axis=1), [0, 0, 0, 1])
+    np.testing.assert_array_equal(plain.likely().argmax(axis=1), [0, 0, 1, 1])
+    np.testing.assert_array_equal(found.costs(), plain.costs())
+    np.testing.assert_array_equal(found.costs().argmin(axis=1), [0, 0, 1, 1])
+    np.testing.assert_array_equal(found.sure() > 0, [[1, 0], [0, 0], [0, 0], [0, 1]])
 
 
 def test_a_region_with_two_classes_counts_for_both():

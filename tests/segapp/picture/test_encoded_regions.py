@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from segapp.picture.encoded_regions import directions, refuse_unseen, region_means, spread
+from segapp.picture.encoded_regions import (
+    directions,
+    kinship,
+    refuse_unseen,
+    region_means,
+    spread,
+)
 from segapp.picture.prototypes import Prototypes
 from segapp.picture.region_graph import Edges
 from segapp.values.encoded import EncodedPicture
@@ -73,6 +79,49 @@ def test_spreading_is_the_minimum_that_it_claims():
     best = minimize(energy, x.ravel(), tol=1e-12).x.reshape(x.shape)
     best /= np.linalg.norm(best, axis=1, keepdims=True)
     np.testing.assert_allclose(spread(x, edges), best, atol=1e-5)
+
+
+def test_kinship_adds_up_likeness_and_all_ways_between_regions():
+    rng = np.random.default_rng(0)
+    x = directions(rng.normal(size=(25, 3)), np.zeros(3))
+    edges = Edges(np.arange(24, dtype=np.int32), np.arange(1, 25, dtype=np.int32), np.ones(24))
+    step = np.exp(-((x[:, None] - x) ** 2).sum(axis=2) / (2 * 0.3**2))
+    joined = np.zeros((25, 25))
+    for k in range(24):
+        joined[k, k + 1] += step[k, k + 1]
+    for k in range(25):
+        nearest = np.argsort(np.where(np.arange(25) == k, 9.0, -x @ x[k]))[:10]
+        joined[k, nearest] += step[k, nearest]
+    joined += joined.T
+    # A walker who goes where likeness leads, and is lost with 0.01 at each place.
+    rate = joined.sum(axis=1) + 0.01
+    visits, goes = np.eye(25), joined / rate[:, None]
+    for _ in range(20):  # (1 + P)(1 + P²)(1 + P⁴) ..., all walks up to a million steps
+        visits, goes = visits + visits @ goes, goes @ goes
+    ways = visits / rate
+    expected = x @ x.T + ways / np.sqrt(np.outer(np.diag(ways), np.diag(ways)))
+    found = kinship(x, edges)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    np.testing.assert_allclose(np.diag(found), 2.0)
+    assert np.linalg.eigvalsh(found).min() > -1e-9
+
+
+def test_what_lies_between_makes_unlike_regions_kin():
+    # Along an arc each region is like the next one; the last one turns up alone as well.
+    angle = np.append(np.linspace(0, np.pi / 2, 40), np.pi)
+    x = np.stack((np.cos(angle), np.sin(angle)), axis=1)
+    u = np.arange(39, dtype=np.int32)
+    kin = kinship(x, Edges(u, u + 1, np.ones(39)))
+    assert kin[0, 39] - x[0] @ x[39] > 0.5
+    assert kin[0, 40] - x[0] @ x[40] < 0.1
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_a_few_regions_have_a_kinship(n):
+    u = np.arange(n - 1, dtype=np.int32)
+    kin = kinship(directions(np.eye(n, 5), np.zeros(5)), Edges(u, u + 1, np.ones(n - 1)))
+    assert kin.shape == (n, n)
+    assert np.isfinite(kin).all()
 
 
 def test_what_touches_and_is_alike_comes_together():

@@ -14,7 +14,7 @@ from segapp.values.wording import shown
 from shlcore.atomic_file import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -39,39 +39,47 @@ def triple(
     )
 
 
-def write_sheet(
-    path: Path,
-    rows: Iterable[tuple[str, Callable[[], Sequence[Image.Image]]]],
-) -> None:
-    """Write captions and triples of pictures as one PNG, more side by side the more there are.
+class Sheet:
+    """Captions and triples of pictures on one page, more side by side the more there are.
 
-    The pictures are asked for one row at a time, so that a large set needs little memory.
+    Rows come in any order, as soon as there is something to show, and are kept small.
     """
-    cases = list(rows)
-    columns = min(1 + len(cases) // 6, 3)
-    width, height = _CELL
-    across = 3 * width + 2 * _GAP
-    down = height + _CAPTION + _GAP
-    sheet = Image.new(
-        "RGB",
-        (
-            2 * _MARGIN + columns * across + (columns - 1) * 3 * _MARGIN,
-            2 * _MARGIN + math.ceil(len(cases) / columns) * (down + _MARGIN) - _MARGIN,
-        ),
-        _PAPER,
-    )
-    pen = ImageDraw.Draw(sheet)
-    font = ImageFont.load_default(14)
-    for index, (caption, pictures) in enumerate(cases):
-        left = _MARGIN + index % columns * (across + 3 * _MARGIN)
-        top = _MARGIN + index // columns * (down + _MARGIN)
-        pen.text((left, top), shown(caption), fill=_INK, font=font)
-        for place, image in enumerate(pictures()):
-            small = ImageOps.contain(image, _CELL, Image.Resampling.LANCZOS)
-            x = left + place * (width + _GAP) + (width - small.width) // 2
-            sheet.paste(small, (x, top + _CAPTION + (height - small.height) // 2))
-    with replacing(path) as file:
-        sheet.save(file, format="PNG")
+
+    def __init__(self) -> None:
+        self._rows: dict[str, tuple[str, list[Image.Image]]] = {}
+
+    def add(self, name: str, caption: str, pictures: Iterable[Image.Image]) -> None:
+        """Take a row; rows are shown in the order of their names."""
+        small = [ImageOps.contain(image, _CELL, Image.Resampling.LANCZOS) for image in pictures]
+        self._rows[name] = (caption, small)
+
+    def write(self, path: Path) -> None:
+        """Write what there is as a PNG; without any row, nothing."""
+        if not self._rows:
+            return
+        columns = min(1 + len(self._rows) // 6, 3)
+        width, height = _CELL
+        across = 3 * width + 2 * _GAP
+        down = height + _CAPTION + _GAP
+        sheet = Image.new(
+            "RGB",
+            (
+                2 * _MARGIN + columns * across + (columns - 1) * 3 * _MARGIN,
+                2 * _MARGIN + math.ceil(len(self._rows) / columns) * (down + _MARGIN) - _MARGIN,
+            ),
+            _PAPER,
+        )
+        pen = ImageDraw.Draw(sheet)
+        font = ImageFont.load_default(14)
+        for index, (_, (caption, pictures)) in enumerate(sorted(self._rows.items())):
+            left = _MARGIN + index % columns * (across + 3 * _MARGIN)
+            top = _MARGIN + index // columns * (down + _MARGIN)
+            pen.text((left, top), shown(caption), fill=_INK, font=font)
+            for place, small in enumerate(pictures):
+                x = left + place * (width + _GAP) + (width - small.width) // 2
+                sheet.paste(small, (x, top + _CAPTION + (height - small.height) // 2))
+        with replacing(path) as file:
+            sheet.save(file, format="PNG")
 
 
 def write_curve(path: Path, curve: Sequence[float], title: str) -> None:

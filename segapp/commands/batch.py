@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from segapp.batch import (
     write_reports,
 )
 from segapp.batch.cases import bundled_cases, find_cases
-from segapp.batch.contact_sheet import triple, write_curve, write_sheet
+from segapp.batch.contact_sheet import Sheet, triple, write_curve
 from segapp.batch.encode_ahead import encoded_ahead, wants_encoder
 from segapp.commands.options import (
     SOME_FAILED,
@@ -37,7 +36,7 @@ from segapp.commands.speech import printable
 from segapp.files.export.measures import write_joined
 from segapp.files.images import load_image, load_indices
 from segapp.files.project_file import is_project, load_project
-from segapp.values.wording import shown
+from segapp.values.wording import sentence, shown
 from shlcore.cluster import ClusterError
 
 if TYPE_CHECKING:
@@ -129,12 +128,13 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _encode_ahead(tasks, arguments.jobs)
         running = outcomes(tasks, trainer_of, arguments.jobs)
-    done = _run_tasks(tasks, running)
+    sheet = Sheet()
+    done = _run_tasks(tasks, running, sheet)
     name = settings.name_for(is_project(task.case.strokes) for task in tasks)
     result = write_reports(out, done, name, arguments.robot)
     if measures is not None:
         _join_measures(out / "measures.csv", tasks, done)
-    _draw_sheet(out / "sheet.png", tasks, done)
+    sheet.write(out / "sheet.png")
     if arguments.robot is not None and result["robot"]["curve"]:
         _draw_curve(out / "iou-over-strokes.png", result)
     tell(arguments, result, _lines(result, out))
@@ -156,8 +156,12 @@ def _encode_ahead(tasks: Sequence[Task], jobs: int) -> None:
         raise CommandError("Stopped before the first image.") from error
 
 
-def _run_tasks(tasks: Sequence[Task], running: Generator[Outcome, None, None]) -> list[Outcome]:
+def _run_tasks(
+    tasks: Sequence[Task], running: Generator[Outcome, None, None], sheet: Sheet
+) -> list[Outcome]:
+    """Gather the outcomes, and draw each of them while the next ones are in the making."""
     done: list[Outcome] = []
+    task_of = {task.case.name: task for task in tasks}
     try:
         with tqdm(total=len(tasks), unit="image", disable=None) as bar:
             for outcome in running:
@@ -167,6 +171,8 @@ def _run_tasks(tasks: Sequence[Task], running: Generator[Outcome, None, None]) -
                 if outcome.error:
                     line = printable(f"{outcome.name}: {outcome.error}", sys.stderr)
                     tqdm.write(line, file=sys.stderr)
+                else:
+                    _add_row(sheet, task_of[outcome.name], outcome)
     except ClusterError as error:
         raise CommandError(str(error)) from error
     except KeyboardInterrupt as error:
@@ -186,16 +192,14 @@ def _join_measures(path: Path, tasks: Sequence[Task], done: Sequence[Outcome]) -
     )
 
 
-def _draw_sheet(path: Path, tasks: Sequence[Task], done: Sequence[Outcome]) -> None:
-    outcome_of = {outcome.name: outcome for outcome in done}
-    rows = []
-    for task in tasks:
-        outcome = outcome_of[task.case.name]
-        if not outcome.error:
-            score = f"  IoU {outcome.ious[-1]:.3f}" if outcome.ious else ""
-            rows.append((task.case.name + score, partial(_pictures, task, outcome)))
-    if rows:
-        write_sheet(path, rows)
+def _add_row(sheet: Sheet, task: Task, outcome: Outcome) -> None:
+    """Draw what was written; where that is gone by now, the others go on without."""
+    score = f"  IoU {outcome.ious[-1]:.3f}" if outcome.ious else ""
+    try:
+        sheet.add(outcome.name, outcome.name + score, _pictures(task, outcome))
+    except (ValueError, OSError, MemoryError) as error:
+        line = printable(f"{outcome.name}: not on the sheet. {sentence(error)}", sys.stderr)
+        tqdm.write(line, file=sys.stderr)
 
 
 def _pictures(task: Task, outcome: Outcome) -> Sequence[Image.Image]:

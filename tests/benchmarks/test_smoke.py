@@ -143,6 +143,19 @@ def test_many_classes(folder, tmp_path):
     assert set(np.unique(load_truth(case.truth, (48, 64), 4))) == {-1, 0, 1, 2, 3}
 
 
+def test_dim_pictures(folder, tmp_path):
+    run("dim_pictures.py", folder, "--out", tmp_path)
+    (case,), (before,) = find_cases(tmp_path), find_cases(folder)
+    assert np.asarray(Image.open(case.image)).shape == (48, 64)
+    for path in (case, before):
+        marks = load_strokes(path.strokes, (48, 64)).document
+        assert [len(marks.classes), len(marks.strokes)] == [2, 2]
+    truths = [load_truth(path.truth, (48, 64), 2) for path in (case, before)]
+    np.testing.assert_array_equal(*truths)
+    run("dim_pictures.py", folder, "--out", tmp_path / "none", "--without", "disc")
+    assert not list((tmp_path / "none").iterdir())
+
+
 def test_mask_digests(folder, tmp_path):
     before = tmp_path / "before.md"
     before.write_text(run("mask_digests.py", "--samples", folder))

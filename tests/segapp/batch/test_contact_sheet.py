@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from segapp.batch.contact_sheet import triple, write_curve, write_sheet
+from segapp.batch.contact_sheet import Sheet, triple, write_curve
 from segapp.values.document import ClassInfo, Document, Stroke
 from segapp.values.picture import Picture
 
@@ -39,20 +39,29 @@ def test_more_classes_are_tinted():
 
 @pytest.mark.parametrize("count", [1, 2, 7])
 def test_a_sheet_holds_all_its_rows(tmp_path, count):
-    asked = []
-
-    def pictures(index):
-        asked.append(index)
-        return triple(*case())
-
-    rows = [(f"{i} é中", lambda i=i: pictures(i)) for i in range(count)]
-    write_sheet(tmp_path / "sheet.png", rows)
-    assert asked == list(range(count))
+    made = Sheet()
+    for i in range(count):
+        made.add(str(i), f"{i} é中", triple(*case()))
+    made.write(tmp_path / "sheet.png")
     with Image.open(tmp_path / "sheet.png") as sheet:
         pixels = np.array(sheet.convert("RGB"))
     red = (np.abs(pixels.astype(int) - (200, 30, 60)).max(axis=2) < 40).sum()
     # Fitted into 240 x 180, a picture fills it; of three, one is half white and one has a dot.
     assert red == pytest.approx(count * 240 * 180 * 2.46, rel=0.05)
+
+
+def test_rows_stand_in_the_order_of_their_names_whenever_they_come(tmp_path):
+    for name, order in (("one", "abcdefg"), ("two", "gcafbed")):
+        made = Sheet()
+        for row in order:
+            made.add(row, row, [Image.new("RGB", SIZE, (20 * ord(row) % 256, 90, 90))])
+        made.write(tmp_path / f"{name}.png")
+    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
+
+
+def test_a_sheet_of_nothing_is_none(tmp_path):
+    Sheet().write(tmp_path / "sheet.png")
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_curve_is_a_picture(tmp_path):

@@ -164,6 +164,22 @@ def test_a_bad_image_is_reported_and_the_exit_code_says_so(segapp, folder, tmp_p
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["failed"] == 1
 
 
+def test_what_is_gone_by_then_is_not_on_the_sheet_and_stops_nothing(
+    segapp, folder, tmp_path, monkeypatch
+):
+    def load(path):
+        if path.stem == "b":
+            raise OSError(f"There is no file {path.name}.")
+        return load_project(path)
+
+    monkeypatch.setattr("segapp.commands.batch.load_project", load)
+    done = segapp("batch", folder, "--out", tmp_path / "out", *QUICK)
+    assert done.code == 0
+    assert "b: not on the sheet. There is no file b.segapp." in done.err
+    assert (tmp_path / "out" / "sheet.png").is_file()
+    assert set(masks(tmp_path / "out")) == {"a.png", "b.png", "c.png"}
+
+
 def test_limit_and_resume(segapp, folder, tmp_path):
     out = tmp_path / "out"
     assert (

@@ -1,0 +1,65 @@
+"""Harder pictures to tune on: those of a set in grey, with half of the contrast and with noise.
+
+    python tests/benchmarks/dim_pictures.py path/to/gulshan --out dim --without _200[78]_
+    segapp batch dim --out results --robot 10
+
+The pictures that nobody may tune on are harder than those that are for tuning. Without colours
+and with faint edges the latter become as hard, so that what helps with hard pictures can be
+found without looking at the former. Strokes and truths stay what they are.
+"""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from segapp.batch.cases import find_cases, load_truth
+from segapp.files.images import load_image
+from segapp.files.strokes_file import load_strokes
+from segapp.values.rasterize import rasterize
+
+_CONTRAST, _NOISE = 0.5, 8.0
+_GREYS = np.array((255, 0, 128), np.uint8)  # the object, what is around, and what is not judged
+
+
+def dimmed(rgb):
+    """Take away the colours and half of the contrast, and add the same noise every time."""
+    grey = np.rint(rgb @ np.array((0.299, 0.587, 0.114)))
+    noise = np.random.default_rng(0).normal(0, _NOISE, grey.shape)
+    faint = grey.mean() + _CONTRAST * (grey - grey.mean()) + noise
+    return np.clip(np.rint(faint), 0, 255).astype(np.uint8)
+
+
+def make_case(case, out):
+    """Write the picture with the strokes and the truth of the case."""
+    picture = load_image(case.image)
+    document = load_strokes(case.strokes, picture.size).document
+    truth = load_truth(case.truth, picture.size, 2)
+    Image.fromarray(dimmed(picture.rgb)).save(out / f"{case.name}.png")
+    marks = rasterize(document, picture.size) + 1
+    Image.fromarray(marks.astype(np.uint8)).save(out / f"{case.name}-strokes.png")
+    Image.fromarray(_GREYS[truth]).save(out / f"{case.name}-truth.png")
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", help="the Gulshan set, or a folder in the same layout")
+    parser.add_argument("--out", type=Path, required=True, help="where the pictures go")
+    parser.add_argument("--without", default="$^", help="names to leave out, as an expression")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    for case in find_cases(options.folder):
+        if case.truth is not None and not re.search(options.without, case.name):
+            make_case(case, options.out)
+            print(case.name, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

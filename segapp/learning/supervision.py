@@ -39,9 +39,16 @@ def _unmarked_weight(marked: NDArray[np.int16], settings: Settings) -> float:
     """
     if not settings.few_strokes:
         return settings.unlabelled_weight
-    count = sum(ndimage.label(marked == label)[1] for label in classes_in(marked))
+    count = sum(_parts(marked == label) for label in classes_in(marked))
     fading = float(min(1.0, settings.few_strokes / count) ** _FADING)
     return max(settings.unlabelled_weight * fading, _LEAST_WEIGHT)
+
+
+def _parts(mask: NDArray[np.bool_]) -> int:
+    """Count the connected parts of a mask, most of which is empty."""
+    rows, columns = (np.flatnonzero(mask.any(axis=axis)) for axis in (1, 0))
+    within = mask[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    return int(ndimage.label(within)[1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

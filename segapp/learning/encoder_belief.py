@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri
+
+from segapp.picture.encoded_regions import inverse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -234,9 +235,9 @@ def ridge(
         dual, left_out = kernel_ridge(x @ x.T, weights, targets, penalty)
         return x.T @ dual, left_out
     weighted = x.T * weights
-    inverse = _inverse(weighted @ x + penalty * np.eye(x.shape[1]))
-    coefficients = inverse @ (weighted @ targets)
-    own = np.einsum("ij,ji->i", x @ inverse, weighted)[:, None]
+    inverted = inverse(weighted @ x + penalty * np.eye(x.shape[1]))
+    coefficients = inverted @ (weighted @ targets)
+    own = np.einsum("ij,ji->i", x @ inverted, weighted)[:, None]
     return coefficients, targets - (targets - x @ coefficients) / (1.0 - own)
 
 
@@ -247,16 +248,6 @@ def kernel_ridge(
     penalty: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return what each row counts in the same ridge over a kernel, and its evidence."""
-    inverse = _inverse(kernel + np.diag(penalty / weights))
-    dual = inverse @ targets
-    return dual, targets - dual / np.diag(inverse)[:, None]
-
-
-def _inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Invert a symmetric matrix whose eigenvalues are above 0: half of the usual work."""
-    factor, failed = dpotrf(matrix, lower=1)
-    inverse, failed_too = dpotri(factor, lower=1)
-    if failed or failed_too:
-        raise np.linalg.LinAlgError("the ridge has no solution")
-    lower = np.tril(inverse)
-    return np.asarray(lower + np.tril(lower, -1).T)
+    inverted = inverse(kernel + np.diag(penalty / weights))
+    dual = inverted @ targets
+    return dual, targets - dual / np.diag(inverted)[:, None]

@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 
 from segapp.picture.encoded_regions import (
     directions,
+    inverse,
     kinship,
     refuse_unseen,
     region_means,
@@ -79,6 +80,16 @@ def test_spreading_is_the_minimum_that_it_claims():
     best = minimize(energy, x.ravel(), tol=1e-12).x.reshape(x.shape)
     best /= np.linalg.norm(best, axis=1, keepdims=True)
     np.testing.assert_allclose(spread(x, edges), best, atol=1e-5)
+
+
+def test_the_inverse_is_numpy_s_or_none():
+    x = np.random.default_rng(0).normal(size=(9, 9))
+    positive = x @ x.T + np.eye(9)
+    found = inverse(positive)
+    np.testing.assert_allclose(found, np.linalg.inv(positive), atol=1e-12)
+    np.testing.assert_array_equal(found, found.T)
+    with pytest.raises(np.linalg.LinAlgError, match="eigenvalues are above 0"):
+        inverse(-positive)
 
 
 def test_kinship_adds_up_likeness_and_all_ways_between_regions():

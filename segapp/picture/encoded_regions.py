@@ -10,6 +10,7 @@ from scipy.sparse import coo_array, csc_array, csr_array, diags_array, eye_array
 from scipy.sparse.linalg import splu
 
 from segapp.values.settings import FeatureGroup
+from shlcore.blas_threads import one_blas_thread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -94,8 +95,9 @@ def kinship(seen: NDArray[np.float64], edges: Edges) -> NDArray[np.float64]:
 
 def inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """Invert a symmetric matrix whose eigenvalues are above 0: half of the usual work."""
-    factor, failed = dpotrf(matrix, lower=1)
-    lower, failed_too = dpotri(factor, lower=1)
+    with one_blas_thread():  # in another order, sums would be others
+        factor, failed = dpotrf(matrix, lower=1)
+        lower, failed_too = dpotri(factor, lower=1)
     if failed or failed_too:
         raise np.linalg.LinAlgError("wanted a matrix whose eigenvalues are above 0")
     return np.asarray(np.tril(lower) + np.tril(lower, -1).T)

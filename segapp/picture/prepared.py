@@ -196,16 +196,18 @@ class PreparedPicture:
     def grams(self, settings: Settings) -> Grams | None:
         """Return the kernel matrices that need no strokes; ``None`` when there are none."""
         table = self.table(settings)
-        key = (table, settings.features, settings.bandwidths, settings.position_bandwidths)
+        groups, of_strokes = fixed_groups(settings), bool(stroke_groups(settings))
+        sigmas = settings.bandwidths, settings.position_bandwidths
+        key = (table, groups, of_strokes, sigmas)
         if self._grams is None or self._grams[0] != key:
             self._grams = None  # not two stacks at once
-            kernels = kernels_of_all(fixed_groups(settings), settings)
+            kernels = kernels_of_all(groups, settings)
             made = None
             if kernels:
                 bank = KernelBank(kernels, table.features.shape[1], table.groups)
                 each = bank.each(table.features, table.features)
                 # Those of the strokes are single, and are summed with these.
-                precision = np.float32 if stroke_groups(settings) else np.float64
+                precision = np.float32 if of_strokes else np.float64
                 made = Grams.of(each, len(bank), len(table.features), precision)
             self._grams = (key, made)
         return self._grams[1]

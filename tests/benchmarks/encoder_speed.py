@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 from minisam_network import DIGEST, Minisam
+from threadpoolctl import threadpool_limits
 
 from segapp.batch.cases import find_cases, load_truth
 from segapp.batch.robot_user import robot_steps
@@ -78,4 +79,5 @@ def answers(trainer, settings):
 
 
 if __name__ == "__main__":
-    main()
+    with threadpool_limits(1):  # as the program does
+        main()

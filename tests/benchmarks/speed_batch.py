@@ -3,7 +3,9 @@
     python tests/benchmarks/speed_batch.py --images 8
 
 Prints JSON. On a machine that does something else as well, the second process has no core: then
-only the seconds of the cores mean something, that is how much more two processes have to do.
+only the seconds of the cores mean something, that is how much more two processes have to do. For
+comparison, a loop that shares nothing and loads nothing is run on both cores as well: more than
+that this machine has not to give.
 """
 
 import argparse
@@ -32,6 +34,23 @@ def seconds(folder, jobs):
         return time.perf_counter() - start, cores
 
 
+LOOP = "total = 0\nfor k in range(60_000_000): total += k"
+
+
+def loops(at_once):
+    """Return how long two loops of plain Python take, one after the other or at once."""
+    start = time.perf_counter()
+    words = [sys.executable, "-c", LOOP]
+    if at_once:
+        running = [subprocess.Popen(words) for _ in range(2)]
+        for process in running:
+            process.wait()
+    else:
+        for _ in range(2):
+            subprocess.run(words, check=True)
+    return time.perf_counter() - start
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -44,7 +63,9 @@ def main():
             for suffix in (".jpg", "-strokes.png", "-truth.png"):
                 copyfile(SAMPLES / f"coffee{suffix}", folder / f"coffee{number}{suffix}")
         (one, of_one), (two, of_two) = seconds(folder, 1), seconds(folder, 2)
-    print(json.dumps({"one": one, "two": two, "cores_of_one": of_one, "cores_of_two": of_two}))
+    found = {"one": one, "two": two, "cores_of_one": of_one, "cores_of_two": of_two}
+    found["loops"] = loops(at_once=False) / loops(at_once=True)
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

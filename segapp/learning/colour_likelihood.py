@@ -95,15 +95,9 @@ class StrokeColours:
         ``colours`` has the pixels of each bin in each patch, ``positions`` the patch's class as
         a place among ``classes``.
         """
-        return self.and_of(colours, (positions[:, None] == np.arange(len(self.classes))) * 1.0)
-
-    def and_of(self, colours: csr_array, shares: NDArray[np.float64]) -> StrokeColours:
-        """Add the colours of regions, by how much of each is meant to be of each class.
-
-        ``colours`` has the pixels of each bin in each region; ``shares`` is regions x classes.
-        """
         densities = self.densities.copy()
-        for row, found in enumerate((colours.T @ shares).T):
+        counts = colours.T @ (positions[:, None] == np.arange(len(self.classes))).astype(float)
+        for row, found in enumerate(counts.T):
             if found.sum() >= _FEWEST:
                 densities[row] += _OF_ANSWER * (_density(found) - densities[row])
         return StrokeColours(densities, self.classes)

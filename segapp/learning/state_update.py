@@ -99,14 +99,10 @@ class StateUpdate:
         colours = StrokeColours.of(self._graph.bins, learnt_from, classes, document.background)
         self._outline = self._outline_before(classes)
         self._marked_anew = marked.differs_from(before.marked) if before is not None else None
-        self._seen = self._sight(document.background)
         known = colours
-        # Few strokes show few colours. Those of the answer before are learnt with as well, and
-        # where there is none yet, those that the encoder is sure of.
         if self._outline is not None:
+            # Few strokes show few colours: those of the answer before are learnt with as well.
             known = colours.and_of_answer(self._graph.patch_colours, self._outline.patches)
-        elif self._seen is not None:
-            known = colours = colours.and_of(self._graph.prototype_colours, self._seen.sure())
         self.task = PixelTask(
             picture, marked, document, classes, known.likelihood(), colours, settings
         )
@@ -125,7 +121,7 @@ class StateUpdate:
         colour_costs = self.task.likelihood.mean_costs(
             graph.prototype_colours, self._prototypes.sizes
         )
-        believed, seen = beliefs(colour_costs), self._seen
+        believed, seen = beliefs(colour_costs), self._seen()
         if seen is not None:
             believed = seen.mixed_with(believed)
         geodesics = Geodesics.of(graph.edges, graph.lengths, believed)
@@ -159,12 +155,13 @@ class StateUpdate:
         laps.end("learning")
         return Learnt(step.snapshot(), verdict, tuple(objective))
 
-    def _sight(self, background: int) -> EncoderBelief | None:
+    def _seen(self) -> EncoderBelief | None:
         """Return what the encoder makes of the marks, if it is asked."""
         kernel = self._picture.encoded_kernel(self._settings)
         if kernel is None:
             return None
         border = self._prototypes.count(border_of(self._prototypes.index_map.shape))
+        background = self.task.document.background
         return EncoderBelief.of(kernel, self._supervision, border, background)
 
     def _prior(

@@ -10,9 +10,9 @@ from segapp.learning.encoder_belief import EncoderBelief, EncoderRidge, ridge
 from segapp.learning.supervision import UNLABELLED, Supervision
 from segapp.learning.training import Trainer
 from segapp.values.classes import ClassInfo
-from segapp.values.document import Document, Stroke
+from segapp.values.document import TWO_CLASSES, Document, Stroke
 from segapp.values.encoded import EncodedPicture
-from segapp.values.settings import PRESETS, FeatureGroup
+from segapp.values.settings import PRESETS, FeatureGroup, with_encoder
 from segapp.values.updates import answer_of
 
 NETWORK = "0a" * 32
@@ -123,7 +123,6 @@ def test_what_is_in_doubt_goes_with_the_object_until_it_is_paid_for():
     np.testing.assert_array_equal(plain.likely().argmax(axis=1), [0, 0, 1, 1])
     np.testing.assert_array_equal(found.costs(), plain.costs())
     np.testing.assert_array_equal(found.costs().argmin(axis=1), [0, 0, 1, 1])
-    np.testing.assert_array_equal(found.sure() > 0, [[1, 0], [0, 0], [0, 0], [0, 1]])
 
 
 def test_a_region_with_two_classes_counts_for_both():
@@ -156,6 +155,23 @@ def test_three_classes_are_found_where_colours_say_nothing():
     assert (labels == truth).mean() > 0.9  # regions of noise do not follow the objects' edges
     plain = answer_of(Trainer(rgb).updates(document, PLAIN)).labelling.labels
     assert (plain == truth).mean() < 0.8
+
+
+@pytest.mark.parametrize(("size", "cell"), [(64, 8), (128, 8), (128, 16)])
+def test_colours_that_are_clear_stay_clear_where_cells_are_coarse(size, cell):
+    rng = np.random.default_rng(0)
+    rows, columns = np.mgrid[:size, :size] - size // 2
+    inside = rows**2 + columns**2 < 17**2  # a few cells across, each of them at the edge a mixture
+    rgb = np.where(inside[..., None], (200, 60, 60), (60, 160, 60))
+    rgb = np.clip(rgb + rng.normal(0, 20, rgb.shape), 0, 255).astype(np.uint8)
+    cells = rgb.reshape(size // cell, cell, size // cell, cell, 3).mean(axis=(1, 3)) / 60 - 2
+    encoded = EncodedPicture(cells.astype(np.float16), (float(cell), float(cell)), NETWORK)
+    middle = size // 2
+    strokes = Stroke(((middle, middle),), 3, 0), Stroke(((4, 4), (size - 4, 4)), 2, 1)
+    settings = with_encoder(PRESETS["best"], NETWORK)
+    trainer = Trainer(rgb, encoded=encoded)
+    labels = answer_of(trainer.updates(Document(TWO_CLASSES, strokes), settings)).labelling.labels
+    assert ((labels == 0) == inside).mean() > 0.99
 
 
 def test_without_the_group_what_was_seen_changes_nothing():

@@ -169,7 +169,7 @@ class Answers(QObject):
         else:
             self._report(_behind(self))
 
-    def set_reading(self, reading: bool) -> None:  # noqa: FBT001 - a fact
+    def set_reading(self, *, reading: bool) -> None:
         """Know whether what is shown without the encoder waits for it."""
         self.is_reading = reading
         if self.progress.stage is Stage.RUNNING and not self._jobs.busy:

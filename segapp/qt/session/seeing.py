@@ -188,7 +188,7 @@ class Seeing(QObject):
     def _set(self, state: SightState) -> None:
         if state != self.state:
             self.state = state
-            self._session.answers.set_reading(state.sight is Sight.READING)
+            self._session.answers.set_reading(reading=state.sight is Sight.READING)
             self.changed.emit()
 
 

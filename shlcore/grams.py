@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shlcore.low_rank import LowRank
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import ArrayLike
 
     from shlcore.array_types import Array, Floats, Indices
+
+    SomeRows = Callable[[Indices | slice], Floats]
+    """What returns some rows of a weighted sum of kernels."""
 
 _ROWS_AT_ONCE, _FEW_ROWS = 32, 16  # in one go, and picked out: both stay in the caches
 _COMPARED = 50
@@ -34,15 +39,17 @@ class Grams:
         contiguous arrays of float64 or float32. Kernels in single precision take half the
         memory and time: they are summed in it, as LIBSVM reads them in it anyway. Whoever keeps
         some kernels longer than others hands over both: a `Grams` among the stacks has been
-        checked and is taken as it is.
+        checked and is taken as it is. Matrices of low rank are never made.
     """
 
-    def __init__(self, *stacks: ArrayLike | Grams) -> None:
-        parts: list[Floats] = []
+    def __init__(self, *stacks: ArrayLike | Grams | LowRank) -> None:
+        parts: list[Floats | LowRank] = []
         unchecked: list[Floats] = []
         for stack in stacks:
             if isinstance(stack, Grams):
                 parts.extend(stack._stacks)
+            elif isinstance(stack, LowRank):
+                parts.append(stack)
             else:
                 unchecked.append(check_stack(stack))
                 parts.append(unchecked[-1])
@@ -52,7 +59,7 @@ class Grams:
             raise ValueError(f"X: wanted square Gram matrices, got {got}")
         for part in unchecked:
             _check_symmetry(part)
-        self._stacks: tuple[Floats, ...] = tuple(parts)
+        self._stacks: tuple[Floats | LowRank, ...] = tuple(parts)
 
     @classmethod
     def of(
@@ -86,51 +93,47 @@ class Grams:
         if np.array_equal(rows, np.arange(self.n_rows)):
             return self
         part = copy(self)
-        part._stacks = tuple(stack[:, rows[:, None], rows] for stack in self._stacks)
+        part._stacks = tuple(
+            stack.among(rows) if isinstance(stack, LowRank) else stack[:, rows[:, None], rows]
+            for stack in self._stacks
+        )
         return part
 
     def matrices_of(self, rows: Indices) -> Floats:
         """Return the kernels between some rows and all, ``M x len(rows) x n``."""
-        return np.concatenate([stack[:, rows] for stack in self._stacks])
+        return np.concatenate(
+            [
+                stack.matrices_of(rows) if isinstance(stack, LowRank) else stack[:, rows]
+                for stack in self._stacks
+            ]
+        )
 
     def weighted_sum(self, kernel_weights: Array, rows: Indices) -> Array:
         """Return ``sum_m theta_m K_m`` among some rows."""
         if len(rows) == self.n_rows:
-            return self._whole_sum(kernel_weights)
+            return self._summed(kernel_weights)
         if 2 * len(rows) > self.n_rows:
             # Rows first, then columns: three times as fast as both at once.
-            return np.asarray(self._whole_sum(kernel_weights).take(rows, 0).take(rows, 1))
-        total = np.empty((len(rows), len(rows)))
-        shares = list(self._shares(kernel_weights))
-        for top in range(0, len(rows), _FEW_ROWS):
-            few = rows[top : top + _FEW_ROWS]
-            block = total[top : top + _FEW_ROWS]
-            # Whole rows of each kernel are read in one go; their entries among the rows are not.
-            for place, (share, stack) in enumerate(shares):
-                summed = (share @ stack[:, few].reshape(len(share), -1)).reshape(len(few), -1)
+            return np.asarray(self._summed(kernel_weights).take(rows, 0).take(rows, 1))
+        return self._summed(kernel_weights, rows)
+
+    def _summed(self, kernel_weights: Array, rows: Indices | None = None) -> Array:
+        """Return the weighted sum among some rows, or all; few at a time stay in the caches."""
+        count, step = (self.n_rows, _ROWS_AT_ONCE) if rows is None else (len(rows), _FEW_ROWS)
+        columns = slice(None) if rows is None else rows
+        total = np.empty((count, count))
+        parts = [_rows_of_sum(*each, columns) for each in self._shares(kernel_weights)]
+        for top in range(0, count, step):
+            few = slice(top, min(top + step, count)) if rows is None else rows[top : top + step]
+            block = total[top : top + step]
+            for place, part in enumerate(parts):
                 if place:
-                    block += summed[:, rows]
+                    block += part(few)
                 else:
-                    block[:] = summed[:, rows]
+                    block[:] = part(few)
         return total
 
-    def _whole_sum(self, kernel_weights: Array) -> Array:
-        """Return the weighted sum among all rows, some at a time: they stay in the caches."""
-        n = self.n_rows
-        total = np.empty((n, n))
-        shares = list(self._shares(kernel_weights))
-        for top in range(0, n, _ROWS_AT_ONCE):
-            rows = slice(top, min(top + _ROWS_AT_ONCE, n))
-            block = total[rows].reshape(-1)
-            for place, (share, stack) in enumerate(shares):
-                summed = share @ stack[:, rows].reshape(len(share), -1)
-                if place:
-                    block += summed
-                else:
-                    block[:] = summed
-        return total
-
-    def _shares(self, kernel_weights: Array) -> Iterator[tuple[Floats, Floats]]:
+    def _shares(self, kernel_weights: Array) -> Iterator[tuple[Floats, Floats | LowRank]]:
         """Yield each stack with its kernels' weights, in its precision."""
         first = 0
         for stack in self._stacks:
@@ -145,7 +148,9 @@ class Grams:
         first = 0
         for stack in self._stacks:
             part = total[first : first + len(stack)]
-            if 2 * len(support) > self.n_rows:
+            if isinstance(stack, LowRank):
+                part[:] = stack.products(support, a)
+            elif 2 * len(support) > self.n_rows:
                 full = np.zeros(self.n_rows, dtype=stack.dtype)
                 full[support] = a
                 part[:] = stack @ full
@@ -156,6 +161,20 @@ class Grams:
                     part += a[few].astype(stack.dtype) @ stack[:, support[few]]
             first += len(stack)
         return total
+
+
+def _rows_of_sum(share: Floats, stack: Floats | LowRank, columns: Indices | slice) -> SomeRows:
+    """Return what gives rows of a stack's weighted sum, some columns of them."""
+    if isinstance(stack, LowRank):
+        return stack.weighted_sum(share, columns)
+
+    def rows_of(few: Indices | slice) -> Floats:
+        # Whole rows of each kernel are read in one go; their entries among the rows are not.
+        kernels = stack[:, few]
+        summed = share @ kernels.reshape(len(share), -1)
+        return np.asarray(summed.reshape(kernels.shape[1:])[:, columns])
+
+    return rows_of
 
 
 def check_stack(X: ArrayLike) -> Floats:

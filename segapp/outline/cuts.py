@@ -12,14 +12,14 @@ room on both sides: neither edge shall be seen in the answer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.outline.graph_cut import smallest_energy
-from segapp.picture.neighbours import BOTH_WAYS, STEPS
-from segapp.picture.region_graph import Edges
+from segapp.outline.graph_cut import cut_arcs, smallest_energy
+from segapp.outline.pixel_ties import Pixels, Ties
+from segapp.picture.neighbours import BOTH_WAYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.picture.contrast import Bonds
+    from segapp.picture.region_graph import Edges
 
     CostsOf = Callable[[NDArray[np.intp]], NDArray[np.float32]]
     """Costs of the classes for some pixels, counted row by row, ``pixels x classes``."""
@@ -57,7 +58,7 @@ def cut_regions(
 
     ``flow`` is that of an earlier cut of these regions: see `segapp.outline.graph_cut.min_cut`.
     """
-    weighted = Edges(edges.u, edges.v, smoothness * edges.weight)
+    weighted = replace(edges, weight=smoothness * edges.weight)
     fixed = np.flatnonzero(held >= 0)
     costs = costs.copy()
     costs[fixed] = _PROHIBITIVE
@@ -208,83 +209,26 @@ def _cut_piece(level: Level, labels: NDArray[np.uint8], places: Places) -> None:
     ]
     classes = [c for c in range(around.min(), around.max() + 1) if (around == c).any()]
     if len(classes) > 1:
-        pixels = _Pixels(rows, columns, labels.shape)
+        pixels = Pixels(rows, columns, labels.shape)
         _cut_pixels(level, labels, pixels, np.array(classes, dtype=np.uint8))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Pixels:
-    """Some pixels of an image, in the order of rows."""
-
-    rows: NDArray[np.intp]
-    columns: NDArray[np.intp]
-    shape: tuple[int, int]
-
-    @property
-    def numbers(self) -> NDArray[np.intp]:
-        """Where they are, counted row by row."""
-        return self.rows * self.shape[1] + self.columns
-
-    def inner(self) -> bool:
-        """Tell whether all have neighbours on all sides."""
-        (height, width), rows, columns = self.shape, self.rows, self.columns
-        upright = rows[0] > 0 and rows[-1] < height - 1
-        return bool(upright and columns.min() > 0 and columns.max() < width - 1)
-
-    def neighbours(
-        self, step: tuple[int, int], *, everywhere: bool
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-        """Return which have a neighbour that many rows down and columns to the right.
-
-        With it come where that is, and the place of the pair among all pairs of its kind: that of
-        the upper row and the left column of both.
-        """
-        (height, width), (down, right) = self.shape, step
-        rows, columns = self.rows + down, self.columns + right
-        near = rows * width + columns
-        upper, left = (self.rows if down >= 0 else rows), (self.columns if right >= 0 else columns)
-        place = upper * (width - abs(right)) + left
-        if everywhere:
-            return np.arange(len(near)), near, place
-        there = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
-        return np.flatnonzero(there), near[there], place[there]
-
-
 def _cut_pixels(
-    level: Level, labels: NDArray[np.uint8], pixels: _Pixels, classes: NDArray[np.uint8]
+    level: Level, labels: NDArray[np.uint8], pixels: Pixels, classes: NDArray[np.uint8]
 ) -> None:
     """Give some pixels the best of some classes, in place."""
-    numbers, inner = pixels.numbers, pixels.inner()
-    above = (pixels.rows[0] - 1) * labels.shape[1]
-    node = np.full(numbers[-1] - above + 2 * labels.shape[1], -1, dtype=np.int32)
-    node[numbers - above] = np.arange(len(numbers))
+    numbers, ties = pixels.numbers, Ties.of(pixels, level.bonds, level.smoothness)
     position = np.zeros(classes[-1] + 1, dtype=np.intp)
     position[classes] = np.arange(len(classes))
     costs = level.costs_of(numbers)[:, classes].astype(np.float64)
-    found = []
-    for step, bond, flow in zip(STEPS, level.bonds, level.flows, strict=True):
-        for way in (1, -1):
-            there = way * step[0], way * step[1]
-            here, near, place = pixels.neighbours(there, everywhere=inner)
-            weight = level.smoothness * bond.take(place)
-            other = node.take(near - above)
-            held = np.flatnonzero(other < 0)
-            # A neighbour that stays makes its own class cheaper.
-            costs[here[held], position[labels.take(near[held])]] -= weight[held]
-            if way > 0:
-                joined = np.flatnonzero(other >= 0)
-                place = place[joined]
-                found.append((here[joined], other[joined], weight[joined], flow, place))
-    # By where the other pixel lies, so that the neighbours of each are in order.
-    found = [found[kind] for kind in sorted(range(len(STEPS)), key=STEPS.__getitem__)]
-    tails, heads, weights, flows, places = zip(*found, strict=True)
-    edges = Edges(
-        np.concatenate(tails).astype(np.int32),
-        np.concatenate(heads),
-        np.concatenate(weights).astype(np.float64),
-    )
-    sent = np.concatenate([flow.take(place) for flow, place in zip(flows, places, strict=True)])
-    np.put(labels, numbers, classes[smallest_energy(costs, edges, sent)])
-    ends = np.cumsum([len(place) for place in places])
-    for flow, place, part in zip(flows, places, np.split(sent, ends[:-1]), strict=True):
-        np.put(flow, place, part)
+    for here, near, weight in ties.held:
+        # A neighbour that stays makes its own class cheaper.
+        costs[here, position[labels.take(near)]] -= weight
+    if len(classes) == 2:
+        flow = ties.flow(level.flows)
+        preference = costs[:, 0] - costs[:, 1]
+        found = cut_arcs(preference, ties.arcs(), ties.costs(), flow).astype(np.intp)
+        ties.keep(flow, level.flows)
+    else:
+        found = smallest_energy(costs, ties.edges())
+    np.put(labels, numbers, classes[found])

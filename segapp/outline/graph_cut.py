@@ -6,17 +6,20 @@ moves is again one minimum cut, and by those of two classes that could be better
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
+from segapp.picture.arcs import LinkArcs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from segapp.picture.arcs import Arcs
     from segapp.picture.region_graph import Edges
 
 # SciPy's maximum flow counts in 32-bit integers: costs become multiples of a unit that
@@ -34,12 +37,15 @@ class Links:
     ----------
     there, back
         Paid when the tail alone is in the set, and when the head alone is.
+    arcs
+        The pairs, node by node, if somebody keeps that.
     """
 
     tails: NDArray[np.int32]
     heads: NDArray[np.int32]
     there: NDArray[np.float64]
     back: NDArray[np.float64]
+    arcs: LinkArcs | None = None
 
 
 def min_cut(
@@ -56,71 +62,78 @@ def min_cut(
     adds to the other, and its ends' preferences make up for that. That of a like problem is
     nearly the whole work.
     """
+    arcs = links.arcs
+    if arcs is None:
+        arcs = LinkArcs.of(links.tails, links.heads, len(preference))
+    sent = None if flow is None else arcs.laid_out(flow, -flow)
+    costs = arcs.laid_out(links.there, links.back)
+    against = costs if links.there is links.back else arcs.laid_out(links.back, links.there)
+    inside = cut_arcs(preference, arcs.arcs, costs, sent, against)
+    if flow is not None and sent is not None:
+        flow[:] = sent[arcs.there]
+    return inside
+
+
+def cut_arcs(
+    preference: NDArray[np.float64],
+    arcs: Arcs,
+    costs: NDArray[np.float64],
+    flow: NDArray[np.float32] | None = None,
+    against: NDArray[np.float64] | None = None,
+) -> NDArray[np.bool_]:
+    """Do what `min_cut` does, given what each arc costs and what flows along it.
+
+    Both are 0 where there is room, and the flow back is minus the flow there. ``against`` is
+    what the ways back cost, if that is not the same.
+    """
     n = len(preference)
     if not (preference > 0).any():
         return np.zeros(n, dtype=bool)
     if not (preference < 0).any():
         return np.ones(n, dtype=bool)
-    total = float(np.abs(preference).sum() + links.there.sum() + links.back.sum())
-    unit = max(_FINEST_UNIT, total / _LARGEST_FLOW)
-    there, back, surplus = (
-        np.rint(costs / unit).astype(np.int32) for costs in (links.there, links.back, preference)
-    )
-    sent = np.zeros_like(there)
-    if flow is not None:
-        sent = np.clip(np.rint(flow / unit), -back, there).astype(np.int32)
-        there, back = there - sent, back + sent
-        surplus -= np.bincount(links.tails, sent, n).astype(np.int32)
-        surplus += np.bincount(links.heads, sent, n).astype(np.int32)
-    inside, more = _solved(surplus, links, there, back)
-    if flow is not None:
-        flow[:] = (sent + more) * unit
+    unit = max(_FINEST_UNIT, float(np.abs(preference).sum() + costs.sum()) / _LARGEST_FLOW)
+    capacities, surplus = (np.rint(part / unit).astype(np.int32) for part in (costs, preference))
+    if flow is None:
+        return _solved(surplus, arcs, capacities)[0]
+    least = capacities if against is None or against is costs else np.rint(against / unit)
+    sent = np.clip(np.rint(flow / unit), -least, capacities).astype(np.int32)
+    surplus -= np.add.reduceat(sent, arcs.starts[:-1], dtype=np.int32)
+    inside, more = _solved(surplus, arcs, capacities - sent)
+    flow[:] = (sent + more) * unit
     return inside
 
 
 def _solved(
-    surplus: NDArray[np.int32],
-    links: Links,
-    there: NDArray[np.int32],
-    back: NDArray[np.int32],
+    surplus: NDArray[np.int32], arcs: Arcs, capacities: NDArray[np.int32]
 ) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
-    """Return the smallest of the best sets, and the flow along the links.
+    """Return the smallest of the best sets, and the flow along the arcs.
 
     Every arc comes with its reverse and rows are sorted, as SciPy's solver wants them: it then
-    adds nothing, and its flows are in the order of these arcs. The sink is the first of a node's
-    neighbours, so that paths end there at once instead of trying all others before.
+    adds nothing, and its flows are in the order of these arcs. The sink comes before the source,
+    and both before all nodes, so that what ties a node to either is where there is room, and
+    paths end there at once instead of trying all other arcs before.
     """
-    n, sink, source = len(surplus), 0, len(surplus) + 1
-    over = np.flatnonzero(surplus > 0).astype(np.int32) + 1
-    short = np.flatnonzero(surplus < 0).astype(np.int32) + 1
-    tails, heads = links.tails + 1, links.heads + 1
-    sources, sinks = np.full_like(over, source), np.full_like(short, sink)
-    # In this order the arcs of each pixel of a grid are sorted already.
-    rows = np.concatenate((short, heads[::-1], tails, over, sinks, sources))
-    columns = np.concatenate((sinks, tails[::-1], heads, sources, short, over))
-    capacities = np.concatenate(
-        (-surplus[short - 1], back[::-1], there, 0 * over, 0 * short, surplus[over - 1])
-    )
-    numbered = coo_array(
-        (np.arange(len(rows), dtype=np.int32), (rows, columns)), shape=(n + 2, n + 2)
-    )
-    numbered.has_canonical_format = True  # no arc comes twice
-    arcs = numbered.tocsr()
-    arcs.sort_indices()
-    order = arcs.data
-    arcs.data = capacities[order]
-    flow = maximum_flow(arcs, source, sink).flow.data
-    left = arcs.data > flow
-    starts = np.zeros(len(left) + 1, dtype=np.int32)
-    np.cumsum(left, out=starts[1:])
-    indices = arcs.indices[left]
-    rest = csr_array((np.ones(len(indices)), indices, starts[arcs.indptr]), shape=arcs.shape)
+    n, sink, source = len(surplus), 0, 1
+    over = surplus > 0
+    short = np.flatnonzero(~over)
+    room = n + arcs.starts[:-1]
+    starts = np.concatenate(([0, len(short)], n + arcs.starts), dtype=np.int32)
+    heads = np.concatenate((short, np.flatnonzero(over), arcs.heads), dtype=np.int32)
+    heads += 2
+    heads[room] = over
+    left = np.concatenate((0 * short, surplus[over], capacities), dtype=np.int32)
+    left[room] = np.maximum(-surplus, 0)
+    network = csr_array((left, heads, starts), shape=(n + 2, n + 2))
+    network.has_sorted_indices = network.has_canonical_format = True
+    flow = maximum_flow(network, source, sink).flow.data
+    some = left > flow
+    counts = np.zeros(len(some) + 1, dtype=np.int32)
+    np.cumsum(some, out=counts[1:])
+    rest = csr_array((np.ones(counts[-1]), heads[some], counts[starts]), shape=network.shape)
     inside = np.zeros(n + 2, dtype=bool)
     inside[breadth_first_order(rest, source, return_predecessors=False)] = True
-    along = np.empty_like(flow)
-    along[order] = flow
-    first = len(short) + len(tails)
-    return inside[1:-1], along[first : first + len(tails)]
+    flow[room] = 0
+    return inside[2:], flow[n:]
 
 
 def energy(costs: NDArray[np.float64], edges: Edges, labels: NDArray[np.intp]) -> float:
@@ -142,8 +155,10 @@ def smallest_energy(
     if n_classes == 1:
         return np.zeros(len(costs), dtype=np.intp)
     if n_classes == 2:
-        links = Links(edges.u, edges.v, edges.weight, edges.weight)
+        links = Links(edges.u, edges.v, edges.weight, edges.weight, edges.arcs)
         return min_cut(costs[:, 0] - costs[:, 1], links, flow).astype(np.intp)
+    if edges.arcs is None:
+        edges = replace(edges, arcs=LinkArcs.of(edges.u, edges.v, len(costs)))
     labels = _by_expansion(costs, edges, costs.argmin(axis=1))
     for pair in combinations(range(n_classes), 2):
         two = costs[:, pair]
@@ -185,5 +200,6 @@ def _expanded(
     preference = preference - np.bincount(edges.u, only_u_moves - both_stay, minlength=len(labels))
     preference += np.bincount(edges.v, only_u_moves, minlength=len(labels))
     v_alone = only_u_moves + only_v_moves - both_stay
-    moved = min_cut(preference, Links(edges.v, edges.u, v_alone, np.zeros_like(v_alone)))
+    links = Links(edges.u, edges.v, np.zeros_like(v_alone), v_alone, edges.arcs)
+    moved = min_cut(preference, links)
     return np.where(moved, label, labels)

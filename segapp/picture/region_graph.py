@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
+from segapp.picture.arcs import LinkArcs
 from segapp.picture.colour_bins import LEVELS, colour_bins
 from segapp.picture.contrast import bonds_of
 from segapp.picture.features import position
@@ -26,11 +27,15 @@ _PATCHES = 6000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edges:
-    """Undirected edges ``u[k] - v[k]`` whose cost ``weight[k]`` is paid where classes differ."""
+    """Undirected edges ``u[k] - v[k]`` whose cost ``weight[k]`` is paid where classes differ.
+
+    ``arcs`` are these edges node by node, where they are cut more than once.
+    """
 
     u: NDArray[np.int32]
     v: NDArray[np.int32]
     weight: NDArray[np.float64]
+    arcs: LinkArcs | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,13 +115,14 @@ class RegionGraph:
             lengths = lengths / lengths.mean()
         patches = superpixels(rgb, _PATCHES, channels)
         patch_edges = region_edges(patches.index_map, bonds)
+        arcs = LinkArcs.of(patch_edges.u, patch_edges.v, len(patches))
         bins = colour_bins(rgb)
         return cls(
             bonds=bonds,
             edges=edges,
             lengths=lengths,
             patches=patches,
-            patch_edges=patch_edges,
+            patch_edges=replace(patch_edges, arcs=arcs),
             bins=bins,
             prototype_colours=counts(prototypes, bins, LEVELS**3),
             patch_colours=counts(patches, bins, LEVELS**3),

@@ -1,0 +1,73 @@
+"""Ties between some pixels are the bonds between neighbours, however they are told."""
+
+import numpy as np
+import pytest
+
+from segapp.outline.graph_cut import cut_arcs, smallest_energy
+from segapp.outline.pixel_ties import Pixels, Ties
+from segapp.picture.neighbours import STEPS
+
+SHAPE = 9, 11
+
+
+def some(mask):
+    return Pixels(*np.divmod(np.flatnonzero(mask), SHAPE[1]), SHAPE)
+
+
+def bonds(seed):
+    rng = np.random.default_rng(seed)
+    height, width = SHAPE
+    return tuple(
+        rng.integers(1, 9, (height - down, width - abs(right))).astype(np.float32)
+        for down, right in STEPS
+    )
+
+
+def bond_between(bonds, one, other):
+    """Return the bond of two pixels, or 0 if they do not touch."""
+    (row, column), (below, beside) = sorted((one, other))
+    step = below - row, beside - column
+    if step not in STEPS:
+        return 0.0
+    return float(bonds[STEPS.index(step)][row, min(column, beside)])
+
+
+@pytest.mark.parametrize("rim", [0, 1])
+@pytest.mark.parametrize("seed", range(4))
+def test_every_pair_is_tied_by_its_bond_from_both_sides(rim, seed):
+    mask = np.zeros(SHAPE, dtype=bool)
+    inner = mask[rim : SHAPE[0] - rim, rim : SHAPE[1] - rim]
+    inner[:] = np.random.default_rng(seed).random(inner.shape) < 0.6
+    chosen, strengths = np.argwhere(mask), bonds(seed)
+    ties = Ties.of(some(mask), strengths, 2.0)
+    arcs, weights = ties.arcs(), ties.costs()
+    table = np.zeros((len(chosen),) * 2)
+    for node, (start, end) in enumerate(zip(arcs.starts, arcs.starts[1:], strict=False)):
+        heads = arcs.heads[start + 1 : end]
+        assert (np.diff(heads) > 0).all()
+        table[node, heads] = weights[start + 1 : end]
+    wanted = [[2 * bond_between(strengths, tuple(a), tuple(b)) for b in chosen] for a in chosen]
+    np.testing.assert_array_equal(table, wanted)
+    edges = ties.edges()
+    np.testing.assert_array_equal(table[edges.u, edges.v], edges.weight)
+    assert 2 * len(edges.u) == np.count_nonzero(table)
+    held = sum(weight.sum() for _, _, weight in ties.held)
+    others = np.argwhere(~mask)
+    around = [bond_between(strengths, tuple(a), tuple(b)) for a in chosen for b in others]
+    assert held == pytest.approx(2 * sum(around))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_cut_along_arcs_is_that_along_edges_and_begins_with_its_own_flow(seed):
+    rng = np.random.default_rng(seed)
+    mask = rng.random(SHAPE) < 0.8
+    ties = Ties.of(some(mask), bonds(seed), 0.25)
+    costs = rng.normal(0, 3, (int(mask.sum()), 2))
+    wanted = smallest_energy(costs, ties.edges()).astype(bool)
+    flows = tuple(np.zeros_like(bond) for bond in bonds(seed))
+    for _ in range(2):
+        flow = ties.flow(flows)
+        found = cut_arcs(costs[:, 0] - costs[:, 1], ties.arcs(), ties.costs(), flow)
+        np.testing.assert_array_equal(found, wanted)
+        ties.keep(flow, flows)
+        np.testing.assert_array_equal(ties.flow(flows), flow)

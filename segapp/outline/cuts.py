@@ -171,13 +171,26 @@ def _band(labels: NDArray[np.uint8], half_width: int) -> NDArray[np.bool_]:
 
 
 def _grown(mask: NDArray[np.bool_], steps: int) -> NDArray[np.bool_]:
-    """Let a mask grow by a pixel to each side, so often: ten times as fast as ndimage does."""
-    for _ in range(steps):
-        grown = mask.copy()
-        for here, there in BOTH_WAYS:
-            grown[here] |= mask[there]
-        mask = grown
-    return mask
+    """Let a mask grow by a pixel to each side, so often: ten times as fast as ndimage does.
+
+    What has grown by some steps, moved by as many or fewer to each side, has grown by these more;
+    so six steps are four. Around the image is room for what comes back into it.
+    """
+    if not steps:
+        return mask
+    inside = slice(steps, -steps), slice(steps, -steps)
+    grown = np.zeros((mask.shape[0] + 2 * steps, mask.shape[1] + 2 * steps), dtype=bool)
+    grown[inside] = mask
+    done = 0
+    while done < steps:
+        more = min(max(done, 1), steps - done)
+        before = grown.copy()
+        grown[more:] |= before[:-more]
+        grown[:-more] |= before[more:]
+        grown[:, more:] |= before[:, :-more]
+        grown[:, :-more] |= before[:, more:]
+        done += more
+    return grown[inside]
 
 
 def _at_rim(band: NDArray[np.bool_], places: Places) -> NDArray[np.bool_]:
@@ -221,9 +234,9 @@ def _cut_pixels(
     position = np.zeros(classes[-1] + 1, dtype=np.intp)
     position[classes] = np.arange(len(classes))
     costs = level.costs_of(numbers)[:, classes].astype(np.float64)
-    for here, near, weight in ties.held:
-        # A neighbour that stays makes its own class cheaper.
-        costs[here, position[labels.take(near)]] -= weight
+    here, near, weight = ties.held
+    # A neighbour that stays makes its own class cheaper.
+    np.subtract.at(costs, (here, position[labels.take(near)]), weight)
     if len(classes) == 2:
         flow = ties.flow(level.flows)
         preference = costs[:, 0] - costs[:, 1]

@@ -95,8 +95,10 @@ def cut_arcs(
     capacities, surplus = (np.rint(part / unit).astype(np.int32) for part in (costs, preference))
     if flow is None:
         return _solved(surplus, arcs, capacities)[0]
-    least = capacities if against is None or against is costs else np.rint(against / unit)
-    sent = np.clip(np.rint(flow / unit), -least, capacities).astype(np.int32)
+    least = capacities
+    if against is not None and against is not costs:
+        least = np.rint(against / unit).astype(np.int32)
+    sent = np.clip(np.rint(flow / unit).astype(np.int32), -least, capacities)
     surplus -= np.add.reduceat(sent, arcs.starts[:-1], dtype=np.int32)
     inside, more = _solved(surplus, arcs, capacities - sent)
     flow[:] = (sent + more) * unit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import numpy as np
 
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
     from segapp.picture.contrast import Bonds
 
-_WAYS = tuple((kind, way) for kind in range(len(STEPS)) for way in (1, -1))
-"""The kinds of pairs, from the one pixel to the other and back."""
-_BY_PLACE = sorted(_WAYS, key=lambda each: tuple(each[1] * size for size in STEPS[each[0]]))
-_LINES = {each: 1 + _BY_PLACE.index(each) for each in _WAYS}
-"""The line of each in a table, by where the other pixel lies: then a pixel's neighbours are in order.
-The first line is room for one arc more."""
+    Number = TypeVar("Number", bound=np.number)
+
+_KINDS = len(STEPS)
+_WAYS = tuple((way * down, way * right) for way in (1, -1) for down, right in STEPS)
+"""Where the neighbours of a pixel lie: each kind of pair from its one pixel, then from the other."""
+_IN_ORDER = tuple(sorted(range(len(_WAYS)), key=_WAYS.__getitem__))
+"""The ways by where they lead to: then the neighbours of a pixel are in the order of rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,25 +38,28 @@ class Pixels:
         """Where they are, counted row by row."""
         return self.rows * self.shape[1] + self.columns
 
-    def inner(self) -> bool:
-        """Tell whether all have neighbours on all sides."""
+    def absent(self) -> NDArray[np.bool_] | None:
+        """Tell which neighbours are beyond the image, `_WAYS` x pixels; ``None`` if none is."""
         (height, width), rows, columns = self.shape, self.rows, self.columns
         upright = rows[0] > 0 and rows[-1] < height - 1
-        return bool(upright and columns.min() > 0 and columns.max() < width - 1)
+        if upright and columns.min() > 0 and columns.max() < width - 1:
+            return None
+        down, right = (np.array(part)[:, None] for part in zip(*_WAYS, strict=True))
+        rows, columns = rows + down, columns + right
+        return (rows < 0) | (rows >= height) | (columns < 0) | (columns >= width)
 
-    def has(self, step: tuple[int, int]) -> NDArray[np.bool_]:
-        """Tell which have a neighbour that many rows down and columns to the right."""
-        (height, width), (down, right) = self.shape, step
-        rows, columns = self.rows + down, self.columns + right
-        return (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
+    def pairs(self) -> NDArray[np.intp]:
+        """Return the places of the pairs with all neighbours among those of their kind.
 
-    def pairs(self, step: tuple[int, int]) -> NDArray[np.intp]:
-        """Return the place of each pair with such a neighbour among all pairs of its kind.
-
-        It is that of the upper row and the left column of both.
+        They are `_WAYS` x pixels: that of the upper row and the left column of both.
         """
-        (down, right), width = step, self.shape[1] - abs(step[1])
-        return self.rows * width + (self.columns + (min(down, 0) * width + min(right, 0)))
+        width = self.shape[1]
+        by_width = {narrower: self.rows * (width - narrower) + self.columns for narrower in (0, 1)}
+        places = np.empty((len(_WAYS), len(self.rows)), dtype=np.intp)
+        for place, (down, right) in zip(places, _WAYS, strict=True):
+            first = min(down, 0) * (width - abs(right)) + min(right, 0)
+            np.add(by_width[abs(right)], first, out=place)
+        return places
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,84 +69,97 @@ class Ties:
     Parameters
     ----------
     neighbours
-        (Room and directions) x pixels: which of them lies there, -1 where none does.
+        `_WAYS` x pixels: which of them lies there, -1 where none does.
     weights
-        Of the ties, shaped alike; 0 where there is room.
-    order
-        The places in these tables where there is a neighbour, or room, pixel by pixel.
+        Of the ties, shaped alike.
     places
-        Of the pairs in each direction among those of their kind, by kind and way.
+        Of the pairs among those of their kind, shaped alike.
+    order
+        Where in these tables an arc is told of, pixel by pixel. Before those of each pixel there
+        is room for one more: that is the place after all others.
     held
-        In each direction: pixels beside one that is not among them, where that one is, and how
-        strongly they are tied.
+        Pixels beside others that are not among them, where those are, and how strongly they are
+        tied.
     """
 
     neighbours: NDArray[np.int32]
     weights: NDArray[np.float32]
+    places: NDArray[np.intp]
     order: NDArray[np.intp]
-    places: dict[tuple[int, int], NDArray[np.intp]]
-    held: list[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float32]]]
+    held: tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float32]]
 
     @classmethod
     def of(cls, pixels: Pixels, bonds: Bonds, smoothness: float) -> Self:
         """Look around each of some pixels."""
-        numbers, inner, width = pixels.numbers, pixels.inner(), pixels.shape[1]
+        numbers, absent, width = pixels.numbers, pixels.absent(), pixels.shape[1]
         count, above = len(numbers), (pixels.rows[0] - 1) * width - 1
         node = np.full(numbers[-1] - above + 2 * width, -1, dtype=np.int32)
         node[numbers - above] = np.arange(count)
-        neighbours = np.zeros((1 + len(_WAYS), count), dtype=np.int32)
-        weights = np.zeros(neighbours.shape, dtype=np.float32)
-        places, held = {}, []
-        for (kind, way), line in _LINES.items():
-            step = way * STEPS[kind][0], way * STEPS[kind][1]
-            near, place = numbers + (step[0] * width + step[1]), pixels.pairs(step)
-            other = node.take(near - above)
-            alone = other < 0
-            if not inner:
-                there = pixels.has(step)
-                place = np.where(there, place, 0)
-                other = np.where(there, other, np.int32(-1))
-                alone &= there
-            weight = smoothness * bonds[kind].take(place)
-            beside = np.flatnonzero(alone)
-            held.append((beside, near[beside], weight[beside]))
-            neighbours[line], weights[line] = other, weight
-            places[kind, way] = place
-        table = np.arange(count)[:, None] + count * np.arange(1 + len(_WAYS))
-        return cls(neighbours, weights, table[(neighbours >= 0).T], places, held)
+        near = numbers + np.array([down * width + right for down, right in _WAYS])[:, None]
+        neighbours, places = node.take(near - above), pixels.pairs()
+        alone = neighbours < 0
+        if absent is not None:
+            neighbours[absent], places[absent] = -1, 0
+            alone &= ~absent
+        weights = np.empty(places.shape, dtype=np.float32)
+        for kind, bond in enumerate(bonds):
+            np.multiply(smoothness, bond.take(places[kind::_KINDS]), out=weights[kind::_KINDS])
+        beside = np.flatnonzero(alone)
+        held = beside % count, near.take(beside), weights.take(beside)
+        return cls(neighbours, weights, places, _pixel_by_pixel(neighbours), held)
 
     def arcs(self) -> Arcs:
         """Return the ties as arcs, pixel by pixel."""
-        counts = np.count_nonzero(self.neighbours >= 0, axis=0)
+        counts = np.count_nonzero(self.neighbours >= 0, axis=0) + 1
         starts = np.concatenate(([0], np.cumsum(counts)), dtype=np.int32)
-        return Arcs(starts, self.neighbours.take(self.order))
+        return Arcs(starts, self._laid_out(self.neighbours))
 
     def costs(self) -> NDArray[np.float64]:
         """Return what it costs to part the ends of each arc."""
-        return self.weights.take(self.order).astype(np.float64)
+        return self._laid_out(self.weights).astype(np.float64)
 
     def flow(self, flows: Bonds) -> NDArray[np.float32]:
         """Return what flows along the arcs, given what does along all pairs of each kind."""
-        table = np.zeros_like(self.weights)
-        for (kind, way), line in _LINES.items():
-            np.multiply(flows[kind].take(self.places[kind, way]), way, out=table[line])
-        return table.take(self.order)
+        table = np.empty_like(self.weights)
+        for kind, flow in enumerate(flows):
+            flow.take(self.places[kind::_KINDS], out=table[kind::_KINDS], mode="clip")
+        np.negative(table[_KINDS:], out=table[_KINDS:])
+        return self._laid_out(table)
+
+    def _laid_out(self, table: NDArray[Number]) -> NDArray[Number]:
+        """Return what a table tells of each arc; 0 where there is room."""
+        return np.append(table, table.dtype.type(0)).take(self.order)
 
     def keep(self, flow: NDArray[np.float32], flows: Bonds) -> None:
         """Write what flows along the arcs back to the pairs."""
-        table = np.empty_like(self.weights)
-        np.put(table, self.order, flow)
-        for kind in range(len(STEPS)):
-            line = _LINES[kind, 1]
-            here = np.flatnonzero(self.neighbours[line] >= 0)
-            np.put(flows[kind], self.places[kind, 1][here], table[line, here])
+        table = np.empty(self.weights.size + 1, dtype=np.float32)
+        table[self.order] = flow
+        sent = table[:-1].reshape(self.weights.shape)
+        for kind in range(_KINDS):
+            here = np.flatnonzero(self.neighbours[kind] >= 0)
+            flows[kind].reshape(-1)[self.places[kind][here]] = sent[kind][here]
 
     def edges(self) -> Edges:
         """Return the ties as edges, kind by kind."""
         found = []
-        for kind in sorted(range(len(STEPS)), key=STEPS.__getitem__):
-            other, weight = (part[_LINES[kind, 1]] for part in (self.neighbours, self.weights))
-            here = np.flatnonzero(other >= 0)
-            found.append((here, other[here], weight[here]))
+        for kind in sorted(range(_KINDS), key=STEPS.__getitem__):
+            here = np.flatnonzero(self.neighbours[kind] >= 0)
+            found.append((here, self.neighbours[kind][here], self.weights[kind][here]))
         tails, heads, weights = (np.concatenate(part) for part in zip(*found, strict=True))
         return Edges(tails.astype(np.int32), heads, weights.astype(np.float64))
+
+
+def _pixel_by_pixel(neighbours: NDArray[np.int32]) -> NDArray[np.intp]:
+    """Return where in a table of `_WAYS` x pixels there is a neighbour, pixel by pixel.
+
+    First of each pixel comes the place after the table.
+    """
+    ways, count = neighbours.shape
+    there = np.ones((count, 1 + ways), dtype=bool)
+    places = np.empty((count, 1 + ways), dtype=np.intp)
+    places[:, 0] = ways * count
+    starts = count * np.array(_IN_ORDER)
+    np.add(np.arange(count)[:, None], starts, out=places[:, 1:])
+    for column, way in enumerate(_IN_ORDER, start=1):
+        np.greater_equal(neighbours[way], 0, out=there[:, column])
+    return places[there]

@@ -79,9 +79,11 @@ class StrokeColours:
         The picture's unmarked border counts a little as background: with few strokes, most of
         what surrounds an object has never been touched.
         """
-        under = bins[marked >= 0], marked[marked >= 0]
+        places = np.flatnonzero(marked >= 0)
+        under = bins.take(places), marked.take(places)
         densities = [_density(_counted(under[0][under[1] == label])) for label in classes]
-        border = bins[border_of(bins.shape) & (marked < 0)]
+        around = np.flatnonzero(border_of(bins.shape))
+        border = bins.take(around[marked.take(around) < 0])
         if background in classes and border.size:
             row = int(np.flatnonzero(classes == background)[0])
             seen = np.count_nonzero(under[1] == background)

@@ -141,19 +141,21 @@ class StateUpdate:
             preview = None
             due = with_previews and time.perf_counter() - shown > _SECONDS_BETWEEN_PREVIEWS
             if step.pass_ended and due:
-                preview = self.task.preview(Verdict.of(step, grams, supervision))
-                preview = replace(preview, codewords=self._codewords(step.snapshot()))
+                model = step.snapshot()
+                preview = self.task.preview(Verdict.of(step, model, grams, supervision))
+                preview = replace(preview, codewords=self._codewords(model))
                 shown = time.perf_counter()
             done = min(step.iteration / settings.passes, 1)
             yield Report("Learning", 0.15 + 0.45 * done, preview)
-        verdict = Verdict.of(step, grams, supervision)
+        model = step.snapshot()
+        verdict = Verdict.of(step, model, grams, supervision)
         if seen is not None:
             verdict = replace(verdict, costs=verdict.costs + seen.costs())
         if self._before is not None and self._marked_anew is not None:
             prior = settings.locality * self._prior(self._before, self._marked_anew, geodesics)
             verdict = replace(verdict, costs=verdict.costs + prior)
         laps.end("learning")
-        return Learnt(step.snapshot(), verdict, tuple(objective))
+        return Learnt(model, verdict, tuple(objective))
 
     def _seen(self) -> EncoderBelief | None:
         """Return what the encoder makes of the marks, if it is asked."""

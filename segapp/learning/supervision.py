@@ -26,12 +26,9 @@ _LEAST_WEIGHT = 1e-9
 """Small enough to say nothing, and positive, since a row of weight 0 would be left out."""
 
 
-def classes_in(marked: NDArray[np.int16]) -> tuple[int, ...]:
-    """Return the classes that have marked pixels, in order."""
-    return tuple(np.unique(marked[marked >= 0]).tolist())
-
-
-def _unmarked_weight(marked: NDArray[np.int16], settings: Settings) -> float:
+def _unmarked_weight(
+    marked: NDArray[np.int16], classes: NDArray[np.intp], settings: Settings
+) -> float:
     """Return how much an unmarked pixel counts against a marked one.
 
     While strokes are few, what the unmarked pixels agree on is the best guess there is. With
@@ -39,7 +36,7 @@ def _unmarked_weight(marked: NDArray[np.int16], settings: Settings) -> float:
     """
     if not settings.few_strokes:
         return settings.unlabelled_weight
-    count = sum(_parts(marked == label) for label in classes_in(marked))
+    count = sum(_parts(marked == label) for label in classes)
     fading = float(min(1.0, settings.few_strokes / count) ** _FADING)
     return max(settings.unlabelled_weight * fading, _LEAST_WEIGHT)
 
@@ -82,14 +79,19 @@ class Supervision:
         It counts by the share of it that is marked and agrees: a stroke that only grazes a
         region says little about it.
         """
-        classes = np.array(classes_in(marked), dtype=np.intp)
-        counts = np.stack([prototypes.count(marked == c) for c in classes], axis=1)
+        under = np.flatnonzero(marked >= 0)
+        found, position = np.unique(marked.take(under), return_inverse=True)
+        classes, shape = found.astype(np.intp), (len(prototypes), len(found))
+        pairs = prototypes.index_map.take(under) * np.intp(len(classes)) + position
+        counts = np.bincount(pairs, minlength=shape[0] * shape[1]).reshape(shape)
         total, most = counts.sum(axis=1), counts.max(axis=1)
         labels = np.where(total > 0, counts.argmax(axis=1), UNLABELLED)
         sizes = prototypes.sizes / prototypes.sizes.mean()
         coverage = (2 * most - total) / prototypes.sizes
         weights = sizes * np.where(
-            total > 0, np.maximum(coverage, _LEAST_COVERAGE), _unmarked_weight(marked, settings)
+            total > 0,
+            np.maximum(coverage, _LEAST_COVERAGE),
+            _unmarked_weight(marked, classes, settings),
         )
         overruled = np.setdiff1d(np.arange(len(classes)), labels)
         again = counts[:, overruled].argmax(axis=0)

@@ -12,7 +12,7 @@ import numpy as np
 
 from segapp.learning.region_values import RegionCodes, RegionMargins
 from segapp.outline.clean_up import clean_up
-from segapp.outline.drawing import Outline, OutlineProblem, begun, cut_patches, follow_edges
+from segapp.outline.drawing import Outline, OutlineProblem, PatchCut, begun, follow_edges
 from segapp.outline.enlarging import Enlarged, enlarged
 from segapp.picture.pyramid import repeated
 from segapp.values.labelling import Labelling
@@ -86,7 +86,7 @@ class PixelTask:
         if not self.settings.refine:
             return self.preview(verdict)
         problem = self._problem(self.likelihood)
-        patches = cut_patches(problem, verdict.costs)
+        patches = PatchCut.of(problem, verdict.costs).patches(problem.colour_costs)
         return self._small(self._class_of(patches.take(problem.graph.patches.index_map)), verdict)
 
     def _look(self, positions: NDArray[np.uint8], verdict: Verdict) -> Preview:
@@ -132,7 +132,8 @@ class PixelTask:
         likelihood = self.likelihood
         problem = self._problem(likelihood)
         yield Report("Drawing the outline", 0.6)
-        patches = cut_patches(problem, verdict.costs)
+        along_patches = PatchCut.of(problem, verdict.costs)
+        patches = along_patches.patches(problem.colour_costs)
         look = None
         if with_preview:
             look = self._look(patches.take(problem.graph.patches.index_map), verdict)
@@ -141,7 +142,7 @@ class PixelTask:
             colours = self.colours.and_of_answer(problem.graph.patch_colours, patches)
             likelihood = colours.likelihood()
             problem = replace(problem, colour_costs=self._colour_costs(likelihood))
-            patches = cut_patches(problem, verdict.costs)
+            patches = along_patches.patches(problem.colour_costs)
         labels, where = begun(problem, patches, before, marked_anew)
         for _ in follow_edges(problem, verdict.costs, labels, where):
             yield Report("Drawing the outline", 0.75)

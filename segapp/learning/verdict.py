@@ -46,10 +46,10 @@ class Verdict:
         return replace(self, costs=costs, labels=costs.argmin(axis=1))
 
     @classmethod
-    def of(cls, step: FitStep, grams: Grams, supervision: Supervision) -> Verdict:
-        """Judge the prototypes that are learnt from, as far as the fit has come."""
+    def of(cls, step: FitStep, model: SHL, grams: Grams, supervision: Supervision) -> Verdict:
+        """Judge the prototypes that are learnt from by a step and what it has come to."""
         n = supervision.n_prototypes
-        model, projections = step.snapshot(), step.projections[:n]
+        projections = step.projections[:n]
         if np.isnan(projections).any():  # rows that took no part in the fit
             projections = model.project(grams)[:n]
         return cls.judged(model, projections, model.transduction_[:n])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from scipy import ndimage
@@ -94,20 +94,39 @@ class Outline:
         return None if max(found.labels.max(), found.patches.max()) == nowhere else found
 
 
-def cut_patches(problem: OutlineProblem, costs: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """Draw the outline along the patches: the class position of each.
+@dataclass(frozen=True, slots=True, eq=False)
+class PatchCut:
+    """An outline along the patches, to be drawn for one choice of colours or another.
 
-    ``costs`` is prototypes x classes.
+    Parameters
+    ----------
+    costs
+        Patches x classes, without those of colours.
+    held
+        The class of each patch under a stroke, -1 elsewhere.
     """
-    graph, marks = problem.graph, problem.marks
-    patch_costs = graph.patch_prototypes @ costs + graph.patch_colours @ problem.colour_costs
-    under, position = graph.patches.index_map[marks >= 0], marks[marks >= 0]
-    counts = np.zeros((len(graph.patches), costs.shape[1]), dtype=np.intp)
-    np.add.at(counts, (under, position), 1)
-    held = np.where(counts.any(axis=1), counts.argmax(axis=1), -1)
-    smoothness = problem.smoothness * scale_of(problem.rgb)
-    flow = graph.flows.patches
-    return cut_regions(patch_costs, graph.patch_edges, smoothness, held, flow).astype(np.uint8)
+
+    problem: OutlineProblem
+    costs: NDArray[np.float64]
+    held: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, problem: OutlineProblem, costs: NDArray[np.float64]) -> Self:
+        """Sum up the costs of the prototypes, ``prototypes x classes``."""
+        graph, marks = problem.graph, problem.marks
+        places = np.flatnonzero(marks >= 0)
+        counts = np.zeros((len(graph.patches), costs.shape[1]), dtype=np.intp)
+        np.add.at(counts, (graph.patches.index_map.take(places), marks.take(places)), 1)
+        held = np.where(counts.any(axis=1), counts.argmax(axis=1), -1)
+        return cls(problem, graph.patch_prototypes @ costs, held)
+
+    def patches(self, colour_costs: NDArray[np.float32]) -> NDArray[np.uint8]:
+        """Return the class position of each patch; ``colour_costs`` as of `OutlineProblem`."""
+        graph = self.problem.graph
+        costs = self.costs + graph.patch_colours @ colour_costs
+        smoothness = self.problem.smoothness * scale_of(self.problem.rgb)
+        cut = cut_regions(costs, graph.patch_edges, smoothness, self.held, graph.flows.patches)
+        return cut.astype(np.uint8)
 
 
 def begun(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _KINDS = len(STEPS)
 _WAYS = tuple((way * down, way * right) for way in (1, -1) for down, right in STEPS)
-"""Where the neighbours of a pixel lie: each kind of pair from its one pixel, then from the other."""
+"""Where the neighbours of a pixel lie: in pairs of each kind from the one, then from the other."""
 _IN_ORDER = tuple(sorted(range(len(_WAYS)), key=_WAYS.__getitem__))
 """The ways by where they lead to: then the neighbours of a pixel are in the order of rows."""
 
@@ -46,7 +46,8 @@ class Pixels:
             return None
         down, right = (np.array(part)[:, None] for part in zip(*_WAYS, strict=True))
         rows, columns = rows + down, columns + right
-        return (rows < 0) | (rows >= height) | (columns < 0) | (columns >= width)
+        beyond = (rows < 0) | (rows >= height) | (columns < 0) | (columns >= width)
+        return np.asarray(beyond)
 
     def pairs(self) -> NDArray[np.intp]:
         """Return the places of the pairs with all neighbours among those of their kind.

@@ -94,7 +94,7 @@ class Ties:
         """Look around each of some pixels."""
         numbers, absent, width = pixels.numbers, pixels.absent(), pixels.shape[1]
         count, above = len(numbers), (pixels.rows[0] - 1) * width - 1
-        node = np.full(numbers[-1] - above + 2 * width, -1, dtype=np.int32)
+        node = np.full(numbers[-1] - above + width + 2, -1, dtype=np.int32)
         node[numbers - above] = np.arange(count)
         near = numbers + np.array([down * width + right for down, right in _WAYS])[:, None]
         neighbours, places = node.take(near - above), pixels.pairs()
@@ -104,7 +104,7 @@ class Ties:
             alone &= ~absent
         weights = np.empty(places.shape, dtype=np.float32)
         for kind, bond in enumerate(bonds):
-            np.multiply(smoothness, bond.take(places[kind::_KINDS]), out=weights[kind::_KINDS])
+            weights[kind::_KINDS] = smoothness * _taken(bond, places[kind::_KINDS])
         beside = np.flatnonzero(alone)
         held = beside % count, near.take(beside), weights.take(beside)
         return cls(neighbours, weights, places, _pixel_by_pixel(neighbours), held)
@@ -123,7 +123,7 @@ class Ties:
         """Return what flows along the arcs, given what does along all pairs of each kind."""
         table = np.empty_like(self.weights)
         for kind, flow in enumerate(flows):
-            flow.take(self.places[kind::_KINDS], out=table[kind::_KINDS], mode="clip")
+            table[kind::_KINDS] = _taken(flow, self.places[kind::_KINDS])
         np.negative(table[_KINDS:], out=table[_KINDS:])
         return self._laid_out(table)
 
@@ -148,6 +148,11 @@ class Ties:
             found.append((here, self.neighbours[kind][here], self.weights[kind][here]))
         tails, heads, weights = (np.concatenate(part) for part in zip(*found, strict=True))
         return Edges(tails.astype(np.int32), heads, weights.astype(np.float64))
+
+
+def _taken(values: NDArray[np.float32], places: NDArray[np.intp]) -> NDArray[np.float32]:
+    """Return values at some places; an image of one row has none of most kinds."""
+    return values.take(places) if values.size else np.zeros(places.shape, np.float32)
 
 
 def _pixel_by_pixel(neighbours: NDArray[np.int32]) -> NDArray[np.intp]:

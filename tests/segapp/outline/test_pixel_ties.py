@@ -11,12 +11,12 @@ SHAPE = 9, 11
 
 
 def some(mask):
-    return Pixels(*np.divmod(np.flatnonzero(mask), SHAPE[1]), SHAPE)
+    return Pixels(*np.divmod(np.flatnonzero(mask), mask.shape[1]), mask.shape)
 
 
-def bonds(seed):
+def bonds(seed, shape=SHAPE):
     rng = np.random.default_rng(seed)
-    height, width = SHAPE
+    height, width = shape
     return tuple(
         rng.integers(1, 9, (height - down, width - abs(right))).astype(np.float32)
         for down, right in STEPS
@@ -32,13 +32,13 @@ def bond_between(bonds, one, other):
     return float(bonds[STEPS.index(step)][row, min(column, beside)])
 
 
-@pytest.mark.parametrize("rim", [0, 1])
+@pytest.mark.parametrize(("shape", "rim"), [(SHAPE, 0), (SHAPE, 1), ((1, 7), 0), ((7, 1), 0)])
 @pytest.mark.parametrize("seed", range(4))
-def test_every_pair_is_tied_by_its_bond_from_both_sides(rim, seed):
-    mask = np.zeros(SHAPE, dtype=bool)
-    inner = mask[rim : SHAPE[0] - rim, rim : SHAPE[1] - rim]
+def test_every_pair_is_tied_by_its_bond_from_both_sides(shape, rim, seed):
+    mask = np.zeros(shape, dtype=bool)
+    inner = mask[rim : shape[0] - rim, rim : shape[1] - rim]
     inner[:] = np.random.default_rng(seed).random(inner.shape) < 0.6
-    chosen, strengths = np.argwhere(mask), bonds(seed)
+    chosen, strengths = np.argwhere(mask), bonds(seed, shape)
     ties = Ties.of(some(mask), strengths, 2.0)
     arcs, weights = ties.arcs(), ties.costs()
     table = np.zeros((len(chosen),) * 2)

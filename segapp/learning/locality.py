@@ -58,14 +58,14 @@ class RegionShares:
         ``marked`` is of the level at which is learnt, -1 where nothing is; without any mark
         nothing is confirmed.
         """
-        rows, columns = np.nonzero(marked >= 0)
-        if not rows.size:
+        places = np.flatnonzero(marked >= 0)
+        if not places.size:
             return 0.0
-        labels = marked[rows, columns].astype(np.intp)
-        regions = prototypes.index_map[rows, columns]
+        labels = marked.take(places).astype(np.intp)
+        regions = prototypes.index_map.take(places)
         known = labels < self.shares.shape[1]
         return float(self.shares[regions[known], labels[known]].sum(dtype=np.int64)) / (
-            255.0 * rows.size
+            255.0 * places.size
         )
 
 

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import ndimage
 
 from segapp.outline import cuts
 from segapp.outline.cuts import Level, cut_band, cut_regions
@@ -184,3 +185,38 @@ def test_the_outline_goes_on_where_something_changed(again):
         pass
     np.testing.assert_array_equal(labels[:29], right[:29])
     np.testing.assert_array_equal(labels[30:], (right if again else x >= 37)[30:])
+
+
+def test_parts_that_do_not_touch_may_be_cut_alone_or_together(monkeypatch):
+    rng = np.random.default_rng(3)
+    shape = (120, 150)
+    rgb = rng.integers(0, 256, (*shape, 3)).astype(np.uint8)
+    y, x = np.indices(shape)
+    start = ((np.hypot(y % 60 - 30, x % 50 - 25) < 12) & (y + x > 50)).astype(np.uint8)
+    costs = rng.random((*shape, 2))
+    found = []
+    for alone in (1, 200, 10**6):
+        monkeypatch.setattr(cuts, "_ALONE", alone)
+        level = level_of(np.full(shape, -1, np.int16), costs, rgb, 0.7)
+        found.append(start.copy())
+        for _ in cut_band(level, found[-1], 5, again=2):
+            pass
+    assert (found[0] != start).any()
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+
+
+def test_parts_hold_every_pixel_once_and_touch_nowhere(monkeypatch):
+    monkeypatch.setattr(cuts, "_ALONE", 12)
+    mask = np.random.default_rng(5).random((40, 50)) < 0.25
+    places = cuts._places(mask)
+    parts = list(cuts._parts(places))
+    found = np.concatenate([rows * 50 + columns for rows, columns in parts])
+    np.testing.assert_array_equal(np.sort(found), np.flatnonzero(mask))
+    assert len(parts) > 2
+    for rows, columns in parts:
+        own = np.zeros(mask.shape, dtype=bool)
+        own[rows, columns] = True
+        around = ndimage.binary_dilation(own, np.ones((3, 3)))
+        assert not (around & mask & ~own).any()
+        assert (np.diff(rows * 50 + columns) > 0).all()

@@ -77,6 +77,6 @@ class _Readers:
 
         own: dict[str, Encoding] = self._own.__dict__
         if digest not in own:
-            own[digest] = Encoding.with_digest(digest)
+            own[digest] = Encoding.with_identity(digest)
             self._all.append(own[digest])
         return own[digest]

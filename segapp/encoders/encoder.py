@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from dataclasses import asdict, dataclass
@@ -33,8 +34,33 @@ class Layout(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Head:
+    """A network that goes on from what an encoder gives, to smaller cells.
+
+    Parameters
+    ----------
+    digest, n_bytes
+        Of its file.
+    output
+        Its values that are taken.
+    grid, channels
+        Of its cells.
+    """
+
+    digest: str
+    n_bytes: int
+    output: str
+    grid: tuple[int, int]
+    channels: int
+
+    def __post_init__(self) -> None:
+        _check_digest(self.digest)
+        _check_values(self.grid, self.channels)
+
+
+@dataclass(frozen=True, slots=True)
 class Encoder:
-    """A network that reads pictures.
+    """A network that reads pictures, and maybe a head that goes on from there.
 
     Parameters
     ----------
@@ -65,11 +91,11 @@ class Encoder:
     skipped: int
     grid: tuple[int, int]
     channels: int
+    head: Head | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        if not re.fullmatch("[0-9a-f]{64}", self.digest):
-            raise ValueError(f"digest: wanted 64 hexadecimal digits, got {quoted(self.digest)}")
+        _check_digest(self.digest)
         rows, columns = self.grid
         if not (1 <= rows <= self.size[0] <= LARGEST_SIDE) or not (
             1 <= columns <= self.size[1] <= LARGEST_SIDE
@@ -78,15 +104,37 @@ class Encoder:
                 f"size, grid: wanted cells of at least a pixel, and at most {LARGEST_SIDE} "
                 f"pixels, got {self.grid} for {self.size}"
             )
-        if rows * columns * self.channels > MOST_VALUES or self.channels < 1:
-            raise ValueError(
-                f"grid: wanted at most {MOST_VALUES} values, got {rows} x {columns} x "
-                f"{self.channels}"
-            )
+        _check_values(self.grid, self.channels)
         if not all(math.isfinite(value) for value in (*self.mean, *self.std)):
             raise ValueError("mean, std: wanted numbers, got others")
         if min(self.std) <= 0:
             raise ValueError(f"std: wanted numbers above 0, got {min(self.std):g}")
+
+    @property
+    def identity(self) -> str:
+        """What settings and files call it: see `identity_of`."""
+        return identity_of(self.digest, None if self.head is None else self.head.digest)
+
+
+def identity_of(digest: str, head: str | None) -> str:
+    """Return 64 hexadecimal digits that tell networks apart: the file's, or both files' digest.
+
+    The same network with another head sees something else.
+    """
+    return digest if head is None else hashlib.sha256(f"{digest} {head}".encode()).hexdigest()
+
+
+def _check_digest(digest: str) -> None:
+    if not re.fullmatch("[0-9a-f]{64}", digest):
+        raise ValueError(f"digest: wanted 64 hexadecimal digits, got {quoted(digest)}")
+
+
+def _check_values(grid: tuple[int, int], channels: int) -> None:
+    rows, columns = grid
+    if rows * columns * channels > MOST_VALUES or channels < 1:
+        raise ValueError(
+            f"grid: wanted at most {MOST_VALUES} values, got {rows} x {columns} x {channels}"
+        )
 
 
 def check_name(name: str) -> None:
@@ -120,6 +168,20 @@ def encoder_from_plain(plain: object) -> Encoder:
         layout=Layout(text(field(told, "layout"), "layout")),
         skipped=whole(field(told, "skipped"), "skipped", 0, MOST_VALUES),
         grid=grid,
+        channels=whole(field(told, "channels"), "channels", 1, MOST_VALUES),
+        head=_head(told.get("head")),
+    )
+
+
+def _head(plain: object) -> Head | None:
+    if plain is None:
+        return None
+    told = fields(plain, "head")
+    return Head(
+        digest=text(field(told, "digest"), "digest"),
+        n_bytes=whole(field(told, "n_bytes"), "n_bytes", 1),
+        output=text(field(told, "output"), "output"),
+        grid=_two(told, "grid"),
         channels=whole(field(told, "channels"), "channels", 1, MOST_VALUES),
     )
 

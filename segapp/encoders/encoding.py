@@ -32,14 +32,14 @@ class Encoding:
     ) -> None:
         self.encoder = encoder
         self._kept = KeptFeatures.of_user() if kept is None else kept
-        network = installed.network(encoder)
-        self._running = RunningNetwork(encoder.name, network, encoder.digest)
+        network, head = installed.network(encoder), installed.head(encoder)
+        self._running = RunningNetwork(encoder.name, network, encoder.digest, head=head)
 
     @classmethod
-    def with_digest(cls, digest: str) -> Encoding:
+    def with_identity(cls, identity: str) -> Encoding:
         """Return the encoding by a network that the user has; else a sentence says so."""
         installed = Installed.of_user()
-        return cls(wanted(installed, digest), installed)
+        return cls(wanted(installed, identity), installed)
 
     def __enter__(self) -> Encoding:
         return self
@@ -70,14 +70,14 @@ class Encoding:
         self._running.close()
 
 
-def wanted(installed: Installed, digest: str) -> Encoder:
-    """Return the encoder with a digest, or say that it is missing and what there is to do."""
-    if not digest:
+def wanted(installed: Installed, identity: str) -> Encoder:
+    """Return the encoder of that identity, or say that it is missing and what there is to do."""
+    if not identity:
         raise EncoderError("Which encoder is meant is not said: name it by --encoder.")
-    encoder = installed.with_digest(digest)
+    encoder = installed.with_identity(identity)
     if encoder is None:
         raise MissingEncoderError(
-            f"The encoder with the digest {digest[:12]}… is not there: add it by segapp encoder "
+            f"The encoder with the digest {identity[:12]}… is not there: add it by segapp encoder "
             "add, or go on without it by --without-encoder."
         )
     return encoder

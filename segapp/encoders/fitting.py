@@ -9,6 +9,7 @@ import numpy as np
 from PIL import Image
 
 from segapp.encoders.encoder import Fit
+from segapp.encoders.head import evened
 from segapp.values.encoded import EncodedPicture
 
 if TYPE_CHECKING:
@@ -37,12 +38,15 @@ def fitted(rgb: NDArray[np.uint8], encoder: Encoder) -> NDArray[np.uint8]:
 
 
 def grid_on(
-    shape: tuple[int, int], encoder: Encoder
+    shape: tuple[int, int], encoder: Encoder, grid: tuple[int, int]
 ) -> tuple[tuple[int, int], tuple[float, float]]:
-    """Return how many rows and columns of cells lie on a picture, and how large they are on it."""
+    """Return how many rows and columns of cells lie on a picture, and how large they are on it.
+
+    ``grid`` is that of all cells, the encoder's or its head's.
+    """
     counts, steps = [], []
     for length, size, count, rows in zip(
-        shape, encoder.size, encoder.grid, filled(shape, encoder), strict=True
+        shape, encoder.size, grid, filled(shape, encoder), strict=True
     ):
         stride = size / count  # of the network's own pixels
         counts.append(min(count, math.ceil(rows / stride)))
@@ -51,8 +55,18 @@ def grid_on(
 
 
 def in_picture(
-    cells: NDArray[np.float16], encoder: Encoder, shape: tuple[int, int]
+    cells: NDArray[np.float16],
+    fine: NDArray[np.float16] | None,
+    encoder: Encoder,
+    shape: tuple[int, int],
 ) -> EncodedPicture:
-    """Return those cells of a network's grid that lie on a picture of this shape."""
-    (rows, columns), step = grid_on(shape, encoder)
-    return EncodedPicture(np.ascontiguousarray(cells[:rows, :columns]), step, encoder.digest)
+    """Return those cells of a network, and of its head, that lie on a picture of this shape."""
+    smaller = None
+    if encoder.head is not None and fine is not None:
+        (rows, columns), step = grid_on(shape, encoder, encoder.head.grid)
+        times = fine.shape[0] // cells.shape[0], fine.shape[1] // cells.shape[1]
+        smaller = EncodedPicture(evened(fine[:rows, :columns], times), step, encoder.identity)
+    (rows, columns), step = grid_on(shape, encoder, encoder.grid)
+    return EncodedPicture(
+        np.ascontiguousarray(cells[:rows, :columns]), step, encoder.identity, smaller
+    )

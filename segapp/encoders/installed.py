@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import platformdirs
 
 from segapp.encoders.encoder import check_name, encoder_from_plain, encoder_to_plain
+from segapp.encoders.head import HeadFile
 from segapp.encoders.network_file import EncoderError
 from segapp.values.checked import from_json
 from segapp.values.wording import quoted, reason, shown
@@ -20,7 +21,7 @@ from segapp.values.wording import quoted, reason, shown
 if TYPE_CHECKING:
     from segapp.encoders.encoder import Encoder
 
-_NETWORK, _FACTS, _LICENCE = "network.onnx", "encoder.json", "licence.txt"
+_NETWORK, _HEAD, _FACTS, _LICENCE = "network.onnx", "head.onnx", "encoder.json", "licence.txt"
 _LARGEST_FACTS = 1 << 16
 
 
@@ -70,6 +71,8 @@ class Installed:
             with (folder / _FACTS).open("rb") as file:
                 encoder = encoder_from_plain(from_json(file.read(_LARGEST_FACTS), _FACTS))
             (folder / _NETWORK).stat()
+            if encoder.head is not None:
+                (folder / _HEAD).stat()
         except (OSError, ValueError) as error:
             raise EncoderError(
                 f"The encoder {shown(name)} is damaged ({reason(error)}): remove it and add it "
@@ -77,13 +80,20 @@ class Installed:
             ) from error
         return replace(encoder, name=folder.name)
 
-    def with_digest(self, digest: str) -> Encoder | None:
-        """Return the encoder whose network has this digest."""
-        return next((each for each in self.encoders() if each.digest == digest), None)
+    def with_identity(self, identity: str) -> Encoder | None:
+        """Return the encoder that settings and files call so."""
+        return next((each for each in self.encoders() if each.identity == identity), None)
 
     def network(self, encoder: Encoder) -> Path:
         """Return where an encoder's network is."""
         return self.root / encoder.name / _NETWORK
+
+    def head(self, encoder: Encoder) -> HeadFile | None:
+        """Return where its head is, and what is taken of it, if it has one."""
+        if encoder.head is None:
+            return None
+        path = self.root / encoder.name / _HEAD
+        return HeadFile(path, encoder.head.digest, encoder.head.output)
 
     def licence(self, encoder: Encoder) -> str:
         """Return what was said of its licence when it was added; nothing where nobody did."""
@@ -92,7 +102,7 @@ class Installed:
         except (OSError, ValueError):
             return ""
 
-    def check_new(self, name: str, digest: str) -> None:
+    def check_new(self, name: str, identity: str) -> None:
         """Refuse a name or a network that is there already."""
         try:
             check_name(name)
@@ -100,16 +110,20 @@ class Installed:
             raise EncoderError(f"{error}.") from error
         if self._folder(name) is not None:
             raise EncoderError(f"There is an encoder {name} already: remove it, or say --name.")
-        if (same := self.with_digest(digest)) is not None:
+        if (same := self.with_identity(identity)) is not None:
             raise EncoderError(f"This network is there already, by the name {same.name}.")
 
-    def add(self, encoder: Encoder, network: Path, licence: str = "") -> None:
-        """Copy a network; it is there whole or not at all."""
-        self.check_new(encoder.name, encoder.digest)
+    def add(
+        self, encoder: Encoder, network: Path, licence: str = "", head: Path | None = None
+    ) -> None:
+        """Copy a network, with its head if it has one; it is there whole or not at all."""
+        self.check_new(encoder.name, encoder.identity)
         self.root.mkdir(parents=True, exist_ok=True)
         beside = Path(tempfile.mkdtemp(prefix=".adding-", dir=self.root))
         try:
             shutil.copyfile(network, beside / _NETWORK)
+            if head is not None:
+                shutil.copyfile(head, beside / _HEAD)
             (beside / _FACTS).write_text(json.dumps(encoder_to_plain(encoder), indent=1))
             if licence:
                 (beside / _LICENCE).write_text(licence, "utf-8")

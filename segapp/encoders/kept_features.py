@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from segapp.encoders.encoder import Encoder
 
 MOST_BYTES = 2 << 30
-"""Of all files: those of a thousand pictures, of 2 MB each."""
+"""Of all files: those of a thousand pictures of 2 MB each, or of 300 where there is a head."""
 _SUFFIX = ".npz"
 _VERSION = 1  # of how a picture is made ready; another one reads everything anew
 
@@ -50,24 +50,33 @@ class KeptFeatures:
 
     def find(self, path: Path, shape: tuple[int, int], encoder: Encoder) -> EncodedPicture | None:
         """Return what is kept of a picture of this shape; what is damaged counts as absent."""
-        wanted, step = grid_on(shape, encoder)
+        grids = [("cells", encoder.grid, encoder.channels)]
+        if encoder.head is not None:
+            grids.append(("fine", encoder.head.grid, encoder.head.channels))
+        found: EncodedPicture | None = None
         try:
             # A ZIP archive, whose checksums tell of damage.
             with path.open("rb") as file, np.load(file, allow_pickle=False) as parts:
-                cells = parts["cells"]
-            if cells.shape != (*wanted, encoder.channels) or cells.dtype != np.float16:
-                return None
+                for name, grid, channels in reversed(grids):
+                    wanted, step = grid_on(shape, encoder, grid)
+                    cells = parts[name]
+                    if cells.shape != (*wanted, channels) or cells.dtype != np.float16:
+                        return None
+                    found = EncodedPicture(cells, step, encoder.identity, found)
             os.utime(path)  # it was of use: others are older now
         except DAMAGE:
             return None
-        return EncodedPicture(cells, step, encoder.digest)
+        return found
 
     def keep(self, path: Path, encoded: EncodedPicture) -> None:
         """Write what a network saw; a disk that is full or closed costs time, and no more."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             with replacing(path) as file:
-                np.savez(file, cells=encoded.cells)
+                if encoded.fine is None:
+                    np.savez(file, cells=encoded.cells)
+                else:
+                    np.savez(file, cells=encoded.cells, fine=encoded.fine.cells)
             self._make_room()
         except OSError:
             return

@@ -41,12 +41,16 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class NetworkFile:
-    """What is known of a network before it runs."""
+    """What is known of a network before it runs.
+
+    ``widened`` names what comes out of its transposed convolutions, which make cells smaller.
+    """
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     digest: str
     n_bytes: int
+    widened: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -55,6 +59,7 @@ class _Seen:
 
     domains: set[str] = field(default_factory=set)
     nodes: int = 0
+    widened: list[str] = field(default_factory=list)
 
 
 def read_network(path: Path) -> NetworkFile:
@@ -71,7 +76,7 @@ def read_network(path: Path) -> NetworkFile:
         with path.open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             try:
-                inputs, outputs = _read(memoryview(mapped), name)
+                inputs, outputs, widened = _read(memoryview(mapped), name)
             except EncoderError:
                 raise
             except ValueError as error:
@@ -80,10 +85,12 @@ def read_network(path: Path) -> NetworkFile:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise EncoderError(f"{name} cannot be read: {error.strerror or error}.") from error
-    return NetworkFile(inputs, outputs, digest, n_bytes)
+    return NetworkFile(inputs, outputs, digest, n_bytes, widened)
 
 
-def _read(model: memoryview, name: str) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+def _read(
+    model: memoryview, name: str
+) -> tuple[tuple[Port, ...], tuple[Port, ...], tuple[str, ...]]:
     parts = list(_messages(model))
     graphs = [value for number, value in parts if number == _GRAPH]
     if len(graphs) != 1 or not any(number == _OPSETS for number, _ in parts):
@@ -95,7 +102,7 @@ def _read(model: memoryview, name: str) -> tuple[tuple[Port, ...], tuple[Port, .
         raise EncoderError(
             f"{name} needs operators of {quoted(foreign[0])}: wanted those of ONNX alone."
         )
-    return inputs, outputs
+    return inputs, outputs, tuple(seen.widened)
 
 
 def _walk_function(function: memoryview, seen: _Seen) -> str:
@@ -134,19 +141,29 @@ def _walk_node(node: memoryview, seen: _Seen, depth: int) -> None:
     seen.nodes += 1
     if seen.nodes > _MOST_NODES:
         raise EncoderError(f"The network has more than {_MOST_NODES} operators.")
-    domain = ""
+    domain = kind = output = ""
     for number, value in _messages(node):
-        if number == 7:
+        if number == 2:
+            output = output or _text(value)
+        elif number == 4:
+            kind = _text(value)
+        elif number == 7:
             domain = _text(value)
         elif number == 5:
-            for part, content in _messages(value):
-                if part in (5, 10):
-                    _check_tensor(content)
-                elif part in (6, 11):
-                    _walk_graph(content, seen, depth + 1)
-                elif part in (22, 23):
-                    _check_sparse(content)
+            _walk_attribute(value, seen, depth)
     seen.domains.add(domain)
+    if kind == "ConvTranspose" and not depth:
+        seen.widened.append(output)
+
+
+def _walk_attribute(attribute: memoryview, seen: _Seen, depth: int) -> None:
+    for number, content in _messages(attribute):
+        if number in (5, 10):
+            _check_tensor(content)
+        elif number in (6, 11):
+            _walk_graph(content, seen, depth + 1)
+        elif number in (22, 23):
+            _check_sparse(content)
 
 
 def _check_sparse(tensor: memoryview) -> None:

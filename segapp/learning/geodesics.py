@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _LENGTH = 0.02
 """What a step of average length costs besides the change of likelihood, which is at most 1."""
+_FARTHEST_APART = 9.0
+"""What a step costs at the most for what a head sees: 3 times its deviation, squared."""
 _FARTHEST = 1e6
 """A region that no path reaches (there is none in one picture) is equally far from all."""
 
@@ -28,7 +30,11 @@ class Geodesics:
 
     @classmethod
     def of(
-        cls, edges: Edges, lengths: NDArray[np.float64], beliefs: NDArray[np.float64]
+        cls,
+        edges: Edges,
+        lengths: NDArray[np.float64],
+        beliefs: NDArray[np.float64],
+        apart: NDArray[np.float64] | None = None,
     ) -> Geodesics:
         """Make a step cost the change of belief and a little for its length.
 
@@ -38,10 +44,14 @@ class Geodesics:
             Between regions that touch; the average length is 1.
         beliefs
             Regions x classes, how likely each class is by colour alone; rows sum to 1.
+        apart
+            How different the two ends of each edge are to a network's head.
         """
         n = len(beliefs)
         change = 0.5 * np.abs(beliefs[edges.u] - beliefs[edges.v]).sum(axis=1)
         costs = change + _LENGTH * lengths
+        if apart is not None:
+            costs += np.minimum(apart, _FARTHEST_APART)
         ends = (edges.u.astype(np.int32), edges.v.astype(np.int32))
         return cls(csr_array(coo_array((costs, ends), shape=(n, n))))
 

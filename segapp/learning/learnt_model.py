@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from segapp.learning.appearance import Appearance
 from segapp.learning.colour_likelihood import LARGEST_COST, ColourLikelihood, StrokeColours
 from segapp.learning.fitting import estimator_of, first_passes
 from segapp.learning.laps import Laps
@@ -153,13 +154,14 @@ class LearntModel:
         yield Report("Finding regions", 0.0)
         verdict = self.judged(picture, settings)
         yield Report("Comparing with what was learnt", 0.5)
+        graph, weight = picture.graph(settings), settings.colour_likelihood
+        appearance = Appearance(graph.bins, graph.patch_colours, self.likelihood, weight)
         task = PixelTask(
             picture,
             Marked.nothing((rgb.shape[0], rgb.shape[1]), picture.times),
             Document(self.classes),
             self.learnt_classes,
-            self.likelihood,
-            None,
+            (appearance,),
             settings,
         )
         laps = Laps()

@@ -31,7 +31,7 @@ def sight_of(settings: Settings) -> Iterator[Sight]:
         return
     from segapp.encoders.encoding import Encoding  # loaded by nobody else
 
-    with Encoding.with_digest(settings.encoder) as encoding:
+    with Encoding.with_identity(settings.encoder) as encoding:
         yield encoding.of
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from segapp.learning.appearance import Appearance, of_kinds
 from segapp.learning.border import border_of, with_border
 from segapp.learning.colour_likelihood import StrokeColours, beliefs
 from segapp.learning.encoder_belief import EncoderBelief
@@ -96,16 +97,26 @@ class StateUpdate:
             learnt_from = with_border(learnt_from, document.background)
         self._supervision = Supervision.of(self._prototypes, learnt_from, settings)
         classes = self._supervision.classes
-        colours = StrokeColours.of(self._graph.bins, learnt_from, classes, document.background)
         self._outline = self._outline_before(classes)
         self._marked_anew = marked.differs_from(before.marked) if before is not None else None
-        known = colours
+        looks = self._appearances(learnt_from, document.background)
         if self._outline is not None:
-            # Few strokes show few colours: those of the answer before are learnt with as well.
-            known = colours.and_of_answer(self._graph.patch_colours, self._outline.patches)
-        self.task = PixelTask(
-            picture, marked, document, classes, known.likelihood(), colours, settings
+            # Few strokes show little: what the answer before looks like is learnt with as well.
+            looks = tuple(each.with_answer(self._outline.patches) for each in looks)
+        self.task = PixelTask(picture, marked, document, classes, looks, settings)
+
+    def _appearances(self, marked: NDArray[np.int16], background: int) -> tuple[Appearance, ...]:
+        """Return what the strokes show: colours first, then kinds where a network tells such."""
+        graph, classes = self._graph, self._supervision.classes
+        colours = StrokeColours.of(graph.bins, marked, classes, background)
+        weight = self._settings.colour_likelihood
+        by_colour = Appearance(
+            graph.bins, graph.patch_colours, colours.likelihood(), weight, colours
         )
+        kinds = self._picture.kinds(self._settings)
+        if kinds is None:
+            return (by_colour,)
+        return by_colour, of_kinds(kinds, marked, classes, background)
 
     def _outline_before(self, classes: NDArray[np.intp]) -> Outline | None:
         """Return the outline of the state before in places among the classes of this one."""
@@ -118,13 +129,13 @@ class StateUpdate:
     def learn(self, laps: Laps, *, with_previews: bool = True) -> Generator[Report, None, Learnt]:
         """Report each block of the fit and return what was learnt."""
         settings, supervision, graph = self._settings, self._supervision, self._graph
-        colour_costs = self.task.likelihood.mean_costs(
-            graph.prototype_colours, self._prototypes.sizes
-        )
+        by_colour = self.task.appearances[0].likelihood
+        colour_costs = by_colour.mean_costs(graph.prototype_colours, self._prototypes.sizes)
         believed, seen = beliefs(colour_costs), self._seen()
         if seen is not None:
             believed = seen.mixed_with(believed)
-        geodesics = Geodesics.of(graph.edges, graph.lengths, believed)
+        apart = self._picture.apart(settings)
+        geodesics = Geodesics.of(graph.edges, graph.lengths, believed, apart)
         features = stroke_features(colour_costs, geodesics, supervision)
         if seen is not None:
             features[FeatureGroup.ENCODER] = seen.columns()
@@ -203,10 +214,11 @@ class StateUpdate:
     ) -> Generator[Report, None, CoarseAnswer]:
         """Draw the outline of a verdict that leans, on from that of the one that does not.
 
-        Colours stay those of the latter, so that nothing but the leaning makes a difference.
+        Looks stay those of the latter, so that nothing but the leaning makes a difference.
         """
         outline = coarse.outline.among(self.task.classes) if coarse.outline is not None else None
-        task = replace(self.task, likelihood=coarse.likelihood, colours=None)
+        looks = tuple(each.as_it_is() for each in coarse.appearances)
+        task = replace(self.task, appearances=looks)
         return (yield from task.coarse_answer(verdict, laps, outline))
 
     def kept(self, coarse: CoarseAnswer) -> KeptAnswer:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from segapp.learning.colour_likelihood import ColourLikelihood, StrokeColours
+    from segapp.learning.appearance import Appearance
     from segapp.learning.laps import Laps
     from segapp.learning.verdict import Verdict
     from segapp.picture.prepared import PreparedPicture
@@ -42,13 +42,13 @@ class CoarseAnswer:
         The document's class of each pixel.
     outline
         Before it was tidied, in the document's classes; ``None`` if none was drawn.
-    likelihood
-        What the classes' colours cost by all that was known in the end.
+    appearances
+        What the classes look like by all that was known in the end.
     """
 
     tidied: NDArray[np.uint8]
     outline: Outline | None
-    likelihood: ColourLikelihood
+    appearances: tuple[Appearance, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,18 +63,15 @@ class PixelTask:
         Whose classes are meant; its strokes are in ``marked``.
     classes
         The document's classes that were learnt, in the order of the verdict's columns.
-    likelihood
-        What the classes' colours cost, by all that is known before the outline is drawn.
-    colours
-        Those of the strokes, for an outline's own to join; ``None`` where none shall.
+    appearances
+        What the classes look like: by their colours, and by what a network sees.
     """
 
     picture: PreparedPicture
     marked: Marked
     document: Document
     classes: NDArray[np.intp]
-    likelihood: ColourLikelihood
-    colours: StrokeColours | None
+    appearances: tuple[Appearance, ...]
     settings: Settings
 
     def preview(self, verdict: Verdict) -> Preview:
@@ -85,8 +82,8 @@ class PixelTask:
         """Draw the outline along the patches alone, as small as is learnt: quick, and near."""
         if not self.settings.refine:
             return self.preview(verdict)
-        problem = self._problem(self.likelihood)
-        patches = PatchCut.of(problem, verdict.costs).patches(problem.colour_costs)
+        problem = self._problem()
+        patches = PatchCut.of(problem, verdict.costs).patches(problem.looks)
         return self._small(self._class_of(patches.take(problem.graph.patches.index_map)), verdict)
 
     def _look(self, positions: NDArray[np.uint8], verdict: Verdict) -> Preview:
@@ -119,7 +116,7 @@ class PixelTask:
     ) -> Generator[Report, None, CoarseAnswer]:
         """Draw the outline at the level at which is learnt, and tidy it.
 
-        The colours of the first outline join those of the strokes, and it is drawn again: an
+        What the first outline looks like joins what the strokes do, and it is drawn again: an
         object mostly has more colours than anybody marks. With that of the answer ``before``, in
         places among ``classes``, it goes on from there (`segapp.outline.drawing.begun`). A preview
         is drawn along the patches, and comes after half of the time.
@@ -128,27 +125,25 @@ class PixelTask:
             labels, marks = self._painted(verdict), self.marked.coarse
             np.copyto(labels, marks.astype(np.uint8), where=marks >= 0)
             laps.end("outline")
-            return CoarseAnswer(self._tidied_coarse(labels, laps), None, self.likelihood)
-        likelihood = self.likelihood
-        problem = self._problem(likelihood)
+            return CoarseAnswer(self._tidied_coarse(labels, laps), None, self.appearances)
+        appearances, problem = self.appearances, self._problem()
         yield Report("Drawing the outline", 0.6)
         along_patches = PatchCut.of(problem, verdict.costs)
-        patches = along_patches.patches(problem.colour_costs)
+        patches = along_patches.patches(problem.looks)
         look = None
         if with_preview:
             look = self._look(patches.take(problem.graph.patches.index_map), verdict)
         yield Report("Drawing the outline", 0.65, look)
-        if self.colours is not None:
-            colours = self.colours.and_of_answer(problem.graph.patch_colours, patches)
-            likelihood = colours.likelihood()
-            problem = replace(problem, colour_costs=self._colour_costs(likelihood))
-            patches = along_patches.patches(problem.colour_costs)
+        if any(each.strokes is not None for each in appearances):
+            appearances = tuple(each.with_answer(patches) for each in appearances)
+            problem = replace(problem, looks=tuple(each.look() for each in appearances))
+            patches = along_patches.patches(problem.looks)
         labels, where = begun(problem, patches, before, marked_anew)
         for _ in follow_edges(problem, verdict.costs, labels, where):
             yield Report("Drawing the outline", 0.75)
         outline = Outline(patches, labels).renumbered(self.classes.astype(np.uint8))
         laps.end("outline")
-        return CoarseAnswer(self._tidied_coarse(outline.labels, laps), outline, likelihood)
+        return CoarseAnswer(self._tidied_coarse(outline.labels, laps), outline, appearances)
 
     def _tidied_coarse(self, labels: NDArray[np.uint8], laps: Laps) -> NDArray[np.uint8]:
         marked = self.marked
@@ -221,17 +216,14 @@ class PixelTask:
         positions[self.classes] = np.arange(len(self.classes))
         return positions
 
-    def _colour_costs(self, likelihood: ColourLikelihood) -> NDArray[np.float32]:
-        return np.float32(self.settings.colour_likelihood) * likelihood.costs
-
-    def _problem(self, likelihood: ColourLikelihood) -> OutlineProblem:
+    def _problem(self) -> OutlineProblem:
         settings, positions = self.settings, self._positions()
         return OutlineProblem(
             rgb=self.picture.levels[-1],
             marks=positions.take(self.marked.coarse),
             prototypes=self.picture.table(settings).prototypes,
             graph=self.picture.graph(settings),
-            colour_costs=self._colour_costs(likelihood),
+            looks=tuple(each.look() for each in self.appearances),
             smoothness=settings.smoothness,
         )
 

@@ -99,6 +99,7 @@ class Trainer:
         self._picture.graph(settings)
         self._picture.grams(settings)
         self._picture.encoded_kernel(settings)
+        self._picture.kinds(settings)
         self._pixels(settings)
 
     def recall(self, carried: CarriedAnswer) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
 
     from segapp.picture.prototypes import Prototypes
     from segapp.picture.region_graph import RegionGraph
@@ -42,6 +43,25 @@ def scale_of(rgb: NDArray[np.uint8]) -> float:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Look:
+    """What classes cost by one thing that pixels have: their colours, say.
+
+    Parameters
+    ----------
+    bins
+        Which of them each pixel has.
+    patches
+        How many pixels of each bin a patch has.
+    costs
+        Bins x classes, as weighted as they shall count.
+    """
+
+    bins: NDArray[np.int32]
+    patches: csr_array
+    costs: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class OutlineProblem:
     """A picture with its strokes, as refinement sees them.
 
@@ -52,8 +72,8 @@ class OutlineProblem:
     marks
         The class of each marked pixel, -1 elsewhere, as position among the classes that take
         part.
-    colour_costs
-        Histogram bins x classes, as weighted as they shall count.
+    looks
+        What classes cost by what pixels look like.
     smoothness
         Cost of a boundary for each pixel of its length in a picture of `_USUAL_SIDE` squared.
     """
@@ -62,7 +82,7 @@ class OutlineProblem:
     marks: NDArray[np.int16]
     prototypes: Prototypes
     graph: RegionGraph
-    colour_costs: NDArray[np.float32]
+    looks: tuple[Look, ...]
     smoothness: float
 
 
@@ -96,12 +116,12 @@ class Outline:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PatchCut:
-    """An outline along the patches, to be drawn for one choice of colours or another.
+    """An outline along the patches, to be drawn for some looks of the classes or others.
 
     Parameters
     ----------
     costs
-        Patches x classes, without those of colours.
+        Patches x classes, without those of looks.
     held
         The class of each patch under a stroke, -1 elsewhere.
     """
@@ -120,10 +140,11 @@ class PatchCut:
         held = np.where(counts.any(axis=1), counts.argmax(axis=1), -1)
         return cls(problem, graph.patch_prototypes @ costs, held)
 
-    def patches(self, colour_costs: NDArray[np.float32]) -> NDArray[np.uint8]:
-        """Return the class position of each patch; ``colour_costs`` as of `OutlineProblem`."""
-        graph = self.problem.graph
-        costs = self.costs + graph.patch_colours @ colour_costs
+    def patches(self, looks: tuple[Look, ...]) -> NDArray[np.uint8]:
+        """Return the class position of each patch."""
+        graph, costs = self.problem.graph, self.costs
+        for look in looks:
+            costs = costs + look.patches @ look.costs
         smoothness = self.problem.smoothness * scale_of(self.problem.rgb)
         cut = cut_regions(costs, graph.patch_edges, smoothness, self.held, graph.flows.patches)
         return cut.astype(np.uint8)
@@ -186,5 +207,7 @@ def _costs_of(
 ) -> NDArray[np.float32]:
     """Return what the classes cost at some pixels."""
     prototypes = problem.prototypes.index_map.reshape(-1)[pixels]
-    bins = problem.graph.bins.reshape(-1)[pixels]
-    return np.asarray(costs[prototypes] + problem.colour_costs[bins])
+    total = costs[prototypes]
+    for look in problem.looks:
+        total += look.costs[look.bins.reshape(-1)[pixels]]
+    return np.asarray(total)

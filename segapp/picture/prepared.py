@@ -17,6 +17,7 @@ from segapp.picture.encoded_regions import (
 )
 from segapp.picture.features import describe
 from segapp.picture.kernels import fixed_groups, kernels_of_all, stroke_groups
+from segapp.picture.kinds import FineRegions
 from segapp.picture.prototypes import Prototypes, palette, superpixels
 from segapp.picture.pyramid import halvings, shrunk
 from segapp.picture.region_graph import RegionGraph
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from segapp.picture.kinds import Kinds
     from segapp.picture.neighbours import Box
     from segapp.picture.palette import Palette
     from segapp.values.encoded import EncodedPicture
@@ -119,11 +121,12 @@ class PreparedPicture:
         self._graph: tuple[FeatureTable, RegionGraph] | None = None
         self._grams: tuple[object, Grams | None] | None = None
         self._encoded_kernel: tuple[FeatureTable, NDArray[np.float64]] | None = None
+        self._fine_regions: tuple[RegionGraph, FineRegions] | None = None
 
     def see(self, encoded: EncodedPicture) -> None:
         """Take what a network has come to see only now."""
         if encoded is not self._encoded:
-            self._encoded, self._encoded_kernel = encoded, None
+            self._encoded, self._encoded_kernel, self._fine_regions = encoded, None, None
 
     def refuse_unseen(self, settings: Settings) -> None:
         """Raise a `ValueError` if the settings want what the encoder has not seen."""
@@ -190,8 +193,33 @@ class PreparedPicture:
             means, edges = self.encoded_means(settings), self.graph(settings).edges
             centre = np.average(means, axis=0, weights=table.prototypes.sizes)
             seen = spread(directions(means, centre), edges)
-            self._encoded_kernel = (table, kinship(seen, edges))
+            self._encoded_kernel = (table, kinship(seen, edges, self.apart(settings)))
         return self._encoded_kernel[1]
+
+    def kinds(self, settings: Settings) -> Kinds | None:
+        """Return what the encoder's head sees, sorted; ``None`` where none is asked."""
+        fine = self._fine(settings)
+        return None if fine is None else fine.kinds
+
+    def apart(self, settings: Settings) -> NDArray[np.float64] | None:
+        """Return how different prototypes that touch are to the encoder's head, squared."""
+        fine = self._fine(settings)
+        return None if fine is None else fine.apart
+
+    def _fine(self, settings: Settings) -> FineRegions | None:
+        encoded = self._encoded
+        if FeatureGroup.ENCODER not in settings.features or encoded is None:
+            return None
+        if encoded.fine is None:
+            return None
+        graph = self.graph(settings)
+        if self._fine_regions is None or self._fine_regions[0] is not graph:
+            prototypes = self.table(settings).prototypes
+            self._fine_regions = (
+                graph,
+                FineRegions.of(encoded.fine, graph, prototypes, self.times),
+            )
+        return self._fine_regions[1]
 
     def grams(self, settings: Settings) -> Grams | None:
         """Return the kernel matrices that need no strokes; ``None`` when there are none."""

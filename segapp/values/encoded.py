@@ -1,4 +1,4 @@
-"""What a vision network sees in a picture: a coarse grid of cells with many channels each."""
+"""What a vision network sees in a picture: grids of cells with many channels each."""
 
 from __future__ import annotations
 
@@ -23,12 +23,16 @@ class EncodedPicture:
     step
         Height and width of a cell in pixels of the picture.
     encoder
-        SHA-256 of the network, in hexadecimal digits.
+        Which encoder it was: 64 hexadecimal digits.
+    fine
+        The same in smaller cells, where the encoder has a head; their values are even, so that
+        their differences mean the same everywhere.
     """
 
     cells: NDArray[np.float16]
     step: tuple[float, float]
     encoder: str
+    fine: EncodedPicture | None = None
 
     def __post_init__(self) -> None:
         if self.cells.ndim != 3 or not self.cells.size or self.cells.dtype != np.float16:
@@ -36,3 +40,8 @@ class EncodedPicture:
             raise ValueError(f"cells: wanted rows x columns x channels of float16, got {got}")
         if not min(self.step) > 0:
             raise ValueError(f"step: wanted two lengths above 0, got {self.step}")
+
+    @property
+    def finest(self) -> EncodedPicture:
+        """The smallest cells there are."""
+        return self if self.fine is None else self.fine

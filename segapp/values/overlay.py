@@ -124,7 +124,7 @@ def codes(
 
 def components(encoded: EncodedPicture, size: tuple[int, int]) -> Painting:
     """Return what paints how alike places are to a network; needs no answer."""
-    return partial(_by_cell, component_colours(encoded), encoded.step, size)
+    return partial(_by_cell, component_colours(encoded.finest), encoded.finest.step, size)
 
 
 def _by_cell(

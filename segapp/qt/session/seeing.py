@@ -80,7 +80,7 @@ class _Reading:
         from segapp.encoders.encoding import Encoding  # loaded by nobody else
         from segapp.encoders.running import EncodingStopped
 
-        with Encoding.with_digest(self._digest) as encoding, suppress(EncodingStopped):
+        with Encoding.with_identity(self._digest) as encoding, suppress(EncodingStopped):
             self._encoding = encoding
             if self._stopped:
                 return

@@ -70,7 +70,7 @@ class EncoderParts(QObject):
         from segapp.encoders.installed import Installed  # loaded by nobody else
         from segapp.encoders.running import what_is_lacking
 
-        found = [(each.name, each.digest) for each in Installed.of_user().encoders()]
+        found = [(each.name, each.identity) for each in Installed.of_user().encoders()]
         if lack := what_is_lacking():
             self._box.offer([], worded(lack))
         else:

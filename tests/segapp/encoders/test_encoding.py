@@ -101,7 +101,7 @@ def test_any_picture_fits(shape, fit):
     encoder = replace(POOLED, fit=fit)
     picture = fitted(np.zeros((*shape, 3), np.uint8), encoder)
     assert max(picture.shape[:2]) == 32
-    (rows, columns), step = grid_on(shape, encoder)
+    (rows, columns), step = grid_on(shape, encoder, encoder.grid)
     assert 1 <= rows <= 8
     assert 1 <= columns <= 8
     # The cells cover the picture, and the last ones stick out by less than they are long.
@@ -363,9 +363,9 @@ def test_the_only_one_need_not_be_named(encoder, installed, tmp_path):
 
 def test_a_missing_one_is_told_by_its_digest(home):
     with pytest.raises(MissingEncoderError, match="abababababab… is not there"):
-        Encoding.with_digest("ab" * 32)
+        Encoding.with_identity("ab" * 32)
     with pytest.raises(EncoderError, match="Which encoder is meant is not said"):
-        Encoding.with_digest("")
+        Encoding.with_identity("")
 
 
 def test_one_that_cannot_run_is_told_before_anything_is_done(encoder, monkeypatch):

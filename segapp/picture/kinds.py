@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.cluster.vq import vq
 from sklearn.cluster import kmeans_plusplus
 
 from segapp.picture.region_graph import counts
+from shlcore.blas_threads import one_blas_thread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,7 +58,7 @@ class Kinds:
         """Sort cells, each a row; ``cell_of`` is the cell of each pixel."""
         values = scaled(cells)
         centres = _centres(values[:: max(1, len(values) // _SAMPLE)])
-        of_pixels = vq(values, centres)[0].astype(np.int32)[cell_of]
+        of_pixels = _nearest(values, centres).astype(np.int32)[cell_of]
         apart = ((centres[:, None] - centres) ** 2).sum(axis=2)
         alike = np.exp(-apart / (2 * _ALIKE**2))
         return cls(
@@ -97,26 +97,37 @@ class FineRegions:
         )
         cell_of = row[:, None] * np.int32(columns) + column
         in_cells = counts(prototypes, cell_of, len(cells))
-        means = scaled((in_cells @ cells.astype(np.float64)) / prototypes.sizes[:, None])
-        apart = ((means[graph.edges.u] - means[graph.edges.v]) ** 2).sum(axis=1)
+        means = scaled((in_cells @ cells.astype(np.float32)) / prototypes.sizes[:, None])
+        steps = means[graph.edges.u] - means[graph.edges.v]
+        apart = np.square(steps).sum(axis=1, dtype=np.float64)
         return cls(Kinds.of(cells, cell_of, graph.patches), apart)
 
 
-def _centres(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _centres(values: NDArray[np.float32]) -> NDArray[np.float32]:
     """Find the middle of each kind: k-means from scattered rows."""
     wanted = max(1, min(_KINDS, len(values) // _CELLS_OF_A_KIND))
-    centres: NDArray[np.float64] = kmeans_plusplus(values, wanted, random_state=0)[0]
+    with one_blas_thread():
+        centres: NDArray[np.float32] = kmeans_plusplus(values, wanted, random_state=0)[0]
     for _ in range(_ROUNDS):
-        nearest = vq(values, centres)[0]
+        nearest = _nearest(values, centres)
         sizes = np.bincount(nearest, minlength=wanted)[:, None]
-        sums = [np.bincount(nearest, column, wanted) for column in values.T]
-        centres = np.where(sizes, np.stack(sums, axis=1) / np.maximum(sizes, 1), centres)
+        sums = np.stack([np.bincount(nearest, column, wanted) for column in values.T], axis=1)
+        centres = np.where(sizes, sums / np.maximum(sizes, 1), centres).astype(np.float32)
     return centres
 
 
-def scaled(values: NDArray[np.floating]) -> NDArray[np.float64]:
+def _nearest(values: NDArray[np.float32], centres: NDArray[np.float32]) -> NDArray[np.intp]:
+    """Return the nearest centre of each row."""
+    with one_blas_thread():  # in another order, sums would be others
+        apart = np.square(centres).sum(axis=1) - 2 * values @ centres.T
+    return np.asarray(apart.argmin(axis=1))
+
+
+def scaled(values: NDArray[np.floating]) -> NDArray[np.float32]:
     """Return rows about their mean, on a scale on which they have a variance of 1 in all."""
-    centred = values.astype(np.float64)
-    centred -= centred.mean(axis=0)
-    variance = float((centred**2).sum(axis=1).mean())
-    return centred / np.sqrt(variance) if variance > 0 else centred
+    centred = values.astype(np.float32)
+    centred -= centred.mean(axis=0, dtype=np.float64).astype(np.float32)
+    variance = float(np.einsum("ij,ij->j", centred, centred, dtype=np.float64).sum())
+    if variance > 0:
+        centred *= np.float32(np.sqrt(len(centred) / variance))
+    return centred

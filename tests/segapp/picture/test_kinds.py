@@ -84,5 +84,5 @@ def test_few_cells_or_equal_ones_are_one_kind(shape):
 
 def test_scaled_values_have_no_mean_and_a_variance_of_1():
     values = scaled(np.random.default_rng(0).normal(3, 2, (50, 4)))
-    np.testing.assert_allclose(values.mean(axis=0), 0.0, atol=1e-12)
-    assert (values**2).sum(axis=1).mean() == pytest.approx(1.0)
+    np.testing.assert_allclose(values.mean(axis=0), 0.0, atol=1e-6)
+    assert (values**2).sum(axis=1).mean() == pytest.approx(1.0, rel=1e-5)

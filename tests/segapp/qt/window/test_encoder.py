@@ -16,6 +16,7 @@ pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
 from segapp.encoders import running
+from segapp.encoders.encoder import Head
 from segapp.encoders.encoding import Encoding
 from segapp.encoders.installed import Installed
 from segapp.encoders.kept_features import KeptFeatures
@@ -38,11 +39,19 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="where folders a
 @pytest.fixture
 def pooled(tmp_path):
     """Add a network whose cells are mean colours; return its digest."""
-    path = networks.pooled(tmp_path / "pooled.onnx")
+    return add_pooled(tmp_path)
+
+
+def add_pooled(folder, head=None):
+    path = networks.pooled(folder / "pooled.onnx")
     network = read_network(path)
     encoder = replace(POOLED, digest=network.digest, n_bytes=network.n_bytes)
-    Installed.of_user().add(encoder, path)
-    return network.digest
+    if head is not None:
+        facts = read_network(head)
+        described = Head(facts.digest, facts.n_bytes, facts.widened[-1], (32, 32), 5)
+        encoder = replace(encoder, head=described)
+    Installed.of_user().add(encoder, path, head=head)
+    return encoder.identity
 
 
 @pytest.fixture
@@ -327,9 +336,12 @@ def test_a_window_loads_nothing_of_encoders():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("with_head", [False, True])
 def test_with_the_learner_the_answer_is_what_the_command_gives(
-    make_window, tmp_path, pooled, qtbot
+    make_window, tmp_path, qtbot, with_head
 ):
+    head = networks.like_sam_decoder(tmp_path / "head.onnx") if with_head else None
+    identity = add_pooled(tmp_path, head)
     rng = np.random.default_rng(0)
     rgb = rng.integers(0, 60, (70, 90, 3), dtype=np.uint8)
     rgb[20:50, 30:60] += np.array([150, 80, 30], np.uint8)
@@ -347,6 +359,8 @@ def test_with_the_learner_the_answer_is_what_the_command_gives(
         assert "encoder" in names  # Look inside shows its weight
         project = tmp_path / "square.segapp"
         content = window.session.state.content
+        assert content.settings.encoder == identity
+        assert (answers.encoded.fine is not None) == with_head
         save_project(project, Project(content.document, content.settings, path, ""))
     mask = tmp_path / "mask.png"
     words = ["segment", str(path), "--strokes", str(project), "--out", str(mask)]

@@ -42,12 +42,14 @@ class HeadFile:
 
 def head_file(path: Path, network: NetworkFile) -> HeadFile:
     """Say which values of a mask decoder are taken; `EncoderError` if it is none."""
-    names = {port.name for port in network.inputs}
-    if names != {_CELLS, *_ASKED_FOR} or not network.widened:
+    shapes = {port.name: port.shape for port in network.inputs}
+    if set(shapes) != {_CELLS, *_ASKED_FOR} or not network.widened:
         raise EncoderError(
             f"--head: wanted a mask decoder of the SAM family, which reads {_CELLS} and "
             f"{', '.join(_ASKED_FOR)}, got a network that does not."
         )
+    if len(mask := shapes["mask_input"] or ()) != 4 or None in mask:
+        raise EncoderError("--head: wanted a mask_input of 1x1xROWSxCOLUMNS, got another size.")
     return HeadFile(path, network.digest, network.widened[-1])
 
 

@@ -121,7 +121,7 @@ ASKED_FOR = {
 }
 
 
-def like_sam_decoder(path, channels=3, grid=(8, 8), out=5, side=4, without=()):
+def like_sam_decoder(path, channels=3, grid=(8, 8), out=5, side=4, without=(), mask=None):
     """Makes each cell ``side`` times smaller, by weights that `widening` knows."""
     nodes = [
         helper.make_node(
@@ -130,7 +130,8 @@ def like_sam_decoder(path, channels=3, grid=(8, 8), out=5, side=4, without=()):
         helper.make_node("ReduceMean", ["inner"], ["masks"], keepdims=1),
     ]
     inputs = [("image_embeddings", [1, channels, *grid])]
-    inputs += [(name, shape) for name, shape in ASKED_FOR.items() if name not in without]
+    asked_for = ASKED_FOR | ({} if mask is None else {"mask_input": mask})
+    inputs += [(name, shape) for name, shape in asked_for.items() if name not in without]
     weights = [("w", widening(channels, out, side))]
     return save(path, nodes, inputs, [("masks", [1, 1, 1, 1])], weights)
 

@@ -106,6 +106,13 @@ def test_what_is_no_mask_decoder_is_refused(tmp_path, left_out):
         head_file(other, read_network(networks.pooled(tmp_path / "pooled.onnx")))
 
 
+@pytest.mark.parametrize("mask", [[1, 1, "rows", "columns"], [16, 16]])
+def test_a_mask_of_any_size_is_refused(tmp_path, mask):
+    other = networks.like_sam_decoder(tmp_path / "other.onnx", mask=mask)
+    with pytest.raises(EncoderError, match="wanted a mask_input of 1x1xROWSxCOLUMNS"):
+        head_file(other, read_network(other))
+
+
 def test_a_head_of_another_encoder_is_refused(tmp_path, encoder, paths):
     other = networks.like_sam_decoder(tmp_path / "other.onnx", channels=7)
     file = head_file(other, read_network(other))

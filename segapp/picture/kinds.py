@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.cluster import kmeans_plusplus
-
 from segapp.picture.region_graph import counts
 from shlcore.blas_threads import one_blas_thread
 
@@ -105,6 +103,8 @@ class FineRegions:
 
 def _centres(values: NDArray[np.float32]) -> NDArray[np.float32]:
     """Find the middle of each kind: k-means from scattered rows."""
+    from sklearn.cluster import kmeans_plusplus  # nobody else loads it: who has no head shall not
+
     wanted = max(1, min(_KINDS, len(values) // _CELLS_OF_A_KIND))
     with one_blas_thread():
         centres: NDArray[np.float32] = kmeans_plusplus(values, wanted, random_state=0)[0]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from segapp.picture.region_graph import counts
 from shlcore.blas_threads import one_blas_thread
 

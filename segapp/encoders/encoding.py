@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from segapp.encoders.fitting import fitted
 from segapp.encoders.installed import Installed
 from segapp.encoders.kept_features import KeptFeatures
 from segapp.encoders.network_file import EncoderError
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.encoders.encoder import Encoder
+    from segapp.encoders.fitting import FittedPicture
     from segapp.values.encoded import EncodedPicture
 
 
@@ -47,19 +49,25 @@ class Encoding:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def found(self, rgb: NDArray[np.uint8]) -> EncodedPicture | None:
+    def fitted(self, rgb: NDArray[np.uint8]) -> FittedPicture:
+        """Return a picture as the network will see it."""
+        return fitted(rgb, self.encoder)
+
+    def found(self, picture: FittedPicture) -> EncodedPicture | None:
         """Return what is known of a picture already."""
-        path = self._kept.path(rgb, self.encoder)
-        return self._kept.find(path, (rgb.shape[0], rgb.shape[1]), self.encoder)
+        return self._kept.find(picture, self.encoder)
+
+    def read(self, picture: FittedPicture) -> EncodedPicture:
+        """Let the network read a picture, and keep that; raises like `RunningNetwork.encode`."""
+        encoded = self._running.encode(self.encoder, picture)
+        self._kept.keep(picture, self.encoder, encoded)
+        return encoded
 
     def of(self, rgb: NDArray[np.uint8]) -> EncodedPicture:
-        """Return what the encoder sees; raises like `RunningNetwork.encode`."""
-        path = self._kept.path(rgb, self.encoder)
-        encoded = self._kept.find(path, (rgb.shape[0], rgb.shape[1]), self.encoder)
-        if encoded is None:
-            encoded = self._running.encode(self.encoder, rgb)
-            self._kept.keep(path, encoded)
-        return encoded
+        """Return what the encoder sees, known or read."""
+        picture = self.fitted(rgb)
+        known = self.found(picture)
+        return self.read(picture) if known is None else known
 
     def stop(self) -> None:
         """End the network's process now."""

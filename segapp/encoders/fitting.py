@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import Image
 
 from segapp.encoders.encoder import Fit
-from segapp.encoders.head import evened
 from segapp.values.encoded import EncodedPicture
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from segapp.encoders.encoder import Encoder
@@ -27,23 +29,48 @@ def filled(shape: tuple[int, int], encoder: Encoder) -> tuple[int, int]:
     return min(rows, encoder.size[0]), min(columns, encoder.size[1])
 
 
-def fitted(rgb: NDArray[np.uint8], encoder: Encoder) -> NDArray[np.uint8]:
-    """Return a picture as large as it is in the network's."""
-    rows, columns = filled((rgb.shape[0], rgb.shape[1]), encoder)
-    # First in whole steps, down to three times the size: nobody can tell, and it is quick.
-    image = Image.fromarray(rgb).resize(
-        (columns, rows), Image.Resampling.BILINEAR, reducing_gap=3.0
-    )
-    return np.asarray(image)
+@dataclass(frozen=True, slots=True)
+class FittedPicture:
+    """A picture as large as it is in the network's, all that a network sees of it.
 
-
-def grid_on(
-    shape: tuple[int, int], encoder: Encoder, grid: tuple[int, int]
-) -> tuple[tuple[int, int], tuple[float, float]]:
-    """Return how many rows and columns of cells lie on a picture, and how large they are on it.
-
-    ``grid`` is that of all cells, the encoder's or its head's.
+    ``shape`` is what it had itself.
     """
+
+    pixels: NDArray[np.uint8]
+    shape: tuple[int, int]
+
+
+def fitted(rgb: NDArray[np.uint8], encoder: Encoder) -> FittedPicture:
+    """Bring a picture to the size that it fills in the network's."""
+    shape = rgb.shape[0], rgb.shape[1]
+    rows, columns = filled(shape, encoder)
+    # First in whole steps, down to one and a half times the size: quick, and nobody can tell.
+    image = Image.fromarray(rgb).resize(
+        (columns, rows), Image.Resampling.BILINEAR, reducing_gap=1.5
+    )
+    return FittedPicture(np.asarray(image), shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Those cells of a network, or of its head, that lie on a picture.
+
+    ``shape`` is rows x columns x channels, ``step`` how large a cell is on the picture.
+    """
+
+    shape: tuple[int, int, int]
+    step: tuple[float, float]
+
+
+def parts(shape: tuple[int, int], encoder: Encoder) -> list[Part]:
+    """Return what of an encoder's cells lies on a picture of this shape, then of its head's."""
+    grids = [(encoder.grid, encoder.channels)]
+    if encoder.head is not None:
+        grids.append((encoder.head.grid, encoder.head.channels))
+    return [_part(shape, encoder, grid, channels) for grid, channels in grids]
+
+
+def _part(shape: tuple[int, int], encoder: Encoder, grid: tuple[int, int], channels: int) -> Part:
     counts, steps = [], []
     for length, size, count, rows in zip(
         shape, encoder.size, grid, filled(shape, encoder), strict=True
@@ -51,22 +78,21 @@ def grid_on(
         stride = size / count  # of the network's own pixels
         counts.append(min(count, math.ceil(rows / stride)))
         steps.append(stride * length / rows)
-    return (counts[0], counts[1]), (steps[0], steps[1])
+    return Part((counts[0], counts[1], channels), (steps[0], steps[1]))
 
 
 def in_picture(
-    cells: NDArray[np.float16],
-    fine: NDArray[np.float16] | None,
-    encoder: Encoder,
-    shape: tuple[int, int],
+    cells: Sequence[NDArray[np.float16]], shape: tuple[int, int], encoder: Encoder
 ) -> EncodedPicture:
-    """Return those cells of a network, and of its head, that lie on a picture of this shape."""
-    smaller = None
-    if encoder.head is not None and fine is not None:
-        (rows, columns), step = grid_on(shape, encoder, encoder.head.grid)
-        times = fine.shape[0] // cells.shape[0], fine.shape[1] // cells.shape[1]
-        smaller = EncodedPicture(evened(fine[:rows, :columns], times), step, encoder.identity)
-    (rows, columns), step = grid_on(shape, encoder, encoder.grid)
-    return EncodedPicture(
-        np.ascontiguousarray(cells[:rows, :columns]), step, encoder.identity, smaller
-    )
+    """Return cells as what an encoder, and its head, see of a picture of this shape.
+
+    A `ValueError` says that they are not those of its `parts`.
+    """
+    seen: EncodedPicture | None = None
+    for given, part in zip(reversed(cells), reversed(parts(shape, encoder)), strict=True):
+        if given.shape != part.shape:
+            raise ValueError(f"wanted cells of {part.shape}, got {given.shape}")
+        seen = EncodedPicture(given, part.step, encoder.identity, seen)
+    if seen is None:
+        raise ValueError("wanted cells, got none")
+    return seen

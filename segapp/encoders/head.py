@@ -15,7 +15,6 @@ import numpy as np
 
 from segapp.encoders.encoder import Head
 from segapp.encoders.network_file import EncoderError
-from segapp.encoders.wire import bytes_field
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 _CELLS = "image_embeddings"
 _ASKED_FOR = ("point_coords", "point_labels", "mask_input", "has_mask_input", "orig_im_size")
-_GRAPH, _OUTPUT, _NAME = 7, 12, 1  # of a model, of its graph, of an output
 _NO_POINT = -1.0
 
 
@@ -74,11 +72,6 @@ def described_head(
         raise EncoderError(f"--head: {error}.") from error
 
 
-def with_output(model: bytes, name: str) -> bytes:
-    """Let a network give further values of its own: parts of a message that come twice are one."""
-    return model + bytes_field(_GRAPH, bytes_field(_OUTPUT, bytes_field(_NAME, name.encode())))
-
-
 def nothing_asked(
     cells: NDArray[np.float32], size: list[int], mask: tuple[int, int]
 ) -> dict[str, NDArray[np.float32]]:
@@ -93,16 +86,19 @@ def nothing_asked(
     }
 
 
-def evened(fine: NDArray[np.float16], times: tuple[int, int]) -> NDArray[np.float16]:
+def take_off_places(fine: NDArray[np.float32], times: tuple[int, int]) -> None:
     """Take off what cells have by their place alone, ``times`` rows and columns of places.
 
     Smaller cells are made from each larger one by weights of their own, so that all of one place
     are a little different from all of another: a fine grid over the whole picture.
+
+    Parameters
+    ----------
+    fine
+        Channels x rows x columns.
     """
-    even = fine.astype(np.float32)
     for row in range(times[0]):
         for column in range(times[1]):
-            place = even[row :: times[0], column :: times[1]]
+            place = fine[:, row :: times[0], column :: times[1]]
             if place.size:
-                place -= place.mean(axis=(0, 1))
-    return even.astype(np.float16)
+                place -= place.mean(axis=(1, 2), keepdims=True)

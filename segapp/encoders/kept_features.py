@@ -12,20 +12,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import platformdirs
 
-from segapp.encoders.fitting import grid_on
+from segapp.encoders.fitting import in_picture
 from segapp.files.damage import DAMAGE
-from segapp.values.encoded import EncodedPicture
 from shlcore.atomic_file import replacing
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from segapp.encoders.encoder import Encoder
+    from segapp.encoders.fitting import FittedPicture
+    from segapp.values.encoded import EncodedPicture
 
 MOST_BYTES = 2 << 30
 """Of all files: those of a thousand pictures of 2 MB each, or of 300 where there is a head."""
 _SUFFIX = ".npz"
-_VERSION = 1  # of how a picture is made ready; another one reads everything anew
+_VERSION = 2  # of how a picture is made ready; another one reads everything anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,36 +39,30 @@ class KeptFeatures:
         """Return those in the user's folder for what can be made again."""
         return cls(platformdirs.user_cache_path("segapp", appauthor=False) / "encoded")
 
-    def path(self, rgb: NDArray[np.uint8], encoder: Encoder) -> Path:
+    def path(self, picture: FittedPicture, encoder: Encoder) -> Path:
         """Return where the features of a picture are, or would be."""
-        seen = hashlib.sha256(f"{_VERSION} {rgb.shape}".encode())
-        seen.update(np.ascontiguousarray(rgb).data)
+        seen = hashlib.sha256(f"{_VERSION} {picture.shape}".encode())
+        seen.update(np.ascontiguousarray(picture.pixels).data)
         facts = {**asdict(encoder), "name": ""}  # a name changes nothing
         seen.update(json.dumps(facts, sort_keys=True).encode())
         return self.root / (seen.hexdigest() + _SUFFIX)
 
-    def find(self, path: Path, shape: tuple[int, int], encoder: Encoder) -> EncodedPicture | None:
-        """Return what is kept of a picture of this shape; what is damaged counts as absent."""
-        grids = [("cells", encoder.grid, encoder.channels)]
-        if encoder.head is not None:
-            grids.append(("fine", encoder.head.grid, encoder.head.channels))
-        found: EncodedPicture | None = None
+    def find(self, picture: FittedPicture, encoder: Encoder) -> EncodedPicture | None:
+        """Return what is kept of a picture; what is damaged counts as absent."""
+        path = self.path(picture, encoder)
+        names = ("cells",) if encoder.head is None else ("cells", "fine")
         try:
             # A ZIP archive, whose checksums tell of damage.
             with path.open("rb") as file, np.load(file, allow_pickle=False) as parts:
-                for name, grid, channels in reversed(grids):
-                    wanted, step = grid_on(shape, encoder, grid)
-                    cells = parts[name]
-                    if cells.shape != (*wanted, channels) or cells.dtype != np.float16:
-                        return None
-                    found = EncodedPicture(cells, step, encoder.identity, found)
+                found = in_picture([parts[name] for name in names], picture.shape, encoder)
             os.utime(path)  # it was of use: others are older now
         except DAMAGE:
             return None
         return found
 
-    def keep(self, path: Path, encoded: EncodedPicture) -> None:
+    def keep(self, picture: FittedPicture, encoder: Encoder, encoded: EncodedPicture) -> None:
         """Write what a network saw; a disk that is full or closed costs time, and no more."""
+        path = self.path(picture, encoder)
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             with replacing(path) as file:

@@ -18,7 +18,8 @@ import numpy as np
 
 from segapp.encoders.encoder import MOST_VALUES, Layout
 from segapp.encoders.frames import receive, receive_plain, send, send_plain
-from segapp.encoders.head import nothing_asked, with_output
+from segapp.encoders.head import nothing_asked, take_off_places
+from segapp.encoders.shortened import shortened
 from segapp.values.wording import reason
 
 if TYPE_CHECKING:
@@ -89,8 +90,8 @@ def _limit(seconds: float) -> None:
                 resource.setrlimit(kind, (most, resource.getrlimit(kind)[1]))
 
 
-def _session(told: dict[str, Any], output: str = "") -> InferenceSession:
-    """Load a network, on one thread; an ``output`` is one more that it shall give."""
+def _session(told: dict[str, Any], value: str = "") -> InferenceSession:
+    """Load a network, on one thread: all of it, or what leads to a value."""
     import onnxruntime
 
     onnxruntime.disable_telemetry_events()
@@ -103,9 +104,11 @@ def _session(told: dict[str, Any], output: str = "") -> InferenceSession:
     # One thread: sums in another order differ in their last bits, and with them a mask.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.use_deterministic_compute = True
+    # Memory in one block, as planned after the first picture, is new memory for the second.
+    options.enable_mem_pattern = False
     options.log_severity_level = 4
     return onnxruntime.InferenceSession(
-        with_output(model, output) if output else model,
+        shortened(model, value) if value else model,
         options,
         providers=["CPUExecutionProvider"],
     )
@@ -115,28 +118,17 @@ class _Head:
     """What goes on from a network's cells, asked for no object."""
 
     def __init__(self, told: dict[str, Any]) -> None:
-        self._output: str = told["output"]
-        self._session = _session(told, self._output)
+        self._session = _session(told, told["output"])
         ports = {port.name: port.shape for port in self._session.get_inputs()}
         rows, columns = ports["mask_input"][2:]
         self._mask = int(rows), int(columns)
 
     def of(self, cells: NDArray[np.float32], size: list[int]) -> NDArray[np.float32]:
         """Return its smaller cells, 1 x channels x rows x columns."""
-        import onnxruntime
-
-        running = onnxruntime.RunOptions()
-        running.only_execute_path_to_fetches = True  # no mask is drawn
-        asked = nothing_asked(cells, size, self._mask)
-        (fine,) = self._session.run([self._output], asked, running)
-        return _gelu(fine)
-
-
-def _gelu(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Go on as such a network does with what a transposed convolution gives."""
-    from scipy.special import ndtr
-
-    return np.asarray(values * ndtr(values))
+        fine: NDArray[np.float32] = self._session.run(
+            None, nothing_asked(cells, size, self._mask)
+        )[0]
+        return fine
 
 
 class _Network:
@@ -165,17 +157,30 @@ class _Network:
 
     def grids(self, pixels: NDArray[np.uint8], asked: dict[str, Any]) -> list[NDArray[np.float16]]:
         """Read a picture: rows x columns x channels, then in smaller cells if there is a head."""
-        rows, columns = asked["picture"]
-        mean, std = (np.array(asked[name], np.float32) for name in ("mean", "std"))
-        ready = np.zeros((1, 3, *asked["size"]), np.float32)
-        picture = (pixels.reshape(rows, columns, 3) - mean) / std
-        ready[0, :, :rows, :columns] = picture.transpose(2, 0, 1)
+        ready = _ready(pixels.reshape(*asked["picture"], 3), asked)
         found = _checked(self._session.run([asked["output"]], {self._input: ready})[0])
         cells = in_grid(found, Layout(asked["layout"]), asked["skipped"], asked["grid"])
-        if self._head is None:
-            return [_halves(cells)]
-        fine = _checked(self._head.of(found, asked["size"]))
-        return [_halves(cells), _halves(fine[0].transpose(1, 2, 0))]
+        (rows, columns), *smaller = asked["parts"]
+        grids = [_halves(cells[:rows, :columns])]
+        if self._head is not None and smaller:
+            fine = _checked(self._head.of(found, asked["size"]))[0]
+            times = fine.shape[1] // cells.shape[0], fine.shape[2] // cells.shape[1]
+            rows, columns = smaller[0]
+            fine = fine[:, :rows, :columns]
+            take_off_places(fine, times)
+            grids.append(_halves(fine.transpose(1, 2, 0)))
+        return grids
+
+
+def _ready(picture: NDArray[np.uint8], asked: dict[str, Any]) -> NDArray[np.float32]:
+    """Return a picture as the network reads it, which knows 256 values of each colour."""
+    rows, columns = picture.shape[:2]
+    ready = np.zeros((1, 3, *asked["size"]), np.float32)
+    levels = np.arange(256, dtype=np.float32)
+    for channel, mean, std in zip(range(3), asked["mean"], asked["std"], strict=True):
+        values = (levels - np.float32(mean)) / np.float32(std)
+        ready[0, channel, :rows, :columns] = values[picture[:, :, channel]]
+    return ready
 
 
 def _checked(found: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from segapp.encoders.encoder import MOST_VALUES
-from segapp.encoders.fitting import fitted, in_picture
+from segapp.encoders.fitting import in_picture, parts
 from segapp.encoders.frames import receive, receive_plain, send, send_plain
 from segapp.encoders.network_file import EncoderError
 from segapp.values.wording import reason, shown
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.encoders.encoder import Encoder
+    from segapp.encoders.fitting import FittedPicture
     from segapp.encoders.head import HeadFile
     from segapp.values.encoded import EncodedPicture
 
@@ -95,7 +96,7 @@ class RunningNetwork:
         reply, _ = self._ask({"do": "try-head", "cells": cells, "size": encoder.size})
         return tuple(reply["shape"])
 
-    def encode(self, encoder: Encoder, rgb: NDArray[np.uint8]) -> EncodedPicture:
+    def encode(self, encoder: Encoder, picture: FittedPicture) -> EncodedPicture:
         """Let the network read a picture.
 
         Raises
@@ -105,11 +106,10 @@ class RunningNetwork:
         EncodingStopped
             When somebody has asked to stop.
         """
-        picture = fitted(rgb, encoder)
         reply, contents = self._ask(
             {
                 "do": "encode",
-                "picture": picture.shape[:2],
+                "picture": picture.pixels.shape[:2],
                 "size": encoder.size,
                 "mean": encoder.mean,
                 "std": encoder.std,
@@ -117,15 +117,18 @@ class RunningNetwork:
                 "layout": encoder.layout.value,
                 "skipped": encoder.skipped,
                 "grid": encoder.grid,
+                "parts": [part.shape[:2] for part in parts(picture.shape, encoder)],
             },
-            picture,
+            picture.pixels,
         )
-        cells, *fine = (
-            np.frombuffer(content, np.float16).reshape(shape)
-            for shape, content in zip(reply["grids"], contents, strict=True)
-        )
-        shape = rgb.shape[0], rgb.shape[1]
-        return in_picture(cells, fine[0] if fine else None, encoder, shape)
+        cells = [
+            np.frombuffer(content, np.float16).reshape(of)
+            for of, content in zip(reply["grids"], contents, strict=True)
+        ]
+        try:
+            return in_picture(cells, picture.shape, encoder)
+        except ValueError as error:
+            raise EncoderError(f"{self._name} cannot be used: {reason(error)}.") from error
 
     def stop(self) -> None:
         """End the process now, whatever it does; nothing more can be asked."""

@@ -39,13 +39,17 @@ def message_fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]
         place += length
 
 
-def bytes_field(number: int, content: bytes) -> bytes:
-    """Write a field that holds bytes, or a message.
+def message_field(number: int, content: int | bytes | memoryview) -> bytes:
+    """Write a field that holds a whole number, bytes, or a message.
 
-    >>> bytes_field(2, b"A") == bytes([18, 1, 65])
+    >>> message_field(2, b"A") == bytes([18, 1, 65])
+    True
+    >>> message_field(1, 150) == bytes([8, 150, 1])
     True
     """
-    return _written(number << 3 | _BYTES) + _written(len(content)) + content
+    if isinstance(content, int):
+        return _written(number << 3 | _VARINT) + _written(content)
+    return b"".join((_written(number << 3 | _BYTES), _written(len(content)), content))
 
 
 def _written(value: int) -> bytes:

@@ -12,7 +12,7 @@ on the first sheet, the round ones are wanted on the others.
 import argparse
 
 import numpy as np
-from minisam_network import DIGEST, Minisam
+from minisam_network import DIGEST, reading
 from scipy.ndimage import gaussian_filter
 
 from segapp.batch.cases import find_cases, load_truth
@@ -35,7 +35,7 @@ def main():
     parser.add_argument("--every", type=int, default=6, help="take each n-th picture")
     parser.add_argument("--sheets", type=int, default=5, help="to which the model is applied")
     arguments = parser.parse_args()
-    networks, plain = Minisam(arguments.package), PRESETS["best"]
+    plain = PRESETS["best"]
     seeing = with_value(plain, f"features={','.join(plain.features)},{FeatureGroup.ENCODER}")
     seeing = with_value(seeing, f"encoder={DIGEST}")
     print("| task | pictures | IoU without | IoU with the encoder | better on |")
@@ -45,20 +45,22 @@ def main():
         "round cells among hollow ones, on other sheets": sheets(arguments.sheets, "hollow"),
         "round cells among rods, on other sheets": sheets(arguments.sheets, "rods"),
     }
-    for name, pairs in tasks.items():
-        found = []
-        for rgb, document, other, truth in pairs:
-            seen, seen_other = (
-                networks.encoded(each, networks.embedding(each)) for each in (rgb, other)
-            )
-            trainer = Trainer(rgb, encoded=seen)
-            models = [trainer.learnt_model(document, settings) for settings in (plain, seeing)]
-            answers = (model.apply(other, encoded=seen_other) for model in models)
-            found.append([iou(answer.labels, truth) for answer in answers])
-        without, with_it = np.transpose(found)
-        better = np.count_nonzero(with_it > without)
-        means = f"{without.mean():.3f} | {with_it.mean():.3f}"
-        print(f"| {name} | {len(found)} | {means} | {better} |", flush=True)
+    with reading(arguments.package) as encoding:
+        for name, pairs in tasks.items():
+            found = [compared(encoding, (plain, seeing), *pair) for pair in pairs]
+            without, with_it = np.transpose(found)
+            better = np.count_nonzero(with_it > without)
+            means = f"{without.mean():.3f} | {with_it.mean():.3f}"
+            print(f"| {name} | {len(found)} | {means} | {better} |", flush=True)
+
+
+def compared(encoding, choices, rgb, document, other, truth):
+    """Return the IoU on the other picture by the model of each of two settings."""
+    seen, seen_other = encoding.of(rgb), encoding.of(other)
+    trainer = Trainer(rgb, encoded=seen)
+    models = [trainer.learnt_model(document, settings) for settings in choices]
+    answers = (model.apply(other, encoded=seen_other) for model in models)
+    return [iou(answer.labels, truth) for answer in answers]
 
 
 def scenes(folder, every):

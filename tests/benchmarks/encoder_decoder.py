@@ -14,7 +14,7 @@ from collections import defaultdict
 from types import SimpleNamespace
 
 import numpy as np
-from minisam_network import DIGEST, Minisam
+from minisam_network import DIGEST, Minisam, reading
 
 from segapp.batch.cases import find_cases, load_truth
 from segapp.batch.robot_user import first_dabs, robot_steps
@@ -51,20 +51,27 @@ def main():
     seeing = with_value(seeing, f"encoder={DIGEST}")
     curves = defaultdict(list)
     cases = find_cases(arguments.data)[:: arguments.every]
-    for case in cases:
-        picture = load_image(case.image)
-        rgb, truth = picture.rgb, load_truth(case.truth, picture.size, 2)
-        embedding = networks.embedding(rgb)
-        trainer = Trainer(rgb, encoded=networks.encoded(rgb, embedding))
-        starts = {
-            "dabs": first_dabs(truth, TWO_CLASSES),
-            "strokes": load_strokes(case.strokes, picture.size).document,
-        }
-        for start, document in starts.items():
-            for name, curve in curves_of(
-                trainer, (plain, seeing), networks, embedding, document, truth, arguments.strokes
-            ).items():
-                curves[start, name].append(curve)
+    with reading(arguments.package) as encoding:
+        for case in cases:
+            picture = load_image(case.image)
+            rgb, truth = picture.rgb, load_truth(case.truth, picture.size, 2)
+            embedding = networks.cells(networks.ready(rgb))
+            trainer = Trainer(rgb, encoded=encoding.of(rgb))
+            starts = {
+                "dabs": first_dabs(truth, TWO_CLASSES),
+                "strokes": load_strokes(case.strokes, picture.size).document,
+            }
+            for start, document in starts.items():
+                for name, curve in curves_of(
+                    trainer,
+                    (plain, seeing),
+                    networks,
+                    embedding,
+                    document,
+                    truth,
+                    arguments.strokes,
+                ).items():
+                    curves[start, name].append(curve)
     shown = [count for count in (0, 1, 3, 5, 10, 20) if count <= arguments.strokes]
     print(f"| from | method | {' | '.join(map(str, shown))} |")
     print("|---|---|" + "---|" * len(shown))

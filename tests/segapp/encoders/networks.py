@@ -121,18 +121,35 @@ ASKED_FOR = {
 }
 
 
+GELU = [("root", np.array(np.sqrt(2), np.float32)), ("half", np.array(0.5, np.float32))]
+
+
+def gelu(value, result):
+    """Return the nodes that exporters write for GELU; they read the weights `GELU`."""
+    one = helper.make_tensor("one", TensorProto.FLOAT, [], [1.0])
+    return [
+        helper.make_node("Div", [value, "root"], [f"{value}/root"]),
+        helper.make_node("Erf", [f"{value}/root"], [f"{value}/erf"]),
+        helper.make_node("Constant", [], [f"{value}/one"], value=one),
+        helper.make_node("Add", [f"{value}/erf", f"{value}/one"], [f"{value}/more"]),
+        helper.make_node("Mul", [value, f"{value}/more"], [f"{value}/twice"]),
+        helper.make_node("Mul", [f"{value}/twice", "half"], [result]),
+    ]
+
+
 def like_sam_decoder(path, channels=3, grid=(8, 8), out=5, side=4, without=(), mask=None):
     """Makes each cell ``side`` times smaller, by weights that `widening` knows."""
     nodes = [
         helper.make_node(
             "ConvTranspose", ["image_embeddings", "w"], ["inner"], strides=[side, side]
         ),
-        helper.make_node("ReduceMean", ["inner"], ["masks"], keepdims=1),
+        *gelu("inner", "activated"),
+        helper.make_node("ReduceMean", ["activated"], ["masks"], keepdims=1),
     ]
     inputs = [("image_embeddings", [1, channels, *grid])]
     asked_for = ASKED_FOR | ({} if mask is None else {"mask_input": mask})
     inputs += [(name, shape) for name, shape in asked_for.items() if name not in without]
-    weights = [("w", widening(channels, out, side))]
+    weights = [("w", widening(channels, out, side)), *GELU]
     return save(path, nodes, inputs, [("masks", [1, 1, 1, 1])], weights)
 
 

@@ -13,7 +13,7 @@ from PIL import Image
 from segapp.encoders import running
 from segapp.encoders.encoder import Encoder, Fit, Layout
 from segapp.encoders.encoding import Encoding, MissingEncoderError, usable
-from segapp.encoders.fitting import fitted, grid_on
+from segapp.encoders.fitting import fitted, parts
 from segapp.encoders.network_file import EncoderError, read_network
 from segapp.encoders.running import EncodingStopped, RunningNetwork
 from segapp.files.images import load_image
@@ -50,7 +50,7 @@ def rng():
 def run(path, encoder, rgb, seconds=60.0):
     digest = read_network(path).digest
     with RunningNetwork("It", path, digest, seconds) as network:
-        return network.encode(replace(encoder, digest=digest), rgb)
+        return network.encode(replace(encoder, digest=digest), fitted(rgb, encoder))
 
 
 def test_cells_are_what_the_network_gives_of_the_picture_less_mean_by_deviation(tmp_path, rgb):
@@ -100,8 +100,11 @@ def test_tokens_come_row_by_row_after_those_that_are_none(tmp_path, rgb):
 def test_any_picture_fits(shape, fit):
     encoder = replace(POOLED, fit=fit)
     picture = fitted(np.zeros((*shape, 3), np.uint8), encoder)
-    assert max(picture.shape[:2]) == 32
-    (rows, columns), step = grid_on(shape, encoder, encoder.grid)
+    assert picture.shape == shape
+    assert max(picture.pixels.shape[:2]) == 32
+    (part,) = parts(shape, encoder)
+    (rows, columns, channels), step = part.shape, part.step
+    assert channels == encoder.channels
     assert 1 <= rows <= 8
     assert 1 <= columns <= 8
     # The cells cover the picture, and the last ones stick out by less than they are long.
@@ -150,7 +153,7 @@ def test_a_file_that_has_changed_is_refused(tmp_path, rgb):
         RunningNetwork("It", path, "1" * 64) as network,
         pytest.raises(EncoderError, match="its file has changed since it was added"),
     ):
-        network.encode(POOLED, rgb)
+        network.encode(POOLED, fitted(rgb, POOLED))
 
 
 def _dying(code):
@@ -191,7 +194,7 @@ def test_stopping_ends_the_process_at_once(tmp_path, rgb):
 
     def work():
         with pytest.raises(EncodingStopped):
-            network.encode(POOLED, rgb)
+            network.encode(POOLED, fitted(rgb, POOLED))
         ended.append(True)
 
     thread = threading.Thread(target=work)
@@ -203,7 +206,7 @@ def test_stopping_ends_the_process_at_once(tmp_path, rgb):
     assert ended
     assert process.poll() is not None
     with pytest.raises(EncodingStopped):
-        network.encode(POOLED, rgb)
+        network.encode(POOLED, fitted(rgb, POOLED))
 
 
 def test_without_the_runtime_a_sentence_names_the_extra(tmp_path, rgb, monkeypatch):
@@ -213,7 +216,7 @@ def test_without_the_runtime_a_sentence_names_the_extra(tmp_path, rgb, monkeypat
         RunningNetwork("It", path, "1" * 64) as network,
         pytest.raises(EncoderError, match=r'pip install "segapp\[encoder\]"'),
     ):
-        network.encode(POOLED, rgb)
+        network.encode(POOLED, fitted(rgb, POOLED))
 
 
 def test_the_process_does_not_load_what_lies_in_the_working_folder(tmp_path, rgb, monkeypatch):
@@ -277,16 +280,22 @@ def test_what_is_kept_is_what_was_seen(installed, kept, encoder, rgb, monkeypatc
 def test_other_pixels_encoders_and_preparations_are_kept_apart(kept, encoder, rgb):
     other = rgb.copy()
     other[0, 0, 0] ^= 1
-    paths = {
-        kept.path(rgb, encoder),
-        kept.path(other, encoder),
-        kept.path(rgb.reshape(16, 64, 3), encoder),
-        kept.path(rgb, replace(encoder, digest="1" * 64)),
-        kept.path(rgb, replace(encoder, fit=Fit.STRETCH)),
-        kept.path(rgb, replace(encoder, mean=(0.0, 0.0, 0.0))),
-    }
-    assert len(paths) == 6
-    assert kept.path(rgb, replace(encoder, name="other")) == kept.path(rgb, encoder)
+    even, larger = np.full((32, 32, 3), 7, np.uint8), np.full((64, 64, 3), 7, np.uint8)
+    assert np.array_equal(fitted(larger, encoder).pixels, even)  # cells are larger all the same
+    cases = [
+        (rgb, encoder),
+        (other, encoder),
+        (even, encoder),
+        (larger, encoder),
+        (rgb.reshape(16, 64, 3), encoder),
+        (rgb, replace(encoder, digest="1" * 64)),
+        (rgb, replace(encoder, fit=Fit.STRETCH)),
+        (rgb, replace(encoder, mean=(0.0, 0.0, 0.0))),
+    ]
+    paths = [kept.path(fitted(picture, by), by) for picture, by in cases]
+    assert len(set(paths)) == len(cases)
+    named = replace(encoder, name="other")
+    assert kept.path(fitted(rgb, named), named) == paths[0]
 
 
 @pytest.mark.parametrize(
@@ -295,7 +304,7 @@ def test_other_pixels_encoders_and_preparations_are_kept_apart(kept, encoder, rg
 def test_damage_is_made_good(installed, kept, encoder, rgb, damage):
     with Encoding(encoder, installed, kept) as encoding:
         wanted = encoding.of(rgb).cells
-        path = kept.path(rgb, encoder)
+        path = kept.path(fitted(rgb, encoder), encoder)
         content = bytearray(path.read_bytes())
         if damage == "cut":
             path.write_bytes(content[: len(content) // 2])
@@ -316,28 +325,29 @@ def test_damage_is_made_good(installed, kept, encoder, rgb, damage):
             np.savez(path, cells=np.array([{"a": 1}], dtype=object))
         else:
             np.savez(path, cells=wanted[:4])
-        assert encoding.found(rgb) is None
+        assert encoding.found(encoding.fitted(rgb)) is None
         assert np.array_equal(encoding.of(rgb).cells, wanted)
 
 
 def test_the_oldest_go_first(kept, encoder, rng):
     bounded = replace(kept, most_bytes=3000)
-    pictures = [rng.integers(0, 256, (32, 32, 3), dtype=np.uint8) for _ in range(6)]
-    paths = [bounded.path(picture, encoder) for picture in pictures]
+    pictures = [
+        fitted(rng.integers(0, 256, (32, 32, 3), dtype=np.uint8), encoder) for _ in range(6)
+    ]
     encoded = EncodedPicture(np.zeros((8, 8, 3), np.float16), (4.0, 4.0), encoder.digest)
 
-    def held(path):
-        return bounded.find(path, (32, 32), encoder) is not None
+    def held(picture):
+        return bounded.find(picture, encoder) is not None
 
-    for age, path in enumerate(paths):
-        bounded.keep(path, encoded)
-        os.utime(path, (1000 + age, 1000 + age))
+    for age, picture in enumerate(pictures):
+        bounded.keep(picture, encoder, encoded)
+        os.utime(bounded.path(picture, encoder), (1000 + age, 1000 + age))
         if age == 1:
-            assert held(paths[0])  # of use: not the oldest now
-            assert paths[0].stat().st_mtime > 2000
+            assert held(pictures[0])  # of use: not the oldest now
+            assert bounded.path(pictures[0], encoder).stat().st_mtime > 2000
     assert sum(path.stat().st_size for path in bounded.root.iterdir()) <= 3000
-    assert [held(path) for path in paths[:3]] == [True, False, False]
-    assert held(paths[-1])
+    assert [held(picture) for picture in pictures[:3]] == [True, False, False]
+    assert held(pictures[-1])
 
 
 def test_a_place_that_cannot_be_written_costs_no_more_than_time(

@@ -9,7 +9,8 @@ from scipy.special import ndtr
 
 from segapp.encoders.encoder import Head, encoder_from_plain, encoder_to_plain, identity_of
 from segapp.encoders.encoding import Encoding
-from segapp.encoders.head import described_head, evened, head_file
+from segapp.encoders.fitting import fitted
+from segapp.encoders.head import described_head, head_file, take_off_places
 from segapp.encoders.network_file import EncoderError, read_network
 from segapp.encoders.running import RunningNetwork
 from tests.segapp.encoders import networks
@@ -77,13 +78,13 @@ def test_fine_cells_are_what_the_head_makes_of_the_encoder_s(encoding, rgb):
 
 def test_both_are_kept_and_found_again(encoding, installed, kept, rgb):
     first = encoding.of(rgb)
-    found = encoding.found(rgb)
+    found = encoding.found(encoding.fitted(rgb))
     assert np.array_equal(found.cells, first.cells)
     assert np.array_equal(found.fine.cells, first.fine.cells)
     assert (found.step, found.fine.step) == (first.step, first.fine.step)
-    path = kept.path(rgb, encoding.encoder)
+    path = kept.path(fitted(rgb, encoding.encoder), encoding.encoder)
     np.savez(path, cells=first.cells)  # of a program that knew no heads
-    assert encoding.found(rgb) is None
+    assert encoding.found(encoding.fitted(rgb)) is None
     assert np.array_equal(encoding.of(rgb).fine.cells, first.fine.cells)
 
 
@@ -130,11 +131,13 @@ def test_a_head_of_another_encoder_is_refused(tmp_path, encoder, paths):
 
 def test_what_cells_have_by_their_place_alone_is_taken_off():
     rng = np.random.default_rng(0)
-    object_like = np.repeat(np.repeat(rng.normal(size=(3, 5, 2)), 4, axis=0), 2, axis=1)
-    by_place = np.tile(rng.normal(size=(4, 2, 2)), (3, 5, 1))
-    even = evened((object_like + by_place).astype(np.float16), (4, 2)).astype(float)
-    np.testing.assert_allclose(even, object_like - object_like.mean(axis=(0, 1)), atol=0.01)
-    few = evened(np.ones((1, 1, 3), np.float16), (4, 4))  # less than one large cell
+    object_like = np.repeat(np.repeat(rng.normal(size=(2, 3, 5)), 4, axis=1), 2, axis=2)
+    even = (object_like + np.tile(rng.normal(size=(2, 4, 2)), (1, 3, 5))).astype(np.float32)
+    take_off_places(even, (4, 2))
+    middle = object_like.mean(axis=(1, 2), keepdims=True)
+    np.testing.assert_allclose(even, object_like - middle, atol=1e-5)
+    few = np.ones((3, 1, 1), np.float32)  # less than one large cell
+    take_off_places(few, (4, 4))
     np.testing.assert_array_equal(few, 0.0)
 
 

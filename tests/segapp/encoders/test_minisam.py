@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from segapp.encoders.encoding import Encoding
+from segapp.encoders.fitting import fitted
 from segapp.encoders.head import described_head, head_file
 from segapp.encoders.network_file import read_network
 from segapp.encoders.packages import PACKAGES
@@ -49,7 +50,7 @@ def test_it_is_known_by_its_shapes_and_sees_the_same_things_alike(encoder, insta
     rgb = load_image(SAMPLES / "astronaut.jpg").rgb
     with Encoding(encoder, installed, kept) as encoding:
         encoded = encoding.of(rgb)
-        again = encoding._running.encode(encoder, rgb)
+        again = encoding._running.encode(encoder, fitted(rgb, encoder))
     truth = load_image(SAMPLES / "astronaut-truth.png").rgb[:, :, 0] > 127
     right = []
     for seen, same, side in ((encoded, again, 64), (encoded.fine, again.fine, 256)):

@@ -198,14 +198,14 @@ def test_one_that_fails_asks_and_loses_nothing(
     make_window, picture_file, pooled, seer, two_strokes, qtbot, monkeypatch, button
 ):
     broken = [True]
-    of = Encoding.of
+    read = Encoding.read
 
-    def failing(encoding, rgb):
+    def failing(encoding, picture):
         if broken[0]:
             raise EncoderError("pooled broke off: it is damaged.")
-        return of(encoding, rgb)
+        return read(encoding, picture)
 
-    monkeypatch.setattr(Encoding, "of", failing)
+    monkeypatch.setattr(Encoding, "read", failing)
     window = make_window(picture_file(), seer)
     turn_on(window)
     for each in two_strokes:

@@ -76,15 +76,15 @@ def seer():
 def gate(monkeypatch):
     """Let the network wait until the test opens the gate."""
     opened = threading.Event()
-    of = Encoding.of
+    read = Encoding.read
 
-    def waiting(encoding, rgb):
+    def waiting(encoding, picture):
         while not opened.wait(0.01):
             if encoding._running._stopped:
                 raise running.EncodingStopped
-        return of(encoding, rgb)
+        return read(encoding, picture)
 
-    monkeypatch.setattr(Encoding, "of", waiting)
+    monkeypatch.setattr(Encoding, "read", waiting)
     yield opened
     opened.set()
 

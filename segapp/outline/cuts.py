@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from segapp.picture.contrast import Bonds
     from segapp.picture.region_graph import Edges
 
     CostsOf = Callable[[NDArray[np.intp]], NDArray[np.float32]]
@@ -73,13 +72,14 @@ def cut_regions(
 class Level:
     """One level of the picture with all that a cut needs to know about its pixels.
 
-    ``flows`` along the bonds are those of earlier cuts, and become those of the latest.
+    ``bonds`` are told `segapp.picture.contrast.pixel_by_pixel`. ``flows``, shaped alike, are those
+    of earlier cuts, and become those of the latest.
     """
 
     marked: NDArray[np.int16]
     costs_of: CostsOf
-    bonds: Bonds
-    flows: Bonds
+    bonds: NDArray[np.float32]
+    flows: NDArray[np.float32]
     smoothness: float
 
 
@@ -257,7 +257,8 @@ def _cut_pixels(
     level: Level, labels: NDArray[np.uint8], pixels: Pixels, classes: NDArray[np.uint8]
 ) -> None:
     """Give some pixels the best of some classes, in place."""
-    numbers, ties = pixels.numbers, Ties.of(pixels, level.bonds, level.smoothness)
+    ties = Ties.of(pixels, level.bonds, level.smoothness)
+    numbers = ties.numbers
     position = np.zeros(classes[-1] + 1, dtype=np.intp)
     position[classes] = np.arange(len(classes))
     costs = level.costs_of(numbers)[:, classes].astype(np.float64)

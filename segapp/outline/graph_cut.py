@@ -93,22 +93,51 @@ def cut_arcs(
         return np.ones(n, dtype=bool)
     unit = max(_FINEST_UNIT, float(np.abs(preference).sum() + costs.sum()) / _LARGEST_FLOW)
     capacities, surplus = (np.rint(part / unit).astype(np.int32) for part in (costs, preference))
-    if flow is None:
-        return _solved(surplus, arcs, capacities)[0]
-    least = capacities
+    back = capacities
     if against is not None and against is not costs:
-        least = np.rint(against / unit).astype(np.int32)
-    sent = np.clip(np.rint(flow / unit).astype(np.int32), -least, capacities)
+        back = np.rint(against / unit).astype(np.int32)
+    if flow is None:
+        return _solved(surplus, arcs, capacities, back)[0]
+    sent = np.clip(np.rint(flow / unit).astype(np.int32), -back, capacities)
     surplus -= np.add.reduceat(sent, arcs.starts[:-1], dtype=np.int32)
-    inside, more = _solved(surplus, arcs, capacities - sent)
+    inside, more = _solved(surplus, arcs, capacities - sent, back + sent)
     flow[:] = (sent + more) * unit
     return inside
 
 
 def _solved(
-    surplus: NDArray[np.int32], arcs: Arcs, capacities: NDArray[np.int32]
+    surplus: NDArray[np.int32],
+    arcs: Arcs,
+    there: NDArray[np.int32],
+    back: NDArray[np.int32],
 ) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
     """Return the smallest of the best sets, and the flow along the arcs.
+
+    What fits through an arc is given ``there`` and, through its way ``back``, likewise.
+    """
+    over = surplus > 0
+    # The solver looks from the source for the sink again and again, over all that it can reach.
+    # So it begins where there are fewer nodes; from the other end, all goes the other way.
+    if 2 * np.count_nonzero(over) > np.count_nonzero(surplus):
+        flow, used = _largest_flow(-surplus, arcs, back)
+        np.negative(flow, out=flow)
+    else:
+        flow, used = _largest_flow(surplus, arcs, there)
+    n, first = len(surplus), np.flatnonzero(over & (surplus > used))
+    some = np.flatnonzero(there > flow)
+    heads = np.concatenate((first, arcs.heads.take(some)), dtype=np.int32)
+    heads += 1  # the source comes before all nodes
+    starts = np.concatenate(([0], len(first) + some.searchsorted(arcs.starts)), dtype=np.int32)
+    rest = csr_array((np.ones(len(heads)), heads, starts), shape=(n + 1, n + 1))
+    inside = np.zeros(n + 1, dtype=bool)
+    inside[breadth_first_order(rest, 0, return_predecessors=False)] = True
+    return inside[1:], flow
+
+
+def _largest_flow(
+    surplus: NDArray[np.int32], arcs: Arcs, capacities: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the flow along the arcs, and how much comes from or goes to each node.
 
     Every arc comes with its reverse and rows are sorted, as SciPy's solver wants them: it then
     adds nothing, and its flows are in the order of these arcs. The sink comes before the source,
@@ -128,14 +157,9 @@ def _solved(
     network = csr_array((left, heads, starts), shape=(n + 2, n + 2))
     network.has_sorted_indices = network.has_canonical_format = True
     flow = maximum_flow(network, source, sink).flow.data
-    some = left > flow
-    counts = np.zeros(len(some) + 1, dtype=np.int32)
-    np.cumsum(some, out=counts[1:])
-    rest = csr_array((np.ones(counts[-1]), heads[some], counts[starts]), shape=network.shape)
-    inside = np.zeros(n + 2, dtype=bool)
-    inside[breadth_first_order(rest, source, return_predecessors=False)] = True
+    used = np.abs(flow[room])
     flow[room] = 0
-    return inside[2:], flow[n:]
+    return flow[n:], used
 
 
 def energy(costs: NDArray[np.float64], edges: Edges, labels: NDArray[np.intp]) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from segapp.picture.features import seen
-from segapp.picture.neighbours import ACROSS, DOWN, LENGTHS, PAIRS
+from segapp.picture.neighbours import ACROSS, AROUND, DOWN, LENGTHS, PAIRS, STEPS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,6 +34,19 @@ def bonds_of(rgb: NDArray[np.uint8], channels: NDArray[np.float32] | None = None
         np.float32(length) * np.exp(-sharpness * part)
         for part, length in zip(squared, LENGTHS, strict=True)
     )
+
+
+def pixel_by_pixel(bonds: Bonds) -> NDArray[np.float32]:
+    """Return the bonds of each pixel with those `AROUND` it, ``pixels x 9``.
+
+    That with itself, and with what would be beyond the image, is 0.
+    """
+    height, width = bonds[0].shape[0], bonds[1].shape[1]
+    table = np.zeros((height, width, len(AROUND)), dtype=np.float32)
+    for (here, there), (down, right), bond in zip(PAIRS, STEPS, bonds, strict=True):
+        table[here][..., AROUND.index((down, right))] = bond
+        table[there][..., AROUND.index((-down, -right))] = bond
+    return table.reshape(height * width, len(AROUND))
 
 
 def _squared_differences(

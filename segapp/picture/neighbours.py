@@ -38,3 +38,10 @@ with four neighbours a diagonal would be 41 % too long, and cuts would run along
 
 BOTH_WAYS: tuple[tuple[Box, Box], ...] = (ACROSS, ACROSS[::-1], DOWN, DOWN[::-1])
 """All pairs of a pixel and a neighbour, from either side."""
+
+AROUND: tuple[tuple[int, int], ...] = (
+    (0, 0),
+    *((down, right) for down in (-1, 0, 1) for right in (-1, 0, 1) if down or right),
+)
+"""Rows down and columns to the right from a pixel to itself, then to all its neighbours in the
+order of rows."""

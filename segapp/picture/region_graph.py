@@ -10,7 +10,7 @@ from scipy.sparse import coo_array, csr_array
 
 from segapp.picture.arcs import LinkArcs
 from segapp.picture.colour_bins import LEVELS, colour_bins
-from segapp.picture.contrast import bonds_of
+from segapp.picture.contrast import bonds_of, pixel_by_pixel
 from segapp.picture.features import position
 from segapp.picture.neighbours import PAIRS
 from segapp.picture.prototypes import Prototypes, superpixels
@@ -47,19 +47,18 @@ class KeptFlows:
     Parameters
     ----------
     pixels
-        Along each of the bonds.
+        From each pixel to those around it, shaped like the bonds.
     patches
         Along the edges between patches.
     """
 
-    pixels: Bonds
+    pixels: NDArray[np.float32]
     patches: NDArray[np.float32]
 
     @classmethod
-    def none_along(cls, bonds: Bonds, edges: Edges) -> KeptFlows:
+    def none_along(cls, bonds: NDArray[np.float32], edges: Edges) -> KeptFlows:
         """Begin with nothing."""
-        nothing = tuple(np.zeros_like(bond) for bond in bonds)
-        return cls(nothing, np.zeros(len(edges.u), dtype=np.float32))
+        return cls(np.zeros_like(bonds), np.zeros(len(edges.u), dtype=np.float32))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +68,7 @@ class RegionGraph:
     Parameters
     ----------
     bonds
-        How strongly neighbouring pixels hold together.
+        How strongly neighbouring pixels hold together, `pixel_by_pixel`.
     edges
         Between prototypes that touch.
     lengths
@@ -88,7 +87,7 @@ class RegionGraph:
         What cuts through this graph leave to the next one.
     """
 
-    bonds: Bonds
+    bonds: NDArray[np.float32]
     edges: Edges
     lengths: NDArray[np.float64]
     patches: Prototypes
@@ -116,9 +115,9 @@ class RegionGraph:
         patches = superpixels(rgb, _PATCHES, channels)
         patch_edges = region_edges(patches.index_map, bonds)
         arcs = LinkArcs.of(patch_edges.u, patch_edges.v, len(patches))
-        bins = colour_bins(rgb)
+        bins, by_pixel = colour_bins(rgb), pixel_by_pixel(bonds)
         return cls(
-            bonds=bonds,
+            bonds=by_pixel,
             edges=edges,
             lengths=lengths,
             patches=patches,
@@ -127,7 +126,7 @@ class RegionGraph:
             prototype_colours=counts(prototypes, bins, LEVELS**3),
             patch_colours=counts(patches, bins, LEVELS**3),
             patch_prototypes=counts(patches, prototypes.index_map, len(prototypes)),
-            flows=KeptFlows.none_along(bonds, patch_edges),
+            flows=KeptFlows.none_along(by_pixel, patch_edges),
         )
 
 

@@ -6,17 +6,16 @@ from scipy import ndimage
 
 from segapp.outline import cuts
 from segapp.outline.cuts import Level, cut_band, cut_regions
-from segapp.picture.contrast import bonds_of
+from segapp.picture.contrast import bonds_of, pixel_by_pixel
 from segapp.picture.neighbours import LENGTHS, PAIRS
 from segapp.picture.region_graph import Edges
 
 
 def level_of(marks, costs, rgb, smoothness):
     """All that a cut needs, before the first one."""
-    bonds = bonds_of(rgb)
+    bonds = pixel_by_pixel(bonds_of(rgb))
     by_pixel = costs.reshape(-1, costs.shape[-1])
-    flows = tuple(np.zeros_like(bond) for bond in bonds)
-    return Level(marks, lambda pixels: by_pixel[pixels], bonds, flows, smoothness)
+    return Level(marks, lambda pixels: by_pixel[pixels], bonds, np.zeros_like(bonds), smoothness)
 
 
 def potts_energy(labels, costs, rgb, smoothness):
@@ -135,7 +134,7 @@ def test_what_an_earlier_cut_left_changes_nothing():
             for _ in cut_band(level, found[-1], 5, again=4):
                 pass
         np.testing.assert_array_equal(*found)
-    assert any(flow.any() for flow in used.flows)
+    assert used.flows.any()
 
 
 def test_pieces_hold_every_pixel_once_and_none_is_too_large(monkeypatch):

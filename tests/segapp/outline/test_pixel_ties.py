@@ -5,6 +5,7 @@ import pytest
 
 from segapp.outline.graph_cut import cut_arcs, smallest_energy
 from segapp.outline.pixel_ties import Pixels, Ties
+from segapp.picture.contrast import pixel_by_pixel
 from segapp.picture.neighbours import STEPS
 
 SHAPE = 9, 11
@@ -32,14 +33,16 @@ def bond_between(bonds, one, other):
     return float(bonds[STEPS.index(step)][row, min(column, beside)])
 
 
-@pytest.mark.parametrize(("shape", "rim"), [(SHAPE, 0), (SHAPE, 1), ((1, 7), 0), ((7, 1), 0)])
+@pytest.mark.parametrize(
+    ("shape", "rim"), [(SHAPE, 0), (SHAPE, 1), ((1, 7), 0), ((7, 1), 0), ((7, 2), 0)]
+)
 @pytest.mark.parametrize("seed", range(4))
 def test_every_pair_is_tied_by_its_bond_from_both_sides(shape, rim, seed):
     mask = np.zeros(shape, dtype=bool)
     inner = mask[rim : shape[0] - rim, rim : shape[1] - rim]
     inner[:] = np.random.default_rng(seed).random(inner.shape) < 0.6
     chosen, strengths = np.argwhere(mask), bonds(seed, shape)
-    ties = Ties.of(some(mask), strengths, 2.0)
+    ties = Ties.of(some(mask), pixel_by_pixel(strengths), 2.0)
     arcs, weights = ties.arcs(), ties.costs()
     table = np.zeros((len(chosen),) * 2)
     for node, (start, end) in enumerate(zip(arcs.starts, arcs.starts[1:], strict=False)):
@@ -61,13 +64,25 @@ def test_every_pair_is_tied_by_its_bond_from_both_sides(shape, rim, seed):
 def test_a_cut_along_arcs_is_that_along_edges_and_begins_with_its_own_flow(seed):
     rng = np.random.default_rng(seed)
     mask = rng.random(SHAPE) < 0.8
-    ties = Ties.of(some(mask), bonds(seed), 0.25)
+    strengths = pixel_by_pixel(bonds(seed))
+    ties = Ties.of(some(mask), strengths, 0.25)
     costs = rng.normal(0, 3, (int(mask.sum()), 2))
     wanted = smallest_energy(costs, ties.edges()).astype(bool)
-    flows = tuple(np.zeros_like(bond) for bond in bonds(seed))
+    flows = np.zeros_like(strengths)
     for _ in range(2):
         flow = ties.flow(flows)
         found = cut_arcs(costs[:, 0] - costs[:, 1], ties.arcs(), ties.costs(), flow)
         np.testing.assert_array_equal(found, wanted)
         ties.keep(flow, flows)
         np.testing.assert_array_equal(ties.flow(flows), flow)
+
+
+def test_flows_of_other_pixels_stay():
+    mask = np.random.default_rng(1).random(SHAPE) < 0.5
+    strengths = pixel_by_pixel(bonds(1))
+    flows = np.arange(strengths.size, dtype=np.float32).reshape(strengths.shape)
+    ties, before = Ties.of(some(mask), strengths, 1.0), flows.copy()
+    ties.keep(np.full(len(ties.order), -1, np.float32), flows)
+    changed = flows != before
+    assert not changed[~mask.ravel()].any()
+    assert np.count_nonzero(changed) == len(ties.order)

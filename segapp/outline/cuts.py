@@ -20,13 +20,14 @@ from scipy import ndimage
 
 from segapp.outline.graph_cut import cut_arcs, smallest_energy
 from segapp.outline.pixel_ties import Pixels, Ties
-from segapp.picture.neighbours import BOTH_WAYS
+from segapp.picture.neighbours import ACROSS, DOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
+    from segapp.picture.neighbours import Box
     from segapp.picture.region_graph import Edges
 
     CostsOf = Callable[[NDArray[np.intp]], NDArray[np.float32]]
@@ -95,34 +96,48 @@ def cut_band(
     Where the boundary has run into what was held, it is cut ``again`` so often at the most.
     ``where`` is the part of the picture in which it may have to move, if that is not all of it.
     """
-    unmarked = level.marked < 0
-    band = _band(labels, half_width)
     for left in range(again, -1, -1):
-        before = labels.copy()
-        seams: list[_Seam] = []
-        free = band & unmarked if where is None else band & where & unmarked
-        for piece in _pieces(_places(free), _SHARES[left % 2], seams):
+        # Nothing moves elsewhere: all that matters lies in the box.
+        box = _box(where, labels.shape, half_width + _RIM)
+        before, unmarked = labels[box].copy(), level.marked[box] < 0
+        band, seams = _band(before, half_width), list[_Seam]()
+        free = band & unmarked if where is None else band & unmarked & where[box]
+        for piece in _pieces(_places(free, box), _SHARES[left % 2], seams):
             _cut_piece(level, labels, piece)
             yield
         if not left:
             return
-        boundary = _boundary(labels)
-        rows, columns = _places(boundary & unmarked)
-        stuck = _at_seam(seams, (rows, columns))
+        boundary = _boundary(labels[box]) & unmarked
+        places = _places(boundary, box)
+        stuck = _at_seam(seams, places)
         if where is not None:
             # Begun with the answer before, or cut once already: only what moves is of interest.
-            stuck |= _at_rim(where, (rows, columns))
-            stuck &= (labels != before)[rows, columns]
-        stuck |= _at_rim(band, (rows, columns))
+            stuck |= _at_rim(where, places)
+            stuck &= (labels[box] != before)[boundary]
+        stuck |= _at_rim(band, _places(boundary))
         if not stuck.any():
             return
-        band = _grown(boundary, half_width - 1)
+        rows, columns = places
         where = _around(labels.shape, (rows[stuck], columns[stuck]), _ROOM * half_width)
 
 
-def _places(mask: NDArray[np.bool_]) -> Places:
+def _box(where: NDArray[np.bool_] | None, shape: tuple[int, ...], margin: int) -> Box:
+    """Return rows and columns of a part of an image, and so many around it."""
+    if where is None:
+        return slice(0, shape[0]), slice(0, shape[1])
+    rows, columns = (np.flatnonzero(where.any(axis=axis)) for axis in (1, 0))
+    if not len(rows):
+        return slice(0, 0), slice(0, 0)
+    return (
+        slice(max(rows[0] - margin, 0), rows[-1] + margin + 1),
+        slice(max(columns[0] - margin, 0), columns[-1] + margin + 1),
+    )
+
+
+def _places(mask: NDArray[np.bool_], box: Box | None = None) -> Places:
+    """Return the places of a mask, in an image of which it is a box."""
     rows, columns = np.divmod(np.flatnonzero(mask), mask.shape[1])
-    return rows, columns
+    return (rows, columns) if box is None else (rows + box[0].start, columns + box[1].start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +178,10 @@ def _at_seam(seams: list[_Seam], places: Places) -> NDArray[np.bool_]:
 def _boundary(labels: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """Mask the pixels on either side of a boundary."""
     edge = np.zeros(labels.shape, dtype=bool)
-    for here, there in BOTH_WAYS:
-        edge[here] |= labels[here] != labels[there]
+    for here, there in (ACROSS, DOWN):
+        differs = labels[here] != labels[there]
+        edge[here] |= differs
+        edge[there] |= differs
     return edge
 
 
@@ -199,11 +216,12 @@ def _grown(mask: NDArray[np.bool_], steps: int) -> NDArray[np.bool_]:
 def _at_rim(band: NDArray[np.bool_], places: Places) -> NDArray[np.bool_]:
     """Tell which of some places are within `_RIM` rows or columns of the band's edge."""
     rows, columns = places
-    last_row, last_column = band.shape[0] - 1, band.shape[1] - 1
-    inside = np.ones(len(rows), dtype=bool)
-    for step in (-_RIM, _RIM):
-        inside &= band[np.clip(rows + step, 0, last_row), columns]
-        inside &= band[rows, np.clip(columns + step, 0, last_column)]
+    height, width = band.shape
+    first, inside = rows * width, np.ones(len(rows), dtype=bool)
+    for other in (np.maximum(rows - _RIM, 0), np.minimum(rows + _RIM, height - 1)):
+        inside &= band.take(other * width + columns)
+    for other in (np.maximum(columns - _RIM, 0), np.minimum(columns + _RIM, width - 1)):
+        inside &= band.take(first + other)
     return ~inside
 
 
@@ -223,9 +241,11 @@ def _cut_piece(level: Level, labels: NDArray[np.uint8], places: Places) -> None:
     around = labels[
         max(rows[0] - 1, 0) : rows[-1] + 2, max(columns.min() - 1, 0) : columns.max() + 2
     ]
-    classes = [c for c in range(around.min(), around.max() + 1) if (around == c).any()]
-    if len(classes) < 2:
+    least, most = int(around.min()), int(around.max())
+    if least == most:
         return
+    between = (c for c in range(least + 1, most) if (around == c).any())
+    classes = [least, *between, most]
     for part in _parts(places) if len(classes) == 2 else (places,):
         pixels = Pixels(*part, labels.shape)
         _cut_pixels(level, labels, pixels, np.array(classes, dtype=np.uint8))
@@ -244,11 +264,11 @@ def _parts(places: Places) -> Iterator[Places]:
     window = np.zeros((rows.max() + 1, columns.max() + 1), dtype=bool)
     window[rows, columns] = True
     part = ndimage.label(window, np.ones((3, 3)))[0][rows, columns]
-    large = np.flatnonzero(np.bincount(part) >= _ALONE)
-    for number in large:
+    large = np.bincount(part) >= _ALONE
+    for number in np.flatnonzero(large):
         own = part == number
         yield places[0][own], places[1][own]
-    rest = ~np.isin(part, large)
+    rest = ~large.take(part)
     if rest.any():
         yield places[0][rest], places[1][rest]
 

@@ -36,9 +36,6 @@ whatever its direction (Cauchy and Crofton: the angle between the kinds over the
 pair). Along rows, columns and diagonals it has its length in pixels, in between at most 8 % more;
 with four neighbours a diagonal would be 41 % too long, and cuts would run along rows."""
 
-BOTH_WAYS: tuple[tuple[Box, Box], ...] = (ACROSS, ACROSS[::-1], DOWN, DOWN[::-1])
-"""All pairs of a pixel and a neighbour, from either side."""
-
 AROUND: tuple[tuple[int, int], ...] = (
     (0, 0),
     *((down, right) for down in (-1, 0, 1) for right in (-1, 0, 1) if down or right),

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import ndimage
 
-from segapp.picture.neighbours import BOTH_WAYS
+from segapp.picture.neighbours import ACROSS, DOWN
 
 
 def clean_up(labels, marked, wishes, background):
@@ -49,7 +49,7 @@ def without(labels, dropped):
         return labels
     regions, count = ndimage.label(dropped)
     border = np.zeros((count + 1, int(labels.max()) + 1), dtype=int)
-    for here, there in BOTH_WAYS:
+    for here, there in (ACROSS, ACROSS[::-1], DOWN, DOWN[::-1]):
         meets = dropped[here] & ~dropped[there]
         np.add.at(border, (regions[here][meets], labels[there][meets]), 1)
     return np.where(dropped, border.argmax(axis=1)[regions], labels).astype(np.uint8)

@@ -186,6 +186,39 @@ def test_the_outline_goes_on_where_something_changed(again):
     np.testing.assert_array_equal(labels[30:], (right if again else x >= 37)[30:])
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_it_is_enough_to_look_at_a_box_around_where_it_may_move(monkeypatch, seed):
+    """Two outlines of noise, far apart: the one is looked at, the other stays."""
+    rng = np.random.default_rng(seed)
+    y, x = np.indices((90, 120))
+    start = ((x // 20 + y // 20) % 2).astype(np.uint8)
+    rgb = rng.integers(0, 256, (90, 120, 3), dtype=np.uint8)
+    costs = ndimage.gaussian_filter(rng.normal(0, 30, (90, 120, 2)), (3, 3, 0))
+    marks = np.where(rng.random((90, 120)) < 0.01, start, -1).astype(np.int16)
+    where = (abs(x - 20 * (1 + seed % 5)) < 9) & (abs(y - 40) < 15)
+    found = []
+    for whole in (False, True):
+        if whole:
+            everywhere = slice(0, 90), slice(0, 120)
+            monkeypatch.setattr(cuts, "_box", lambda *_, everywhere=everywhere: everywhere)
+        labels = start.copy()
+        for _ in cut_band(
+            level_of(marks, costs.astype(np.float32), rgb, 0.5), labels, 3, 6, where
+        ):
+            pass
+        found.append(labels)
+    np.testing.assert_array_equal(*found)
+    assert (found[0] != start).any()
+
+
+def test_where_nothing_may_move_nothing_does():
+    start = np.indices((9, 9))[0].astype(np.uint8) // 5
+    costs, rgb = np.ones((9, 9, 2), np.float32), np.zeros((9, 9, 3), np.uint8)
+    level, labels = level_of(np.full((9, 9), -1, np.int16), costs, rgb, 1.0), start.copy()
+    assert not list(cut_band(level, labels, 3, 6, np.zeros((9, 9), dtype=bool)))
+    np.testing.assert_array_equal(labels, start)
+
+
 def test_parts_that_do_not_touch_may_be_cut_alone_or_together(monkeypatch):
     rng = np.random.default_rng(3)
     shape = (120, 150)

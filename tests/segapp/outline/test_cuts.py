@@ -194,7 +194,7 @@ def test_it_is_enough_to_look_at_a_box_around_where_it_may_move(monkeypatch, see
     start = ((x // 20 + y // 20) % 2).astype(np.uint8)
     rgb = rng.integers(0, 256, (90, 120, 3), dtype=np.uint8)
     costs = ndimage.gaussian_filter(rng.normal(0, 30, (90, 120, 2)), (3, 3, 0))
-    marks = np.where(rng.random((90, 120)) < 0.01, start, -1).astype(np.int16)
+    marks = np.where(rng.random((90, 120)) < 0.01, start.astype(np.int16), np.int16(-1))
     where = (abs(x - 20 * (1 + seed % 5)) < 9) & (abs(y - 40) < 15)
     found = []
     for whole in (False, True):

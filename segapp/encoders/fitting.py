@@ -29,7 +29,7 @@ def filled(shape: tuple[int, int], encoder: Encoder) -> tuple[int, int]:
     return min(rows, encoder.size[0]), min(columns, encoder.size[1])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class FittedPicture:
     """A picture as large as it is in the network's, all that a network sees of it.
 

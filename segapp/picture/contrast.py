@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.picture.features import seen
 from segapp.picture.neighbours import ACROSS, AROUND, DOWN, LENGTHS, PAIRS, STEPS
 
 if TYPE_CHECKING:
@@ -18,12 +17,13 @@ if TYPE_CHECKING:
     """What it costs to part the pixels of each kind of pair in `PAIRS`, at most its length."""
 
 
-def bonds_of(rgb: NDArray[np.uint8], channels: NDArray[np.float32] | None = None) -> Bonds:
+def bonds_of(image: NDArray[np.float32]) -> Bonds:
     """Return the bonds of each kind of pair: ``exp(-difference^2 / (2 mean difference^2))``.
 
-    The mean is that of neighbours in a row or column.
+    The mean is that of neighbours in a row or column. ``image`` has any number of channels: `lab`,
+    or what an instrument has measured.
     """
-    planes = np.ascontiguousarray(np.moveaxis(seen(rgb, channels), 2, 0))
+    planes = np.ascontiguousarray(np.moveaxis(image, 2, 0))
     squared = [_squared_differences(planes, pair) for pair in PAIRS]
     straight = [squared[PAIRS.index(pair)] for pair in (ACROSS, DOWN)]
     count = sum(part.size for part in straight)

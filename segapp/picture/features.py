@@ -21,9 +21,19 @@ def lab(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
     return np.asarray(rgb2lab(rgb) / 100.0, dtype=np.float32)
 
 
-def seen(rgb: NDArray[np.uint8], channels: NDArray[np.float32] | None) -> NDArray[np.float32]:
-    """Return what edges are looked for in: colours, or channels from 0 to 1 if there are such."""
-    return lab(rgb) if channels is None else channels
+class SeenColours:
+    """A picture's colours as they are and as they look, the latter when first asked for."""
+
+    def __init__(self, rgb: NDArray[np.uint8]) -> None:
+        self.rgb = rgb
+        self._lab: NDArray[np.float32] | None = None
+
+    @property
+    def lab(self) -> NDArray[np.float32]:
+        """`lab` of the picture."""
+        if self._lab is None:
+            self._lab = lab(self.rgb)
+        return self._lab
 
 
 def roughness(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
@@ -43,14 +53,14 @@ def position(shape: tuple[int, int]) -> NDArray[np.float32]:
     return np.stack((rows, columns), axis=-1) / np.float32(max(shape))
 
 
-def describe(rgb: NDArray[np.uint8], group: FeatureGroup) -> NDArray[np.float32]:
+def describe(colours: SeenColours, group: FeatureGroup) -> NDArray[np.float32]:
     """Features of every pixel, ``H x W x channels``, of a group that needs no strokes."""
     if group is FeatureGroup.RGB:
-        return (rgb / 255.0).astype(np.float32)
+        return (colours.rgb / 255.0).astype(np.float32)
     if group is FeatureGroup.COLOUR:
-        return lab(rgb)
+        return colours.lab
     if group is FeatureGroup.TEXTURE:
-        return np.concatenate((lab(rgb), roughness(rgb)), axis=-1)
+        return np.concatenate((colours.lab, roughness(colours.rgb)), axis=-1)
     if group is FeatureGroup.POSITION:
-        return position((rgb.shape[0], rgb.shape[1]))
+        return position((colours.rgb.shape[0], colours.rgb.shape[1]))
     raise ValueError(f"group: wanted one that the picture alone gives, got {group.value!r}")

@@ -15,7 +15,7 @@ from segapp.picture.encoded_regions import (
     region_means,
     spread,
 )
-from segapp.picture.features import describe
+from segapp.picture.features import SeenColours, describe
 from segapp.picture.kernels import fixed_groups, kernels_of_all, stroke_groups
 from segapp.picture.kinds import FineRegions
 from segapp.picture.prototypes import Prototypes, palette, superpixels
@@ -56,17 +56,19 @@ class FeatureTable:
 
 
 def feature_table(
-    rgb: NDArray[np.uint8],
+    colours: SeenColours,
     settings: Settings,
     chosen: Iterable[FeatureGroup],
     channels: Channels,
 ) -> FeatureTable:
     """Find the prototypes of a picture and describe them by some groups of features."""
     chosen = tuple(chosen)
-    prototypes = _prototypes(rgb, settings, channels if FeatureGroup.CHANNELS in chosen else None)
+    prototypes = _prototypes(
+        colours.rgb, settings, channels if FeatureGroup.CHANNELS in chosen else None
+    )
     by_group = {
         group: prototypes.mean(
-            channels.coarse if group is FeatureGroup.CHANNELS else describe(rgb, group)
+            channels.coarse if group is FeatureGroup.CHANNELS else describe(colours, group)
         )
         for group in chosen
     }
@@ -117,6 +119,7 @@ class PreparedPicture:
         """Pixels along a side of what is one pixel of the size at which is learnt."""
         self.channels = Channels(rgb if channels is None else channels, self.times, scales)
         self._levels: tuple[NDArray[np.uint8], ...] | None = None
+        self._colours: SeenColours | None = None
         self._table: tuple[object, FeatureTable] | None = None
         self._graph: tuple[FeatureTable, RegionGraph] | None = None
         self._grams: tuple[object, Grams | None] | None = None
@@ -140,6 +143,13 @@ class PreparedPicture:
             self._levels = (self.rgb,) if self.times == 1 else (self.rgb, coarse)
         return self._levels
 
+    @property
+    def colours(self) -> SeenColours:
+        """Those of the size at which is learnt."""
+        if self._colours is None:
+            self._colours = SeenColours(self.levels[-1])
+        return self._colours
+
     def guides(self, settings: Settings) -> tuple[NDArray[np.uint8], ...]:
         """Return the colours that outlines follow, at the sizes of `levels`."""
         return self.channels.colours if FeatureGroup.CHANNELS in settings.features else self.levels
@@ -149,7 +159,7 @@ class PreparedPicture:
         key = (settings.samples, settings.prototypes, fixed_groups(settings))
         if self._table is None or self._table[0] != key:
             groups = fixed_groups(settings)
-            self._table = (key, feature_table(self.levels[-1], settings, groups, self.channels))
+            self._table = (key, feature_table(self.colours, settings, groups, self.channels))
         return self._table[1]
 
     def prototypes_in(self, prototypes: Prototypes, box: Box) -> NDArray[np.int32]:
@@ -172,9 +182,9 @@ class PreparedPicture:
         """Return how the prototypes lie to each other."""
         table = self.table(settings)
         if self._graph is None or self._graph[0] is not table:
-            chosen = FeatureGroup.CHANNELS in settings.features
-            channels = self.channels.coarse if chosen else None
-            colours = self.guides(settings)[-1]
+            colours, channels = self.colours, None
+            if FeatureGroup.CHANNELS in settings.features:
+                colours, channels = SeenColours(self.guides(settings)[-1]), self.channels.coarse
             self._graph = (table, RegionGraph.of(colours, table.prototypes, channels))
         return self._graph[1]
 

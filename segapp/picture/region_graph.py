@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.picture.contrast import Bonds
+    from segapp.picture.features import SeenColours
 
 _PATCHES = 6000
 """Fewer lose thin parts, more make the cut slower and no better (SEGMENTATION.md: 4.5 strokes to
@@ -58,7 +59,8 @@ class KeptFlows:
     @classmethod
     def none_along(cls, bonds: NDArray[np.float32], edges: Edges) -> KeptFlows:
         """Begin with nothing."""
-        return cls(np.zeros_like(bonds), np.zeros(len(edges.u), dtype=np.float32))
+        pixels = np.zeros(bonds.shape, dtype=np.float32)  # pages that nobody writes are never made
+        return cls(pixels, np.zeros(len(edges.u), dtype=np.float32))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,12 +103,12 @@ class RegionGraph:
     @classmethod
     def of(
         cls,
-        rgb: NDArray[np.uint8],
+        colours: SeenColours,
         prototypes: Prototypes,
         channels: NDArray[np.float32] | None = None,
     ) -> RegionGraph:
         """Survey a picture; edges in ``channels`` count where there are such."""
-        bonds = bonds_of(rgb, channels)
+        rgb, bonds = colours.rgb, bonds_of(colours.lab if channels is None else channels)
         edges = region_edges(prototypes.index_map, bonds)
         centres = prototypes.mean(position((rgb.shape[0], rgb.shape[1])))
         lengths = np.sqrt(((centres[edges.u] - centres[edges.v]) ** 2).sum(axis=1))

@@ -13,6 +13,7 @@ from sklearn.mixture import GaussianMixture
 from star_convexity import geodesic_parents, star_convex_cut, straight_parents
 
 from segapp.picture.contrast import bonds_of
+from segapp.picture.features import lab
 from segapp.picture.neighbours import PAIRS
 
 _COMPONENTS = 5
@@ -55,7 +56,7 @@ def boykov_jolly(rgb, marked):
     prohibitive = 1e5
     gain[marked == 0], gain[marked == 1] = prohibitive, -prohibitive
     number = np.arange(marked.size).reshape(marked.shape)
-    bonds = bonds_of(rgb)
+    bonds = bonds_of(lab(rgb))
     pairs = (
         np.concatenate([number[pair[0]].ravel() for pair in PAIRS]),
         np.concatenate([number[pair[1]].ravel() for pair in PAIRS]),

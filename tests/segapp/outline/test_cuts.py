@@ -7,13 +7,14 @@ from scipy import ndimage
 from segapp.outline import cuts
 from segapp.outline.cuts import Level, cut_band, cut_regions
 from segapp.picture.contrast import bonds_of, pixel_by_pixel
+from segapp.picture.features import lab
 from segapp.picture.neighbours import LENGTHS, PAIRS
 from segapp.picture.region_graph import Edges
 
 
 def level_of(marks, costs, rgb, smoothness):
     """All that a cut needs, before the first one."""
-    bonds = pixel_by_pixel(bonds_of(rgb))
+    bonds = pixel_by_pixel(bonds_of(lab(rgb)))
     by_pixel = costs.reshape(-1, costs.shape[-1])
     return Level(marks, lambda pixels: by_pixel[pixels], bonds, np.zeros_like(bonds), smoothness)
 
@@ -21,7 +22,7 @@ def level_of(marks, costs, rgb, smoothness):
 def potts_energy(labels, costs, rgb, smoothness):
     """The energy of a whole pixel grid, written down a second time."""
     total = np.take_along_axis(costs, labels[..., None].astype(int), axis=2).sum()
-    for (a, b), bond in zip(PAIRS, bonds_of(rgb), strict=True):
+    for (a, b), bond in zip(PAIRS, bonds_of(lab(rgb)), strict=True):
         total += smoothness * bond[labels[a] != labels[b]].sum()
     return float(total)
 

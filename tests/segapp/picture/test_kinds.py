@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from segapp.picture.features import SeenColours
 from segapp.picture.kinds import FineRegions, scaled
 from segapp.picture.prototypes import Prototypes
 from segapp.picture.region_graph import RegionGraph
@@ -26,7 +27,7 @@ def picture(step=(2.0, 3.0), shape=(40, 60)):
 
 def test_pixels_have_the_kind_of_their_cell_and_kinds_of_an_object_are_alike():
     encoded, rgb, prototypes = picture()
-    graph = RegionGraph.of(rgb, prototypes)
+    graph = RegionGraph.of(SeenColours(rgb), prototypes)
     found = FineRegions.of(encoded, graph, prototypes, 1)
     kinds = found.kinds
     left, right = np.unique(kinds.of_pixels[:, :30]), np.unique(kinds.of_pixels[:, 30:])
@@ -59,7 +60,7 @@ def test_pixels_have_the_kind_of_their_cell_and_kinds_of_an_object_are_alike():
 
 def test_it_is_the_same_every_time():
     encoded, rgb, prototypes = picture()
-    graph = RegionGraph.of(rgb, prototypes)
+    graph = RegionGraph.of(SeenColours(rgb), prototypes)
     first, again = (FineRegions.of(encoded, graph, prototypes, 1) for _ in range(2))
     np.testing.assert_array_equal(first.kinds.of_pixels, again.kinds.of_pixels)
     np.testing.assert_array_equal(first.kinds.alike, again.kinds.alike)
@@ -68,8 +69,8 @@ def test_it_is_the_same_every_time():
 def test_a_picture_learnt_at_half_its_size_has_the_same_kinds():
     encoded, rgb, prototypes = picture(step=(4.0, 6.0))
     halved = Prototypes.of_map(prototypes.index_map[::2, ::2])
-    small = FineRegions.of(encoded, RegionGraph.of(rgb[::2, ::2], halved), halved, 2)
-    large = FineRegions.of(encoded, RegionGraph.of(rgb, prototypes), prototypes, 1)
+    small = FineRegions.of(encoded, RegionGraph.of(SeenColours(rgb[::2, ::2]), halved), halved, 2)
+    large = FineRegions.of(encoded, RegionGraph.of(SeenColours(rgb), prototypes), prototypes, 1)
     np.testing.assert_array_equal(small.kinds.of_pixels, large.kinds.of_pixels[::2, ::2])
 
 
@@ -77,7 +78,7 @@ def test_a_picture_learnt_at_half_its_size_has_the_same_kinds():
 def test_few_cells_or_equal_ones_are_one_kind(shape):
     encoded = EncodedPicture(np.ones(shape, np.float16), (40 / shape[0], 60 / shape[1]), NETWORK)
     _, rgb, prototypes = picture()
-    found = FineRegions.of(encoded, RegionGraph.of(rgb, prototypes), prototypes, 1)
+    found = FineRegions.of(encoded, RegionGraph.of(SeenColours(rgb), prototypes), prototypes, 1)
     np.testing.assert_array_equal(found.kinds.of_pixels, 0)
     np.testing.assert_array_equal(found.apart, 0.0)
 

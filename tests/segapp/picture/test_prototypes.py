@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.extra import numpy as hnp
 
-from segapp.picture.features import describe, lab, position
+from segapp.picture.features import SeenColours, describe, lab, position
 from segapp.picture.prototypes import Prototypes, palette, superpixels
 from segapp.values.settings import FeatureGroup
 
@@ -18,7 +18,7 @@ def picture():
 
 def test_means_are_those_of_the_pixels(picture):
     prototypes = superpixels(picture, 50)
-    means = prototypes.mean(describe(picture, FeatureGroup.COLOUR))
+    means = prototypes.mean(describe(SeenColours(picture), FeatureGroup.COLOUR))
     for k in (0, len(prototypes) // 2, len(prototypes) - 1):
         inside = prototypes.index_map == k
         assert prototypes.sizes[k] == inside.sum() > 0
@@ -32,7 +32,11 @@ def test_superpixels_follow_a_strong_edge(picture):
 
 def test_noise_does_not_melt_into_one_region():
     rgb = np.random.default_rng(0).integers(0, 90, (150, 200, 3)).astype(np.uint8)
-    assert len(superpixels(rgb, 200)) >= 80
+    found = superpixels(rgb, 200)
+    assert len(found) >= 80
+    numbered = Prototypes.of_map(found.index_map)  # there are no gaps to be closed
+    np.testing.assert_array_equal(found.index_map, numbered.index_map)
+    np.testing.assert_array_equal(found.sizes, numbered.sizes)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1), (2, 2), (1, 3000), (3000, 2)])
@@ -41,6 +45,7 @@ def test_odd_shapes_have_prototypes(shape):
     prototypes = superpixels(rgb, 100)
     assert prototypes.index_map.shape == shape
     assert prototypes.sizes.sum() == rgb.shape[0] * rgb.shape[1]
+    assert prototypes.sizes.all()
 
 
 def test_few_pixels_are_their_own_prototypes():
@@ -74,4 +79,4 @@ def test_position_is_a_share_of_the_longer_side():
 
 def test_groups_of_strokes_are_not_described_by_the_picture(picture):
     with pytest.raises(ValueError, match="group: wanted one that the picture alone gives"):
-        describe(picture, FeatureGroup.NEARNESS)
+        describe(SeenColours(picture), FeatureGroup.NEARNESS)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from segapp.picture.contrast import bonds_of
+from segapp.picture.features import lab
 from segapp.picture.neighbours import LENGTHS
 from segapp.picture.region_graph import region_edges
 
@@ -9,7 +10,7 @@ from segapp.picture.region_graph import region_edges
 def test_regions_are_joined_by_their_common_border():
     index_map = np.array([[0, 0, 1], [2, 2, 1]], np.int32)
     rgb = np.full((2, 3, 3), 9, np.uint8)
-    edges = region_edges(index_map, bonds_of(rgb))
+    edges = region_edges(index_map, bonds_of(lab(rgb)))
     found = {(int(u), int(v)): w for u, v, w in zip(edges.u, edges.v, edges.weight, strict=True)}
     straight, diagonal = LENGTHS[0], LENGTHS[2]
     assert found == pytest.approx(
@@ -31,7 +32,7 @@ def test_a_boundary_is_as_long_as_it_looks_whatever_its_direction(degrees):
     flat = np.full((200, 200, 3), 90, np.uint8)
     # Regions: the two halves of a disc, and what is around them.
     index_map = np.where(disc, np.where(inside, 0, 1), 2).astype(np.int32)
-    edges = region_edges(index_map, bonds_of(flat))
+    edges = region_edges(index_map, bonds_of(lab(flat)))
     length = dict(zip(zip(edges.u, edges.v, strict=True), edges.weight, strict=True))
     assert 0.98 * 160 < length[0, 1] < 1.09 * 160
     round_about = length[0, 2] + length[1, 2]

@@ -105,7 +105,8 @@ def test_each_kind_of_failure_is_recorded_and_the_others_go_on(monkeypatch, faul
         "faulty", "a.bin", lambda: [b"abc"], lambda data, rng: data, opened, (ValueError,)
     )
     monkeypatch.setitem(hostile_readers.READERS, "faulty", reader)
-    monkeypatch.setattr(hostile_worker, "CPU_SECONDS", 1)
+    if fault is hang:  # a busy machine may take a second for the others
+        monkeypatch.setattr(hostile_worker, "CPU_SECONDS", 1)
     (row,) = hostile_files.run(0, 4, ["faulty"]).rows
     assert row.tried == 4
     assert row.failures

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -88,11 +88,10 @@ def in_picture(
 
     A `ValueError` says that they are not those of its `parts`.
     """
-    seen: EncodedPicture | None = None
-    for given, part in zip(reversed(cells), reversed(parts(shape, encoder)), strict=True):
+    seen = []
+    for given, part in zip(cells, parts(shape, encoder), strict=True):
         if given.shape != part.shape:
             raise ValueError(f"wanted cells of {part.shape}, got {given.shape}")
-        seen = EncodedPicture(given, part.step, encoder.identity, seen)
-    if seen is None:
-        raise ValueError("wanted cells, got none")
-    return seen
+        seen.append(EncodedPicture(given, part.step, encoder.identity))
+    whole, *fine = seen
+    return replace(whole, fine=fine[0]) if fine else whole

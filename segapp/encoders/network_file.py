@@ -10,11 +10,10 @@ import mmap
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from segapp.encoders.wire import message_fields
+from segapp.encoders.wire import message_fields, messages, text
 from segapp.values.wording import quoted, reason, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 LARGEST_FILE = 1 << 30
@@ -91,7 +90,7 @@ def read_network(path: Path) -> NetworkFile:
 def _read(
     model: memoryview, name: str
 ) -> tuple[tuple[Port, ...], tuple[Port, ...], tuple[str, ...]]:
-    parts = list(_messages(model))
+    parts = list(messages(model))
     graphs = [value for number, value in parts if number == _GRAPH]
     if len(graphs) != 1 or not any(number == _OPSETS for number, _ in parts):
         raise ValueError("it holds no graph of operators")
@@ -108,11 +107,11 @@ def _read(
 def _walk_function(function: memoryview, seen: _Seen) -> str:
     """Look at the operators of a function that the file defines; return its domain."""
     domain = ""
-    for number, value in _messages(function):
+    for number, value in messages(function):
         if number == 7:
             _walk_node(value, seen, 0)
         elif number == 10:
-            domain = _text(value)
+            domain = text(value)
     return domain
 
 
@@ -123,7 +122,7 @@ def _walk_graph(
     if depth > _DEEPEST:
         raise EncoderError(f"The network's graphs are nested deeper than {_DEEPEST}.")
     inputs, outputs, weights = [], [], set()
-    for number, value in _messages(graph):
+    for number, value in messages(graph):
         if number == 1:
             _walk_node(value, seen, depth)
         elif number == 5:
@@ -142,13 +141,13 @@ def _walk_node(node: memoryview, seen: _Seen, depth: int) -> None:
     if seen.nodes > _MOST_NODES:
         raise EncoderError(f"The network has more than {_MOST_NODES} operators.")
     domain = kind = output = ""
-    for number, value in _messages(node):
+    for number, value in messages(node):
         if number == 2:
-            output = output or _text(value)
+            output = output or text(value)
         elif number == 4:
-            kind = _text(value)
+            kind = text(value)
         elif number == 7:
-            domain = _text(value)
+            domain = text(value)
         elif number == 5:
             _walk_attribute(value, seen, depth)
     seen.domains.add(domain)
@@ -157,7 +156,7 @@ def _walk_node(node: memoryview, seen: _Seen, depth: int) -> None:
 
 
 def _walk_attribute(attribute: memoryview, seen: _Seen, depth: int) -> None:
-    for number, content in _messages(attribute):
+    for number, content in messages(attribute):
         if number in (5, 10):
             _check_tensor(content)
         elif number in (6, 11):
@@ -167,7 +166,7 @@ def _walk_attribute(attribute: memoryview, seen: _Seen, depth: int) -> None:
 
 
 def _check_sparse(tensor: memoryview) -> None:
-    for number, value in _messages(tensor):
+    for number, value in messages(tensor):
         if number in (1, 2):
             _check_tensor(value)
 
@@ -181,17 +180,17 @@ def _check_tensor(tensor: memoryview) -> str:
                 "The network keeps its weights in another file: wanted all in the one."
             )
         if number == 8 and isinstance(value, memoryview):
-            name = _text(value)
+            name = text(value)
     return name
 
 
 def _port(info: memoryview) -> Port:
     name, shape, kind = "", None, 0
-    for number, value in _messages(info):
+    for number, value in messages(info):
         if number == 1:
-            name = _text(value)
+            name = text(value)
         elif number == 2:
-            for part, tensor in _messages(value):
+            for part, tensor in messages(value):
                 if part == 1:
                     kind, shape = _tensor_type(tensor)
     return Port(name, shape, kind == _FLOAT)
@@ -203,7 +202,7 @@ def _tensor_type(tensor: memoryview) -> tuple[int, tuple[int | None, ...] | None
         if number == 1 and isinstance(value, int):
             kind = value
         elif number == 2 and isinstance(value, memoryview):
-            shape = tuple(_length(part) for number, part in _messages(value) if number == 1)
+            shape = tuple(_length(part) for number, part in messages(value) if number == 1)
     return kind, shape
 
 
@@ -212,13 +211,3 @@ def _length(dimension: memoryview) -> int | None:
         if number == 1 and isinstance(value, int) and 0 < value < 1 << 63:
             return value
     return None
-
-
-def _messages(message: memoryview) -> Iterator[tuple[int, memoryview]]:
-    for number, value in message_fields(message):
-        if isinstance(value, memoryview):
-            yield number, value
-
-
-def _text(value: memoryview) -> str:
-    return bytes(value).decode("utf-8", "replace")

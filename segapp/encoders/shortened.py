@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from segapp.encoders.wire import message_field, message_fields
+from segapp.encoders.wire import message_field, message_fields, messages, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,12 +51,12 @@ def shortened(model: bytes, value: str) -> bytes:
 def _short_graph(graph: memoryview, value: str) -> bytes:
     nodes, kept = [], []
     constant: set[str] = set()
-    for number, content in message_fields(graph):
-        if number == _NODE and isinstance(content, memoryview):
+    for number, content in messages(graph):
+        if number == _NODE:
             nodes.append(_node(content))
         elif number in (_NAME, _WEIGHTS, _SPARSE_WEIGHTS, _INPUT):
             kept.append(message_field(number, content))
-            if number == _WEIGHTS and isinstance(content, memoryview):
+            if number == _WEIGHTS:
                 constant.update(_texts(content, _TENSOR_NAME))
     value = _activated(value, nodes, constant)
     needed, leading = {value}, []
@@ -88,18 +88,18 @@ def _node(content: memoryview) -> _Node:
 
 def _read_within(node: memoryview) -> Iterator[str]:
     """Yield what the graphs within a node read, some of which comes from around it."""
-    for number, attribute in message_fields(node):
-        if number != _ATTRIBUTE or not isinstance(attribute, memoryview):
+    for number, attribute in messages(node):
+        if number != _ATTRIBUTE:
             continue
-        for part, graph in message_fields(attribute):
-            if part in _SUBGRAPHS and isinstance(graph, memoryview):
-                for field, inner in message_fields(graph):
-                    if field == _NODE and isinstance(inner, memoryview):
+        for part, graph in messages(attribute):
+            if part in _SUBGRAPHS:
+                for field, inner in messages(graph):
+                    if field == _NODE:
                         yield from _texts(inner, _READ)
                         yield from _read_within(inner)
 
 
 def _texts(message: memoryview, wanted: int) -> Iterator[str]:
-    for number, content in message_fields(message):
-        if number == wanted and isinstance(content, memoryview) and content:
-            yield bytes(content).decode("utf-8", "replace")
+    for number, content in messages(message):
+        if number == wanted and content:
+            yield text(content)

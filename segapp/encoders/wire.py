@@ -39,6 +39,18 @@ def message_fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]
         place += length
 
 
+def messages(message: memoryview) -> Iterator[tuple[int, memoryview]]:
+    """Yield number and content of each field that holds bytes, among them all messages."""
+    for number, value in message_fields(message):
+        if isinstance(value, memoryview):
+            yield number, value
+
+
+def text(value: memoryview) -> str:
+    """Return what bytes say, with a sign in place of what they cannot say."""
+    return bytes(value).decode("utf-8", "replace")
+
+
 def message_field(number: int, content: int | bytes | memoryview) -> bytes:
     """Write a field that holds a whole number, bytes, or a message.
 

@@ -284,7 +284,8 @@ def _cut_pixels(
     costs = level.costs_of(numbers)[:, classes].astype(np.float64)
     here, near, weight = ties.held
     # A neighbour that stays makes its own class cheaper.
-    np.subtract.at(costs, (here, position[labels.take(near)]), weight)
+    cheaper = here * len(classes) + position[labels.take(near)]
+    costs -= np.bincount(cheaper, weight, costs.size).reshape(costs.shape)
     if len(classes) == 2:
         flow = ties.flow(level.flows)
         preference = costs[:, 0] - costs[:, 1]

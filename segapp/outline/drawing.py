@@ -135,8 +135,9 @@ class PatchCut:
         """Sum up the costs of the prototypes, ``prototypes x classes``."""
         graph, marks = problem.graph, problem.marks
         places = np.flatnonzero(marks >= 0)
-        counts = np.zeros((len(graph.patches), costs.shape[1]), dtype=np.intp)
-        np.add.at(counts, (graph.patches.index_map.take(places), marks.take(places)), 1)
+        shape = len(graph.patches), costs.shape[1]
+        numbers = graph.patches.index_map.take(places) * shape[1] + marks.take(places)
+        counts = np.bincount(numbers, minlength=shape[0] * shape[1]).reshape(shape)
         held = np.where(counts.any(axis=1), counts.argmax(axis=1), -1)
         return cls(problem, graph.patch_prototypes @ costs, held)
 

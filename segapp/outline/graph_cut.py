@@ -70,7 +70,7 @@ def min_cut(
     against = costs if links.there is links.back else arcs.laid_out(links.back, links.there)
     inside = cut_arcs(preference, arcs.arcs, costs, sent, against)
     if flow is not None and sent is not None:
-        flow[:] = sent[arcs.there]
+        sent.take(arcs.there, out=flow)
     return inside
 
 

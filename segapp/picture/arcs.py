@@ -44,8 +44,8 @@ class LinkArcs:
     """
 
     arcs: Arcs
-    order: NDArray[np.int32]
-    there: NDArray[np.int32]
+    order: NDArray[np.intp]
+    there: NDArray[np.intp]
 
     @classmethod
     def of(cls, tails: NDArray[np.int32], heads: NDArray[np.int32], n_nodes: int) -> Self:
@@ -58,10 +58,11 @@ class LinkArcs:
         numbered.has_canonical_format = True  # no arc comes twice
         table = numbered.tocsr()
         table.sort_indices()
-        slots = np.empty(2 * count + 1, dtype=np.int32)
-        slots[table.data] = np.arange(len(table.data))
-        return cls(Arcs(table.indptr, table.indices - 1), table.data, slots[:count])
+        order = table.data.astype(np.intp)  # as NumPy takes places
+        slots = np.empty(2 * count + 1, dtype=np.intp)
+        slots[order] = np.arange(len(order))
+        return cls(Arcs(table.indptr, table.indices - 1), order, slots[:count])
 
     def laid_out(self, there: NDArray[Number], back: NDArray[Number]) -> NDArray[Number]:
         """Return what is told of links, both ways, arc by arc; 0 where there is room."""
-        return np.concatenate((there, back, np.zeros(1, there.dtype)))[self.order]
+        return np.concatenate((there, back, np.zeros(1, there.dtype))).take(self.order)

@@ -27,13 +27,24 @@ class SeenColours:
     def __init__(self, rgb: NDArray[np.uint8]) -> None:
         self.rgb = rgb
         self._lab: NDArray[np.float32] | None = None
+        self._stretched: NDArray[np.float64] | None = None
 
     @property
     def lab(self) -> NDArray[np.float32]:
         """`lab` of the picture."""
         if self._lab is None:
-            self._lab = lab(self.rgb)
+            is_stretched = (self.rgb.min(), self.rgb.max()) == (0, 255)
+            self._lab = self.stretched.astype(np.float32) if is_stretched else lab(self.rgb)
         return self._lab
+
+    @property
+    def stretched(self) -> NDArray[np.float64]:
+        """CIE Lab divided by 100 of the picture from its darkest value to its brightest."""
+        if self._stretched is None:
+            darkest, brightest = self.rgb.min() / 255.0, self.rgb.max() / 255.0
+            values = (self.rgb / 255.0 - darkest) / ((brightest - darkest) or 1.0)
+            self._stretched = rgb2lab(values) / 100.0
+        return self._stretched
 
 
 def roughness(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:

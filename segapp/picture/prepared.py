@@ -64,7 +64,7 @@ def feature_table(
     """Find the prototypes of a picture and describe them by some groups of features."""
     chosen = tuple(chosen)
     prototypes = _prototypes(
-        colours.rgb, settings, channels if FeatureGroup.CHANNELS in chosen else None
+        colours, settings, channels if FeatureGroup.CHANNELS in chosen else None
     )
     by_group = {
         group: prototypes.mean(
@@ -81,15 +81,13 @@ def feature_table(
     return FeatureTable(prototypes, np.concatenate([nothing, *by_group.values()], axis=1), groups)
 
 
-def _prototypes(
-    rgb: NDArray[np.uint8], settings: Settings, channels: Channels | None
-) -> Prototypes:
+def _prototypes(colours: SeenColours, settings: Settings, channels: Channels | None) -> Prototypes:
     """Group pixels that look alike, in all channels if those are looked at."""
     wanted = settings.prototypes
     if settings.samples is Samples.SUPERPIXELS:
-        return superpixels(rgb, wanted, None if channels is None else channels.coarse)
+        return superpixels(colours.stretched if channels is None else channels.coarse, wanted)
     if channels is None:
-        return palette(rgb, wanted)
+        return palette(colours.rgb, wanted)
     return palette(channels.coarse_whole, wanted, of_channels=True)
 
 

@@ -62,30 +62,26 @@ class Prototypes:
         return np.bincount(self.index_map[mask], minlength=len(self)).astype(np.int64)
 
 
-def superpixels(
-    rgb: NDArray[np.uint8], wanted: int, channels: NDArray[np.float32] | None = None
-) -> Prototypes:
-    """Divide a picture into about so many compact regions of one colour (SLIC).
+def superpixels(seen: NDArray[np.floating], wanted: int) -> Prototypes:
+    """Divide a picture into about so many compact regions of one look (SLIC).
 
-    Where there are ``channels`` from 0 to 1, regions are even in those. A picture that has no
-    more pixels than that is left as it is: each pixel is a region.
+    ``seen`` is what regions are even in, ``H x W x channels``, where 1 is as much as it is from
+    black to white. A picture that has no more pixels than wanted regions is left as it is: each
+    pixel is a region.
     """
-    height, width = rgb.shape[:2]
+    height, width = seen.shape[:2]
     if height * width <= wanted:
         return Prototypes.of_map(np.arange(height * width).reshape(height, width))
     found: NDArray[np.intp] = np.zeros((height, width), dtype=np.intp)
-    image: NDArray[np.uint8] | NDArray[np.float32] = rgb
-    unit = 1.0
-    if channels is not None:  # 1 is to them what 100 is to lightness, and SLIC stretches any image
-        image, unit = channels, 0.01 / (float(np.ptp(channels)) or 1.0)
+    unit = 0.01 / (float(np.ptp(seen)) or 1.0)  # SLIC stretches any image, and counts in hundreds
     for compactness, blur in _SLIC_ATTEMPTS:
         regions = slic(
-            image,
+            seen,
             n_segments=wanted,
             compactness=compactness * unit,
             sigma=blur,
             start_label=0,
-            convert2lab=channels is None,
+            convert2lab=False,
         )
         if regions.max() > found.max():
             found = regions

@@ -114,7 +114,7 @@ class RegionGraph:
         lengths = np.sqrt(((centres[edges.u] - centres[edges.v]) ** 2).sum(axis=1))
         if lengths.sum() > 0:
             lengths = lengths / lengths.mean()
-        patches = superpixels(rgb, _PATCHES, channels)
+        patches = superpixels(colours.stretched if channels is None else channels, _PATCHES)
         patch_edges = region_edges(patches.index_map, bonds)
         arcs = LinkArcs.of(patch_edges.u, patch_edges.v, len(patches))
         bins, by_pixel = colour_bins(rgb), pixel_by_pixel(bonds)

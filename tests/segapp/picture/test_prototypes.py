@@ -2,7 +2,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis.extra import numpy as hnp
+from skimage.segmentation import slic
 
+from segapp.files.images import load_image
+from segapp.files.resources import SAMPLES
 from segapp.picture.features import SeenColours, describe, lab, position
 from segapp.picture.prototypes import Prototypes, palette, superpixels
 from segapp.values.settings import FeatureGroup
@@ -17,7 +20,7 @@ def picture():
 
 
 def test_means_are_those_of_the_pixels(picture):
-    prototypes = superpixels(picture, 50)
+    prototypes = superpixels(SeenColours(picture).stretched, 50)
     means = prototypes.mean(describe(SeenColours(picture), FeatureGroup.COLOUR))
     for k in (0, len(prototypes) // 2, len(prototypes) - 1):
         inside = prototypes.index_map == k
@@ -26,13 +29,26 @@ def test_means_are_those_of_the_pixels(picture):
 
 
 def test_superpixels_follow_a_strong_edge(picture):
-    halves = superpixels(picture, 50).mean((picture[..., :1] > 100).astype(np.float32))
+    halves = superpixels(SeenColours(picture).stretched, 50).mean(
+        (picture[..., :1] > 100).astype(np.float32)
+    )
     assert np.minimum(halves, 1 - halves).max() < 0.05
+
+
+@pytest.mark.parametrize("brightest", [255, 130])
+def test_superpixels_are_those_of_slic_and_colours_those_of_lab(brightest):
+    rgb = load_image(SAMPLES / "astronaut.jpg").rgb[:200]
+    rgb = (rgb * (brightest / 255.0)).astype(np.uint8)
+    colours = SeenColours(rgb)
+    found = superpixels(colours.stretched, 300).index_map
+    wanted = slic(rgb, n_segments=300, compactness=10.0, start_label=0, convert2lab=True)
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(colours.lab, lab(rgb))
 
 
 def test_noise_does_not_melt_into_one_region():
     rgb = np.random.default_rng(0).integers(0, 90, (150, 200, 3)).astype(np.uint8)
-    found = superpixels(rgb, 200)
+    found = superpixels(SeenColours(rgb).stretched, 200)
     assert len(found) >= 80
     numbered = Prototypes.of_map(found.index_map)  # there are no gaps to be closed
     np.testing.assert_array_equal(found.index_map, numbered.index_map)
@@ -42,14 +58,14 @@ def test_noise_does_not_melt_into_one_region():
 @pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1), (2, 2), (1, 3000), (3000, 2)])
 def test_odd_shapes_have_prototypes(shape):
     rgb = np.full((*shape, 3), 77, np.uint8)
-    prototypes = superpixels(rgb, 100)
+    prototypes = superpixels(SeenColours(rgb).stretched, 100)
     assert prototypes.index_map.shape == shape
     assert prototypes.sizes.sum() == rgb.shape[0] * rgb.shape[1]
     assert prototypes.sizes.all()
 
 
 def test_few_pixels_are_their_own_prototypes():
-    assert len(superpixels(np.zeros((5, 6, 3), np.uint8), 30)) == 30
+    assert len(superpixels(np.zeros((5, 6, 3)), 30)) == 30
 
 
 @given(hnp.arrays(np.uint8, (4, 5, 3)))

@@ -6,7 +6,6 @@ import argparse
 import sys
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +15,12 @@ from segapp.commands.options import CommandError, add_json, made_folder, new_par
 from segapp.commands.speech import say
 from segapp.encoders.encoder import Fit, Layout, encoder_to_plain, identity_of
 from segapp.encoders.encoding import Encoding
-from segapp.encoders.head import described_head, head_file
+from segapp.encoders.examined import examined
 from segapp.encoders.installed import Installed
-from segapp.encoders.network_file import EncoderError, read_network
+from segapp.encoders.network_file import EncoderError
 from segapp.encoders.packages import PACKAGES, fetch
-from segapp.encoders.running import RunningNetwork, what_is_lacking
-from segapp.encoders.signatures import Wishes, described
+from segapp.encoders.running import what_is_lacking
+from segapp.encoders.signatures import Wishes
 from segapp.files.images import load_image
 from segapp.files.resources import SAMPLES
 from segapp.values.components import component_colours, component_picture
@@ -157,22 +156,15 @@ def _added(
     wishes: Wishes,
     licence: str = "",
 ) -> Encoder:
-    """Judge a network, and its head, by its file, then by one trial, and keep it."""
+    """Judge a network, and its head, by its file, then by a trial, and keep it."""
     path, head_path = paths
-    network = read_network(path)
-    head_network = None if head_path is None else read_network(head_path)
-    head_digest = None if head_network is None else head_network.digest
-    installed.check_new(name, identity_of(network.digest, head_digest))
-    head = None
-    if head_path is not None and head_network is not None:
-        head = head_file(head_path.absolute(), head_network)
-    if lack := what_is_lacking():
-        raise EncoderError(lack)
-    with RunningNetwork(path.name, path.absolute(), network.digest, head=head) as running:
-        encoder = described(name, network, wishes, running.shapes)
-        if head is not None and head_network is not None:
-            shape = running.head_shape(encoder)
-            encoder = replace(encoder, head=described_head(head, head_network, encoder, shape))
+
+    def welcome(identity: str) -> None:
+        installed.check_new(name, identity)
+        if sys.stderr.isatty():  # it takes some seconds
+            say(f"{name} reads a few pictures on trial …", sys.stderr)
+
+    encoder = examined(name, path, head_path, wishes, welcome)
     installed.add(encoder, path, licence, head_path)
     return encoder
 
@@ -225,8 +217,10 @@ def _tell(
     size, grid = (f"{rows} x {columns}" for rows, columns in (encoder.size, encoder.grid))
     network = installed.network(encoder)
     before = f", after {encoder.skipped} other tokens" if encoder.skipped else ""
+    less = [f"{n} {what}" for n, what in zip(encoder.steps, ("rows", "columns"), strict=True) if n]
     facts = [
         f"input    {encoder.input}: 3 x {size}, by --fit {encoder.fit}",
+        *([f"         or fewer, {' or '.join(less)} at a time"] if less else []),
         f"         mean {_numbers(encoder.mean)}, std {_numbers(encoder.std)}",
         f"output   {encoder.output}: {grid} cells of {encoder.channels} channels{before}",
         f"         {encoder.layout}",

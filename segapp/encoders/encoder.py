@@ -76,6 +76,8 @@ class Encoder:
         Tokens before those of the cells.
     grid
         Rows and columns of cells that it gives.
+    steps
+        Rows and columns of pixels by which it can read less at a time; 0 for not at all.
     """
 
     name: str
@@ -91,6 +93,7 @@ class Encoder:
     skipped: int
     grid: tuple[int, int]
     channels: int
+    steps: tuple[int, int] = (0, 0)
     head: Head | None = None
 
     def __post_init__(self) -> None:
@@ -105,6 +108,9 @@ class Encoder:
                 f"pixels, got {self.grid} for {self.size}"
             )
         _check_values(self.grid, self.channels)
+        for step, length, count in zip(self.steps, self.size, self.grid, strict=True):
+            if step and (length % count or step % (length // count) or step >= length):
+                raise ValueError(f"steps: wanted whole cells, and not all, got {self.steps}")
         if not all(math.isfinite(value) for value in (*self.mean, *self.std)):
             raise ValueError("mean, std: wanted numbers, got others")
         if min(self.std) <= 0:
@@ -169,6 +175,7 @@ def encoder_from_plain(plain: object) -> Encoder:
         skipped=whole(field(told, "skipped"), "skipped", 0, MOST_VALUES),
         grid=grid,
         channels=whole(field(told, "channels"), "channels", 1, MOST_VALUES),
+        steps=_two(told, "steps", least=0),
         head=_head(told.get("head")),
     )
 
@@ -186,9 +193,9 @@ def _head(plain: object) -> Head | None:
     )
 
 
-def _two(told: dict[str, Any], name: str) -> tuple[int, int]:
+def _two(told: dict[str, Any], name: str, least: int = 1) -> tuple[int, int]:
     rows, columns = listed(field(told, name), name, 2, 2)
-    return whole(rows, name, 1, LARGEST_SIDE), whole(columns, name, 1, LARGEST_SIDE)
+    return whole(rows, name, least, LARGEST_SIDE), whole(columns, name, least, LARGEST_SIDE)
 
 
 def _three(told: dict[str, Any], name: str) -> tuple[float, float, float]:

@@ -20,13 +20,42 @@ if TYPE_CHECKING:
     from segapp.encoders.encoder import Encoder
 
 
+_MOST_COMPUTED, _LEAST_SIDE = 0.8, 0.75
+"""A picture that is nearly square is made smaller, so that no more than this of the network's
+square need be computed, but never below that part of its side (ENCODER.md, "What it costs")."""
+
+
 def filled(shape: tuple[int, int], encoder: Encoder) -> tuple[int, int]:
     """Return how many rows and columns of the network's picture a picture fills."""
     if encoder.fit is Fit.STRETCH:
         return encoder.size
     scale = min(wanted / length for wanted, length in zip(encoder.size, shape, strict=True))
+    shorter = 0 if shape[0] <= shape[1] else 1
+    scale = min(scale, _longest_shorter_side(encoder, shorter) / shape[shorter])
     rows, columns = (max(1, round(length * scale)) for length in shape)
     return min(rows, encoder.size[0]), min(columns, encoder.size[1])
+
+
+def _longest_shorter_side(encoder: Encoder, axis: int) -> int:
+    size, step = encoder.size[axis], encoder.steps[axis]
+    if not step:
+        return size
+    narrow = size - math.ceil((1 - _MOST_COMPUTED) * size / step) * step
+    return narrow if narrow >= _LEAST_SIDE * size else size
+
+
+def read_size(shape: tuple[int, int], encoder: Encoder) -> tuple[int, int]:
+    """Return rows and columns that the network reads: all of one side, what it must of the other.
+
+    It can be narrowed along one side alone, which is the one where that saves more.
+    """
+    rows, columns = (
+        size - (size - length) // step * step if step else size
+        for size, length, step in zip(
+            encoder.size, filled(shape, encoder), encoder.steps, strict=True
+        )
+    )
+    return (rows, encoder.size[1]) if rows <= columns else (encoder.size[0], columns)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

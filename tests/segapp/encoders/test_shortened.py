@@ -2,7 +2,6 @@
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
@@ -27,11 +26,6 @@ def written(tmp_path, nodes, outputs, weights=()):
     return path.read_bytes()
 
 
-def run(model, picture, outputs=None):
-    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
-    return session.run(outputs, {"x": picture})
-
-
 def test_what_leads_to_the_value_stays_and_the_rest_goes(tmp_path, picture):
     nodes = [
         helper.make_node("Constant", [], ["three"], value_float=3.0),
@@ -45,7 +39,7 @@ def test_what_leads_to_the_value_stays_and_the_rest_goes(tmp_path, picture):
     assert [node.op_type for node in short.graph.node] == ["Constant", "AveragePool", "Mul"]
     assert [port.name for port in short.graph.output] == ["inner"]
     assert [port.name for port in short.graph.input] == ["x"]
-    (inner,) = run(shortened(model, "inner"), picture)
+    (inner,) = networks.run(shortened(model, "inner"), picture)
     np.testing.assert_allclose(
         inner, 3 * picture.reshape(1, 3, 4, 2, 4, 2).mean((3, 5)), rtol=1e-5
     )
@@ -59,8 +53,8 @@ def test_an_activation_belongs_to_the_value(tmp_path, picture):
         helper.make_node("Mul", ["next", "half"], ["masks"]),
     ]
     model = written(tmp_path, nodes, ["masks", "active"], networks.GELU)
-    (active,) = run(model, picture, ["active"])
-    (given,) = run(shortened(model, "inner"), picture)
+    (active,) = networks.run(model, picture, ["active"])
+    (given,) = networks.run(shortened(model, "inner"), picture)
     np.testing.assert_allclose(given, active, rtol=1e-6)
 
 
@@ -93,7 +87,7 @@ def test_what_graphs_within_a_node_read_from_around_it_stays(tmp_path, picture):
         ),
     ]
     model = written(tmp_path, nodes, ["inner", "aside"], [("yes", np.array(True))])
-    (given,) = run(shortened(model, "inner"), picture)
+    (given,) = networks.run(shortened(model, "inner"), picture)
     small = picture.reshape(1, 3, 4, 2, 4, 2).mean((3, 5))
     np.testing.assert_allclose(given, small, rtol=1e-5)
 
@@ -101,4 +95,4 @@ def test_what_graphs_within_a_node_read_from_around_it_stays(tmp_path, picture):
 def test_a_value_that_is_not_there_leaves_nothing_to_run(tmp_path, picture):
     model = written(tmp_path, [pooling("x", "y")], ["y"])
     with pytest.raises(Exception, match="elsewhere"):
-        run(shortened(model, "elsewhere"), picture)
+        networks.run(shortened(model, "elsewhere"), picture)

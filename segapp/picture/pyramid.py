@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from numpy.typing import NDArray
+
+Float = TypeVar("Float", bound=np.floating)
 
 LARGEST_WORKING_SIZE = 1 << 20
 """Pixels of the size at which is learnt; larger pictures are halved until they fit."""
@@ -45,16 +47,26 @@ def shrunk(rgb: NDArray[np.uint8], count: int) -> NDArray[np.uint8]:
     return np.concatenate(strips)
 
 
+def averaged(image: NDArray[Float]) -> NDArray[Float]:
+    """Halve an image of any numbers: the means of blocks of 2 x 2, as in `shrunk`."""
+    means: NDArray[Float] = _block_sums(image, image.dtype) / image.dtype.type(4)
+    return means
+
+
 def _halved(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    height, width = rgb.shape[:2]
+    sums = _block_sums(rgb, np.dtype(np.uint16))
+    sums += np.uint16(2)
+    sums >>= np.uint16(2)
+    return sums.astype(np.uint8)
+
+
+def _block_sums(image: NDArray[Any], precision: np.dtype[Any]) -> NDArray[Any]:
+    height, width = image.shape[:2]
     if height % 2 or width % 2:
-        rgb = np.pad(rgb, [(0, height % 2), (0, width % 2), (0, 0)], mode="edge")
-    total = rgb[::2].astype(np.uint16)
-    total += rgb[1::2]
-    pairs = total[:, ::2] + total[:, 1::2]
-    pairs += np.uint16(2)
-    pairs >>= np.uint16(2)
-    return pairs.astype(np.uint8)
+        image = np.pad(image, [(0, height % 2), (0, width % 2), (0, 0)], mode="edge")
+    total = image[::2].astype(precision)
+    total += image[1::2]
+    return np.asarray(total[:, ::2] + total[:, 1::2])
 
 
 def repeated(image: NDArray[Any], shape: tuple[int, int], times: int = 2) -> NDArray[Any]:

@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 from segapp.batch.cases import find_cases, load_truth
+from segapp.files.images import load_image
 from segapp.files.strokes_file import load_strokes
 
 HERE = Path(__file__).parent
@@ -143,16 +144,18 @@ def test_many_classes(folder, tmp_path):
     assert set(np.unique(load_truth(case.truth, (48, 64), 4))) == {-1, 0, 1, 2, 3}
 
 
-def test_dim_pictures(folder, tmp_path):
-    run("dim_pictures.py", folder, "--out", tmp_path)
+@pytest.mark.parametrize(("way", "times"), [("dim", 1), ("large", 2)])
+def test_make_pictures(way, times, folder, tmp_path):
+    run("make_pictures.py", folder, way, "--out", tmp_path)
     (case,), (before,) = find_cases(tmp_path), find_cases(folder)
-    assert np.asarray(Image.open(case.image)).shape == (48, 64)
-    for path in (case, before):
-        marks = load_strokes(path.strokes, (48, 64)).document
+    size = (48 * times, 64 * times)
+    assert load_image(case.image).size == size
+    for path, shape in ((case, size), (before, (48, 64))):
+        marks = load_strokes(path.strokes, shape).document
         assert [len(marks.classes), len(marks.strokes)] == [2, 2]
-    truths = [load_truth(path.truth, (48, 64), 2) for path in (case, before)]
-    np.testing.assert_array_equal(*truths)
-    run("dim_pictures.py", folder, "--out", tmp_path / "none", "--without", "disc")
+    made = load_truth(case.truth, size, 2)[::times, ::times]
+    np.testing.assert_array_equal(made, load_truth(before.truth, (48, 64), 2))
+    run("make_pictures.py", folder, way, "--out", tmp_path / "none", "--without", "disc")
     assert not list((tmp_path / "none").iterdir())
 
 

@@ -46,6 +46,22 @@ def test_superpixels_are_those_of_slic_and_colours_those_of_lab(brightest):
     np.testing.assert_array_equal(colours.lab, lab(rgb))
 
 
+@pytest.mark.parametrize("shape", [(201, 158), (200, 157)])
+def test_large_regions_are_found_in_a_halved_picture(shape):
+    """One of 1 to 3 odd pixels at an edge is divided like the others."""
+    rgb = np.zeros((*shape, 3), np.uint8)
+    rgb[:, 77:] = 240
+    colours = SeenColours(rgb)
+    found = superpixels(colours.stretched, 20)  # of 1500 pixels each
+    assert 15 <= len(found) <= 25
+    rows, columns = (np.arange(length) // 2 * 2 for length in shape)
+    np.testing.assert_array_equal(found.index_map, found.index_map[rows[:, None], columns])
+    np.testing.assert_array_equal(found.sizes, np.bincount(found.index_map.ravel()))
+    # The edge is in the middle of a block, whose two columns are of one region.
+    across = found.mean((rgb[..., :1] > 0).astype(np.float32))
+    assert np.minimum(across, 1 - across).max() < 0.1
+
+
 def test_noise_does_not_melt_into_one_region():
     rgb = np.random.default_rng(0).integers(0, 90, (150, 200, 3)).astype(np.uint8)
     found = superpixels(SeenColours(rgb).stretched, 200)

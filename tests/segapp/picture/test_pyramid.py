@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from segapp.picture.pyramid import LARGEST_WORKING_SIZE, halvings, repeated, shrunk
+from segapp.picture.pyramid import LARGEST_WORKING_SIZE, averaged, halvings, repeated, shrunk
 
 
 def test_a_picture_is_halved_until_it_is_small_enough():
@@ -24,6 +24,17 @@ def test_halving_in_strips_averages_and_rounds_each_time(shape, count):
         blocks = whole.reshape(whole.shape[0] // 2, 2, whole.shape[1] // 2, 2, 3)
         expected = ((blocks.sum(axis=(1, 3)) + 2) // 4).astype(np.uint8)
     np.testing.assert_array_equal(shrunk(rgb, count), expected)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (5, 4), (6, 7), (30, 20)])
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_means_of_blocks_are_those_of_their_pixels(shape, precision):
+    image = np.random.default_rng(1).random((*shape, 2)).astype(precision)
+    found = averaged(image)
+    assert found.dtype == precision
+    for row, column in np.ndindex(found.shape[:2]):
+        block = image[2 * row : 2 * row + 2, 2 * column : 2 * column + 2]
+        np.testing.assert_allclose(found[row, column], block.mean(axis=(0, 1)), rtol=1e-5)
 
 
 def test_labels_double_back():

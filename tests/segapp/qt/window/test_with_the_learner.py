@@ -52,8 +52,12 @@ def test_the_answer_is_what_the_command_gives_whatever_was_done_before(
 
 @pytest.mark.slow
 def test_the_window_stays_quick_while_the_learner_works(make_window, heartbeat, qtbot):
-    """What blocks the window blocks it every time; a machine that is busy does so now and then."""
-    longest = []
+    """No step keeps the window waiting for more than a sixteenth of the work.
+
+    What blocks the window blocks it every time; a machine that is busy does so now and then. How
+    fast the machine is takes no part: milliseconds are those of ``benchmarks/speed_window.py``.
+    """
+    shares = []
     for _ in range(3):
         window = make_window(SAMPLES / "coffee.jpg", Trainer)
 
@@ -64,8 +68,8 @@ def test_the_window_stays_quick_while_the_learner_works(make_window, heartbeat, 
         gaps = heartbeat(begin)
         wait(qtbot, window)
         assert len(gaps) > 10
-        longest.append(max(gaps))
-    assert min(longest) < 0.05, longest
+        shares.append(max(gaps) / sum(gaps))
+    assert min(shares) < 0.06, shares
 
 
 @pytest.mark.slow

@@ -1,11 +1,15 @@
-"""Harder pictures to tune on: those of a set in grey, with half of the contrast and with noise.
+"""Other pictures to tune on, made of those of a set: harder ones, or larger ones.
 
-    python tests/benchmarks/dim_pictures.py path/to/gulshan --out dim --without _200[78]_
+    python tests/benchmarks/make_pictures.py path/to/gulshan dim --out dim --without _200[78]_
     segapp batch dim --out results --robot 10
 
-The pictures that nobody may tune on are harder than those that are for tuning. Without colours
-and with faint edges the latter become as hard, so that what helps with hard pictures can be
-found without looking at the former. Strokes and truths stay what they are.
+``dim``: in grey, with half of the contrast and with noise. The pictures that nobody may tune on
+are harder than those that are for tuning. Without colours and with faint edges the latter become
+as hard, so that what helps with hard pictures can be found without looking at the former. Strokes
+and truths stay what they are.
+
+``large``: twice as long along each side, with a grain of their own, and strokes and truths with
+them. What is done otherwise in pictures of half a megapixel and more can be judged by them.
 """
 
 import argparse
@@ -24,6 +28,7 @@ from segapp.files.strokes_file import load_strokes
 from segapp.values.rasterize import rasterize
 
 _CONTRAST, _NOISE = 0.5, 8.0
+_TIMES, _GRAIN = 2, 6
 _GREYS = np.array((255, 0, 128), np.uint8)  # the object, what is around, and what is not judged
 
 
@@ -35,15 +40,29 @@ def dimmed(rgb):
     return np.clip(np.rint(faint), 0, 255).astype(np.uint8)
 
 
-def make_case(case, out):
+def enlarged(rgb):
+    """Enlarge a picture smoothly, and add what a camera's own pixels would."""
+    size = _TIMES * rgb.shape[1], _TIMES * rgb.shape[0]
+    smooth = np.asarray(Image.fromarray(rgb).resize(size, Image.Resampling.BICUBIC))
+    grain = np.random.default_rng(0).integers(-_GRAIN, _GRAIN + 1, smooth.shape)
+    return np.clip(smooth + grain, 0, 255).astype(np.uint8)
+
+
+# What becomes of a picture, and how many pixels along a side of one of its marks.
+WAYS = {"dim": (dimmed, 1), "large": (enlarged, _TIMES)}
+
+
+def make_case(case, way, out):
     """Write the picture with the strokes and the truth of the case."""
+    change, times = WAYS[way]
     picture = load_image(case.image)
     document = load_strokes(case.strokes, picture.size).document
     truth = load_truth(case.truth, picture.size, 2)
-    Image.fromarray(dimmed(picture.rgb)).save(out / f"{case.name}.png")
-    marks = rasterize(document, picture.size) + 1
-    Image.fromarray(marks.astype(np.uint8)).save(out / f"{case.name}-strokes.png")
-    Image.fromarray(_GREYS[truth]).save(out / f"{case.name}-truth.png")
+    Image.fromarray(change(picture.rgb)).save(out / f"{case.name}.png")
+    marks = (rasterize(document, picture.size) + 1).astype(np.uint8)
+    for values, name in ((marks, "strokes"), (_GREYS[truth], "truth")):
+        blocks = values.repeat(times, axis=0).repeat(times, axis=1)
+        Image.fromarray(blocks).save(out / f"{case.name}-{name}.png")
 
 
 def main():
@@ -51,13 +70,14 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", help="the Gulshan set, or a folder in the same layout")
+    parser.add_argument("way", choices=WAYS, help="what becomes of the pictures")
     parser.add_argument("--out", type=Path, required=True, help="where the pictures go")
     parser.add_argument("--without", default="$^", help="names to leave out, as an expression")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     for case in find_cases(options.folder):
         if case.truth is not None and not re.search(options.without, case.name):
-            make_case(case, options.out)
+            make_case(case, options.way, options.out)
             print(case.name, file=sys.stderr, flush=True)
 
 

@@ -108,7 +108,8 @@ def begin(problem: Problem, start: Start, machine: Machine[Function]) -> Iterato
         squared_norms=np.zeros(shape),
         functions=tuple(machine.empty() for _ in range(problem.n_bits)),
     )
-    ceiling = evaluate(problem, empty).value
+    now = evaluate(problem, empty)
+    ceiling = now.value
     taking_part = start.members != UNLABELLED
     chosen = np.where(taking_part, start.members, 0)
     costs = np.where(taking_part, problem.lambda1 * problem.weights, 0.0)
@@ -117,12 +118,13 @@ def begin(problem: Problem, start: Start, machine: Machine[Function]) -> Iterato
     for place, groups in enumerate(batches):
         _foresee(model, batches[place:], chosen, costs, machine, place)
         model = _fit_bits(model, groups, chosen, costs, machine)
-        gamma = evaluate(problem, model).members
-        yield Step(0, groups[-1][-1], "start", ceiling, model, gamma)
+        now = evaluate(problem, model)
+        yield Step(0, groups[-1][-1], "start", ceiling, model, now.members)
     # Rows that waited may be so badly placed that no model at all would be better: shorten
     # w until it is not, so that the descent starts below the empty model.
-    while evaluate(problem, model).value > ceiling:
+    while now.value > ceiling:
         model = _halved(model, machine)
+        now = evaluate(problem, model)
     model = _weigh(problem, model, range(problem.n_bits))
     now = evaluate(problem, model)
     yield Step(0, problem.n_bits - 1, "start", now.value, model, now.members, pass_ended=True)

@@ -65,9 +65,9 @@ class Histogram:
 
 
 def _blurred(counts: NDArray[np.float32]) -> NDArray[np.float32]:
-    cube = counts.reshape(LEVELS, LEVELS, LEVELS)
+    cube = counts.reshape(LEVELS, -1)
     for _ in range(3):  # along the first axis, which becomes the last
-        cube = np.tensordot(cube, _BLUR, axes=(0, 1))
+        cube = (cube.T @ _BLUR.T).reshape(LEVELS, -1)
     return cube.ravel()
 
 
@@ -151,9 +151,12 @@ class StrokeColours:
 
     def likelihood(self) -> ColourLikelihood:
         """Return what each class costs in each bin."""
-        logarithms = np.log(self.densities.T + np.float32(self.histogram.floor))
-        below_best = logarithms.max(axis=1, keepdims=True) - logarithms
-        return ColourLikelihood(np.minimum(below_best, np.float32(LARGEST_COST)))
+        logarithms = np.log(self.densities + np.float32(self.histogram.floor))
+        best = logarithms.max(axis=0)
+        costs = np.empty((len(best), len(logarithms)), dtype=np.float32)  # read bin by bin
+        for of_class, row in zip(costs.T, logarithms, strict=True):
+            np.subtract(best, row, out=of_class)
+        return ColourLikelihood(np.minimum(costs, np.float32(LARGEST_COST), out=costs))
 
 
 def beliefs(costs: NDArray[np.float64]) -> NDArray[np.float64]:

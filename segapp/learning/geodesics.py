@@ -24,7 +24,7 @@ _FARTHEST = 1e6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Geodesics:
-    """The regions that touch, with what a step from one to the other costs."""
+    """The regions that touch, with what a step from one to the other costs, either way."""
 
     steps: csr_array
 
@@ -52,12 +52,13 @@ class Geodesics:
         costs = change + _LENGTH * lengths
         if apart is not None:
             costs += np.minimum(apart, _FARTHEST_APART)
-        ends = (edges.u.astype(np.int32), edges.v.astype(np.int32))
-        return cls(csr_array(coo_array((costs, ends), shape=(n, n))))
+        # Both ways, or SciPy would turn the steps round for each search.
+        ends = np.concatenate((edges.u, edges.v)), np.concatenate((edges.v, edges.u))
+        return cls(csr_array(coo_array((np.tile(costs, 2), ends), shape=(n, n))))
 
     def distances(self, regions: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return each region's distance to the nearest of some, of which there may be none."""
         if not len(regions):
             return np.full(self.steps.shape[0], _FARTHEST)
-        found = dijkstra(self.steps, directed=False, indices=regions, min_only=True)
+        found = dijkstra(self.steps, indices=regions, min_only=True)
         return np.asarray(np.minimum(found, _FARTHEST))

@@ -86,10 +86,13 @@ class Supervision:
         region says little about it.
         """
         under = np.flatnonzero(marked >= 0)
-        found, position = np.unique(marked.take(under), return_inverse=True)
-        classes, shape = found.astype(np.intp), (len(prototypes), len(found))
-        pairs = prototypes.index_map.take(under) * np.intp(len(classes)) + position
-        counts = np.bincount(pairs, minlength=shape[0] * shape[1]).reshape(shape)
+        seen = marked.take(under)
+        n_classes = int(seen.max()) + 1
+        pairs = prototypes.index_map.take(under) * np.intp(n_classes) + seen
+        counts = np.bincount(pairs, minlength=len(prototypes) * n_classes)
+        counts = counts.reshape(len(prototypes), n_classes)
+        classes = np.flatnonzero(counts.any(axis=0))
+        counts = counts[:, classes]
         total, most = counts.sum(axis=1), counts.max(axis=1)
         labels = np.where(total > 0, counts.argmax(axis=1), UNLABELLED)
         sizes = prototypes.sizes / prototypes.sizes.mean()

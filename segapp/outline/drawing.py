@@ -207,8 +207,7 @@ def _costs_of(
     problem: OutlineProblem, costs: NDArray[np.float32], pixels: NDArray[np.intp]
 ) -> NDArray[np.float32]:
     """Return what the classes cost at some pixels."""
-    prototypes = problem.prototypes.index_map.reshape(-1)[pixels]
-    total = costs[prototypes]
+    total = costs.take(problem.prototypes.index_map.take(pixels), axis=0)
     for look in problem.looks:
-        total += look.costs[look.bins.reshape(-1)[pixels]]
-    return np.asarray(total)
+        total += look.costs.take(look.bins.take(pixels), axis=0)
+    return total

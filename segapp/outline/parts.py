@@ -64,11 +64,10 @@ class Parts:
 
     def holes(self, background: int) -> NDArray[np.bool_]:
         """Tell which are background, without a stroke, and enclosed by one single class."""
-        lowest, highest = np.full(len(self), 256), np.full(len(self), -1)
+        beside = np.zeros((len(self), int(self.labels.max()) + 1), dtype=bool)
         for here, there in self._both_ways():
-            np.minimum.at(lowest, here, self.labels[there])
-            np.maximum.at(highest, here, self.labels[there])
-        enclosed = (lowest == highest) & ~self.at_frame
+            beside[here, self.labels[there]] = True
+        enclosed = (np.count_nonzero(beside, axis=1) == 1) & ~self.at_frame
         return np.asarray(enclosed & ~self.held & (self.labels == background))
 
     def loose(self, background: int) -> NDArray[np.bool_]:
@@ -209,6 +208,6 @@ class Runs:
 
 def _joined(count: int, one: NDArray[np.intp], other: NDArray[np.intp]) -> NDArray[np.intp]:
     """Give each of ``count`` nodes the number of its connected group."""
-    ones = np.ones(len(one), dtype=np.int8)
+    ones = np.ones(len(one))  # as SciPy wants them
     graph = coo_array((ones, (one, other)), shape=(count, count))
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.intp)

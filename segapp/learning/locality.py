@@ -39,7 +39,7 @@ class RegionShares:
     @classmethod
     def of(cls, prototypes: Prototypes, labels: NDArray[np.uint8], n_classes: int) -> RegionShares:
         """Count the labels of the level at which is learnt."""
-        keys = prototypes.index_map.ravel().astype(np.intp) * n_classes + labels.ravel()
+        keys = prototypes.index_map.ravel() * np.int32(n_classes) + labels.ravel()
         counts = np.bincount(keys, minlength=len(prototypes) * n_classes)
         part = counts.reshape(len(prototypes), n_classes) / prototypes.sizes[:, None]
         return cls(np.rint(255 * part).astype(np.uint8))

@@ -210,17 +210,20 @@ class PixelTask:
     def _class_of(self, positions: NDArray[np.uint8]) -> NDArray[np.uint8]:
         return self.classes.astype(np.uint8).take(positions)
 
-    def _positions(self) -> NDArray[np.int16]:
-        """Return the place of each of the document's classes in ``classes``; -1 at the end."""
-        positions = np.full(len(self.document.classes) + 1, -1, dtype=np.int16)
+    def _marks(self) -> NDArray[np.int16]:
+        """Return the marks as places in ``classes``, -1 where there is none."""
+        every = np.arange(len(self.document.classes))
+        if np.array_equal(self.classes, every):
+            return self.marked.coarse
+        positions = np.full(len(every) + 1, -1, dtype=np.int16)
         positions[self.classes] = np.arange(len(self.classes))
-        return positions
+        return positions.take(self.marked.coarse)
 
     def _problem(self) -> OutlineProblem:
-        settings, positions = self.settings, self._positions()
+        settings = self.settings
         return OutlineProblem(
             rgb=self.picture.levels[-1],
-            marks=positions.take(self.marked.coarse),
+            marks=self._marks(),
             prototypes=self.picture.table(settings).prototypes,
             graph=self.picture.graph(settings),
             looks=tuple(each.look() for each in self.appearances),

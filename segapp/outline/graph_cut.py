@@ -98,7 +98,8 @@ def cut_arcs(
         back = np.rint(against / unit).astype(np.int32)
     if flow is None:
         return _solved(surplus, arcs, capacities, back)[0]
-    sent = np.clip(np.rint(flow / unit).astype(np.int32), -back, capacities)
+    sent = np.rint(flow / unit).astype(np.int32)
+    np.maximum(np.minimum(sent, capacities, out=sent), -back, out=sent)
     surplus -= np.add.reduceat(sent, arcs.starts[:-1], dtype=np.int32)
     inside, more = _solved(surplus, arcs, capacities - sent, back + sent)
     flow[:] = (sent + more) * unit

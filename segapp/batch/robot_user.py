@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import ndimage
+import scipy
 
 from segapp.batch.scores import IGNORED, score
 from segapp.values.document import Document, Patch
@@ -63,7 +63,7 @@ def first_dabs(truth: NDArray[np.integer], classes: tuple[ClassInfo, ...]) -> Do
 
 def _dab(part: NDArray[np.bool_], truth: NDArray[np.integer], label: int) -> Patch:
     """Paint a disc about the pixel that lies deepest in a part, as far as its class goes."""
-    depth = ndimage.distance_transform_edt(np.pad(part, 1))[1:-1, 1:-1]
+    depth = scipy.ndimage.distance_transform_edt(np.pad(part, 1))[1:-1, 1:-1]
     row, column = np.unravel_index(int(np.argmax(depth)), depth.shape)
     y, x = np.ogrid[: truth.shape[0], : truth.shape[1]]
     disc = (y - row) ** 2 + (x - column) ** 2 <= RADIUS**2
@@ -76,7 +76,7 @@ def _largest_mistake(
     best: NDArray[np.bool_] | None = None
     best_size, best_label = 0, -1
     for label in range(int(truth.max()) + 1):
-        parts, count = ndimage.label((truth == label) & (labels != label))
+        parts, count = scipy.ndimage.label((truth == label) & (labels != label))
         if not count:
             continue
         sizes = np.bincount(parts.ravel())[1:]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.ndimage import distance_transform_edt, label, maximum
+import scipy
 
 from segapp.files.raster_mask import WHITE, StoredValues, stored_values
 from segapp.files.shape_masks import MaskError, Shape, check_size, coco_shapes, labelme_shapes
@@ -105,9 +105,11 @@ def with_mask_marked(document: Document, mask: Mask) -> Document:
         inside = labels == index
         if not inside.any():
             continue
-        depth = np.asarray(distance_transform_edt(np.pad(inside, 1)))[1:-1, 1:-1]
-        numbered, count = label(inside)
-        deepest = np.concatenate([[0.0], maximum(depth, numbered, np.arange(1, count + 1))])
+        depth = np.asarray(scipy.ndimage.distance_transform_edt(np.pad(inside, 1)))[1:-1, 1:-1]
+        numbered, count = scipy.ndimage.label(inside)
+        deepest = np.concatenate(
+            [[0.0], scipy.ndimage.maximum(depth, numbered, np.arange(1, count + 1))]
+        )
         # Pixels of the outline itself are marked only where a part has no others.
         least = np.maximum(_DEPTH * deepest, np.minimum(deepest, 1.5))
         marks.append(Patch.of_mask(inside & (depth >= least[numbered]), index))

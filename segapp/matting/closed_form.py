@@ -13,8 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.linalg import splu
+import scipy
 
 from segapp.matting.laplacian import laplacian_rows, neighbours
 
@@ -66,7 +65,9 @@ def closed_form_alpha(
     columns = here[:, np.newaxis] + neighbours(unknown.shape[1])
     columns = np.clip(columns, 0, unknown.size - 1).astype(np.int32)
     starts = np.arange(0, rows.size + 1, rows.shape[1], dtype=np.int32)
-    ties = csr_array((rows.ravel(), columns.ravel(), starts), shape=(here.size, unknown.size))
+    ties = scipy.sparse.csr_array(
+        (rows.ravel(), columns.ravel(), starts), shape=(here.size, unknown.size)
+    )
     # The guess contradicts nothing but the ties: its own weight is met by itself.
     left = -(ties @ alpha.ravel().astype(rows.dtype))
     change = (_at_once if few else _step_by_step)(ties, here, left, trust)
@@ -76,18 +77,19 @@ def closed_form_alpha(
 
 
 def _at_once(
-    ties: csr_array, here: NDArray[np.int64], left: NDArray[_Real], trust: float
+    ties: scipy.sparse.csr_array, here: NDArray[np.int64], left: NDArray[_Real], trust: float
 ) -> NDArray[_Real]:
     """Solve exactly."""
     square = ties.tocsc()[:, here]
     square.setdiag(square.diagonal() + trust)
     options = {"SymmetricMode": True}
-    solved: NDArray[_Real] = splu(square, permc_spec="MMD_AT_PLUS_A", options=options).solve(left)
+    factors = scipy.sparse.linalg.splu(square, permc_spec="MMD_AT_PLUS_A", options=options)
+    solved: NDArray[_Real] = factors.solve(left)
     return solved
 
 
 def _step_by_step(
-    ties: csr_array, here: NDArray[np.int64], left: NDArray[_Real], trust: float
+    ties: scipy.sparse.csr_array, here: NDArray[np.int64], left: NDArray[_Real], trust: float
 ) -> NDArray[_Real]:
     """Solve by conjugate gradients, each pixel scaled by its own weight."""
     weight = ties.data[12::25] + left.dtype.type(trust)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.ndimage import maximum_filter
+import scipy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +57,7 @@ def laplacian_rows(
 
 def _boxes(unknown: NDArray[np.bool_]) -> Iterator[tuple[slice, slice]]:
     """Yield strips of windows' middles, as wide as there are unknown pixels in the windows."""
-    touching = maximum_filter(unknown, size=3)[1:-1, 1:-1]
+    touching = scipy.ndimage.maximum_filter(unknown, size=3)[1:-1, 1:-1]
     for top in range(0, len(touching), _STRIP):
         columns = np.flatnonzero(touching[top : top + _STRIP].any(axis=0))
         if columns.size:

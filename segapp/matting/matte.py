@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.ndimage import distance_transform_edt
+import scipy
 
 from segapp.matting.closed_form import closed_form_alpha
 from segapp.matting.colour_guess import REACH, with_colour_guess
@@ -126,6 +126,6 @@ def _depth(mask: NDArray[np.bool_]) -> NDArray[np.float32]:
     """Return each pixel's distance to the outline: above 0 inside, below outside."""
     if mask.all() or not mask.any():
         return np.full(mask.shape, np.inf, np.float32)
-    inside = np.asarray(distance_transform_edt(mask))
-    outside = np.asarray(distance_transform_edt(~mask))
+    inside = np.asarray(scipy.ndimage.distance_transform_edt(mask))
+    outside = np.asarray(scipy.ndimage.distance_transform_edt(~mask))
     return np.where(mask, inside - 0.5, 0.5 - outside).astype(np.float32)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.ndimage import uniform_filter
+import scipy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,7 +39,7 @@ class WideMeans:
             blocks = padded.reshape(height, block, width, block, -1)
             values = blocks.sum(axis=3).sum(axis=1) / np.float32(block**2)
         side = 2 * self._reach + 1
-        return np.asarray(uniform_filter(values, (side, side, 1), mode="nearest"))
+        return np.asarray(scipy.ndimage.uniform_filter(values, (side, side, 1), mode="nearest"))
 
     def fine(self, coarse: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return what lies between the blocks' middles, for every pixel."""

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.ndimage import label
+import scipy
 
 from segapp.values.document import Patch
 
@@ -38,7 +38,7 @@ def mark_many(document: Document, labels: NDArray[np.uint8]) -> bool:
         if max(map(_area, own)) > _SMALL * height * width:
             continue
         step = -(-max(height, width) // _SIDE)
-        numbered, _ = label(labels[::step, ::step] == index)
+        numbered, _ = scipy.ndimage.label(labels[::step, ::step] == index)
         found = {_part(numbered, mark, step) for mark in own} - {0}
         sizes = np.bincount(numbered.ravel())
         small = [part for part in found if sizes[part] <= _SMALL * numbered.size]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.ndimage import distance_transform_edt, label
+import scipy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -107,7 +107,7 @@ class Parts:
         index_map = np.full(labels.shape, -1, np.int32)
         found: list[Part] = []
         for number in classes:
-            numbered = label(labels == number, structure=_EIGHT)[0]
+            numbered = scipy.ndimage.label(labels == number, structure=_EIGHT)[0]
             if split:
                 numbered = _split(numbered)
             parts = list(_measured(numbered, channels, number))
@@ -155,8 +155,8 @@ def _split(numbered: NDArray[np.int32]) -> NDArray[np.int32]:
     from skimage.segmentation import relabel_sequential, watershed
 
     inside = numbered > 0
-    depth = np.asarray(distance_transform_edt(np.pad(inside, 1)))[1:-1, 1:-1]
-    peaks = label(h_maxima(depth, _LEAST_DEPTH), structure=_EIGHT)[0]
+    depth = np.asarray(scipy.ndimage.distance_transform_edt(np.pad(inside, 1)))[1:-1, 1:-1]
+    peaks = scipy.ndimage.label(h_maxima(depth, _LEAST_DEPTH), structure=_EIGHT)[0]
     divided = watershed(-depth, peaks, mask=inside, connectivity=_EIGHT)
     # A part without a peak of its own, a single pixel for instance, stays what it was.
     lost = inside & (divided == 0)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.ndimage import label
+import scipy
 
 from segapp.values.document import Patch
 from segapp.values.rasterize import rasterized
@@ -64,7 +64,7 @@ def locked_class(labels: NDArray[np.uint8], index: int) -> Patch:
 
 def part_at(labels: NDArray[np.uint8], x: int, y: int) -> NDArray[np.bool_]:
     """Return the connected part that a pixel belongs to, which may be of any class."""
-    numbered, _ = label(labels == labels[y, x])
+    numbered, _ = scipy.ndimage.label(labels == labels[y, x])
     return np.asarray(numbered == numbered[y, x])
 
 

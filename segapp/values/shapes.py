@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.ndimage import distance_transform_edt
+import scipy
 
 from segapp.values.document import Patch, Stroke
 
@@ -64,7 +64,7 @@ def core_of(outside: Patch, size: tuple[int, int], label: int) -> Stroke | None:
     free[rows, columns] = ~outside.mask()
     if not free.any():
         return None
-    depth = np.asarray(distance_transform_edt(np.pad(free, 1)))[1:-1, 1:-1]
+    depth = np.asarray(scipy.ndimage.distance_transform_edt(np.pad(free, 1)))[1:-1, 1:-1]
     y, x = np.unravel_index(int(depth.argmax()), depth.shape)
     radius = max(_CORE * float(depth[y, x]), 0.5)
     return Stroke(((float(x) + 0.5, float(y) + 0.5),), radius, label)

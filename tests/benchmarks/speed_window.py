@@ -180,7 +180,8 @@ def start():
         window.show()
         application.processEvents()
         seconds = time.process_time()
-        heavy = [n for n in ("sklearn", "skimage", "scipy", "matplotlib") if n in sys.modules]
+        names = ("sklearn", "skimage", "scipy.ndimage", "scipy.sparse", "matplotlib")
+        heavy = [name for name in names if name in sys.modules]
     return {"seconds": seconds, "heavy_modules": heavy}
 
 

@@ -85,7 +85,7 @@ def test_it_runs_as_a_module():
 
 
 def test_the_window_opens_without_what_only_learning_needs():
-    """scikit-learn and scikit-image load in a thread, behind the first paint."""
+    """Heavy libraries load in a thread, behind the first paint."""
     script = """
 import sys
 from pathlib import Path
@@ -97,7 +97,8 @@ application = QApplication([])
 window = build_window(Session(), Preferences(), Path(sys.argv[1]))
 window.show()
 application.processEvents()
-print("loaded:", *{"sklearn", "skimage", "matplotlib"} & set(sys.modules))
+heavy = {"sklearn", "skimage", "matplotlib", "scipy.ndimage", "scipy.sparse", "scipy.linalg"}
+print("loaded:", *heavy & set(sys.modules))
 """
     environment = os.environ | {"QT_QPA_PLATFORM": "offscreen"}
     with tempfile.TemporaryDirectory() as folder:

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import ndimage
+import scipy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,8 +59,9 @@ def parts_of(labels: NDArray[np.uint8], label: int, per: Per) -> Iterator[Part]:
     if per is Per.CLASS:
         numbered, count = mask.astype(np.int8), 1
     else:
-        numbered, count = ndimage.label(mask)
-    for number, box in enumerate(ndimage.find_objects(numbered, max_label=count), start=1):
+        numbered, count = scipy.ndimage.label(mask)
+    boxes = scipy.ndimage.find_objects(numbered, max_label=count)
+    for number, box in enumerate(boxes, start=1):
         if box is not None:
             rows, columns = box
             yield Part(label, columns.start, rows.start, numbered[box] == number)

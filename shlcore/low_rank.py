@@ -81,12 +81,8 @@ class LowRank:
     ) -> Callable[[Indices | slice], Floats]:
         """Return what gives rows of the weighted sum, some columns of them."""
         each = np.repeat(weights, self._ranks)[:, None]
-        weighted = each * self._at(columns)
-        return lambda rows: np.asarray(self._at(rows).T @ weighted)
-
-    def _at(self, rows: Indices | slice) -> Floats:
-        """Return all factors at some rows."""
-        return self._all[:, rows] if isinstance(rows, slice) else self._all.take(rows, 1)
+        weighted = each * self._all[:, columns]
+        return lambda rows: np.asarray(self._all[:, rows].T @ weighted)
 
     def products(self, support: Indices, a: Array) -> Array:
         """Return ``K_m a`` of each kernel, ``M x n``, where a is 0 outside the support."""

@@ -44,7 +44,7 @@ _SHARES = 1 / 2, 1 / 3
 time, so that the seams are elsewhere."""
 _RIM = 2
 """A boundary so many pixels from the band's edge has come to it."""
-_ROOM = 3
+_ROOM = 2
 """How far around such a place the boundary is free again, in half widths of the band."""
 _PROHIBITIVE = 1e4
 """More than a small region can gain by another class, and little enough for exact flows."""

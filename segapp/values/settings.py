@@ -157,7 +157,7 @@ class Settings:
     lambda1: float = _between(1e-3, 1e6, default=3.0)
     lambda2: float = _between(0, 1e6, default=2000.0)
     p: float = _between(1.001, 100, default=2.0)
-    passes: int = _between(1, 200, default=2)
+    passes: int = _between(1, 200, default=1)
     transductive: bool = True
     unlabelled_weight: float = _between(1e-6, 1e3, default=1.0)
     few_strokes: int = _between(0, 1000, default=5)

@@ -100,9 +100,9 @@ def main():
     parser.add_argument("megapixels", type=float)
     parser.add_argument("--strokes", type=int, default=8, help="after the first two")
     parser.add_argument("--only", default="", help="a part of a peer's name")
-    parser.add_argument("--rounds", type=int, help="default: 3 up to 1 MP, else 1")
+    parser.add_argument("--rounds", type=int, help="default: 3 below 1 MP, else 1")
     options = parser.parse_args()
-    rounds = options.rounds or (3 if options.megapixels <= 1 else 1)
+    rounds = options.rounds or (3 if options.megapixels < 1 else 1)
     print(json.dumps(run(options.megapixels, options.strokes, options.only, rounds)))
 
 

@@ -80,7 +80,8 @@ def superpixels(seen: NDArray[np.floating], wanted: int) -> Prototypes:
     times = 1
     while seen.shape[0] * seen.shape[1] > _LARGEST_REGION * wanted:
         seen, times = averaged(seen), 2 * times
-    found = repeated(_divided(seen, wanted).astype(np.int32), (height, width), times)
+    regions = _divided(seen, wanted).astype(np.int32)
+    found = np.ascontiguousarray(repeated(regions, (height, width), times))
     # SLIC leaves no gaps between its numbers, and to sort them all would take long.
     return Prototypes(found, np.bincount(found.ravel()).astype(np.float64))
 

@@ -1,9 +1,9 @@
 """What others need for the same strokes: seconds of CPU, for the whole picture, each time.
 
-    python tests/benchmarks/speed_peers.py 0.2 [--only GrabCut] [--rounds 3]
+    python tests/benchmarks/speed_peers.py 0.2 [--only GrabCut] [--rounds 5]
 
 None of them keeps anything between two strokes, so each stroke costs the same. A machine that is
-shared is faster at one moment than at the next: small pictures are painted three times over, ours
+shared is faster at one moment than at the next: small pictures are painted five times over, ours
 and theirs by turns, and medians are taken of all. Prints JSON.
 """
 
@@ -100,9 +100,9 @@ def main():
     parser.add_argument("megapixels", type=float)
     parser.add_argument("--strokes", type=int, default=8, help="after the first two")
     parser.add_argument("--only", default="", help="a part of a peer's name")
-    parser.add_argument("--rounds", type=int, help="default: 3 below 1 MP, else 1")
+    parser.add_argument("--rounds", type=int, help="default: 5 below 1 MP, else 1")
     options = parser.parse_args()
-    rounds = options.rounds or (3 if options.megapixels < 1 else 1)
+    rounds = options.rounds or (5 if options.megapixels < 1 else 1)
     print(json.dumps(run(options.megapixels, options.strokes, options.only, rounds)))
 
 

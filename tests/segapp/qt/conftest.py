@@ -210,15 +210,22 @@ def make_window(qtbot, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def heartbeat(qtbot):
+def turns_as_in_the_program():
+    """Let threads take turns as often as the program does, NumPy's products with one of them."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    with threadpool_limits(1):
+        yield
+    sys.setswitchinterval(usual)
+
+
+@pytest.fixture
+def heartbeat(qtbot, turns_as_in_the_program):
     """Measure how long the window's thread is away, from the first beat to the test's end.
 
     A gap counts as long as this process's own threads were running in it: while somebody else
-    has the machine, nobody can answer, but whenever we run, the window must have its turn. Threads
-    take turns as the program lets them.
+    has the machine, nobody can answer, but whenever we run, the window must have its turn.
     """
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH_SECONDS)
     heart = QTimer()
     heart.setInterval(5)
 
@@ -235,10 +242,8 @@ def heartbeat(qtbot):
         begin()
         return gaps
 
-    with threadpool_limits(1):
-        yield measure
+    yield measure
     heart.stop()
-    sys.setswitchinterval(usual)
 
 
 def stroke(label, *points, radius=4.0):

@@ -549,6 +549,6 @@ def test_closing_waits_for_all_threads_together(make_window, picture_file, qtbot
     qtbot.waitUntil(lambda: len(busy) == len(parts))
     began = time.monotonic()
     window.close()
-    assert time.monotonic() - began < 1.5
+    assert time.monotonic() - began < 2.7  # one after the other: 3.6 s
     assert not window.threads_ended
     over.set()

@@ -164,7 +164,7 @@ def apart(wanted: Codewords, present: Codewords, gains: Array) -> Codewords:
 
 def count_distinct(codewords: Codewords) -> Indices:
     """How many different codewords each class has left."""
-    return np.array([len(np.unique(words, axis=0)) for words in codewords], dtype=np.intp)
+    return np.array([len(set(map(bytes, words))) for words in codewords], dtype=np.intp)
 
 
 def _proximal_signs(loss: MemberLoss, codewords: Codewords, lambda2: float) -> list[Codewords]:

@@ -42,8 +42,6 @@ _ALONE = 1000
 _SHARES = 1 / 2, 1 / 3
 """How much of too large a piece goes into the first of its two: the one, and the other the next
 time, so that the seams are elsewhere."""
-_RIM = 2
-"""A boundary so many pixels from the band's edge has come to it."""
 _ROOM = 2
 """How far around such a place the boundary is free again, in half widths of the band."""
 _PROHIBITIVE = 1e4
@@ -98,7 +96,7 @@ def cut_band(
     """
     for left in range(again, -1, -1):
         # Nothing moves elsewhere: all that matters lies in the box.
-        box = _box(where, labels.shape, half_width + _RIM)
+        box = _box(where, labels.shape, half_width + 1)
         before, unmarked = labels[box].copy(), level.marked[box] < 0
         band, seams = _band(before, half_width), list[_Seam]()
         free = band & unmarked if where is None else band & unmarked & where[box]
@@ -214,14 +212,15 @@ def _grown(mask: NDArray[np.bool_], steps: int) -> NDArray[np.bool_]:
 
 
 def _at_rim(band: NDArray[np.bool_], places: Places) -> NDArray[np.bool_]:
-    """Tell which of some places are within `_RIM` rows or columns of the band's edge."""
+    """Tell which of some places have a neighbour beyond the band, of the eight that tie them."""
     rows, columns = places
     height, width = band.shape
-    first, inside = rows * width, np.ones(len(rows), dtype=bool)
-    for other in (np.maximum(rows - _RIM, 0), np.minimum(rows + _RIM, height - 1)):
-        inside &= band.take(other * width + columns)
-    for other in (np.maximum(columns - _RIM, 0), np.minimum(columns + _RIM, width - 1)):
-        inside &= band.take(first + other)
+    inside = np.ones(len(rows), dtype=bool)
+    beside = [np.maximum(columns - 1, 0), columns, np.minimum(columns + 1, width - 1)]
+    for other in (np.maximum(rows - 1, 0), rows, np.minimum(rows + 1, height - 1)):
+        first = other * width
+        for column in beside:
+            inside &= band.take(first + column)
     return ~inside
 
 

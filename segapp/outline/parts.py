@@ -208,6 +208,8 @@ class Runs:
 
 def _joined(count: int, one: NDArray[np.intp], other: NDArray[np.intp]) -> NDArray[np.intp]:
     """Give each of ``count`` nodes the number of its connected group."""
+    if not len(one):
+        return np.arange(count)
     ones = np.ones(len(one))  # as SciPy wants them
     graph = coo_array((ones, (one, other)), shape=(count, count))
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.intp)

@@ -5,7 +5,6 @@ The method: Y. Huang, M. Georgiopoulos and G. C. Anagnostopoulos,
 """
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,10 +13,7 @@ if TYPE_CHECKING:
     from shlcore.kernels import Gaussian, Linear, Polynomial, paper_kernels
     from shlcore.model_file import ModelFileError
 
-try:
-    __version__ = version("segapp")
-except PackageNotFoundError:  # used from its folder, without having been installed
-    __version__ = "unknown"
+    __version__: str
 
 _HOMES = {
     "SHL": "estimator",
@@ -45,6 +41,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return _version()
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
@@ -52,3 +50,12 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("segapp")
+    except PackageNotFoundError:  # used from its folder, without having been installed
+        return "unknown"

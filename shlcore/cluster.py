@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, overload
@@ -85,6 +84,8 @@ def connected(address: str | None) -> Iterator[Client | None]:
     if address is None:
         yield None
         return
+    import asyncio  # like Dask, for those who have a cluster
+
     try:
         from distributed import Client as DaskClient
     except ImportError as error:
@@ -125,6 +126,8 @@ def _security(address: str) -> Security:
 
 async def _greet(address: str, security: Security) -> None:
     """Exchange the first words with a scheduler in time, for which Dask would wait for ever."""
+    import asyncio
+
     from dask.utils import parse_timedelta
     from distributed.comm import connect
 

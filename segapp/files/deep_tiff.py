@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
-import tifffile
 
 from segapp.files.damage import DAMAGE
 from segapp.files.display_depth import Decoded, show_deep, upright
@@ -18,6 +17,7 @@ from segapp.values.wording import shown
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import tifffile
     from numpy.typing import NDArray
 
     from segapp.values.showing import Showing
@@ -36,6 +36,8 @@ def decode_deep_tiff(path: Path, file: IO[bytes], page: int, showing: Showing) -
     file.seek(0)
     if file.read(4) not in TIFF_BEGINNINGS:
         return None
+    import tifffile  # which most pictures and the window's start do without
+
     file.seek(0)
     try:
         with tifffile.TiffFile(file) as tiff:

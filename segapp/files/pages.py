@@ -11,7 +11,6 @@ import re
 import struct
 from typing import IO, TYPE_CHECKING
 
-import tifffile
 from PIL import Image
 
 from segapp.files.damage import DAMAGE
@@ -21,6 +20,8 @@ from segapp.values.wording import shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    import tifffile
 
 MOST_PAGES = 100_000
 TIFF_BEGINNINGS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
@@ -55,6 +56,8 @@ def pages_in(path: Path) -> list[Path]:
         if suffix in _TIFF:
             with path.open("rb") as file:
                 if _has_several(file):
+                    import tifffile  # which most pictures and the window's start do without
+
                     file.seek(0)
                     with tifffile.TiffFile(file) as tiff:
                         count = len(planes_of(tiff))

@@ -98,6 +98,7 @@ window = build_window(Session(), Preferences(), Path(sys.argv[1]))
 window.show()
 application.processEvents()
 heavy = {"sklearn", "skimage", "matplotlib", "scipy.ndimage", "scipy.sparse", "scipy.linalg"}
+heavy |= {"asyncio", "http.client", "importlib.metadata", "tifffile"}
 print("loaded:", *heavy & set(sys.modules))
 """
     environment = os.environ | {"QT_QPA_PLATFORM": "offscreen"}

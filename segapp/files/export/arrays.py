@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import tifffile
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
@@ -43,6 +42,8 @@ def write_confidence_tiff(
     picture: Picture,
 ) -> tuple[Path, ...]:
     """Write the margin with 16 bits: 65535 is the picture's largest."""
+    import tifffile  # which the window's start does without
+
     values, note = _sixteen_bits(labelling.margin)
     with replacing(path) as file:
         tifffile.imwrite(

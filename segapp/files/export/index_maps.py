@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from html import escape  # XML's own comes with http, and the window would wait for it
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
 
 import numpy as np
 from PIL import Image
@@ -105,7 +105,7 @@ def _voc_xml(plan: Plan, item: Item, objects: list[tuple[int, Part]]) -> str:
     rows = []
     for place, part in objects:
         left, top, wide, high = part.box
-        name = escape(plan.categories.classes[place - 1].name)
+        name = escape(plan.categories.classes[place - 1].name, quote=False)
         rows.append(
             f" <object>\n  <name>{name}</name>\n  <pose>Unspecified</pose>\n"
             "  <truncated>0</truncated>\n  <difficult>0</difficult>\n"
@@ -113,7 +113,7 @@ def _voc_xml(plan: Plan, item: Item, objects: list[tuple[int, Part]]) -> str:
             f"<xmax>{left + wide}</xmax><ymax>{top + high}</ymax></bndbox>\n </object>\n"
         )
     return (
-        f"<annotation>\n <filename>{escape(item.name)}</filename>\n"
+        f"<annotation>\n <filename>{escape(item.name, quote=False)}</filename>\n"
         f" <size><width>{width}</width><height>{height}</height><depth>3</depth></size>\n"
         f" <segmented>1</segmented>\n{''.join(rows)}</annotation>\n"
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,9 +56,11 @@ def problem_text(session: Session, log: str) -> str:
 
 def version_of(name: str) -> str:
     """Return the version of a package, or that there is none."""
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
+        return version(name)
+    except PackageNotFoundError:
         return "(not installed)"
 
 

@@ -6,8 +6,15 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from segapp.qt.display import what_is_missing
+from segapp.qt.staying import loaded_to_stay
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QApplication
+
+    from segapp.qt.window.main_window import MainWindow
 
 SWITCH_SECONDS = 0.001
 """The learner's Python steps hand the interpreter over sooner, so that the window stays quick."""
@@ -22,17 +29,34 @@ def run(path: str | Path | None, language: str = "") -> int:
     if missing is not None:
         sys.stderr.write(missing + "\n")
         return 1
+    with loaded_to_stay():
+        application, window = _opened(language)
+    from threadpoolctl import threadpool_limits
+
+    from segapp.qt.window.start import begin
+
+    begin(window, Path(path) if path is not None else None)
+    # One thread for sums, as in the commands: the same strokes give the same mask everywhere.
+    with threadpool_limits(1):
+        code = application.exec()
+    if not window.threads_ended:
+        # A long step of the learner is still under way; everything is saved, nobody waits.
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+def _opened(language: str) -> tuple[QApplication, MainWindow]:
+    """Return the program and its window, which has nothing open yet."""
     # Qt may be imported only now: without its libraries the import itself fails.
     from PySide6.QtCore import Qt
     from PySide6.QtWidgets import QApplication
-    from threadpoolctl import threadpool_limits
 
     from segapp.qt.actions.icons import application_icon
     from segapp.qt.files.preferences import Preferences
     from segapp.qt.language import speak
     from segapp.qt.session.session import Session
     from segapp.qt.window.build import build_window
-    from segapp.qt.window.start import begin
 
     sys.setswitchinterval(SWITCH_SECONDS)
     application = QApplication.instance() or QApplication(sys.argv[:1])
@@ -53,12 +77,4 @@ def run(path: str | Path | None, language: str = "") -> int:
     window = build_window(Session(), preferences)
     sys.excepthook = window.report
     window.show()
-    begin(window, Path(path) if path is not None else None)
-    # One thread for sums, as in the commands: the same strokes give the same mask everywhere.
-    with threadpool_limits(1):
-        code = application.exec()
-    if not window.threads_ended:
-        # A long step of the learner is still under way; everything is saved, nobody waits.
-        sys.stderr.flush()
-        os._exit(code)
-    return code
+    return application, window

@@ -90,9 +90,9 @@ def worded(sentence: object) -> str:
     text = str(sentence)
     if (found := QCoreApplication.translate(_SENTENCES, text)) != text:
         return found
-    for pattern, template in _patterns():
+    for template in _templates():
         translated = QCoreApplication.translate(_SENTENCES, template)
-        if translated != template and (match := pattern.fullmatch(text)):
+        if translated != template and (match := _pattern(template).fullmatch(text)):
             return translated.format(*map(_inner, match.groups()))
     return text
 
@@ -120,12 +120,14 @@ def _file(language: str) -> str:
 
 
 @cache
-def _patterns() -> list[tuple[re.Pattern[str], str]]:
+def _templates() -> list[str]:
     """Return the sentences with values, those with the most words of their own first."""
     known = next(name for name in LANGUAGES if name != _SOURCE)
     templates = [text for text in json.loads(_file(known))[_SENTENCES] if _VALUE in text]
-    templates.sort(key=lambda text: len(text.replace(_VALUE, "")), reverse=True)
-    return [
-        (re.compile("(.+?)".join(map(re.escape, text.split(_VALUE))), re.DOTALL), text)
-        for text in templates
-    ]
+    return sorted(templates, key=lambda text: len(text.replace(_VALUE, "")), reverse=True)
+
+
+@cache
+def _pattern(template: str) -> re.Pattern[str]:
+    """Return what finds a sentence by the words around its values."""
+    return re.compile("(.+?)".join(map(re.escape, template.split(_VALUE))), re.DOTALL)

@@ -166,16 +166,17 @@ def pauses(megapixels, strokes):
 def start():
     """Return seconds of CPU until a window stands there, can be used and nothing is due."""
     from segapp.qt.display import what_is_missing
+    from segapp.qt.staying import loaded_to_stay
 
     what_is_missing()
-    from PySide6.QtWidgets import QApplication
+    with loaded_to_stay(), tempfile.TemporaryDirectory() as folder:
+        from PySide6.QtWidgets import QApplication
 
-    from segapp.qt.files.preferences import Preferences
-    from segapp.qt.session.session import Session
-    from segapp.qt.window.build import build_window
+        from segapp.qt.files.preferences import Preferences
+        from segapp.qt.session.session import Session
+        from segapp.qt.window.build import build_window
 
-    application = QApplication([])
-    with tempfile.TemporaryDirectory() as folder:
+        application = QApplication([])
         window = build_window(Session(), Preferences(), Path(folder))
         window.show()
         application.processEvents()

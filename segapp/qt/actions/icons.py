@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 from PySide6.QtCore import QByteArray, QRectF, Qt
 from PySide6.QtGui import QColor, QIcon, QImage, QPainter, QPalette, QPixmap
@@ -37,14 +37,18 @@ def pixmap(name: str, size: int, colour: QColor) -> QPixmap:
     return QPixmap.fromImage(_image(name, size, colour.name()))
 
 
+@lru_cache(maxsize=1)  # for one size after the other
+def _renderer(name: str, colour: str) -> QSvgRenderer:
+    source = _source(name).replace("currentColor", colour)
+    return QSvgRenderer(QByteArray(source.encode("utf-8")))
+
+
 @cache
 def _image(name: str, size: int, colour: str) -> QImage:
-    source = _source(name).replace("currentColor", colour)
-    renderer = QSvgRenderer(QByteArray(source.encode("utf-8")))
     drawn = QImage(size, size, QImage.Format.Format_ARGB32_Premultiplied)
     drawn.fill(Qt.GlobalColor.transparent)
     painter = QPainter(drawn)
-    renderer.render(painter, QRectF(0, 0, size, size))
+    _renderer(name, colour).render(painter, QRectF(0, 0, size, size))
     painter.end()
     return drawn
 

@@ -5,7 +5,10 @@ scikit-learn, scikit-image and SciPy take longer to load than all the rest of th
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from segapp.qt.staying import loaded_to_stay
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,9 +24,14 @@ MODEL_SUFFIX = ".shlmodel"
 
 def trainer(rgb: NDArray[np.uint8], channels: NDArray[Any] | None) -> Trainer:
     """Return what segments a picture."""
-    from segapp.learning.training import Trainer
+    return _learner()(rgb, channels)
 
-    return Trainer(rgb, channels)
+
+@cache
+def _learner() -> type[Trainer]:
+    with loaded_to_stay():
+        from segapp.learning.training import Trainer
+    return Trainer
 
 
 def save_model(model: LearntModel, path: Path) -> None:

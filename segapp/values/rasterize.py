@@ -97,6 +97,12 @@ def _pixels_of(stroke: Stroke, size: tuple[int, int]) -> Patch | None:
     return replace(patch, left=patch.left + x, top=patch.top + y)
 
 
+def strips_of(stroke: Stroke, size: tuple[int, ...]) -> Iterator[Rectangle]:
+    """Yield rectangles that hold all that a stroke can cover, and together little more."""
+    for segment in _segments(stroke):
+        yield from _strips(segment, _box(segment, size))
+
+
 def _segments(stroke: Stroke) -> list[_Segment]:
     pressures = stroke.pressures or (1.0,) * len(stroke.points)
     radii = [max(stroke.radius * pressure, THINNEST) for pressure in pressures]
@@ -154,11 +160,15 @@ def _covered(segment: _Segment, box: Rectangle) -> NDArray[np.bool_]:
     if abs(growth) >= 1:  # one end's disc holds all the others
         cx, cy, radius = (*step, r1) if r1 > r0 else (0.0, 0.0, r0)
         return np.asarray((x - cx) ** 2 + (y - cy) ** 2 <= radius**2)
-    along = (x * step[0] + y * step[1]) / length
-    across = (x * step[1] - y * step[0]) / length
-    if not growth:  # the same as below, in half of the time
-        place = np.clip(along, 0.0, length)
-        return np.asarray((along - place) ** 2 + across**2 <= r0**2)
+    along, across = x * step[0] + y * step[1], x * step[1] - y * step[0]
+    along /= length
+    across /= length
+    if not growth:  # the same as below, but quick: every move of the hand waits for it
+        along -= np.clip(along, 0.0, length)
+        along *= along
+        across *= across
+        along += across
+        return np.asarray(along <= r0**2)
     place = along + np.abs(across) * (growth / math.sqrt(1 - growth**2))
     np.clip(place, 0.0, length, out=place)
     return np.asarray((along - place) ** 2 + across**2 <= (r0 + growth * place) ** 2)

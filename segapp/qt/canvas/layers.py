@@ -72,19 +72,22 @@ def halved(rgba: NDArray[np.uint8]) -> NDArray[np.uint8]:
         rgba = np.pad(rgba, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")
     # The mean is that of `segapp.picture.pyramid`, which has three channels and no hurry. Here
     # two channels go at a time in one word, with room for the carry: four times fewer numbers.
+    # Rows are summed first: what lies side by side is read faster than every second pixel.
     pixels = rgba.view(np.uint32)[..., 0]
-    first, *others = (pixels[row::2, column::2] for row in (0, 1) for column in (0, 1))
-    even, odd = (first & _LANES) + _HALVES, ((first >> _EIGHT) & _LANES) + _HALVES
-    for corner in others:
-        even += corner & _LANES
-        odd += (corner >> _EIGHT) & _LANES
-    even >>= _TWO
-    odd >>= _TWO
-    even &= _LANES
-    odd &= _LANES
+    even = _halved_lanes(pixels & _LANES)
+    odd = _halved_lanes((pixels >> _EIGHT) & _LANES)
     odd <<= _EIGHT
     even |= odd
     return even[..., np.newaxis].view(np.uint8)
+
+
+def _halved_lanes(words: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    rows = words[::2] + words[1::2]
+    lanes = rows[:, ::2] + rows[:, 1::2]
+    lanes += _HALVES
+    lanes >>= _TWO
+    lanes &= _LANES
+    return lanes
 
 
 class Layer:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +10,7 @@ import numpy as np
 from segapp.qt.canvas.hatching import Hatching, shifted
 from segapp.qt.canvas.layers import Layer, in_screen_order
 from segapp.values.document import Document, Mark, Patch, Stroke
-from segapp.values.rasterize import NOWHERE, THINNEST, UNMARKED, stamp
+from segapp.values.rasterize import NOWHERE, THINNEST, UNMARKED, stamp, strips_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,8 +78,8 @@ class StrokeLayer:
             self._hatching.restore(bounds, hatched, others)
         self._pieces.append(piece)
         self._live = joined_boxes([self._live, box])
-        for part in _parts(piece):
-            self._colour(_common(_bounds(part, self.labels.shape), box))
+        for strip in strips_of(piece, self.labels.shape):
+            self._colour(strip)
         return box
 
     def drawn_patch(self, stroke: Stroke) -> Patch | None:
@@ -121,16 +119,16 @@ class StrokeLayer:
             return
         labels = self.labels[top:bottom, left:right]
         pixels = self.layer.pixels.view(np.uint32)[..., 0]
-        words = self._colours.take(labels + 1)
+        words = self._colours.take(labels)
         self._hatching.thin(words, box)
         pixels[top:bottom, left:right] = words
         self.layer.refresh(box)
 
 
 def _colour_table(classes: tuple[ClassInfo, ...]) -> NDArray[np.uint32]:
-    """Return an opaque pixel of RGBA for "unmarked" and for each class."""
+    """Return an opaque pixel of RGBA for each class, and an empty one for -1, "unmarked"."""
     table = np.zeros((len(classes) + 1, 4), dtype=np.uint8)
-    for row, info in enumerate(classes, start=1):
+    for row, info in enumerate(classes):
         table[row] = (*info.colour, 255)
     words: NDArray[np.uint32] = in_screen_order(table[np.newaxis]).view(np.uint32)[0, :, 0]
     return words
@@ -147,17 +145,6 @@ def _bounds(mark: Mark, size: tuple[int, ...]) -> Rectangle:
         left, top = (int(v) for v in np.floor(points.min(axis=0) - reach))
         right, bottom = (int(v) for v in np.ceil(points.max(axis=0) + reach))
     return max(left, 0), max(top, 0), min(right, width), min(bottom, height)
-
-
-def _parts(piece: Stroke) -> list[Stroke]:
-    """Cut a long straight piece into shorter ones, whose boxes together are much smaller."""
-    (x0, y0), (x1, y1) = piece.points[0], piece.points[-1]
-    count = min(int(math.hypot(x1 - x0, y1 - y0) / (3 * piece.radius + 16)) + 1, 64)
-    if count == 1 or len(piece.points) > 2:
-        return [piece]
-    ends = [(x0 + (x1 - x0) * n / count, y0 + (y1 - y0) * n / count) for n in range(count + 1)]
-    width = piece.radius * max(piece.pressures, default=1.0)
-    return [Stroke((a, b), width, piece.label) for a, b in itertools.pairwise(ends)]
 
 
 def _common_start(first: tuple[Mark, ...], second: tuple[Mark, ...]) -> int:

@@ -4,6 +4,7 @@ The method: Y. Huang, M. Georgiopoulos and G. C. Anagnostopoulos,
 "Learning Hash Function through Codewords".
 """
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+@cache
 def _version() -> str:
     from importlib.metadata import PackageNotFoundError, version
 

@@ -15,7 +15,8 @@ def loaded_to_stay() -> Iterator[None]:
     """Keep Python's collector from looking for garbage meanwhile, and at what is there ever after.
 
     Modules and the window live as long as the program. To look at them all takes a tenth of a
-    second, in which no thread does anything else, the window's own least of all.
+    second, in which no thread does anything else, the window's own least of all. What nobody
+    refers to any more is freed as ever; only rings among what is there now would stay.
     """
     gc.disable()
     try:

@@ -10,10 +10,9 @@ TYPE_CHECKING = False  # `typing` is among what takes time to load
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
     from types import FrameType, ModuleType
     from typing import TypeVar
-
-    from threadpoolctl import threadpool_limits
 
     Loaded = TypeVar("Loaded")
 
@@ -99,16 +98,20 @@ def _version() -> str:
 
 
 def _run_command(words: list[str]) -> int:
-    def load() -> tuple[ModuleType, argparse.ArgumentParser, type[threadpool_limits]]:
+    def load() -> tuple[
+        ModuleType, argparse.ArgumentParser, Callable[[int], AbstractContextManager[None]]
+    ]:
         import importlib
 
-        from threadpoolctl import threadpool_limits
+        from segapp.staying import loaded_to_stay
+        from shlcore.threads import limited_threads
 
         _quiet_libraries()
-        command = importlib.import_module(f"segapp.commands.{words[0]}")
+        with loaded_to_stay():
+            command = importlib.import_module(f"segapp.commands.{words[0]}")
         parser = _parser()
         command.add(parser.add_subparsers(required=True))
-        return command, parser, threadpool_limits
+        return command, parser, limited_threads
 
     command, parser, limited = _loading(load)
     arguments = parser.parse_args(words)

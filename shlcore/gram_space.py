@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shlcore.blas_threads import one_blas_thread
 from shlcore.clustering import WeightedRows, kernel_clusters
 from shlcore.kernel_hash import KernelHash, RowHash, StackHash
 from shlcore.kernel_solver import KernelFunction, KernelMachine
 from shlcore.leave_one_out import leave_one_out
 from shlcore.spreading import NeighbourGraph
+from shlcore.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shlcore.blas_threads import one_blas_thread
 from shlcore.descent import BitSolution, BitTask
 from shlcore.hinge import hinge_loss
 from shlcore.svm import solve_svm
+from shlcore.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

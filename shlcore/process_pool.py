@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from threadpoolctl import threadpool_limits
+from shlcore.threads import limited_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -67,13 +67,13 @@ def _parallel(
     context = multiprocessing.get_context("spawn")
     stop = context.Event()
     executor = ProcessPoolExecutor(
-        jobs, mp_context=context, initializer=_prepare, initargs=(stop, threads)
+        jobs, mp_context=context, initializer=_prepare, initargs=(stop,)
     )
     lost: list[int] = []
     try:
         with _deaf_to_interrupts():
             waiting: dict[Future[Result], int] = {
-                executor.submit(partial(_run, work), item): place
+                executor.submit(partial(_run, work, threads), item): place
                 for place, item in enumerate(items)
             }
         while waiting:
@@ -106,15 +106,15 @@ def _deaf_to_interrupts() -> Iterator[None]:
 _stop: Event | None = None
 
 
-def _prepare(stop: Event, threads: int) -> None:
+def _prepare(stop: Event) -> None:
     """Set up a process."""
     global _stop  # the one way to hand an event to a pool's process
     _stop = stop
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it is not inherited
-    threadpool_limits(threads)
 
 
-def _run(work: Callable[[Item, Callable[[], bool]], Result], item: Item) -> Result:
+def _run(work: Callable[[Item, Callable[[], bool]], Result], threads: int, item: Item) -> Result:
     if _stop is None:
         raise RuntimeError("the process was not prepared")
-    return work(item, _stop.is_set)
+    with limited_threads(threads):
+        return work(item, _stop.is_set)

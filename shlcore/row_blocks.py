@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Generic, cast
 
 import numpy as np
 
-from shlcore.blas_threads import one_blas_thread
 from shlcore.cluster import current_client
 from shlcore.cluster_blocks import Block, ClusterBlocks, Found, Piece, Shared, State, added
+from shlcore.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

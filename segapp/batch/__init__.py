@@ -3,7 +3,7 @@
 from segapp.batch.pool import outcomes
 from segapp.batch.remote import remote_outcomes
 from segapp.batch.report import summary, write_reports
-from segapp.batch.task import Outcome, Task, trainer_of
+from segapp.batch.task import Outcome, Task
 
 __all__ = [
     "Outcome",
@@ -11,6 +11,5 @@ __all__ = [
     "outcomes",
     "remote_outcomes",
     "summary",
-    "trainer_of",
     "write_reports",
 ]

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from segapp.batch.task import trainer_of
 from segapp.files.export.dataset import Categories, Item, Plan, Written
 from segapp.files.export.journal import Journal
 from segapp.files.export.parts import Per
@@ -19,6 +18,7 @@ from segapp.files.label_lists import folder_list
 from segapp.files.pages import file_of
 from segapp.files.project_file import ProjectError, load_project
 from segapp.files.project_places import project_of
+from segapp.learning.loading import trainer_of
 from segapp.learning.sight import let_see
 from segapp.values.settings_choice import SettingsChoice
 from segapp.values.updates import Answer, NotEnoughStrokes, Report

@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from threadpoolctl import threadpool_limits
-
 from segapp.batch.task import Outcome, Stopped, Task, never, run_case
 from shlcore.process_pool import ProcessDied, in_processes
+from shlcore.threads import limited_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -26,7 +25,7 @@ def outcomes(
     two steps of their work.
     """
     if jobs == 1 or len(tasks) <= 1:
-        with threadpool_limits(1):
+        with limited_threads(1):
             for task in tasks:
                 yield run_case(task, make_segmenter, never)
         return

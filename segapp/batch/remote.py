@@ -6,10 +6,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from threadpoolctl import threadpool_limits
-
 from segapp.batch.task import Outcome, Task, never, run_case
 from shlcore.cluster import ClusterError, as_they_come, connected
+from shlcore.threads import limited_threads
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -42,5 +41,5 @@ def _rooted(task: Task) -> Task:
 
 def _run(make_segmenter: MakeSegmenter, task: Task) -> Outcome:
     # One thread, as everywhere: masks must not depend on where they are made.
-    with threadpool_limits(1):
+    with limited_threads(1):
         return run_case(task, make_segmenter, never)

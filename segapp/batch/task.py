@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,17 +37,6 @@ if TYPE_CHECKING:
     from segapp.values.settings import Settings
     from segapp.values.settings_choice import SettingsChoice
     from segapp.values.updates import Answer, MakeSegmenter, Report, Segmenter
-
-
-def trainer_of(rgb: NDArray[np.uint8], channels: NDArray[Any] | None) -> Segmenter:
-    """Make what answers strokes on a picture, in the process that does so.
-
-    What a trainer needs takes longer to load than many a picture to answer: neither a window
-    that lists folders nor a process that only waits for others shall load it.
-    """
-    from segapp.learning.training import Trainer
-
-    return Trainer(rgb, channels)
 
 
 def never() -> bool:

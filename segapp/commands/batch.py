@@ -14,7 +14,6 @@ from segapp.batch import (
     Task,
     outcomes,
     remote_outcomes,
-    trainer_of,
     write_reports,
 )
 from segapp.batch.cases import bundled_cases, find_cases
@@ -36,6 +35,7 @@ from segapp.commands.speech import printable
 from segapp.files.export.measures import write_joined
 from segapp.files.images import load_image, load_indices
 from segapp.files.project_file import is_project, load_project
+from segapp.learning.loading import trainer_of
 from segapp.values.wording import sentence, shown
 from shlcore.cluster import ClusterError
 

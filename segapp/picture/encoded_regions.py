@@ -10,7 +10,7 @@ from scipy.sparse import coo_array, csc_array, csr_array, diags_array, eye_array
 from scipy.sparse.linalg import splu
 
 from segapp.values.settings import FeatureGroup
-from shlcore.blas_threads import one_blas_thread
+from shlcore.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

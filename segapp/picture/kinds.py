@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from segapp.picture.region_graph import counts
-from shlcore.blas_threads import one_blas_thread
+from shlcore.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from segapp.qt.display import what_is_missing
-from segapp.qt.staying import loaded_to_stay
+from segapp.staying import loaded_to_stay
+from shlcore.threads import limited_threads
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
@@ -29,15 +30,13 @@ def run(path: str | Path | None, language: str = "") -> int:
     if missing is not None:
         sys.stderr.write(missing + "\n")
         return 1
-    with loaded_to_stay():
-        application, window = _opened(language)
-    from threadpoolctl import threadpool_limits
-
-    from segapp.qt.window.start import begin
-
-    begin(window, Path(path) if path is not None else None)
     # One thread for sums, as in the commands: the same strokes give the same mask everywhere.
-    with threadpool_limits(1):
+    with limited_threads(1):
+        with loaded_to_stay():
+            application, window = _opened(language)
+        from segapp.qt.window.start import begin
+
+        begin(window, Path(path) if path is not None else None)
         code = application.exec()
     if not window.threads_ended:
         # A long step of the learner is still under way; everything is saved, nobody waits.

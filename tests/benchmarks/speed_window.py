@@ -166,7 +166,7 @@ def pauses(megapixels, strokes):
 def start():
     """Return seconds of CPU until a window stands there, can be used and nothing is due."""
     from segapp.qt.display import what_is_missing
-    from segapp.qt.staying import loaded_to_stay
+    from segapp.staying import loaded_to_stay
 
     what_is_missing()
     with loaded_to_stay(), tempfile.TemporaryDirectory() as folder:

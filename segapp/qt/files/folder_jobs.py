@@ -9,10 +9,10 @@ from segapp.files.class_list import with_folder_classes
 from segapp.files.images import load_image
 from segapp.files.project_file import Project, load_project
 from segapp.files.project_places import new_project, project_of
+from segapp.learning.loading import trainer_of
 from segapp.learning.sight import let_see, sight_of
 from segapp.qt.files.opening import digest_of
 from segapp.qt.files.project_saving import ChangedByOthersError, save_over
-from segapp.qt.session.learner import trainer
 from segapp.values.start import Start
 from segapp.values.updates import Answer
 
@@ -43,7 +43,7 @@ class Source:
 
     def learnt(self) -> LearntModel:
         """Learn what can be applied to other pictures."""
-        learner = trainer(self.picture.rgb, self.picture.channels)
+        learner = trainer_of(self.picture.rgb, self.picture.channels)
         let_see(learner, self.picture.rgb, self.content.settings)
         return learner.learnt_model(self.content.document, self.content.settings)
 

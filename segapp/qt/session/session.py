@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from segapp.learning.loading import trainer_of
 from segapp.qt.language import class_name
 from segapp.qt.session.answers import Answers
-from segapp.qt.session.learner import trainer
 from segapp.qt.session.picture_state import Content, PictureState
 from segapp.qt.session.rendering import Rendering
 from segapp.qt.session.seeing import Seeing
@@ -35,7 +35,7 @@ class Session(QObject):
 
     def __init__(
         self,
-        make_segmenter: MakeSegmenter = trainer,
+        make_segmenter: MakeSegmenter = trainer_of,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QPointF, Signal
 
 from segapp.files.strokes_file import load_strokes
+from segapp.learning.loading import MODEL_SUFFIX, load_model, save_model, trainer_of
 from segapp.learning.sight import let_see, sight_of
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.default_folder import opening_folder
 from segapp.qt.session.jobs import Jobs, details_of
-from segapp.qt.session.learner import MODEL_SUFFIX, load_model, save_model, trainer
 from segapp.qt.window.copying import Copying
 from segapp.values.document import Document
 from segapp.values.start import Start
@@ -147,7 +147,7 @@ class AnswerCommands(QObject):
         content = state.content
 
         def work() -> Iterator[object]:
-            learner = trainer(picture.rgb, picture.channels)
+            learner = trainer_of(picture.rgb, picture.channels)
             let_see(learner, picture.rgb, content.settings)
             save_model(learner.learnt_model(content.document, content.settings), path)
             yield path

@@ -1,6 +1,8 @@
-"""The learner, loaded by the thread that first needs it: behind the window's first paint.
+"""The learner and its models, loaded by whoever first needs them.
 
-scikit-learn, scikit-image and SciPy take longer to load than all the rest of the program.
+scikit-learn, scikit-image and SciPy take longer to load than all the rest of the program, and
+longer than many a picture takes to be answered: the window paints first, and a process that only
+waits for others never loads them.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from segapp.qt.staying import loaded_to_stay
+from segapp.staying import loaded_to_stay
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,8 +24,8 @@ if TYPE_CHECKING:
 MODEL_SUFFIX = ".shlmodel"
 
 
-def trainer(rgb: NDArray[np.uint8], channels: NDArray[Any] | None) -> Trainer:
-    """Return what segments a picture."""
+def trainer_of(rgb: NDArray[np.uint8], channels: NDArray[Any] | None) -> Trainer:
+    """Return what answers strokes on a picture."""
     return _learner()(rgb, channels)
 
 

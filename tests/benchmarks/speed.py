@@ -164,11 +164,11 @@ def show_window(sizes):
         print(f"From the program to a usable window: {start['seconds']:.2f} s of CPU.\n")
 
 
-def show_batch(counts):
+def show_batch(counts, turns):
     print("## `segapp batch` on two processes; each has to load its libraries first\n")
     rows = []
     for images in counts:
-        found = part("speed_batch.py", "--images", images)
+        found = part("speed_batch.py", "--images", images, "--turns", turns)
         if found is not None:
             more = found["cores_of_two"] / found["cores_of_one"]
             ratio = found["one"] / found["two"]
@@ -228,7 +228,7 @@ def main():
     if "window" in parts:
         show_window(sizes)
     if "batch" in parts:
-        show_batch((2,) if options.quick else (8, 32))
+        show_batch(*(((2,), 1) if options.quick else ((8, 32), 3)))
     if options.plot is not None and cases:
         plot(cases, options.plot)
 

@@ -87,10 +87,10 @@ def painting(
 
 
 def overlay(
-    labelling: Labelling, classes: Sequence[ClassInfo], opacity: float = 1.0
+    labels: NDArray[np.uint8], classes: Sequence[ClassInfo], opacity: float = 1.0
 ) -> NDArray[np.uint8]:
     """Tint every class in its colour, except a background, which stays clear."""
-    return _by_label(labelling, _tints(classes, opacity), ALL)
+    return _look_up(_tints(classes, opacity), labels)
 
 
 def mask(labelling: Labelling, classes: Sequence[ClassInfo]) -> NDArray[np.uint8]:

@@ -23,22 +23,20 @@ _SIDE = 480
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedAnswer:
-    """What was learnt, and the answer over the picture, every few pixels.
+    """What was learnt, and the answer for the picture, every few pixels.
 
     Parameters
     ----------
     name
         The settings and the number of strokes, as people tell answers apart.
-    shown
-        ``H x W x 3``: the answer as an overlay.
     labels
-        Class of each of its pixels.
+        Class of each of the pixels that are kept.
     """
 
     name: str
     insight: Insight
     classes: tuple[ClassInfo, ...]
-    shown: NDArray[np.uint8]
+    picture: Picture
     labels: NDArray[np.uint8]
 
     @classmethod
@@ -51,21 +49,24 @@ class ComparedAnswer:
         picture: Picture,
     ) -> ComparedAnswer:
         """Keep an answer; of a large picture every few pixels."""
-        step = -(-max(labelling.labels.shape) // _SIDE)
-        labels = labelling.labels[::step, ::step].copy()
-        small = type(labelling)(
-            labels,
-            labelling.margins[::step, ::step].copy(),
-            labelling.hash_codes[::step, ::step].copy(),
-            labelling.n_classes,
-            labelling.n_bits,
-        )
-        tint = overlay(small, classes)
-        shown = picture.rgb[::step, ::step].astype(np.float32)
+        step = _step(labelling.labels)
+        return cls(name, insight, classes, picture, labelling.labels[::step, ::step].copy())
+
+    @property
+    def shown(self) -> NDArray[np.uint8]:
+        """The answer as an overlay, ``H x W x 3``: made for those who compare, who are few."""
+        tint = overlay(self.labels, self.classes)
+        step = _step(self.picture.rgb)
+        shown = self.picture.rgb[::step, ::step].astype(np.float32)
         # Half of it, as the canvas shows it at first.
         shown += (tint[..., :3] - shown * (tint[..., 3:] / np.float32(255))) / 2
-        return cls(name, insight, classes, shown.astype(np.uint8), labels)
+        return shown.astype(np.uint8)
 
     def share_that_differs(self, other: ComparedAnswer) -> float:
         """Return the share of pixels that have another class, from 0 to 1."""
         return float((self.labels != other.labels).mean())
+
+
+def _step(pixels: NDArray[np.uint8]) -> int:
+    longer: int = max(pixels.shape[:2])
+    return -(-longer // _SIDE)

@@ -23,6 +23,8 @@ from segapp.qt.panels.compare_answers import CompareAnswers
 from segapp.qt.panels.insight_view import InsightView
 
 if TYPE_CHECKING:
+    from PySide6.QtGui import QShowEvent
+
     from segapp.qt.panels.compared_answer import ComparedAnswer
     from segapp.values.document import ClassInfo
     from segapp.values.updates import Insight
@@ -40,6 +42,7 @@ class ModelPanel(QScrollArea):
         super().__init__(parent)
         self._shown: tuple[Insight, tuple[ClassInfo, ...]] | None = None
         self._kept: tuple[ComparedAnswer, ...] = ()
+        self._is_looked_at = False
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setAccessibleName(self.tr("Look inside"))
@@ -74,12 +77,25 @@ class ModelPanel(QScrollArea):
         self.show_insight(None, ())
 
     def show_insight(self, insight: Insight | None, classes: tuple[ClassInfo, ...]) -> None:
-        """Show what was learnt for these classes."""
+        """Show what was learnt for these classes, once somebody looks."""
         self._empty.setVisible(insight is None)
         self._content.setVisible(insight is not None)
         self._shown = None if insight is None else (insight, classes)
-        if insight is not None:
-            self.view.show_insight(insight, classes)
+        self._show()
+
+    def look(self, is_looked_at: bool) -> None:  # noqa: FBT001 - a dock's signal passes it by place
+        """Follow whether somebody looks: behind another tab it is hidden, but visible to Qt."""
+        self._is_looked_at = is_looked_at
+        self._show()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Show what came meanwhile."""
+        super().showEvent(event)
+        self.look(is_looked_at=True)
+
+    def _show(self) -> None:
+        if self._is_looked_at and self._shown is not None:
+            self.view.show_insight(*self._shown)
 
     # Comparing ----------------------------------------------------------------------------
 

@@ -36,7 +36,7 @@ def connect_window(window: MainWindow) -> None:
     _connect_actions(window)
     _connect_recent(window)
     _connect_log(window)
-    _connect_comparison(window)
+    _connect_look_inside(window)
     AlikeOffer(window.session, window.canvas)
 
 
@@ -131,8 +131,8 @@ def _connect_recent(window: MainWindow) -> None:
     show()
 
 
-def _connect_comparison(window: MainWindow) -> None:
-    """Keep each answer of a picture, small, to be compared with the others."""
+def _connect_look_inside(window: MainWindow) -> None:
+    """Look inside the last answer, and keep each, small, to be compared with the others."""
     session, panel = window.session, window.model_panel
 
     def keep() -> None:
@@ -150,6 +150,7 @@ def _connect_comparison(window: MainWindow) -> None:
                 )
             )
 
+    window.docks.inside.visibilityChanged.connect(panel.look)
     session.picture_changed.connect(panel.forget_kept)
     session.answers.answer_changed.connect(keep)
     panel.forget_kept()

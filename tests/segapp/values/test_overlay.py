@@ -55,7 +55,7 @@ def test_every_mode_is_an_rgba_picture_with_premultiplied_alpha(labels):
 
 
 def test_overlay_tints_all_but_the_background(labels):
-    rgba = overlay.overlay(answer(labels), THREE, opacity=0.5)
+    rgba = overlay.overlay(labels, THREE, opacity=0.5)
     assert rgba[20, 20].tolist() == [125, 50, 0, 128]
     assert rgba[10, 50].tolist() == [0, 45, 100, 128]
     assert not rgba[labels == 1].any()

@@ -83,9 +83,22 @@ def test_codewords_are_filled_for_plus_and_empty_for_minus(panel, insight):
     assert orange > 1.4 * blue > 0  # two filled squares against one
 
 
-def test_the_windows_panel_follows_the_answer(make_window, picture_file, answered):
-    window = answered(make_window(picture_file()))
-    assert "colour" in window.model_panel.view.weights.accessibleDescription()
+def test_the_windows_panel_follows_the_answer_once_somebody_looks(
+    make_window, picture_file, answered, qtbot
+):
+    window = make_window(picture_file())
+    weights = window.model_panel.view.weights
+    window = answered(window)
+    assert not weights.accessibleDescription()  # behind the settings: nobody looks
+    window.docks.inside.raise_()
+    qtbot.waitUntil(lambda: "colour" in weights.accessibleDescription())
+    answers = answered(window).session.answers
+    assert window.model_panel.view._insight is answers.insight
+    window.docks.settings.raise_()
+    qtbot.waitUntil(lambda: not window.model_panel._is_looked_at)
+    looked_at = answers.insight
+    assert answered(window).session.answers.insight is not looked_at
+    assert window.model_panel.view._insight is looked_at
     window.session.clear()
     window.session.answers.update_now()
 

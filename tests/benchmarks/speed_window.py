@@ -119,6 +119,9 @@ def pauses(megapixels, strokes):
         window.resize(1400, 900)
         window.show()
         rgb = picture(megapixels)
+        for _ in range(20):  # a picture is opened in a window that stands there
+            application.processEvents()
+            time.sleep(0.005)
         shown = Picture(rgb, None, Path(folder) / "picture.png", "0", "")
         layer = Layer.painted(shown.size, lambda box: opaque(rgb[box]))
         session.open(shown, layer, PictureState(shown.path, "0"))

@@ -18,6 +18,10 @@ PLANTS = {
         "from segapp.values import document",
     ),
     "Qt lives in segapp.qt alone": ("segapp/files/images.py", "import PySide6.QtGui"),
+    "threads are limited in shlcore.threads alone": (
+        "segapp/batch/pool.py",
+        "from threadpoolctl import threadpool_limits",
+    ),
     "OpenCV and pickle stay out": ("segapp/batch/scores.py", "import pickle"),
     "layers of shlcore": ("shlcore/objective.py", "from shlcore import descent"),
     "rooms of segapp": ("segapp/values/document.py", "from segapp.files import images"),

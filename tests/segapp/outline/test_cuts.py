@@ -239,6 +239,30 @@ def test_parts_that_do_not_touch_may_be_cut_alone_or_together(monkeypatch):
     np.testing.assert_array_equal(found[0], found[2])
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_cut_that_begins_with_its_halves_is_the_same(monkeypatch, seed):
+    rng = np.random.default_rng(seed)
+    shape = (90, 120)
+    rgb = rng.integers(0, 256, (*shape, 3)).astype(np.uint8)
+    y, x = np.indices(shape)
+    start = (np.hypot(y - 45, x - 60) < 30).astype(np.uint8)
+    costs = rng.random((*shape, 2)) + np.stack((x / 400, y / 300), axis=2)
+    found, calls = [], []
+    cut_pixels = cuts._cut_pixels
+    monkeypatch.setattr(cuts, "_cut_pixels", lambda *a: (calls.append(1), cut_pixels(*a)))
+    for most in (10**6, 300):
+        monkeypatch.setattr(cuts, "_MOST_FROM_NOTHING", most)
+        level = level_of(np.full(shape, -1, np.int16), costs, rgb, 0.7)
+        found.append(start.copy())
+        calls.append(0)
+        for _ in cut_band(level, found[-1], 6, again=2):
+            pass
+    assert (found[0] != start).any()
+    np.testing.assert_array_equal(*found)
+    second = calls.index(0, 1)
+    assert len(calls) - second >= second + 2  # it was begun with two halves once at least
+
+
 def test_parts_hold_every_pixel_once_and_touch_nowhere(monkeypatch):
     monkeypatch.setattr(cuts, "_ALONE", 12)
     mask = np.random.default_rng(5).random((40, 50)) < 0.25

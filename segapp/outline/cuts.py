@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import ndimage
 
+from segapp.outline.dividing import Seam, at_seam, divided, parts, pieces
 from segapp.outline.graph_cut import cut_arcs, smallest_energy
 from segapp.outline.pixel_ties import Pixels, Ties
 from segapp.picture.neighbours import ACROSS, DOWN
@@ -27,20 +27,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from segapp.outline.dividing import Places
     from segapp.picture.neighbours import Box
     from segapp.picture.region_graph import Edges
 
     CostsOf = Callable[[NDArray[np.intp]], NDArray[np.float32]]
     """Costs of the classes for some pixels, counted row by row, ``pixels x classes``."""
-    Places = tuple[NDArray[np.intp], NDArray[np.intp]]
-    """Rows and columns of some pixels."""
 
-_MOST_AT_ONCE = 6000
-"""Pixels that are cut at once: SciPy holds the interpreter meanwhile, and the window waits."""
 _MOST_FROM_NOTHING = 4500
 """Pixels that are cut at once when no flow is known to begin with, which takes longer."""
-_ALONE = 1000
-"""Pixels of a part that is cut alone although it might be cut with others."""
 _SHARES = 1 / 2, 1 / 3
 """How much of too large a piece goes into the first of its two: the one, and the other the next
 time, so that the seams are elsewhere."""
@@ -100,16 +95,16 @@ def cut_band(
         # Nothing moves elsewhere: all that matters lies in the box.
         box = _box(where, labels.shape, half_width + 1)
         before, unmarked = labels[box].copy(), level.marked[box] < 0
-        band, seams = _band(before, half_width), list[_Seam]()
+        band, seams = _band(before, half_width), list[Seam]()
         free = band & unmarked if where is None else band & unmarked & where[box]
-        for piece in _pieces(_places(free, box), _SHARES[left % 2], seams):
+        for piece in pieces(_places(free, box), _SHARES[left % 2], seams):
             _cut_piece(level, labels, piece)
             yield
         if not left:
             return
         boundary = _boundary(labels[box]) & unmarked
         places = _places(boundary, box)
-        stuck = _at_seam(seams, places)
+        stuck = at_seam(seams, places)
         if where is not None:
             # Begun with the answer before, or cut once already: only what moves is of interest.
             stuck |= _at_rim(where, places)
@@ -138,50 +133,6 @@ def _places(mask: NDArray[np.bool_], box: Box | None = None) -> Places:
     """Return the places of a mask, in an image of which it is a box."""
     rows, columns = np.divmod(np.flatnonzero(mask), mask.shape[1])
     return (rows, columns) if box is None else (rows + box[0].start, columns + box[1].start)
-
-
-@dataclass(frozen=True, slots=True)
-class _Seam:
-    """Where two pieces meet: before which row (axis 0) or column, and how far it goes."""
-
-    axis: int
-    at: int
-    start: int
-    stop: int
-
-
-def _pieces(places: Places, share: float, seams: list[_Seam]) -> Iterator[Places]:
-    """Divide pixels that are too many, across the longer side; ``seams`` tells where."""
-    count = len(places[0])
-    if count <= _MOST_AT_ONCE:
-        if count:
-            yield places
-        return
-    seam, halves = _divided(places, share)
-    seams.append(seam)
-    for half in halves:
-        yield from _pieces(half, share, seams)
-
-
-def _divided(places: Places, share: float) -> tuple[_Seam, tuple[Places, Places]]:
-    """Divide pixels across the longer side, so that such a share of them goes into the first."""
-    axis = int(np.ptp(places[1]) > np.ptp(places[0]))
-    along, other = places[axis], places[1 - axis]
-    first = int(share * len(along))
-    at = max(int(np.partition(along, first)[first]), along.min() + 1)
-    before, rows, columns = along < at, *places
-    halves = (rows[before], columns[before]), (rows[~before], columns[~before])
-    return _Seam(axis, at, int(other.min()), int(other.max())), halves
-
-
-def _at_seam(seams: list[_Seam], places: Places) -> NDArray[np.bool_]:
-    """Tell which of some places are on either side of a seam."""
-    at = np.zeros(len(places[0]), dtype=bool)
-    for seam in seams:
-        along, other = places[seam.axis], places[1 - seam.axis]
-        beside = (along == seam.at) | (along == seam.at - 1)
-        at |= beside & (other >= seam.start - 1) & (other <= seam.stop + 1)
-    return at
 
 
 def _boundary(labels: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -260,7 +211,7 @@ def _cut_piece(level: Level, labels: NDArray[np.uint8], places: Places) -> None:
     if len(classes) > 2:
         _cut_pixels(level, labels, Pixels(*places, labels.shape), found)
         return
-    for part in _parts(places):
+    for part in parts(places):
         pixels = Pixels(*part, labels.shape)
         if len(part[0]) > _MOST_FROM_NOTHING:
             _begin(level, labels, pixels, found)
@@ -278,30 +229,8 @@ def _begin(
     if level.flows.take(pixels.numbers, axis=0).any():
         return
     trial = labels.copy()
-    for half in _divided((pixels.rows, pixels.columns), _SHARES[0])[1]:
+    for half in divided((pixels.rows, pixels.columns), _SHARES[0])[1]:
         _cut_pixels(level, trial, Pixels(*half, labels.shape), classes)
-
-
-def _parts(places: Places) -> Iterator[Places]:
-    """Divide pixels into large parts that do not touch, and the rest: each has its own answer.
-
-    The solver goes over all of its network as often as the longest of its paths has nodes. So it
-    takes less time for each part alone, unless its preparation takes more than it saves.
-    """
-    if len(places[0]) < 2 * _ALONE:
-        yield places
-        return
-    rows, columns = (side - side.min() for side in places)
-    window = np.zeros((rows.max() + 1, columns.max() + 1), dtype=bool)
-    window[rows, columns] = True
-    part = ndimage.label(window, np.ones((3, 3)))[0][rows, columns]
-    large = np.bincount(part) >= _ALONE
-    for number in np.flatnonzero(large):
-        own = part == number
-        yield places[0][own], places[1][own]
-    rest = ~large.take(part)
-    if rest.any():
-        yield places[0][rest], places[1][rest]
 
 
 def _cut_pixels(

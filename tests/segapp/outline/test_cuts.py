@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from segapp.outline import cuts
+from segapp.outline import cuts, dividing
 from segapp.outline.cuts import Level, cut_band, cut_regions
 from segapp.picture.contrast import bonds_of, pixel_by_pixel
 from segapp.picture.features import lab
@@ -139,11 +139,11 @@ def test_what_an_earlier_cut_left_changes_nothing():
 
 
 def test_pieces_hold_every_pixel_once_and_none_is_too_large(monkeypatch):
-    monkeypatch.setattr(cuts, "_MOST_AT_ONCE", 50)
+    monkeypatch.setattr(dividing, "_MOST_AT_ONCE", 50)
     rng = np.random.default_rng(3)
     mask = rng.random((60, 90)) < 0.3
     seams = []
-    pieces = list(cuts._pieces(cuts._places(mask), 1 / 3, seams))
+    pieces = list(dividing.pieces(cuts._places(mask), 1 / 3, seams))
     found = np.zeros(mask.shape, int)
     for rows, columns in pieces:
         assert len(rows) <= 50
@@ -156,14 +156,14 @@ def test_pieces_hold_every_pixel_once_and_none_is_too_large(monkeypatch):
 
 def test_only_seams_are_at_a_seam():
     rows, columns = (each.ravel() for each in np.indices((8, 10)))
-    at = cuts._at_seam([cuts._Seam(0, 3, 2, 5)], (rows, columns)).reshape(8, 10)
+    at = dividing.at_seam([dividing.Seam(0, 3, 2, 5)], (rows, columns)).reshape(8, 10)
     expected = np.zeros((8, 10), bool)
     expected[2:4, 1:7] = True
     np.testing.assert_array_equal(at, expected)
 
 
 def test_many_seams_are_not_seen_in_the_answer(monkeypatch):
-    monkeypatch.setattr(cuts, "_MOST_AT_ONCE", 700)
+    monkeypatch.setattr(dividing, "_MOST_AT_ONCE", 700)
     test_neither_seam_nor_band_is_seen_in_the_answer()
 
 
@@ -229,7 +229,7 @@ def test_parts_that_do_not_touch_may_be_cut_alone_or_together(monkeypatch):
     costs = rng.random((*shape, 2))
     found = []
     for alone in (1, 200, 10**6):
-        monkeypatch.setattr(cuts, "_ALONE", alone)
+        monkeypatch.setattr(dividing, "_ALONE", alone)
         level = level_of(np.full(shape, -1, np.int16), costs, rgb, 0.7)
         found.append(start.copy())
         for _ in cut_band(level, found[-1], 5, again=2):
@@ -264,10 +264,10 @@ def test_a_cut_that_begins_with_its_halves_is_the_same(monkeypatch, seed):
 
 
 def test_parts_hold_every_pixel_once_and_touch_nowhere(monkeypatch):
-    monkeypatch.setattr(cuts, "_ALONE", 12)
+    monkeypatch.setattr(dividing, "_ALONE", 12)
     mask = np.random.default_rng(5).random((40, 50)) < 0.25
     places = cuts._places(mask)
-    parts = list(cuts._parts(places))
+    parts = list(dividing.parts(places))
     found = np.concatenate([rows * 50 + columns for rows, columns in parts])
     np.testing.assert_array_equal(np.sort(found), np.flatnonzero(mask))
     assert len(parts) > 2

@@ -101,7 +101,6 @@ def pauses(megapixels, strokes):
     from PySide6.QtCore import QTimer
     from PySide6.QtWidgets import QApplication
     from speed_pictures import documents, picture
-    from threadpoolctl import threadpool_limits
 
     from segapp.qt.app import SWITCH_SECONDS
     from segapp.qt.canvas.layers import Layer, opaque
@@ -110,10 +109,11 @@ def pauses(megapixels, strokes):
     from segapp.qt.session.session import Session
     from segapp.qt.window.build import build_window
     from segapp.values.picture import Picture
+    from shlcore.threads import limited_threads
 
     sys.setswitchinterval(SWITCH_SECONDS)
     application = QApplication([])
-    with tempfile.TemporaryDirectory() as folder, threadpool_limits(1):
+    with tempfile.TemporaryDirectory() as folder, limited_threads(1):
         session = Session()
         window = build_window(session, Preferences(), Path(folder))
         window.resize(1400, 900)

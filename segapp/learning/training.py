@@ -210,7 +210,7 @@ class Trainer:
         )
         carry = None
         if before is not None:
-            # The digest is made here and now: whoever packs may be the window's own thread.
+            # The digest is made here and now: who saves by hand packs in the window's thread.
             pixels = self._pixels(settings)
             carry = partial(packed, pixels, earlier[-1], settings, before.kept)
         yield Answer(labelling, update.insight(learnt, laps), carry)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from segapp.qt.files.keeping import Kept, carried_by, keep
+from segapp.qt.files.keeping import Kept, answer_beside, keep
 from segapp.qt.files.project_saving import ChangedByOthersError
 from segapp.qt.files.recovery import LeftCopy, LeftFolder, OwnFolder, left_behind, recovery_root
 from segapp.qt.session.jobs import Jobs, details_of
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from segapp.qt.session.session import Session
-    from segapp.values.carried_answer import CarriedAnswer
+    from segapp.values.updates import Answer
 
 # Milliseconds from the first edit after a copy to the next copy: strokes in quick succession
 # make one copy, and what remains of the promised two seconds is for the disk.
@@ -109,15 +109,15 @@ class Autosave(QObject):
             state = self._session.state_of(path)
             if state is not None:
                 self._writing = path
-                place, carried = self.place_of(state), carried_by(self._session, state)
-                self._jobs.start(partial(self._copy, state, place, carried))
+                place, answer = self.place_of(state), answer_beside(self._session, state)
+                self._jobs.start(partial(self._copy, state, place, answer))
 
     def _copy(
-        self, state: PictureState, place: Path | None, carried: CarriedAnswer | None
+        self, state: PictureState, place: Path | None, answer: Answer | None
     ) -> Iterator[Path | Kept | _Hindered]:
         if place is not None and state.unsaved:
             try:
-                kept = keep(state, place, self._own_digests, carried)
+                kept = keep(state, place, self._own_digests, answer)
             except (ChangedByOthersError, OSError, ValueError) as error:
                 yield _Hindered(state.path, error)
             else:
@@ -141,8 +141,8 @@ class Autosave(QObject):
             return
         for state, place in placed:
             try:
-                carried = carried_by(self._session, state)
-                self._note_kept(keep(state, place, self._own_digests, carried))
+                answer = answer_beside(self._session, state)
+                self._note_kept(keep(state, place, self._own_digests, answer))
             except (ChangedByOthersError, OSError, ValueError) as error:
                 self._note_hindrance(_Hindered(state.path, error))
 

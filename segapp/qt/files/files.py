@@ -13,7 +13,7 @@ from segapp.files.project_places import new_project
 from segapp.files.resources import SAMPLES
 from segapp.qt.files.default_folder import saving_folder
 from segapp.qt.files.folder_start import FolderStart
-from segapp.qt.files.keeping import carried_by
+from segapp.qt.files.keeping import answer_beside
 from segapp.qt.files.opening import (
     ImageMissing,
     Opened,
@@ -278,13 +278,13 @@ class Files(QObject):
         """
         if known is None:
             known = state.digest if path == state.project else digest_of(path)
-        content = state.content
+        content, answer = state.content, answer_beside(self._session, state)
         project = Project(
             content.document,
             content.settings,
             state.path,
             state.sha256,
-            answer=carried_by(self._session, state),
+            answer=answer.carried() if answer is not None else None,
         )
         try:
             return save_over(path, project, known)

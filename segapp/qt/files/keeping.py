@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from segapp.qt.files.preferences import Preferences
     from segapp.qt.session.picture_state import Content, PictureState
     from segapp.qt.session.session import Session
-    from segapp.values.carried_answer import CarriedAnswer
+    from segapp.values.updates import Answer
 
 
 class Wish(Enum):
@@ -89,19 +89,18 @@ class Kept:
     digest: str
 
 
-def carried_by(session: Session, state: PictureState) -> CarriedAnswer | None:
-    """Return what a project may carry: of the open picture, once the answer is there."""
+def answer_beside(session: Session, state: PictureState) -> Answer | None:
+    """Return the answer that a project may carry: of the open picture, once it is there."""
     if session.state is None or session.state.path != state.path:
         return None
-    answer = session.answers.answer
-    return answer.carried() if answer is not None else None
+    return session.answers.answer
 
 
 def keep(
     state: PictureState,
     folder: Path,
     own_digests: dict[Path, str],
-    carried: CarriedAnswer | None = None,
+    answer: Answer | None = None,
 ) -> Kept:
     """Write a picture's project, unless somebody else has changed it.
 
@@ -118,6 +117,7 @@ def keep(
     if own_digests.get(project) == digest_of(project):
         known = own_digests[project]
     content = state.content
+    carried = answer.carried() if answer is not None else None
     written = Project(content.document, content.settings, image, state.sha256, answer=carried)
     own_digests[project] = digest = save_over(project, written, known)
     return Kept(image, content, project, digest)

@@ -30,6 +30,7 @@ from segapp.qt.panels.typing_guard import TypingGuard
 from segapp.qt.panels.welcome import Welcome
 from segapp.qt.session.brush_follower import BrushFollower
 from segapp.qt.session.event_log import EventLog
+from segapp.qt.window.alike_offer import AlikeOffer
 from segapp.qt.window.answer_commands import AnswerCommands
 from segapp.qt.window.brush_state import BrushState
 from segapp.qt.window.class_commands import ClassCommands
@@ -102,6 +103,7 @@ class MainWindow(QMainWindow):
         self.look_mark = LookMark(self.canvas)
         self.follower = BrushFollower(self.session, self.canvas.stroke_so_far, self)
         self.legend = CodeLegend(self.canvas)
+        self.alike_offer = AlikeOffer(self.session, self.canvas)
         self.welcome = Welcome(self.canvas, self.commands)
         self.setCentralWidget(self.canvas)
         self.menus = Menus(self.menuBar(), self.commands)
@@ -281,6 +283,7 @@ class MainWindow(QMainWindow):
                 self.answer_commands,
                 self.folder,
                 self.measuring,
+                self.alike_offer,
                 self.autosave,
                 self.thumbnails,
             )

@@ -15,7 +15,6 @@ from segapp.qt.language import LANGUAGES
 from segapp.qt.panels.compared_answer import ComparedAnswer
 from segapp.qt.panels.setting_texts import preset_texts
 from segapp.qt.session.progress import Stage
-from segapp.qt.window.alike_offer import AlikeOffer
 from segapp.qt.window.encoder_parts import EncoderParts
 from segapp.qt.window.file_commands import sample_images
 from segapp.qt.window.help import open_about, open_problem_report, open_shortcuts
@@ -37,7 +36,6 @@ def connect_window(window: MainWindow) -> None:
     _connect_recent(window)
     _connect_log(window)
     _connect_look_inside(window)
-    AlikeOffer(window.session, window.canvas)
 
 
 def _connect_session(window: MainWindow) -> None:

@@ -1,5 +1,6 @@
 """What the window saves with a project makes the next opening quick, and changes nothing."""
 
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -80,3 +81,25 @@ def test_without_a_current_answer_none_is_carried(qtbot, make_window, picture_fi
     window.session.add_stroke(dab(70, 10, 1))
     assert window.files.save(window.session.state, tmp_path / "p.segapp")
     assert load_project(tmp_path / "p.segapp").answer is None
+
+
+def test_painting_goes_on_while_an_answer_is_packed(
+    qtbot, make_window, noisy_picture, tmp_path, monkeypatch
+):
+    packers = []
+
+    def watched(*told, packed=training.packed):
+        packers.append(threading.current_thread())
+        return packed(*told)
+
+    monkeypatch.setattr(training, "packed", watched)
+    window = make_window(noisy_picture, Trainer)
+    session = window.session
+    for mark in (dab(15, 30, 0), dab(75, 30, 1), dab(50, 10, 1)):
+        session.add_stroke(mark)
+    qtbot.waitUntil(lambda: session.answers.is_current, timeout=30_000)
+    window.autosave.place_of = lambda _: tmp_path  # not sooner: a project without an answer
+    window.autosave.write_soon()
+    qtbot.waitUntil(lambda: bool(packers) and not session.state.unsaved, timeout=30_000)
+    assert threading.main_thread() not in packers
+    assert load_project(session.state.project).answer is not None

@@ -1,11 +1,14 @@
 """Many small marks: the program offers to find everything alike, once, beside the work."""
 
+import threading
+
 import numpy as np
 import pytest
 from PIL import Image
 from PySide6.QtCore import Qt
 
 from segapp.qt.panels.offer import Offer
+from segapp.qt.window import alike_offer
 from segapp.values.document import Stroke
 from segapp.values.settings import PRESETS
 
@@ -67,3 +70,33 @@ def test_other_settings_withdraw_the_question(cells, qtbot):
     qtbot.waitUntil(lambda: offered(cells) is not None)
     cells.session.set_settings(PRESETS["paper"])
     assert offered(cells) is None
+
+
+def test_the_window_goes_on_while_parts_are_told_apart(cells, qtbot, monkeypatch):
+    looks, may_go_on = [], threading.Event()
+
+    def slow(document, labels):
+        looks.append(threading.current_thread())
+        return may_go_on.wait(10)
+
+    monkeypatch.setattr(alike_offer, "mark_many", slow)
+    mark(cells, qtbot, 3)
+    qtbot.waitUntil(lambda: bool(looks))
+    assert threading.main_thread() not in looks
+    cells.session.undo()  # what is being looked at is no longer so
+    may_go_on.set()
+    monkeypatch.setattr(alike_offer, "mark_many", lambda document, labels: False)
+    qtbot.waitUntil(lambda: cells.session.answers.is_current)
+    qtbot.wait(50)
+    assert offered(cells) is None
+
+
+def test_an_error_on_the_way_is_told(cells, qtbot, monkeypatch):
+    def broken(document, labels):
+        raise ValueError("no such part")
+
+    monkeypatch.setattr(alike_offer, "mark_many", broken)
+    with qtbot.capture_exceptions() as told:
+        mark(cells, qtbot, 3)
+        qtbot.waitUntil(lambda: bool(told))
+    assert "no such part" in str(told[0][1])

@@ -51,13 +51,18 @@ def rasterized(marks: Iterable[Mark], size: tuple[int, int]) -> NDArray[np.int16
     return labels
 
 
-def stamp(labels: NDArray[np.int16], mark: Mark) -> Rectangle:
+def stamp(labels: NDArray[np.int16], mark: Mark, *, unmarked: int = UNMARKED) -> Rectangle:
     """Paint one stroke into ``labels`` in place and return the rectangle it may have touched.
 
     A pixel is marked when its centre lies within the brush's radius of the stroke's path, where
     the radius goes from point to point in proportion. Outside the image nothing happens.
+
+    Parameters
+    ----------
+    unmarked
+        The number of what is not marked; the first class has the next.
     """
-    value = UNMARKED if mark.label is None else mark.label
+    value = unmarked if mark.label is None else unmarked + 1 + mark.label
     if isinstance(mark, Patch):
         return _stamp_patch(labels, mark, value)
     touched = NOWHERE

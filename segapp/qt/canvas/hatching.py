@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from segapp.qt.canvas.layers import untouched
 from segapp.values.document import Patch
-from segapp.values.rasterize import UNMARKED, stamp
+from segapp.values.rasterize import stamp
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,25 +29,25 @@ class Hatching:
     def __init__(self, size: tuple[int, int]) -> None:
         self._size = size
         self._width = max(round(max(size) / _LINES), 1)  # of a line, in pixels of the picture
-        self._areas: NDArray[np.int16] | None = None
+        self._areas: NDArray[np.int16] | None = None  # 1 where it is, else 0
 
     def stamp(self, mark: Mark, box: Rectangle | None = None) -> None:
         """Put a mark upon the others, or what of it lies in a part of the picture."""
         is_area = _is_area(mark, self._size)
         if self._areas is None and is_area:
-            self._areas = np.full(self._size, UNMARKED, dtype=np.int16)
+            self._areas = untouched((*self._size, 2)).view(np.int16)[..., 0]
         if self._areas is None:
             return
         drawn = replace(mark, label=0 if is_area else None)
         if box is None:
-            stamp(self._areas, drawn)
+            stamp(self._areas, drawn, unmarked=0)
         else:
-            stamp(self._areas[_part(box)], shifted(drawn, box[0], box[1]))
+            stamp(self._areas[_part(box)], shifted(drawn, box[0], box[1]), unmarked=0)
 
     def clear(self, box: Rectangle) -> None:
         """Forget the marks of a part of the picture."""
         if self._areas is not None:
-            self._areas[_part(box)] = UNMARKED
+            self._areas[_part(box)] = 0
 
     def kept(self, box: Rectangle) -> NDArray[np.int16] | None:
         """Return a copy of a part, for `restore`."""
@@ -66,7 +67,7 @@ class Hatching:
         left, top, right, bottom = box
         down, across = np.arange(top, bottom)[:, np.newaxis], np.arange(left, right)
         gaps = (down + across) // self._width % _EVERY != 0
-        words[gaps & (self._areas[_part(box)] != UNMARKED)] = 0
+        words[gaps & (self._areas[_part(box)] != 0)] = 0
 
 
 def shifted(mark: Mark, left: int, top: int) -> Mark:

@@ -53,8 +53,8 @@ def in_screen_order(rgba: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return swapped[..., np.newaxis].view(np.uint8)
 
 
-def _untouched(shape: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Return zeros in small pages of memory.
+def untouched(shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    """Return zeros in small pages of memory, none of which is there before it is written to.
 
     NumPy asks for pages of 2 MB. The first stroke over 300 rows of a picture of 100 MP would touch
     seven of them, each of which is cleared first: 20 ms instead of one.
@@ -128,7 +128,7 @@ class Layer:
     @classmethod
     def blank(cls, size: tuple[int, int]) -> Layer:
         """Return a transparent layer; no memory is touched before something is drawn."""
-        return cls._of_size(size, _untouched)
+        return cls._of_size(size, untouched)
 
     @classmethod
     def _of_size(

@@ -118,8 +118,7 @@ class Pen:
             return None
         stroke = self._stroke.so_far()
         if self._shape is not None:
-            height, width = self._strokes.labels.shape
-            return self._shape.mark(stroke, (height, width))
+            return self._shape.mark(stroke, self._strokes.size)
         return self._strokes.drawn_patch(stroke) if self._keeps_others else stroke
 
     def lift(self) -> Mark | None:

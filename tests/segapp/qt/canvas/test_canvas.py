@@ -96,7 +96,7 @@ def test_what_is_seen_while_painting_is_what_is_learnt_from(canvas, qtbot):
     qtbot.mousePress(canvas, LEFT, pos=at(canvas, 5, 5))
     for point in [(20, 8), (40, 30), (41, 31), (10, 55)]:
         qtbot.mouseMove(canvas, at(canvas, *point))
-    seen = canvas._strokes.labels.copy()
+    seen = canvas._strokes.numbers - 1
     qtbot.mouseRelease(canvas, LEFT, pos=at(canvas, 10, 55))
     document = Document().with_stroke(canvas.strokes[0])
     np.testing.assert_array_equal(seen, rasterize(document, (HEIGHT, WIDTH)))
@@ -115,11 +115,11 @@ def test_escape_drops_the_stroke(canvas, qtbot):
     qtbot.mousePress(canvas, LEFT, pos=at(canvas, 10, 10))
     qtbot.mouseMove(canvas, at(canvas, 30, 30))
     qtbot.keyClick(canvas, Qt.Key.Key_Escape)
-    assert (canvas._strokes.labels == -1).all()
+    assert (canvas._strokes.numbers == 0).all()
     qtbot.mouseMove(canvas, at(canvas, 50, 50))
     qtbot.mouseRelease(canvas, LEFT, pos=at(canvas, 50, 50))
     assert canvas.strokes == []
-    assert (canvas._strokes.labels == -1).all()
+    assert (canvas._strokes.numbers == 0).all()
 
 
 def test_the_eraser_erases_with_both_buttons(canvas, qtbot):
@@ -420,7 +420,7 @@ def test_other_classes_can_be_painted_around(canvas, qtbot):
     canvas.set_brush(Brush(radius=3.0, keep_others=True))
     qtbot.mousePress(canvas, LEFT, pos=at(canvas, 20, 30))
     qtbot.mouseMove(canvas, at(canvas, 60, 30))
-    seen = canvas._strokes.labels.copy()
+    seen = canvas._strokes.numbers - 1
     qtbot.mouseRelease(canvas, LEFT, pos=at(canvas, 60, 30))
     (mark,) = canvas.strokes
     labels = rasterize(document.with_stroke(mark), (HEIGHT, WIDTH))

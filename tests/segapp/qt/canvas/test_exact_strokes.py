@@ -134,7 +134,7 @@ def test_pressure_is_the_radius(canvas):
     canvas.set_brush(Brush(radius=10.0))
     pen(canvas, QEvent.Type.TabletPress, 50, 50, 0.5)
     pen(canvas, QEvent.Type.TabletMove, 150, 50, 1.0)
-    marked = canvas._strokes.labels >= 0
+    marked = canvas._strokes.numbers > 0
     heights = marked.sum(axis=0)
     assert heights[50] == pytest.approx(2 * 5.0, abs=1)
     assert heights[100] == pytest.approx(2 * 7.5, abs=1)

@@ -5,7 +5,7 @@ from segapp.qt.canvas.brush import Brush
 from segapp.qt.canvas.pen import Pen
 from segapp.qt.canvas.stroke_layer import StrokeLayer
 from segapp.values.document import Document, Patch, Stroke
-from segapp.values.rasterize import NOWHERE, UNMARKED, rasterize
+from segapp.values.rasterize import NOWHERE, rasterize
 
 SIZE = (40, 60)
 
@@ -44,7 +44,7 @@ def test_what_is_dropped_leaves_nothing_behind(strokes):
     assert pen.drop() == drawn
     assert not pen.is_down
     assert pen.last_end is None
-    assert (strokes.labels == UNMARKED).all()
+    assert (strokes.numbers == 0).all()
 
 
 def test_a_stroke_beside_the_picture_is_none(strokes):
@@ -62,5 +62,5 @@ def test_a_pen_may_paint_around_other_classes(strokes):
     around = draw(pen, Brush(radius=3.0, keep_others=True), (10.0, 20.0), (50.0, 20.0))
     assert isinstance(around, Patch)
     labels = rasterize(document.with_stroke(around), SIZE)
-    np.testing.assert_array_equal(strokes.labels, labels)
+    np.testing.assert_array_equal(strokes.numbers - 1, labels)
     assert labels[20, 30] == 1

@@ -128,7 +128,7 @@ def test_an_unfinished_polygon_leaves_nothing(canvas, qtbot, by):
     else:
         qtbot.keyClick(canvas, Qt.Key.Key_Return)
     assert canvas.marks == []
-    assert (canvas._strokes.labels == -1).all()
+    assert (canvas._strokes.numbers == 0).all()
     canvas.set_brush(Brush(tool=Tool.BRUSH))
     drag(qtbot, canvas, (30, 30), (40, 40))
     (stroke,) = canvas.marks
@@ -152,7 +152,7 @@ def test_a_click_draws_no_shape(canvas, qtbot):
         canvas.set_brush(Brush(tool=tool))
         qtbot.mouseClick(canvas, LEFT, pos=at(canvas, 30, 30))
     assert canvas.marks == []
-    assert (canvas._strokes.labels == -1).all()
+    assert (canvas._strokes.numbers == 0).all()
 
 
 def test_fill_says_where_and_with_what(canvas, qtbot):

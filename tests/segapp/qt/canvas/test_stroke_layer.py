@@ -1,6 +1,9 @@
+import mmap
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,7 +38,7 @@ CLASSES = (*Document().classes, ClassInfo("third", (1, 2, 3)))
 
 def check(layer, document):
     labels = rasterize(document, SIZE)
-    np.testing.assert_array_equal(layer.labels, labels)
+    np.testing.assert_array_equal(layer.numbers - 1, labels)
     fresh = StrokeLayer(SIZE)
     fresh.show(document)
     np.testing.assert_array_equal(layer.layer.pixels, fresh.layer.pixels)
@@ -51,7 +54,10 @@ def is_area(mark):
     return isinstance(mark, Patch) and mark.label is not None and mark.width == 24
 
 
-@given(st.lists(st.tuples(st.sampled_from(["add", "undo", "clear", "drop"]), marks), max_size=8))
+STEPS = ["add", "undo", "clear", "drop", "recolour"]
+
+
+@given(st.lists(st.tuples(st.sampled_from(STEPS), marks), max_size=8))
 @settings(deadline=None, max_examples=60)
 def test_whatever_is_done_the_pixels_are_those_of_the_document(steps):
     layer, document, past = StrokeLayer(SIZE), Document(CLASSES), []
@@ -67,8 +73,31 @@ def test_whatever_is_done_the_pixels_are_those_of_the_document(steps):
                 document = document.with_stroke(mark)
             elif what == "clear":
                 document = document.cleared()
+            elif what == "recolour":
+                others = tuple(
+                    replace(each, colour=each.colour[::-1]) for each in document.classes
+                )
+                document = replace(document, classes=others)
         layer.show(document)
         check(layer, document)
+
+
+def resident():
+    """Return the bytes of memory that this process has touched."""
+    statm = Path("/proc/self/statm")
+    if not statm.exists():
+        pytest.skip("this system does not tell by /proc how much memory is touched")
+    return int(statm.read_text().split()[1]) * mmap.PAGESIZE
+
+
+def test_where_nothing_is_drawn_no_memory_is_touched():
+    before = resident()
+    layer = StrokeLayer((6000, 8000))  # 96 MB of numbers
+    layer.show(Document(strokes=(Stroke(((300.0, 300.0),), 20.0, 0),)))
+    recoloured = tuple(replace(each, colour=(1, 2, 3)) for each in Document().classes)
+    layer.show(Document(recoloured, (Stroke(((300.0, 300.0),), 20.0, 0),)))
+    assert tuple(layer.layer.pixels[300, 300]) == (3, 2, 1, 255)
+    assert resident() - before < 20e6
 
 
 def draw(layer, stroke):

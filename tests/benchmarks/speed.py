@@ -3,7 +3,7 @@
     python tests/benchmarks/speed.py [--peers] [--sizes 0.2,1,4,12,50,100] [--plot speed.png]
 
 Every size runs in a process of its own. Seconds are those of one core (CPU time), so that they
-mean the same on a busy machine; pauses of the window are by the clock, and want a quiet one.
+mean the same on a busy machine; pauses of the window are by the clock, and tell what was stolen.
 """
 
 import argparse
@@ -144,24 +144,39 @@ def show_painting(sizes):
     table(["MP", "ratio", "painting s", "look-up s"], rows)
 
 
-def show_window(sizes):
-    print("## The window: ms of a brush move (95 %), and longest pauses while it learns\n")
-    print("By the clock, and in brackets the CPU of all threads meanwhile, which is a bound.\n")
+def show_window(sizes, turns):
+    print("## The window: ms of a brush move (95 %), and longest pauses while it is painted in\n")
+    print(
+        f"For each stroke the median of {turns} runs, and of these the longest; in brackets\n"
+        "the single longest, with what other machines took of all cores meanwhile, and the\n"
+        "longest in which they took nothing.\n"
+    )
     rows = []
     for size in sizes:
         brush = part("speed_window.py", "brush", size, "--moves", 100)
-        pauses = part("speed_window.py", "pauses", size)
-        if brush is None or pauses is None:
+        found = [part("speed_window.py", "pauses", size) for _ in range(turns)]
+        runs = [run for run in found if run is not None]
+        if brush is None or not runs:
             continue
-        clock, cpu = pauses["longest_milliseconds"], pauses["cpu_milliseconds"]
         rows.append([size, max(brush["p95_milliseconds"].values())])
-        for places in (("near", "far"), ("first",), ("ready",)):
-            longest = (max(max(found[place]) for place in places) for found in (clock, cpu))
-            rows[-1].append("{:.0f} ({:.0f})".format(*longest))
-    table(["MP", "brush", "later strokes", "first stroke", "loading libraries, preparing"], rows)
+        for places in (("near", "far"), ("first",), ("drawing", "afterwards"), ("ready",)):
+            rows[-1].append(longest_pauses(runs, places))
+    doing = ["later strokes", "first stroke", "the hand's moves, saving", "loading, preparing"]
+    table(["MP", "brush", *doing], rows)
     start = part("speed_window.py", "start")
     if start is not None:
         print(f"From the program to a usable window: {start['seconds']:.2f} s of CPU.\n")
+
+
+def longest_pauses(runs, places):
+    def of(name):
+        return np.array([[each for place in places for each in run[name][place]] for run in runs])
+
+    clock, stolen = of("longest_milliseconds"), of("stolen_milliseconds")
+    usual = np.median(clock, axis=0).max()
+    single = np.unravel_index(clock.argmax(), clock.shape)
+    calm = of("undisturbed_milliseconds").max()
+    return f"{usual:.0f} ({clock[single]:.0f}, {stolen[single]:.0f} stolen; {calm:.0f})"
 
 
 def show_batch(counts, turns):
@@ -226,7 +241,7 @@ def main():
     if "painting" in parts:
         show_painting(sizes)
     if "window" in parts:
-        show_window(sizes)
+        show_window(sizes, 1 if options.quick else 5)
     if "batch" in parts:
         show_batch(*(((2,), 1) if options.quick else ((8, 32), 3)))
     if options.plot is not None and cases:

@@ -34,6 +34,13 @@ def send(canvas, kind, at, button="LeftButton"):
     QApplication.sendEvent(canvas, event)
 
 
+def keep_preferences_in(folder):
+    """Measure the window as it is at first, whatever this user has chosen in theirs."""
+    from PySide6.QtCore import QSettings
+
+    QSettings.setPath(QSettings.Format.IniFormat, QSettings.Scope.UserScope, folder)
+
+
 def stolen():
     """Return the milliseconds so far that this machine's cores were given to other machines.
 
@@ -172,6 +179,7 @@ def pauses(megapixels, strokes):
     sys.setswitchinterval(SWITCH_SECONDS)
     application = QApplication([])
     with tempfile.TemporaryDirectory() as folder, limited_threads(1):
+        keep_preferences_in(folder)
         session = Session()
         window = build_window(session, Preferences(), Path(folder) / "recovery")
         window.autosave.place_of = lambda _: Path(folder)
@@ -236,6 +244,7 @@ def start():
         from segapp.qt.session.session import Session
         from segapp.qt.window.build import build_window
 
+        keep_preferences_in(folder)
         application = QApplication([])
         window = build_window(Session(), Preferences(), Path(folder))
         window.show()

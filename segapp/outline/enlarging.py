@@ -190,29 +190,21 @@ class _Enlarging:
         labels: NDArray[np.uint8],
     ) -> None:
         block, row, column, cell_rows, cell_columns = cells.T
-        steps = np.arange(self._times)
-        rows = (cell_rows * self._times)[:, None] + steps
-        columns = (cell_columns * self._times)[:, None] + steps
+        steps = np.arange(self._times)[:, None]
+        rows, columns = cell_rows * self._times + steps, cell_columns * self._times + steps
         height, width = labels.shape
         # The last cells of a row or column may reach beyond the picture.
-        inside = (rows < height)[:, :, None] & (columns < width)[:, None, :]
+        inside = (rows < height)[:, None] & (columns < width)
         np.minimum(rows, height - 1, out=rows)
         np.minimum(columns, width - 1, out=columns)
-        places = (rows * width)[:, :, None] + columns[:, None, :]
-        colours = self._rgb.reshape(-1, 3)[places].astype(np.float32) / np.float32(255.0)
-        around = np.arange(3)  # the cell before, itself and the next
-        near = (
-            block[:, None, None],
-            (row[:, None] + around)[:, :, None],
-            (column[:, None] + around)[:, None, :],
-        )
+        places = (rows * width)[:, None] + columns
+        colours = self._colours(places)
+        around = np.arange(3)[:, None]  # the cell before, itself and the next
+        near = (block, (row + around)[:, None], column + around)
         best: NDArray[np.uint8] | None = None
         most: NDArray[np.float32] | None = None
         for label, coefficient in zip(present, coefficients, strict=True):
-            spread = self._spread(coefficient[near])
-            share = spread[..., 3]
-            for channel in range(3):
-                share = share + spread[..., channel] * colours[..., channel]
+            share = self._share(coefficient[near], colours)
             if self._n_classes == 2:
                 best = np.where(share > np.float32(0.5), label, 1 - label).astype(np.uint8)
             elif best is None or most is None:
@@ -222,13 +214,34 @@ class _Enlarging:
                 best[wins], most = label, np.maximum(share, most)
         if best is None:
             return
-        labels.reshape(-1)[places[inside]] = best[inside]
+        flat = labels.reshape(-1)
+        if inside.all():
+            flat[places] = best
+        else:
+            flat[places[inside]] = best[inside]
+
+    def _colours(self, places: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Return the colours of some pixels, from 0 to 1, channel by channel."""
+        pixels = self._rgb.reshape(-1, 3).take(places, axis=0)
+        colours = np.empty((3, *places.shape), dtype=np.float32)
+        for channel in range(3):
+            np.divide(pixels[..., channel], np.float32(255.0), out=colours[channel])
+        return colours
+
+    def _share(
+        self, near: NDArray[np.float32], colours: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        """Ask each pixel of some cells for its own colour, by coefficients of 3 x 3 cells."""
+        share = self._spread(near[..., 3])
+        for channel, colour in enumerate(colours):
+            share += self._spread(near[..., channel]) * colour
+        return share
 
     def _spread(self, near: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Interpolate coefficients of 3 x 3 cells at the pixels of the middle one."""
-        weights = self._weights
-        down = sum(near[:, k, None] * weights[k][:, None, None] for k in range(3))
-        return np.asarray(sum(down[:, :, None, k] * weights[k][:, None] for k in range(3)))
+        """Interpolate one coefficient of 3 x 3 cells at the pixels of the middle one."""
+        weights, near = self._weights[:, :, None], np.ascontiguousarray(near)
+        down = sum(near[k] * weights[k][:, None] for k in range(3))
+        return np.asarray(sum(down[:, k, None] * weights[k] for k in range(3)))
 
 
 def _interpolation(times: int) -> NDArray[np.float32]:

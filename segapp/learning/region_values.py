@@ -15,19 +15,37 @@ if TYPE_CHECKING:
     from segapp.picture.neighbours import Box
     from segapp.picture.prepared import PreparedPicture
     from segapp.picture.prototypes import Prototypes
-    from segapp.values.marked import Marked
+    from segapp.values.labelling import PixelValues
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PixelRegions:
+    """The prototype of each pixel at full size; where is learnt, that is an array."""
+
+    picture: PreparedPicture
+    prototypes: Prototypes
+
+    def __getitem__(self, box: Box) -> NDArray[np.int32]:
+        return self.picture.prototypes_in(self.prototypes, box)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RegionCodes:
-    """The hash code of each pixel: that of its prototype."""
+    """The hash code of each pixel: that of its prototype.
 
-    picture: PreparedPicture
-    prototypes: Prototypes
+    Parameters
+    ----------
+    regions
+        The prototype of each pixel.
+    codes
+        Of each prototype.
+    """
+
+    regions: PixelValues[np.int32]
     codes: NDArray[np.uint32]
 
     def __getitem__(self, box: Box) -> NDArray[np.uint32]:
-        return np.asarray(self.codes[self.picture.prototypes_in(self.prototypes, box)])
+        return np.asarray(self.codes[self.regions[box]])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,23 +57,21 @@ class RegionMargins:
 
     Parameters
     ----------
+    regions, labels, marks
+        Of each pixel.
     margin, classes
         Of each prototype.
-    labels, marked
-        Of each pixel.
     """
 
-    picture: PreparedPicture
-    prototypes: Prototypes
-    margin: NDArray[np.float32]
+    regions: PixelValues[np.int32]
     labels: NDArray[np.uint8]
+    marks: PixelValues[np.int16]
+    margin: NDArray[np.float32]
     classes: NDArray[np.uint8]
-    marked: Marked
 
     def __getitem__(self, box: Box) -> NDArray[np.float32]:
-        prototypes = self.picture.prototypes_in(self.prototypes, box)
-        agrees = self.labels[box] == self.classes[prototypes]
-        margin = np.where(agrees, self.margin[prototypes], np.float32(0.0))
-        stroke = self.marked.within(box) != UNMARKED
-        margin[stroke] = max(float(self.margin.max()), 1.0)
+        regions = self.regions[box]
+        agrees = self.labels[box] == self.classes[regions]
+        margin = np.where(agrees, self.margin[regions], np.float32(0.0))
+        margin[self.marks[box] != UNMARKED] = max(float(self.margin.max()), 1.0)
         return margin

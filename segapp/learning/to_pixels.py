@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.learning.region_values import RegionCodes, RegionMargins
+from segapp.learning.region_values import PixelRegions, RegionCodes, RegionMargins
 from segapp.outline.clean_up import clean_up
 from segapp.outline.drawing import Outline, OutlineProblem, PatchCut, begun, follow_edges
 from segapp.outline.enlarging import Enlarged, enlarged
 from segapp.picture.pyramid import repeated
 from segapp.values.labelling import Labelling
 from segapp.values.marked import Marked
+from segapp.values.rasterize import UNMARKED
 from segapp.values.updates import Preview, Report
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from segapp.learning.verdict import Verdict
     from segapp.picture.prepared import PreparedPicture
     from segapp.values.document import Document
+    from segapp.values.labelling import PixelValues
     from segapp.values.settings import Settings
 
 
@@ -96,14 +98,10 @@ class PixelTask:
 
     def _small(self, labels: NDArray[np.uint8], verdict: Verdict) -> Preview:
         """Show labels of the size at which is learnt, with the marks over them."""
-        index_map = self.picture.table(self.settings).prototypes.index_map
-        agrees = labels == self._painted(verdict)
-        margin = np.where(agrees, verdict.margin[index_map], np.float32(0.0))
+        regions = self.picture.table(self.settings).prototypes.index_map
         marks = self.marked.coarse
-        shown = np.where(marks >= 0, marks, labels).astype(np.uint8)
-        n_classes, codes = len(self.document.classes), verdict.codes[index_map]
-        labelling = Labelling(shown, margin, codes, n_classes, self.settings.bits)
-        return Preview(labelling, times=self.picture.times)
+        shown = np.where(marks != UNMARKED, marks, labels).astype(np.uint8)
+        return Preview(self._values(regions, shown, marks, verdict), times=self.picture.times)
 
     def coarse_answer(
         self,
@@ -236,12 +234,22 @@ class PixelTask:
         return self._class_of(verdict.labels.astype(np.uint8)).take(index_map)
 
     def _labelling(self, labels: NDArray[np.uint8], verdict: Verdict) -> Labelling:
-        prototypes = self.picture.table(self.settings).prototypes
+        regions = PixelRegions(self.picture, self.picture.table(self.settings).prototypes)
+        return self._values(regions, labels, self.marked, verdict)
+
+    def _values(
+        self,
+        regions: PixelValues[np.int32],
+        labels: NDArray[np.uint8],
+        marks: PixelValues[np.int16],
+        verdict: Verdict,
+    ) -> Labelling:
+        """Add margins and codes, which follow from regions: made when somebody looks at them."""
         classes = self._class_of(verdict.labels.astype(np.uint8))
         return Labelling(
             labels,
-            RegionMargins(self.picture, prototypes, verdict.margin, labels, classes, self.marked),
-            RegionCodes(self.picture, prototypes, verdict.codes),
+            RegionMargins(regions, labels, marks, verdict.margin, classes),
+            RegionCodes(regions, verdict.codes),
             len(self.document.classes),
             self.settings.bits,
         )

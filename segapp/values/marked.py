@@ -141,7 +141,7 @@ class Marked:
         for key, tile in self.tiles.items():
             yield _box(key, self.shape), tile
 
-    def within(self, box: Box) -> NDArray[np.int16]:
+    def __getitem__(self, box: Box) -> NDArray[np.int16]:
         """Return the marks of some rows and columns, or of every few of them."""
         wanted = tuple(
             range(*side.indices(size)) for side, size in zip(box, self.shape, strict=True)

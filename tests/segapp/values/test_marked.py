@@ -56,7 +56,7 @@ def test_tiles_hold_what_painting_the_whole_picture_gives(first, then):
             (slice(None, None, 300), slice(None, None, 13)),
             (slice(0, 0), slice(None)),
         ):
-            np.testing.assert_array_equal(marked.within(box), dense[box])
+            np.testing.assert_array_equal(marked[box], dense[box])
     differs = (before.dense() != after.dense()).astype(np.int16)
     np.testing.assert_array_equal(after.differs_from(before), brute_force(differs, TIMES) > 0)
     np.testing.assert_array_equal(before.differs_from(after), after.differs_from(before))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from segapp.values.tiles import mixed_tiles
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from segapp.values.document import ClassInfo
     from segapp.values.rasterize import Rectangle
 
-_ROWS_AT_ONCE = 256
 NOTHING, RIM, LINE = 0, 1, 2
 """Values of an edge picture: off the edge, beside the line, and on the line of class 0."""
 
@@ -79,8 +80,8 @@ def edge_pictures(
     while max(rows, columns) > smallest:
         rows, columns = (rows + 1) // 2, (columns + 1) // 2
         pictures.append(np.zeros((rows, columns), np.uint8))
-    for top in range(0, height, _ROWS_AT_ONCE):
-        redraw_edges(pictures, labels, owner, (0, top, width, min(top + _ROWS_AT_ONCE, height)))
+    for box in mixed_tiles(labels):
+        redraw_edges(pictures, labels, owner, box)
     return pictures
 
 

@@ -71,19 +71,27 @@ def painting(
     picture no more is painted than has changed. ``codewords`` (classes x codewords x bits) are
     what the codes are compared with.
     """
+    table = label_colours(mode, labelling, classes)
+    if table is not None:
+        return partial(_by_label, labelling, table)
     match mode:
-        case ViewMode.OVERLAY:
-            return partial(_by_label, labelling, _tints(classes, 1.0))
-        case ViewMode.OUTLINE | ViewMode.COMPONENTS:  # lines alone, or no answer at all
-            return None
-        case ViewMode.MASK:
-            return partial(_by_label, labelling, _mask_colours(labelling, classes))
         case ViewMode.CUTOUT:
             return partial(_cutout, labelling, classes, picture)
         case ViewMode.CONFIDENCE:
             return partial(_by_margin, labelling, _sure(labelling))
         case ViewMode.CODES:
             return partial(_by_code, labelling, classes, codewords)
+        case _:  # lines alone, or no answer at all
+            return None
+
+
+def label_colours(
+    mode: ViewMode, labelling: Labelling, classes: Sequence[ClassInfo]
+) -> NDArray[np.uint8] | None:
+    """Return RGBA a class, opaque or clear, where a view mode shows labels and nothing else."""
+    if mode is ViewMode.OVERLAY:
+        return _tints(classes, 1.0)
+    return _mask_colours(labelling, classes) if mode is ViewMode.MASK else None
 
 
 def overlay(

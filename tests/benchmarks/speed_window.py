@@ -62,18 +62,20 @@ def brush(megapixels, moves):
 
     from segapp.qt.canvas.brush import Brush
     from segapp.qt.canvas.canvas import Canvas
-    from segapp.qt.canvas.layers import Layer, opaque
+    from segapp.qt.canvas.layers import Layer
     from segapp.qt.canvas.painting import Sheet
+    from segapp.qt.canvas.shared_pixels import SharedPixels
     from segapp.values.document import Document
 
     application = QApplication([])
     rgb, inside = picture(megapixels), truth(megapixels)
-    size = inside.shape
     canvas = Canvas()
     canvas.resize(1400, 900)
-    canvas.set_picture(Layer.painted(size, lambda box: opaque(rgb[box])))
+    canvas.set_picture(Layer.over(SharedPixels.of_picture(rgb)))
     tint = np.array([[0, 0, 0, 0], [230, 159, 0, 255]], np.uint8)
-    canvas.set_labelling(Sheet(Layer.painted(size, lambda box: tint[inside[box].astype(int)])))
+    labels = inside.astype(np.uint8)
+    answer = SharedPixels.of_labels(labels, tint, lambda box: tint[labels[box]])
+    canvas.set_labelling(Sheet(Layer.over(answer)))
     canvas.set_document(Document())
     canvas.set_brush(Brush(radius=50.0))
     canvas.show()
@@ -168,7 +170,9 @@ def pauses(megapixels, strokes):
     from speed_pictures import RADIUS, documents, picture
 
     from segapp.qt.app import SWITCH_SECONDS
-    from segapp.qt.canvas.layers import Layer, opaque
+    from segapp.qt.canvas.brush import BrushUnit
+    from segapp.qt.canvas.layers import Layer
+    from segapp.qt.canvas.shared_pixels import SharedPixels
     from segapp.qt.files.preferences import Preferences
     from segapp.qt.session.picture_state import PictureState
     from segapp.qt.session.session import Session
@@ -190,8 +194,9 @@ def pauses(megapixels, strokes):
             application.processEvents()
             time.sleep(0.005)
         shown = Picture(rgb, None, Path(folder) / "picture.png", "0", "")
-        layer = Layer.painted(shown.size, lambda box: opaque(rgb[box]))
+        layer = Layer.over(SharedPixels.of_picture(rgb))
         session.open(shown, layer, PictureState(shown.path, "0"))
+        window.brush.set_unit(BrushUnit.PICTURE)
         window.brush.set_radius(RADIUS * max(shown.size))
         canvas, watch = window.canvas, Watch(application)
 

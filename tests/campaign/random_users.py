@@ -35,7 +35,8 @@ from PySide6.QtWidgets import QApplication
 from segapp.files.images import load_image, load_indices
 from segapp.files.project_file import Project, load_project, save_project
 from segapp.qt.canvas.brush import Tool
-from segapp.qt.canvas.layers import Layer, opaque
+from segapp.qt.canvas.layers import Layer
+from segapp.qt.canvas.screen_pixels import opaque
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.export_dialog import ExportDialog
 from segapp.qt.files.file_dialogs import Conflict, Unsaved

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.qt.canvas.layers import untouched
+from segapp.qt.canvas.screen_pixels import untouched
 from segapp.values.document import Patch
 from segapp.values.rasterize import stamp
 

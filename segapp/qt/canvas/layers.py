@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
-import mmap
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 
 from segapp.qt.canvas.qimage import SCREEN_FORMAT, qimage_over
+from segapp.qt.canvas.screen_pixels import halved, in_screen_order, untouched
+from segapp.values.tiles import TILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PySide6.QtGui import QImage, QPainter
 
+    from segapp.qt.canvas.shared_pixels import SharedPixels
     from segapp.values.overlay import Painting
 
     Box = tuple[int, int, int, int]
@@ -27,67 +29,8 @@ _SMALLEST_LEVEL = 1024
 _TILE = 16384
 # Pixels of two layers that are compared to find what has to be drawn again.
 _MOST_COMPARED = 1 << 20
-# A power of two, so that a strip has rows of its own in each level that a picture has.
-_ROWS_AT_ONCE = 256
-# Two bytes of a word with room above each, and what rounds their sum of four up at a half.
-_LANES, _HALVES = np.uint32(0x00FF00FF), np.uint32(0x00020002)
-_TWO, _EIGHT = np.uint32(2), np.uint32(8)
-# Of a little-endian word of RGBA: green and alpha, and the lowest byte.
-_GREEN_ALPHA, _BYTE, _SIXTEEN = np.uint32(0xFF00FF00), np.uint32(0xFF), np.uint32(16)
-
-
-def opaque(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Add an alpha channel of 255 to an ``H x W x 3`` array."""
-    rgba = np.empty((*rgb.shape[:2], 4), dtype=np.uint8)
-    rgba[..., :3] = rgb
-    rgba[..., 3] = 255
-    return rgba
-
-
-def in_screen_order(rgba: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Exchange red and blue, which is the order that the screen wants; return a copy."""
-    words = np.ascontiguousarray(rgba).view(np.uint32)[..., 0]
-    swapped = words & _GREEN_ALPHA
-    swapped |= (words >> _SIXTEEN) & _BYTE
-    swapped |= (words & _BYTE) << _SIXTEEN
-    return swapped[..., np.newaxis].view(np.uint8)
-
-
-def untouched(shape: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Return zeros in small pages of memory, none of which is there before it is written to.
-
-    NumPy asks for pages of 2 MB. The first stroke over 300 rows of a picture of 100 MP would touch
-    seven of them, each of which is cleared first: 20 ms instead of one.
-    """
-    memory = mmap.mmap(-1, max(math.prod(shape), 1))
-    if hasattr(mmap, "MADV_NOHUGEPAGE"):
-        memory.madvise(mmap.MADV_NOHUGEPAGE)
-    return np.frombuffer(memory, np.uint8, math.prod(shape)).reshape(shape)
-
-
-def halved(rgba: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Average 2 x 2 pixels; an odd last row or column is averaged with itself."""
-    height, width, _ = rgba.shape
-    if height % 2 or width % 2:
-        rgba = np.pad(rgba, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")
-    # The mean is that of `segapp.picture.pyramid`, which has three channels and no hurry. Here
-    # two channels go at a time in one word, with room for the carry: four times fewer numbers.
-    # Rows are summed first: what lies side by side is read faster than every second pixel.
-    pixels = rgba.view(np.uint32)[..., 0]
-    even = _halved_lanes(pixels & _LANES)
-    odd = _halved_lanes((pixels >> _EIGHT) & _LANES)
-    odd <<= _EIGHT
-    even |= odd
-    return even[..., np.newaxis].view(np.uint8)
-
-
-def _halved_lanes(words: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    rows = words[::2] + words[1::2]
-    lanes = rows[:, ::2] + rows[:, 1::2]
-    lanes += _HALVES
-    lanes >>= _TWO
-    lanes &= _LANES
-    return lanes
+# Of a tile that is painted at once: long rows are read faster.
+_COLUMNS_AT_ONCE = 4 * TILE
 
 
 class Layer:
@@ -101,6 +44,8 @@ class Layer:
     width).
     """
 
+    _shared: SharedPixels | None
+
     def __init__(
         self, rgba: NDArray[np.uint8], times: int = 1, size: tuple[int, int] | None = None
     ) -> None:
@@ -111,19 +56,30 @@ class Layer:
 
     @classmethod
     def painted(cls, size: tuple[int, int], painting: Painting) -> Layer:
-        """Return a layer that is painted a few rows at a time, with no copy of it beside it."""
+        """Return a layer that is painted tile by tile, with no copy of it beside it.
+
+        Where it is clear, no memory is touched.
+        """
         layer = cls._of_size(size, lambda shape: np.zeros(shape, dtype=np.uint8))
-        height, width = size
-        for top in range(0, height, _ROWS_AT_ONCE):
-            layer.repaint((0, top, width, min(top + _ROWS_AT_ONCE, height)), painting)
+        layer._paint_first(painting)
         return layer
+
+    @classmethod
+    def over(cls, shared: SharedPixels) -> Layer:
+        """Return a layer whose finest level is no copy, and cannot be written to."""
+        size = shared.image.height(), shared.image.width()
+        layer = cls._of_size(size, lambda shape: np.zeros(shape, dtype=np.uint8), shared)
+        layer._paint_first(shared.painting)
+        return layer
+
+    def follow(self, shared: SharedPixels) -> None:
+        """Take another finest level of the same size; what differs is to be repainted."""
+        self._shared = shared
 
     def repaint(self, box: Box, painting: Painting) -> None:
         """Paint a box (left, top, right, bottom) again."""
         left, top, right, bottom = box
-        rows, columns = slice(top, bottom), slice(left, right)
-        self.pixels[rows, columns] = in_screen_order(painting((rows, columns)))
-        self.refresh(box)
+        self._write(box, painting((slice(top, bottom), slice(left, right))))
 
     @classmethod
     def blank(cls, size: tuple[int, int]) -> Layer:
@@ -132,27 +88,75 @@ class Layer:
 
     @classmethod
     def _of_size(
-        cls, size: tuple[int, int], zeros: Callable[[tuple[int, ...]], NDArray[np.uint8]]
+        cls,
+        size: tuple[int, int],
+        zeros: Callable[[tuple[int, ...]], NDArray[np.uint8]],
+        shared: SharedPixels | None = None,
     ) -> Layer:
         height, width = size
-        levels = [zeros((height, width, 4))]
+        levels = [zeros((height, width, 4) if shared is None else (0, 0, 4))]
         while max(height, width) > _SMALLEST_LEVEL:
             height, width = (height + 1) // 2, (width + 1) // 2
             levels.append(zeros((height, width, 4)))
         layer = cls.__new__(cls)
-        layer._take(levels, 1, size)
+        layer._take(levels, 1, size, shared)
         return layer
 
-    def _take(self, levels: list[NDArray[np.uint8]], times: int, size: tuple[int, int]) -> None:
-        self.pixels = levels[0]
-        self._times, self._size = times, size
-        self._levels = levels
+    def _take(
+        self,
+        levels: list[NDArray[np.uint8]],
+        times: int,
+        size: tuple[int, int],
+        shared: SharedPixels | None = None,
+    ) -> None:
+        self.size = size
+        self._times, self._levels, self._shared = times, levels, shared
         self._tiles = [list(_tiles(level)) for level in levels]
+
+    @property
+    def pixels(self) -> NDArray[np.uint8]:
+        """The finest level, to be written to; empty where it is somebody else's."""
+        return self._levels[0]
+
+    def _paint_first(self, painting: Painting) -> None:
+        """Paint what is clear; a tile of a single colour has it in all levels."""
+        height, width = self.size
+        for top in range(0, height, TILE):
+            for left in range(0, width, _COLUMNS_AT_ONCE):
+                right, bottom = min(left + _COLUMNS_AT_ONCE, width), min(top + TILE, height)
+                rgba = np.ascontiguousarray(painting((slice(top, bottom), slice(left, right))))
+                words = rgba.view(np.uint32)[..., 0]
+                if words[0, 0] != words[-1, -1] or (words != words[0, 0]).any():
+                    self._write((left, top, right, bottom), rgba)
+                elif words[0, 0]:
+                    self._fill((left, top, right, bottom), rgba[:1, :1])
+
+    def _fill(self, box: Box, colour: NDArray[np.uint8]) -> None:
+        word = in_screen_order(colour).view(np.uint32)[..., 0]
+        for level in self._levels:
+            left, top, right, bottom = box
+            level.view(np.uint32)[top:bottom, left:right, 0] = word
+            box = left // 2, top // 2, (right + 1) // 2, (bottom + 1) // 2
+
+    def _write(self, box: Box, rgba: NDArray[np.uint8]) -> None:
+        left, top, right, bottom = box
+        pixels = in_screen_order(rgba)
+        if self._shared is None:
+            self.pixels[top:bottom, left:right] = pixels
+            self.refresh(box)
+        elif len(self._levels) > 1:
+            box = left // 2, top // 2, (right + 1) // 2, (bottom + 1) // 2
+            left, top, right, bottom = box
+            self._levels[1][top:bottom, left:right] = halved(pixels)
+            self._refresh(box, self._levels[1:])
 
     def refresh(self, box: Box) -> None:
         """Carry a changed box (left, top, right, bottom) of the finest level to the others."""
+        self._refresh(box, self._levels)
+
+    def _refresh(self, box: Box, levels: list[NDArray[np.uint8]]) -> None:
         left, top, right, bottom = box
-        for finer, coarser in zip(self._levels, self._levels[1:], strict=False):
+        for finer, coarser in pairwise(levels):
             left, top = left // 2, top // 2
             right, bottom = (right + 1) // 2, (bottom + 1) // 2
             coarser[top:bottom, left:right] = halved(
@@ -165,7 +169,8 @@ class Layer:
         What has more pixels than a screen is not compared: that would take longer than drawing.
         """
         alike = self.pixels.shape == before.pixels.shape and self._times == before._times
-        if not alike or self is before or self.pixels.size > 4 * _MOST_COMPARED:
+        too_many = not self.pixels.size or self.pixels.size > 4 * _MOST_COMPARED
+        if not alike or self is before or too_many:
             return None
         differ = self.pixels.view(np.uint32)[..., 0] != before.pixels.view(np.uint32)[..., 0]
         rows, columns = np.flatnonzero(differ.any(axis=1)), np.flatnonzero(differ.any(axis=0))
@@ -180,12 +185,14 @@ class Layer:
         level, scale = 0, scale * self._times
         while level + 1 < len(self._levels) and scale * 2 ** (level + 1) <= 1.0:
             level += 1
-        height, width = self._size
+        height, width = self.size
         painter.save()
         # A halved level rounds its size up; nothing may show beyond the picture's edge.
         painter.setClipRect(QRectF(0, 0, width, height), Qt.ClipOperation.IntersectClip)
         painter.setRenderHint(painter.RenderHint.SmoothPixmapTransform, scale * 2**level < 2.0)
         painter.scale(self._times * 2**level, self._times * 2**level)
+        if level == 0 and self._shared is not None:
+            self._shared.draw(painter)
         for corner, tile in self._tiles[level]:
             painter.drawImage(corner, tile)
         painter.restore()

@@ -9,6 +9,7 @@ import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPen
 
+from segapp.qt.canvas.qimage import indexed_image
 from segapp.values.edges import LINE, RIM, border_lines, edge_pictures, owners, redraw_edges
 
 if TYPE_CHECKING:
@@ -61,13 +62,10 @@ class Outline:
             redraw_edges(self._pictures, labels, self._owner, box)
 
     def _image(self, picture: NDArray[np.uint8]) -> QImage:
-        height, width = picture.shape
-        image = QImage(picture.data, width, height, width, QImage.Format.Format_Indexed8)
         table = [0] * (LINE + len(self._colours))
         table[RIM] = _RIM_COLOUR.rgba()
         table[LINE:] = [colour.rgba() for colour in self._colours]
-        image.setColorTable(table)
-        return image
+        return indexed_image(picture, table)
 
     def draw(self, painter: QPainter, view: View, room: QRectF) -> None:
         """Draw what is seen in ``room``, all in widget coordinates."""

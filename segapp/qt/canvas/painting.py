@@ -94,7 +94,7 @@ def paint_ground(painter: QPainter, scene: Scene) -> None:
     painter.fillRect(painter.viewport(), scene.ground)
     if scene.image is None or scene.chequer is None:
         return
-    height, width = scene.image.pixels.shape[:2]
+    height, width = scene.image.size
     frame = scene.view.rect_to_widget(QRectF(0, 0, width, height))
     painter.setBrushOrigin(frame.topLeft())
     painter.fillRect(frame, scene.chequer)

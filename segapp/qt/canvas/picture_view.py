@@ -49,7 +49,7 @@ class PictureView(QWidget):
         self._image = layer
         self._labelling = self._spot = None
         self._selection = ()
-        height, width = layer.pixels.shape[:2]
+        height, width = layer.size
         self._strokes = StrokeLayer((height, width))
         self.viewport.show_whole(QSize(width, height))
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QImage
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -37,3 +39,18 @@ def qimage_over(
         rgba.strides[0],
         form,
     )
+
+
+def rgb_image(rgb: NDArray[np.uint8]) -> QImage:
+    """Show a C-contiguous ``H x W x 3`` array in the same way."""
+    height, width, _ = rgb.shape
+    return QImage(rgb.reshape(-1).data, width, height, 3 * width, QImage.Format.Format_RGB888)
+
+
+def indexed_image(values: NDArray[np.uint8], colours: Sequence[int]) -> QImage:
+    """Show a C-contiguous ``H x W`` array in the same way, with a colour (0xAARRGGBB) a value."""
+    height, width = values.shape
+    form = QImage.Format.Format_Indexed8
+    image = QImage(values.reshape(-1).data, width, height, width, form)
+    image.setColorTable(colours)
+    return image

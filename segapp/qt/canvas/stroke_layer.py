@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from segapp.qt.canvas.hatching import Hatching, shifted
-from segapp.qt.canvas.layers import Layer, in_screen_order, untouched
+from segapp.qt.canvas.layers import Layer
+from segapp.qt.canvas.screen_pixels import in_screen_order, untouched
 from segapp.values.document import Document, Mark, Patch, Stroke
 from segapp.values.rasterize import NOWHERE, THINNEST, UNMARKED, stamp, strips_of
 

@@ -10,8 +10,8 @@ import numpy as np
 from PySide6.QtCore import QCoreApplication, QPointF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPolygonF
 
-from segapp.qt.canvas.layers import opaque
 from segapp.qt.canvas.qimage import qimage_over
+from segapp.qt.canvas.screen_pixels import opaque
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

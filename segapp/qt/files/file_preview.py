@@ -13,9 +13,9 @@ from PySide6.QtGui import QBrush, QImage, QPainter, QPalette, QPixmap
 from PySide6.QtWidgets import QWidget
 
 from segapp.files.images import load_image
-from segapp.qt.canvas.layers import opaque
 from segapp.qt.canvas.painting import chequerboard
 from segapp.qt.canvas.qimage import qimage_over
+from segapp.qt.canvas.screen_pixels import opaque
 from segapp.qt.files.annotation_preview import annotations_drawn, labels_drawn
 from segapp.qt.files.measures_preview import measures_drawn
 

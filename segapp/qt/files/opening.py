@@ -13,7 +13,8 @@ from segapp.files.images import ImageError, load_image
 from segapp.files.pages import file_of, page_of
 from segapp.files.project_file import PROJECT_SUFFIX, Project, ProjectError, load_project
 from segapp.files.project_places import project_names
-from segapp.qt.canvas.layers import Layer, opaque
+from segapp.qt.canvas.layers import Layer
+from segapp.qt.canvas.shared_pixels import SharedPixels
 from segapp.qt.files.pasting import keep_picture
 from segapp.qt.language import worded
 from segapp.qt.session.picture_state import Content, PictureState
@@ -214,6 +215,6 @@ def _tr(text: str) -> str:
 
 def _layer(picture: Picture) -> Layer:
     try:
-        return Layer.painted(picture.size, lambda box: opaque(picture.rgb[box]))
+        return Layer.over(SharedPixels.of_picture(picture.rgb))
     except MemoryError as error:
         raise ImageError(f"{picture.path.name} does not fit into the memory.") from error

@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from segapp.qt.canvas.layers import opaque
 from segapp.qt.canvas.qimage import qimage_over
+from segapp.qt.canvas.screen_pixels import opaque
 from segapp.qt.dialog_size import open_at
 from segapp.qt.language import number
 from segapp.qt.panels.insight_view import InsightView

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from segapp.files.display_depth import shown_anew
-from segapp.qt.canvas.layers import Layer, opaque
+from segapp.qt.canvas.layers import Layer
+from segapp.qt.canvas.shared_pixels import SharedPixels
 from segapp.qt.session.jobs import Jobs, details_of
 
 if TYPE_CHECKING:
@@ -77,4 +78,4 @@ class Rendering(QObject):
 
 def _rendered(picture: Picture, showing: Showing) -> Iterator[tuple[Picture, Layer]]:
     made = shown_anew(picture, showing)
-    yield made, Layer(opaque(made.rgb))
+    yield made, Layer.over(SharedPixels.of_picture(made.rgb))

@@ -9,8 +9,8 @@ from PySide6.QtGui import QGuiApplication, QImage
 
 from segapp.files.export.cutouts import matting, straight_cutout
 from segapp.files.export.masks import object_pixels
-from segapp.qt.canvas.layers import opaque
 from segapp.qt.canvas.qimage import qimage_over
+from segapp.qt.canvas.screen_pixels import opaque
 from segapp.qt.files.remembered_choices import remembered_choices
 from segapp.qt.language import worded
 from segapp.qt.session.jobs import Jobs

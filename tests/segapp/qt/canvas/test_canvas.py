@@ -14,8 +14,9 @@ from scipy import ndimage
 
 from segapp.qt.canvas.brush import Brush, Tool
 from segapp.qt.canvas.canvas import Canvas
-from segapp.qt.canvas.layers import Layer, opaque
+from segapp.qt.canvas.layers import Layer
 from segapp.qt.canvas.painting import Sheet
+from segapp.qt.canvas.screen_pixels import opaque
 from segapp.values.document import Document, Stroke
 from segapp.values.rasterize import rasterize
 

@@ -9,7 +9,8 @@ from PySide6.QtWidgets import QApplication
 
 from segapp.qt.canvas.brush import Brush
 from segapp.qt.canvas.canvas import Canvas
-from segapp.qt.canvas.layers import Layer, opaque
+from segapp.qt.canvas.layers import Layer
+from segapp.qt.canvas.screen_pixels import opaque
 from segapp.values.document import Document
 
 LEFT, RIGHT, NONE = (

@@ -16,7 +16,8 @@ SCRIPT = """
     from segapp.values.document import Document
     from segapp.qt.canvas.brush import Brush
     from segapp.qt.canvas.canvas import Canvas
-    from segapp.qt.canvas.layers import Layer, opaque
+    from segapp.qt.canvas.layers import Layer
+    from segapp.qt.canvas.screen_pixels import opaque
 
     application = QApplication([])
     canvas = Canvas()

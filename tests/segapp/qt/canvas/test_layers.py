@@ -3,9 +3,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from PySide6.QtCore import QRect
 from PySide6.QtGui import QImage, QPainter
 
-from segapp.qt.canvas.layers import Layer, halved, opaque
+from segapp.qt.canvas.layers import Layer
+from segapp.qt.canvas.screen_pixels import halved, opaque
+from segapp.qt.canvas.shared_pixels import SharedPixels
 
 pictures = hnp.arrays(np.uint8, st.tuples(st.integers(1, 9), st.integers(1, 9), st.just(4)))
 
@@ -90,6 +93,66 @@ def test_a_painted_layer_is_that_of_the_whole_picture():
     layer, whole = Layer.painted(rgb.shape[:2], lambda box: opaque(rgb[box])), Layer(opaque(rgb))
     for painted, expected in zip(layer._levels, whole._levels, strict=True):
         np.testing.assert_array_equal(painted, expected)
+
+
+@given(st.integers(0, 2**31))
+@settings(max_examples=20, deadline=None)
+def test_even_tiles_are_painted_like_all_others(seed):
+    """Also where a tile ends at the picture's edge, of one colour or clear."""
+    rng = np.random.default_rng(seed)
+    size = (int(rng.integers(1, 1400)), int(rng.integers(1, 2400)))
+    rgba = np.zeros((*size, 4), np.uint8)
+    for _ in range(3):
+        top, left = (int(rng.integers(0, side)) // 64 * 64 for side in size)
+        colour = (*rng.integers(0, 256, 3), 255)
+        rgba[top : top + 640, left : left + 1280] = colour
+    layer, whole = Layer.painted(size, lambda box: rgba[box]), Layer(rgba)
+    for painted, expected in zip(layer._levels, whole._levels, strict=True):
+        np.testing.assert_array_equal(painted, expected)
+
+
+def seen(layer, scale, offset, room):
+    """Draw into a window of 300 x 200 pixels, of which a part is due."""
+    image = QImage(300, 200, QImage.Format.Format_ARGB32_Premultiplied)
+    image.fill(0)
+    painter = QPainter(image)
+    painter.setClipRect(room)
+    painter.translate(*offset)
+    painter.scale(scale, scale)
+    layer.draw(painter, scale)
+    painter.end()
+    return np.array(image.constBits()).reshape(200, 300, 4)
+
+
+@pytest.mark.parametrize("scale", [0.13, 0.37, 0.5, 0.8, 1.0, 1.7, 9.0])
+@pytest.mark.parametrize("room", [QRect(0, 0, 300, 200), QRect(37, 21, 90, 64)])
+def test_shared_pixels_are_drawn_like_a_copy_of_them(scale, room):
+    rng = np.random.default_rng(0)
+    rgb = rng.integers(0, 256, (701, 1200, 3), dtype=np.uint8)
+    labels = (rgb[..., 0] > 100).astype(np.uint8)
+    table = np.array([[0, 0, 0, 0], [230, 159, 20, 255]], np.uint8)
+    pairs = [
+        (SharedPixels.of_picture(rgb), opaque(rgb)),
+        (SharedPixels.of_labels(labels, table, lambda box: table[labels[box]]), table[labels]),
+    ]
+    for shared, rgba in pairs:
+        over, own = Layer.over(shared), Layer(rgba)
+        assert over.size == own.size
+        for one, other in zip(over._levels[1:], own._levels[1:], strict=True):
+            np.testing.assert_array_equal(one, other)
+        offset = (-0.4 * 1200 * scale, -0.3 * 701 * scale)
+        expected = seen(own, scale, offset, room)
+        # Smoothing counts from the part's corner, and rounds otherwise by a level or two.
+        difference = seen(over, scale, offset, room).astype(int) - expected
+        assert np.abs(difference).max() <= 3
+        assert expected.any()
+
+
+def test_shared_pixels_cannot_be_written_to_and_hold_what_they_show():
+    rgb = np.full((30, 40, 3), 7, np.uint8)
+    layer = Layer.over(SharedPixels.of_picture(rgb[:, ::2]))  # a copy that nobody else holds
+    assert layer.pixels.size == 0
+    assert seen(layer, 1.0, (0, 0), QRect(0, 0, 300, 200))[5, 5].tolist() == [7, 7, 7, 255]
 
 
 @given(hnp.arrays(np.bool_, (6, 9)), st.integers(1, 3))

@@ -7,7 +7,8 @@ from skimage.draw import polygon2mask
 
 from segapp.qt.canvas.brush import Brush, Tool
 from segapp.qt.canvas.canvas import Canvas
-from segapp.qt.canvas.layers import Layer, opaque
+from segapp.qt.canvas.layers import Layer
+from segapp.qt.canvas.screen_pixels import opaque
 from segapp.values.document import Document, Patch, Stroke
 from segapp.values.rasterize import rasterize
 

@@ -341,7 +341,8 @@ def test_after_a_kill_the_strokes_are_offered_and_restored(
         from PySide6.QtWidgets import QApplication
         from segapp.values.document import Stroke
         from segapp.files.images import load_image
-        from segapp.qt.canvas.layers import Layer, opaque
+        from segapp.qt.canvas.layers import Layer
+        from segapp.qt.canvas.screen_pixels import opaque
         from segapp.qt.files.autosave import Autosave
         from segapp.qt.session.session import Session
         from segapp.qt.session.picture_state import PictureState

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from PySide6.QtCore import QObject, Signal
 
-from segapp.qt.canvas.layers import Layer, opaque
+from segapp.qt.canvas.layers import Layer
+from segapp.qt.canvas.screen_pixels import opaque
 from segapp.qt.session import answers as answers_module
 from segapp.qt.session.brush_follower import BrushFollower
 from segapp.qt.session.picture_state import PictureState

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from segapp.files.images import load_image
-from segapp.qt.canvas.layers import Layer, opaque
+from segapp.qt.canvas.layers import Layer
+from segapp.qt.canvas.screen_pixels import opaque
 from segapp.qt.session.picture_state import PictureState
 from segapp.qt.session.progress import Stage
 from segapp.qt.session.session import Session

@@ -15,7 +15,8 @@ from PySide6.QtWidgets import (
 
 from segapp.qt.canvas.brush import Brush, BrushUnit
 from segapp.qt.canvas.canvas import Canvas
-from segapp.qt.canvas.layers import Layer, opaque
+from segapp.qt.canvas.layers import Layer
+from segapp.qt.canvas.screen_pixels import opaque
 from segapp.values.classes import PALETTE
 from segapp.values.document import Document
 from tests.segapp.qt.window.test_accessibility import contrast

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from segapp.qt.window.rendering import Rendering, Wish, changed_tiles
+from segapp.qt.window.rendering import Rendering, Wish
 from segapp.values.document import TWO_CLASSES
 from segapp.values.labelling import Labelling
 from segapp.values.overlay import ViewMode
@@ -52,11 +52,3 @@ def test_what_shows_more_than_labels_is_made_anew():
     wish = Wish(ViewMode.CONFIDENCE, TWO_CLASSES, None, None)
     answer = labelling(np.zeros((9, 9), np.uint8))
     assert not Rendering(wish, answer).serves(wish)
-
-
-def test_tiles_that_differ_are_joined_along_a_row_and_no_others_come():
-    before = np.zeros(SIZE, np.uint8)
-    after = before.copy()
-    assert list(changed_tiles(before, after)) == []
-    after[3, 255], after[4, 256], after[1099, 1299] = 1, 1, 1
-    assert list(changed_tiles(before, after)) == [(0, 0, 512, 256), (1280, 1024, 1300, 1100)]

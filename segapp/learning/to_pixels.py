@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from segapp.learning.region_values import PixelRegions, RegionCodes, RegionMargins
-from segapp.outline.clean_up import clean_up
+from segapp.outline.clean_up import clean_up, parts_to_rewrite
 from segapp.outline.drawing import Outline, OutlineProblem, PatchCut, begun, follow_edges
-from segapp.outline.enlarging import Enlarged, enlarged
+from segapp.outline.enlarging import enlarged
 from segapp.picture.pyramid import repeated
 from segapp.values.labelling import Labelling
 from segapp.values.marked import Marked
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from segapp.learning.appearance import Appearance
     from segapp.learning.laps import Laps
     from segapp.learning.verdict import Verdict
+    from segapp.outline.enlarged import Enlarged, FreshDrawing
     from segapp.picture.prepared import PreparedPicture
     from segapp.values.document import Document
     from segapp.values.labelling import PixelValues
@@ -165,13 +166,15 @@ class PixelTask:
                 # On a screen it is hardly to be told from the answer, which takes longer.
                 preview = self._small(coarse.tidied, verdict)
                 yield Report("Drawing the outline", 0.8, preview)
-                drawn = yield from self._drawn(coarse.tidied, before)
-                labels = drawn.labels
+                drawing = yield from self._drawn(coarse.tidied, before)
+                laps.end("full size")
+                yield Report("Tidying", 0.9)
+                labels, drawn = self._tidied_drawing(drawing)
             else:
                 labels = self._own_colours(verdict)
-            laps.end("full size")
-            yield Report("Tidying", 0.9)
-            labels = self._tidied(labels, self.marked)
+                laps.end("full size")
+                yield Report("Tidying", 0.9)
+                labels = self._tidied(labels, self.marked)
             laps.end("tidying")
         labelling = self._labelling(labels, verdict)
         laps.end("painting")
@@ -179,14 +182,14 @@ class PixelTask:
 
     def _drawn(
         self, small: NDArray[np.uint8], before: Enlarged | None
-    ) -> Generator[Report, None, Enlarged]:
+    ) -> Generator[Report, None, FreshDrawing]:
         rgb, coarse = self.picture.guides(self.settings)
         drawing = enlarged((rgb, coarse), small, self.marked, len(self.document.classes), before)
         while True:
             try:
                 yield Report("Drawing the outline", 0.8 + 0.1 * next(drawing))
             except StopIteration as end:
-                drawn: Enlarged = end.value
+                drawn: FreshDrawing = end.value
                 return drawn
 
     def _own_colours(self, verdict: Verdict) -> NDArray[np.uint8]:
@@ -201,6 +204,16 @@ class PixelTask:
             labels = np.ascontiguousarray(repeated(coarse, self.marked.shape, self.picture.times))
         self.marked.pin(labels)
         return labels
+
+    def _tidied_drawing(self, drawing: FreshDrawing) -> tuple[NDArray[np.uint8], Enlarged]:
+        """Return the labels of a drawing, tidied, and what the next one goes on from."""
+        wishes, background = self.settings.clean_up, self.document.background
+        if wishes.smoothing:  # which may change every pixel
+            drawn = drawing.tidied(None)
+            return self._tidied(drawn.labels, self.marked), drawn
+        tidying = parts_to_rewrite(drawing.labels, self.marked, wishes, background)
+        drawn = drawing.tidied(tidying)
+        return drawn.labels, drawn
 
     def _tidied(self, labels: NDArray[np.uint8], marked: Marked) -> NDArray[np.uint8]:
         return clean_up(labels, marked, self.settings.clean_up, self.document.background)

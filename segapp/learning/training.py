@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from segapp.outline.enlarging import Enlarged
+    from segapp.outline.enlarged import Enlarged
     from segapp.values.carried_answer import CarriedAnswer
     from segapp.values.document import Document, Mark
     from segapp.values.encoded import EncodedPicture

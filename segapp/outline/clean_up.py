@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from segapp.outline.parts import Parts
+    from segapp.outline.parts import Parts, Rewriting
     from segapp.values.marked import Marked
     from segapp.values.settings import CleanUp
 
@@ -33,9 +33,21 @@ def clean_up(
     if wishes.smoothing:
         labels = smoothed(labels, wishes.smoothing)
         marked.pin(labels)
+    tidying = parts_to_rewrite(labels, marked, wishes, background)
+    if tidying is None or not len(tidying):
+        return labels
+    written = np.array(labels, order="C")
+    tidying.write(written)
+    return written
+
+
+def parts_to_rewrite(
+    labels: NDArray[np.uint8], marked: Marked, wishes: CleanUp, background: int
+) -> Rewriting | None:
+    """Return what `clean_up` writes after smoothing; None if nothing of that is asked for."""
     wanted = _wanted(wishes, background)
     if not wanted:
-        return labels
+        return None
     runs = Runs.of(labels)
     parts, part_of_run = runs.parts(marked.beginnings())
     for dropped_of in wanted:
@@ -43,7 +55,7 @@ def clean_up(
         if dropped.any() and not dropped.all():
             parts, number = parts.relabelled(parts.heirs(dropped))
             part_of_run = number[part_of_run]
-    return runs.write(labels, parts.labels[part_of_run])
+    return runs.rewriting(parts.labels[part_of_run])
 
 
 def _wanted(wishes: CleanUp, background: int) -> list[Callable[[Parts], NDArray[np.bool_]]]:

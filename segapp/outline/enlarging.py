@@ -13,13 +13,13 @@ labels changed, and is to the pixel what drawing it from scratch would give.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import ndimage
 
 from segapp.outline.colour_windows import RADIUS, ColourWindows
+from segapp.outline.enlarged import FreshDrawing
 from segapp.picture.pyramid import repeated
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from segapp.outline.enlarged import Enlarged
     from segapp.values.marked import Marked
 
 _REACH = 2 * RADIUS + 1
@@ -38,32 +39,13 @@ _BLOCKS_AT_ONCE = 96
 _PIXELS_AT_ONCE = 1 << 18
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Enlarged:
-    """Labels at full size, and what they were drawn from.
-
-    Parameters
-    ----------
-    small
-        The labels of the level at which is learnt.
-    marked
-        Marked pixels have the class they are marked with.
-    labels
-        uint8, read-only.
-    """
-
-    small: NDArray[np.uint8]
-    marked: Marked
-    labels: NDArray[np.uint8]
-
-
 def enlarged(
     sizes: tuple[NDArray[np.uint8], NDArray[np.uint8]],
     small: NDArray[np.uint8],
     marked: Marked,
     n_classes: int,
     before: Enlarged | None,
-) -> Generator[float, None, Enlarged]:
+) -> Generator[float, None, FreshDrawing]:
     """Draw labels at full size; yield the share that is done.
 
     Parameters
@@ -78,12 +60,11 @@ def enlarged(
         labels = np.empty(rgb.shape[:2], dtype=np.uint8)
         blocks = _all_blocks(small.shape)
     else:
-        labels = before.labels.copy()
+        labels = before.as_drawn()
         blocks = _changed_blocks(before.small, small, marked.differs_from(before.marked))
     yield from _Enlarging(rgb, coarse, marked.times, n_classes).draw(small, labels, blocks)
     marked.pin(labels)
-    labels.flags.writeable = False
-    return Enlarged(small, marked, labels)
+    return FreshDrawing(small, marked, labels)
 
 
 def _changed_blocks(

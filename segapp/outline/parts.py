@@ -118,6 +118,41 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Rewriting:
+    """Runs of pixels that get another label; it can be taken back.
+
+    Parameters
+    ----------
+    starts, ends
+        Of each run, numbered row by row from the picture's corner.
+    before, after
+        The label of each run.
+    """
+
+    starts: NDArray[np.intp]
+    ends: NDArray[np.intp]
+    before: NDArray[np.uint8]
+    after: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def write(self, labels: NDArray[np.uint8]) -> None:
+        """Give a labelling its new labels, in place."""
+        self._put(labels, self.after)
+
+    def take_back(self, labels: NDArray[np.uint8]) -> None:
+        """Give a labelling the labels that it had, in place."""
+        self._put(labels, self.before)
+
+    def _put(self, labels: NDArray[np.uint8], of_run: NDArray[np.uint8]) -> None:
+        flat = labels.reshape(-1)
+        runs = zip(self.starts.tolist(), self.ends.tolist(), of_run.tolist(), strict=True)
+        for start, end, label in runs:
+            flat[start:end] = label
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Runs:
     """The rows of a labelling as runs of equal labels.
 
@@ -193,17 +228,13 @@ class Runs:
         below = np.searchsorted(self.starts, places, side="right") - 1
         return above, below, np.diff(places, append=size)
 
-    def write(self, labels: NDArray[np.uint8], of_run: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the labelling with other labels of its runs; itself if there are none."""
+    def rewriting(self, of_run: NDArray[np.uint8]) -> Rewriting:
+        """Return what has to be written for the runs to have other labels."""
         changed = np.flatnonzero(of_run != self.labels)
-        if not len(changed):
-            return labels
-        written = np.array(labels, order="C")
-        flat = written.reshape(-1)
-        ends = np.append(self.starts[1:], flat.size)
-        for run in changed:
-            flat[self.starts[run] : ends[run]] = of_run[run]
-        return written
+        ends = np.append(self.starts[1:], self.shape[0] * self.shape[1])
+        return Rewriting(
+            self.starts[changed], ends[changed], self.labels[changed], of_run[changed]
+        )
 
 
 def _joined(count: int, one: NDArray[np.intp], other: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -4,19 +4,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import ndimage
 
+from segapp.outline.clean_up import clean_up, parts_to_rewrite
 from segapp.outline.enlarging import enlarged
 from segapp.picture.pyramid import repeated, shrunk
 from segapp.values.document import Stroke
 from segapp.values.marked import Marked
+from segapp.values.settings import CleanUp
 
 
-def drawn(sizes, small, marked, n_classes, before=None):
+def drawing(sizes, small, marked, n_classes, before=None):
     work = enlarged(sizes, small, marked, n_classes, before)
     while True:
         try:
             next(work)
         except StopIteration as end:
             return end.value
+
+
+def drawn(sizes, small, marked, n_classes, before=None):
+    return drawing(sizes, small, marked, n_classes, before).tidied(None)
 
 
 def fur(times, shape=(480, 640), hair=6.0, seed=0):
@@ -65,7 +71,7 @@ def test_where_there_is_no_edge_the_outline_is_smooth():
 @given(st.integers(0, 2**31), st.sampled_from([2, 4]))
 @settings(max_examples=15, deadline=None)
 def test_drawing_again_where_something_changed_is_drawing_from_scratch(n_classes, seed, times):
-    """Whatever was there before, after strokes, erasing and undoing."""
+    """Whatever was there before, after strokes, erasing and undoing, tidied or not."""
     rng = np.random.default_rng(seed)
     shape = (int(rng.integers(260, 330)), int(rng.integers(260, 330)))
     rgb = rng.integers(0, 256, (*shape, 3)).astype(np.uint8)
@@ -91,11 +97,16 @@ def test_drawing_again_where_something_changed_is_drawing_from_scratch(n_classes
         small = small.copy()
         top, left = (int(rng.integers(size - 5)) for size in small_shape)
         small[top : top + 5, left : left + 5] = rng.integers(n_classes)
-        before = drawn(sizes, small, marked, n_classes, before)
-        again = drawn(sizes, small, marked, n_classes)
-        np.testing.assert_array_equal(before.labels, again.labels)
+        fresh = drawing(sizes, small, marked, n_classes, before)
+        again = drawn(sizes, small, marked, n_classes).labels
+        np.testing.assert_array_equal(fresh.labels, again)
         marks = marked.dense()
-        np.testing.assert_array_equal(before.labels[marks >= 0], marks[marks >= 0])
+        np.testing.assert_array_equal(fresh.labels[marks >= 0], marks[marks >= 0])
+        wish = CleanUp(smallest_area=int(rng.integers(2, 2000)))
+        before = fresh.tidied(parts_to_rewrite(fresh.labels, marked, wish, 0))
+        np.testing.assert_array_equal(before.labels, clean_up(again, marked, wish, 0))
+        np.testing.assert_array_equal(before.as_drawn(), again)
+        assert not before.labels.flags.writeable
 
 
 def _anywhere(rng, shape, label):

@@ -21,7 +21,8 @@ PARTS = ("sizes", "peers", "growth", "painting", "window", "batch")
 
 def part(name, *words):
     """Run a part in a process of its own and return what it prints."""
-    environment = os.environ | {
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    environment |= {  # what was compiled is kept, as users have it
         "PYTHONPATH": os.pathsep.join((str(HERE.parents[1]), str(HERE))),
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
@@ -66,6 +67,7 @@ def show_sizes(sizes, strokes):
         per_pixel = 1e3 * (case["peak_gigabytes"] - case["opened_gigabytes"]) / case["megapixels"]
         rows.append(
             [case["megapixels"], f"**{later(case) / first:.2f}**", later(case)]
+            + [1e3 * seconds["look"]]
             + [seconds[name] for name in ("near", "far", "first", "open", "prepare", "export")]
             + [case["peak_gigabytes"], per_pixel, case["iou"]]
         )
@@ -74,6 +76,7 @@ def show_sizes(sizes, strokes):
             "MP",
             "ratio",
             "later",
+            "first look (ms)",
             "near",
             "far",
             "first",
@@ -161,11 +164,23 @@ def show_window(sizes, turns):
         rows.append([size, max(brush["p95_milliseconds"].values())])
         for places in (("near", "far"), ("first",), ("drawing", "afterwards"), ("ready",)):
             rows[-1].append(longest_pauses(runs, places))
+        for name in ("first", "near", "far"):
+            waited = [each for run in runs for each in run["seconds_to_answer"][name]]
+            rows[-1].append(float(np.median(waited)))
+        rows[-1].append(max(run["peak_gigabytes"] for run in runs))
     doing = ["later strokes", "first stroke", "the hand's moves, saving", "loading, preparing"]
-    table(["MP", "brush", *doing], rows)
-    start = part("speed_window.py", "start")
-    if start is not None:
-        print(f"From the program to a usable window: {start['seconds']:.2f} s of CPU.\n")
+    until = ["s until the first answer is drawn", "near", "far", "peak GB"]
+    table(["MP", "brush", *doing, *until], rows)
+    show_start(turns)
+
+
+def show_start(turns):
+    """Show how long the program takes to start, warm: what it loads was loaded before."""
+    found = [part("speed_window.py", "start") for _ in range(turns + 1)][1:]
+    seconds = [each["seconds"] for each in found if each is not None]
+    if seconds:
+        told = f"{np.median(seconds):.2f} s of CPU ({min(seconds):.2f} to {max(seconds):.2f})"
+        print(f"From the program to a usable window: {told}.\n")
 
 
 def longest_pauses(runs, places):

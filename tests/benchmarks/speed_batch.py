@@ -27,8 +27,9 @@ def seconds(folder, jobs):
     with tempfile.TemporaryDirectory() as out:
         start, before = time.perf_counter(), os.times()
         words = ["batch", str(folder), "--out", out, "--jobs", str(jobs)]
-        # As users have it: the program itself sees to its threads.
-        free = {name: value for name, value in os.environ.items() if "NUM_THREADS" not in name}
+        # As users have it: the program itself sees to its threads, and keeps what it compiles.
+        unusual = ("NUM_THREADS", "PYTHONDONTWRITEBYTECODE")
+        free = {k: v for k, v in os.environ.items() if not any(word in k for word in unusual)}
         subprocess.run(
             [sys.executable, "-m", "segapp", *words],
             check=True,

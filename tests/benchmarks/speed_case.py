@@ -68,8 +68,16 @@ def run(megapixels, settings, *, strokes, classes, folder):
         trainer.prepare(settings)
     for place, document in documents(megapixels, later=strokes):
         marked = with_classes(document, classes) if classes > 2 else document
+        start, looks = time.process_time(), []
+
+        def look(report, start=start, looks=looks):
+            if report.preview is not None:
+                looks.append(time.process_time() - start)
+
         with timed(seconds, place):
-            answer = answer_of(trainer.updates(marked, settings))
+            answer = answer_of(trainer.updates(marked, settings), look)
+        if place != "first" and looks:
+            seconds.setdefault("look", []).append(looks[0])
         if place != "first" and answer.insight is not None:
             for name, took in answer.insight.seconds.items():
                 steps.setdefault(name, []).append(took)

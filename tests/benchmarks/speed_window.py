@@ -10,6 +10,7 @@ Prints JSON. `speed.py` runs these for each size.
 import argparse
 import json
 import os
+import resource
 import sys
 import tempfile
 import time
@@ -233,6 +234,7 @@ def pauses(megapixels, strokes):
         "stolen_milliseconds": watch.stolen,
         "undisturbed_milliseconds": watch.undisturbed,
         "seconds_to_answer": watch.waited,
+        "peak_gigabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9,
     }
 
 

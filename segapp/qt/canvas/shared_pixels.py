@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 
 from segapp.qt.canvas.qimage import SCREEN_FORMAT, indexed_image, rgb_image
 from segapp.qt.canvas.screen_pixels import in_screen_order, opaque
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
     from PySide6.QtGui import QImage, QPainter
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 # Pixels around what is seen, into which smoothing reaches.
 _MARGIN = 3
+_PIXELS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,10 +56,28 @@ class SharedPixels:
         return cls(pixels, indexed_image(pixels, colours.tolist()), painting)
 
     def draw(self, painter: QPainter) -> None:
-        """Draw what is not clipped, in image coordinates."""
-        around = (-_MARGIN, -_MARGIN, _MARGIN, _MARGIN)
-        seen = painter.clipBoundingRect().toAlignedRect().adjusted(*around)
-        seen = seen.intersected(self.image.rect())
-        if not seen.isEmpty():
-            part = self.image.copy(seen).convertToFormat(SCREEN_FORMAT)
-            painter.drawImage(QPointF(seen.topLeft()), part)
+        """Draw what is not clipped, in image coordinates.
+
+        A few rows of the window at a time: what is converted stays in memory that is used again.
+        """
+        to_window = painter.worldTransform()
+        to_image, _ = to_window.inverted()
+        seen = to_window.mapRect(painter.clipBoundingRect()).toAlignedRect()
+        for strip in _strips(seen, to_window.m22()):
+            wanted = to_image.mapRect(QRectF(strip))
+            around = wanted.toAlignedRect().adjusted(-_MARGIN, -_MARGIN, _MARGIN, _MARGIN)
+            around = around.intersected(self.image.rect())
+            if around.isEmpty():
+                continue
+            part = self.image.copy(around).convertToFormat(SCREEN_FORMAT)
+            painter.save()
+            painter.setClipRect(wanted, Qt.ClipOperation.IntersectClip)
+            painter.drawImage(QPointF(around.topLeft()), part)
+            painter.restore()
+
+
+def _strips(seen: QRect, scale: float) -> Iterator[QRect]:
+    """Divide a part of the window into rows of about as many image pixels as are converted."""
+    rows = max(1, round(_PIXELS_AT_ONCE * scale**2 / max(seen.width(), 1)))
+    for top in range(seen.top(), seen.bottom() + 1, rows):
+        yield QRect(seen.left(), top, seen.width(), min(rows, seen.bottom() + 1 - top))

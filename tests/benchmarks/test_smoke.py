@@ -169,6 +169,7 @@ def test_mask_digests(folder, tmp_path):
     broken.mkdir()
     (broken / "disc.jpg").write_bytes(b"no image")
     assert run("mask_digests.py", "--samples", broken, allowed=(1,)).count("failed") == 9
+    assert run("mask_digests.py", "--large", 0.02).count("| coffee |") == 4
 
 
 def test_open_memory():

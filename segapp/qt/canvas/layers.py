@@ -38,7 +38,8 @@ class Layer:
 
     Drawing takes the level that is at most twice finer than the screen, so the cost follows
     the painted area and not the picture's size. Whoever writes into `pixels`, whose bytes are
-    in the screen's order (`in_screen_order`), calls `refresh` with the box that changed.
+    in the screen's order (`in_screen_order`), calls `refresh` with the box that changed. The
+    finest level may be somebody else's (`over`): then only its halved copies are made.
 
     Each pixel is drawn as ``times`` x ``times`` image pixels, within the image's ``size`` (height,
     width).

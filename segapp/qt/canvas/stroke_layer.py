@@ -122,7 +122,8 @@ class StrokeLayer:
         if _is_empty(box):
             return
         pixels = self.layer.pixels.view(np.uint32)[..., 0]
-        words = self._colours.take(self.numbers[top:bottom, left:right])
+        # No number is beyond the table; to look whether one is takes as long again.
+        words = self._colours.take(self.numbers[top:bottom, left:right], mode="wrap")
         self._hatching.thin(words, box)
         pixels[top:bottom, left:right] = words
         self.layer.refresh(box)

@@ -1,7 +1,7 @@
 """The window in a process of its own: how long a brush move, a pause and the start take.
 
     python tests/benchmarks/speed_window.py brush 12 [--moves 200]
-    python tests/benchmarks/speed_window.py pauses 12 [--strokes 8]
+    python tests/benchmarks/speed_window.py pauses 12 [--strokes 8] [--sample astronaut]
     python tests/benchmarks/speed_window.py start
 
 Prints JSON. `speed.py` runs these for each size.
@@ -158,7 +158,7 @@ class Watch:
         self.waited.setdefault(place, []).append(time.perf_counter() - start)
 
 
-def pauses(megapixels, strokes):
+def pauses(megapixels, strokes, sample):
     """Return the longest time between two beats of the window's clock while it is painted in.
 
     The mouse draws, the answer follows it, and strokes are saved to a project as they come. Of
@@ -190,7 +190,7 @@ def pauses(megapixels, strokes):
         window.autosave.place_of = lambda _: Path(folder)
         window.resize(1400, 900)
         window.show()
-        rgb = picture(megapixels)
+        rgb = picture(megapixels, sample)
         for _ in range(20):  # a picture is opened in a window that stands there
             application.processEvents()
             time.sleep(0.005)
@@ -216,7 +216,7 @@ def pauses(megapixels, strokes):
 
         watch.while_("ready", lambda: watch.turn(lambda: not session.answers._jobs.busy))
         count = 0
-        for place, document in documents(megapixels, later=strokes):
+        for place, document in documents(megapixels, sample, later=strokes):
             for stroke in document.strokes[count:]:
                 watch.while_("drawing", lambda stroke=stroke: draw(stroke))
             count = len(document.strokes)
@@ -270,10 +270,11 @@ def main():
     parser.add_argument("megapixels", type=float, nargs="?", default=0.2)
     parser.add_argument("--moves", type=int, default=200)
     parser.add_argument("--strokes", type=int, default=8)
+    parser.add_argument("--sample", default="coffee", help="which bundled picture is enlarged")
     options = parser.parse_args()
     work = {
         "brush": lambda: brush(options.megapixels, options.moves),
-        "pauses": lambda: pauses(options.megapixels, options.strokes),
+        "pauses": lambda: pauses(options.megapixels, options.strokes, options.sample),
         "start": start,
     }
     print(json.dumps(work[options.what]()))

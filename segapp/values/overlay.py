@@ -152,15 +152,16 @@ def _cutout(
     labelling: Labelling, classes: Sequence[ClassInfo], picture: Picture, box: Box
 ) -> NDArray[np.uint8]:
     inside = labelling.labels[box] != background_of(classes)
-    opacity = inside.astype(np.uint8) * np.uint8(255)
-    rgba = np.empty((*inside.shape, 4), np.uint8)
-    np.multiply(picture.rgb[box], inside[:, :, np.newaxis], out=rgba[:, :, :3])
+    rgba = np.zeros((*inside.shape, 4), np.uint8)
+    if not inside.any():  # as in most tiles of a large picture
+        return rgba
+    rgba[:, :, :3], rgba[:, :, 3] = picture.rgb[box], 255
+    rgba.view(np.uint32)[~inside] = 0
     if picture.alpha is not None:
         # The picture is blended with white: premultiplied, that white is taken off again.
         alpha = picture.alpha[box][inside]
-        opacity[inside] = alpha
+        rgba[inside, 3] = alpha
         rgba[inside, :3] -= np.minimum(rgba[inside, :3], 255 - alpha[:, np.newaxis])
-    rgba[:, :, 3] = opacity
     return rgba
 
 

@@ -161,10 +161,16 @@ class LabellingView(QObject):
 def _rendered_preview(wish: Wish, preview: Preview) -> Iterator[RenderedLabelling]:
     """Render what is not final, from the few pixels that it has, and without lines over a tint."""
     mode, picture, times, labelling = wish.mode, wish.picture, preview.times, preview.labelling
-    if mode in (ViewMode.OUTLINE, ViewMode.CUTOUT):  # their pixels are the picture's own
-        labelling, times = _enlarged(labelling, picture, times), 1
+    if mode in (ViewMode.OUTLINE, ViewMode.CUTOUT):
+        # Their pixels are the picture's own, and they show labels alone: no margin, no code.
+        labels = repeated(labelling.labels, picture.size, times)
+        labelling, times = replace(labelling, labels=labels), 1
     paint = painting(mode, labelling, wish.classes, picture, wish.codewords)
-    layer = Layer(paint(ALL), times, picture.size) if paint is not None else None
+    layer = None
+    if paint is not None and times == 1:
+        layer = Layer.painted(picture.size, paint)
+    elif paint is not None:
+        layer = Layer(paint(ALL), times, picture.size)
     lines = Outline(labelling.labels, wish.classes) if mode is ViewMode.OUTLINE else None
     yield RenderedLabelling(
         sheet=Sheet(layer, lines, mode.replaces_image, mode.is_bare),
@@ -189,12 +195,3 @@ def _rendered_components(encoded: EncodedPicture, picture: Picture) -> Iterator[
         codewords=None,
         is_preview=False,
     )
-
-
-def _enlarged(labelling: Labelling, picture: Picture, times: int) -> Labelling:
-    height, width = picture.rgb.shape[:2]
-    labels, margin, codes = (
-        repeated(each, (height, width), times)
-        for each in (labelling.labels, labelling.margin, labelling.codes)
-    )
-    return replace(labelling, labels=labels, margins=margin, hash_codes=codes)

@@ -5,11 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from segapp.picture.pyramid import repeated
+from segapp.qt.window.labelling_view import _rendered_preview
 from segapp.qt.window.rendering import Rendering, Wish
 from segapp.values.document import TWO_CLASSES
 from segapp.values.labelling import Labelling
 from segapp.values.overlay import ViewMode
 from segapp.values.picture import Picture
+from segapp.values.updates import Preview
 
 SIZE = (1100, 1300)
 
@@ -52,3 +55,28 @@ def test_what_shows_more_than_labels_is_made_anew():
     wish = Wish(ViewMode.CONFIDENCE, TWO_CLASSES, None, None)
     answer = labelling(np.zeros((9, 9), np.uint8))
     assert not Rendering(wish, answer).serves(wish)
+
+
+class Unread:
+    def __getitem__(self, box):
+        raise AssertionError("nobody looks at these")
+
+
+@pytest.mark.usefixtures("qapp")
+@pytest.mark.parametrize(
+    "mode", [ViewMode.OVERLAY, ViewMode.OUTLINE, ViewMode.MASK, ViewMode.CUTOUT]
+)
+def test_a_preview_shows_labels_and_makes_nothing_else(mode):
+    """Margins and codes of a large picture, made for a look at labels, would take gigabytes."""
+    rng = np.random.default_rng(0)
+    rgb = rng.integers(0, 256, (*SIZE, 3), dtype=np.uint8)
+    wish = Wish(mode, TWO_CLASSES, Picture(rgb, None, Path("a.png"), "", ""), None)
+    small = np.ones((-(-SIZE[0] // 8), -(-SIZE[1] // 8)), np.uint8)
+    small[20:70, 30:90] = 0
+    preview = Preview(Labelling(small, Unread(), Unread(), 2, 1), times=8)
+    (rendered,) = _rendered_preview(wish, preview)
+    assert rendered.is_preview
+    if mode in (ViewMode.OUTLINE, ViewMode.CUTOUT):
+        answer = Rendering(wish, labelling(np.ascontiguousarray(repeated(small, SIZE, 8))))
+        for shown, expected in zip(pixels(rendered), pixels(answer), strict=True):
+            np.testing.assert_array_equal(shown, expected)

@@ -1,4 +1,5 @@
 import json
+import signal
 from types import SimpleNamespace
 
 import numpy as np
@@ -29,6 +30,14 @@ def segapp(capsys):
         return SimpleNamespace(code=code, out=out, err=err, json=result)
 
     return call
+
+
+@pytest.fixture
+def heeds_ctrl_c():
+    """Started programs heed Ctrl-C, even if the tests run in the background, where none does."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def draw(path, seed=0, centre=(30, 45)):

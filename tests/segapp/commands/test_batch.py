@@ -258,6 +258,7 @@ def ended(group, seconds):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("heeds_ctrl_c")
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of another kind")
 def test_ctrl_c_stops_cleanly(folder, tmp_path):
     out = tmp_path / "out"

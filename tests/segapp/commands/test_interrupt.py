@@ -19,6 +19,7 @@ except BaseException as error:
 """
 
 
+@pytest.mark.usefixtures("heeds_ctrl_c")
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of another kind")
 @pytest.mark.parametrize(
     ("module", "words"),

@@ -1,6 +1,15 @@
 import numpy as np
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
+from PySide6.QtCore import (
+    QLibraryInfo,
+    QMimeData,
+    QPoint,
+    QPointF,
+    Qt,
+    QTimer,
+    QUrl,
+    QVersionNumber,
+)
 from PySide6.QtGui import (
     QColor,
     QDragEnterEvent,
@@ -263,7 +272,9 @@ def drop(window, *paths):
 
 def drop_data(window, data):
     copy = Qt.DropAction.CopyAction
-    enter = QDragEnterEvent(QPoint(50, 50), copy, data, LEFT, Qt.KeyboardModifier.NoModifier)
+    # Qt 6.12 wants a point of fractions here, and earlier releases one of whole pixels.
+    spot = QPointF(50, 50) if QLibraryInfo.version() >= QVersionNumber(6, 12) else QPoint(50, 50)
+    enter = QDragEnterEvent(spot, copy, data, LEFT, Qt.KeyboardModifier.NoModifier)
     QApplication.sendEvent(window, enter)
     assert enter.isAccepted()
     event = QDropEvent(QPointF(50, 50), copy, data, LEFT, Qt.KeyboardModifier.NoModifier)

@@ -171,8 +171,8 @@ def _open_window(words: list[str]) -> int:
     except ImportError as error:
         print(
             f"segapp: the window cannot be opened, because Qt lacks something: {error}. On Debian "
-            "and Ubuntu this helps: sudo apt install libegl1 libxkbcommon-x11-0 libxcb-cursor0. "
-            "Without a window there is: segapp batch.",
+            "and Ubuntu this helps: sudo apt install libglib2.0-0 libegl1 libxkbcommon-x11-0 "
+            "libxcb-cursor0. Without a window there is: segapp batch.",
             file=sys.stderr,
         )
         return FAILED

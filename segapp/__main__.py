@@ -103,12 +103,12 @@ def _run_command(words: list[str]) -> int:
     ]:
         import importlib
 
-        from segapp.staying import loaded_to_stay
+        from segapp.engine.loading import loaded_to_stay
         from shlcore.threads import limited_threads
 
         _quiet_libraries()
         with loaded_to_stay():
-            command = importlib.import_module(f"segapp.commands.{words[0]}")
+            command = importlib.import_module(f"segapp.cli.{words[0]}")
         parser = _parser()
         command.add(parser.add_subparsers(required=True))
         return command, parser, limited_threads
@@ -126,8 +126,8 @@ def _run_command(words: list[str]) -> int:
 
 
 def _report(error: Exception, *, as_json: bool) -> int:
-    from segapp.commands.speech import say, say_json
-    from segapp.values.wording import sentence
+    from segapp.cli.console import say, say_json
+    from segapp.model.validation import sentence
 
     told = sentence(error)
     if isinstance(error, OSError) and error.filename:
@@ -182,7 +182,7 @@ def _open_window(words: list[str]) -> int:
 
 
 def _change_desktop(*, install: bool) -> int:
-    from segapp.files import desktop_entry
+    from segapp.io import desktop as desktop_entry
 
     change = desktop_entry.install if install else desktop_entry.uninstall
     home = desktop_entry.data_home()
@@ -202,7 +202,7 @@ def _change_desktop(*, install: bool) -> int:
 def _load_window() -> ModuleType:
     import importlib
 
-    return importlib.import_module("segapp.qt.app")
+    return importlib.import_module("segapp.qt.application")
 
 
 if __name__ == "__main__":

@@ -7,11 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
-from sklearn.base import (
-    ClassifierMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted

@@ -15,16 +15,16 @@ pytestmark = pytest.mark.slow
 PLANTS = {
     "shlcore knows neither images nor windows": (
         "shlcore/kernels.py",
-        "from segapp.values import document",
+        "from segapp.model import document",
     ),
-    "Qt lives in segapp.qt alone": ("segapp/files/images.py", "import PySide6.QtGui"),
+    "Qt lives in segapp.qt alone": ("segapp/io/images.py", "import PySide6.QtGui"),
     "threads are limited in shlcore.threads alone": (
-        "segapp/batch/pool.py",
+        "segapp/batch/task.py",
         "from threadpoolctl import threadpool_limits",
     ),
-    "OpenCV and pickle stay out": ("segapp/batch/scores.py", "import pickle"),
+    "OpenCV and pickle stay out": ("segapp/batch/robot_user.py", "import pickle"),
     "layers of shlcore": ("shlcore/objective.py", "from shlcore import descent"),
-    "rooms of segapp": ("segapp/values/document.py", "from segapp.files import images"),
+    "rooms of segapp": ("segapp/model/document.py", "from segapp.io import images"),
     "rooms of segapp.qt": (
         "segapp/qt/canvas/canvas.py",
         "from segapp.qt.window import theme",

@@ -8,9 +8,8 @@ import json
 import sys
 from pathlib import Path
 
-from segapp.files.export import FORMATS
-from segapp.files.export.folder_formats import FOLDER_FORMATS
-from segapp.values.settings import FeatureGroup, Samples
+from segapp.io.export.formats import FOLDER_FORMATS, FORMATS
+from segapp.model.settings import FeatureGroup, Samples
 
 ROOT = Path(__file__).parents[1]
 TRANSLATIONS = ROOT / "assets" / "translations"

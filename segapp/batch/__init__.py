@@ -1,9 +1,7 @@
 """Many images at once: cases in; masks, scores, a summary and pictures out."""
 
-from segapp.batch.pool import outcomes
-from segapp.batch.remote import remote_outcomes
 from segapp.batch.report import summary, write_reports
-from segapp.batch.task import Outcome, Task
+from segapp.batch.task import Outcome, Task, outcomes, remote_outcomes
 
 __all__ = [
     "Outcome",

@@ -1,29 +1,43 @@
-"""Folders of images with strokes, and truth where there is some."""
+"""Cases of a batch: images, strokes and ground truth, and their records."""
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from segapp.batch.scores import IGNORED
-from segapp.files.image_folder import images_in
-from segapp.files.images import load_indices
-from segapp.files.project_file import PROJECT_SUFFIX
-from segapp.files.resources import SAMPLES
-from segapp.values.wording import shown
+from segapp.batch.robot_user import IGNORED
+from segapp.io.desktop import SAMPLES
+from segapp.io.images import digest_of, images_in, load_indices
+from segapp.io.project import PROJECT_SUFFIX
+from segapp.model.validation import (
+    SegappError,
+    from_json,
+    listed,
+    number,
+    require_field,
+    require_object,
+    shown,
+    text,
+    whole,
+)
+from shlcore.atomic_file import write_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from segapp.batch.task import Outcome, Task
+
+
 _BAND = 128  # between object (255) and ground (0)
 
 
-class CaseError(ValueError):
+class CaseError(SegappError):
     """A folder holds nothing to work on; the message is one sentence that says what was wanted."""
 
 
@@ -151,3 +165,67 @@ def _with_different_names(cases: list[Case]) -> list[Case]:
 def _folded(name: str) -> str:
     """Make names equal that some system takes for one file."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+_LARGEST = 16 << 20  # bytes; the robot's two thousand strokes have a hundred thousand
+_LONGEST_SIDE = 10**9
+
+
+def write_record(task: Task, key: str, outcome: Outcome) -> None:
+    """Keep an outcome whose mask and strokes are written."""
+    digests = {name: digest_of(path).hex() for name, path in _files(task).items()}
+    content = {"key": key, "digests": digests, **asdict(outcome)}
+    write_text(task.record_path, json.dumps(content))
+
+
+def read_record(task: Task, key: str, empty: Outcome) -> Outcome | None:
+    """Return the outcome of exactly this task, if its files are still what it wrote.
+
+    ``empty`` carries the case's name. Anything that is missing, damaged or does not fit is no
+    record, and the work is done again.
+    """
+    try:
+        with task.record_path.open("rb") as file:
+            content = file.read(_LARGEST + 1)
+        if len(content) > _LARGEST:
+            return None
+        record = require_object(from_json(content, task.record_path.name), "record")
+        if record.get("key") != key or record.get("name") != empty.name or record.get("error"):
+            return None
+        outcome = _outcome(record, task, empty)
+        digests = require_object(require_field(record, "digests"), "digests")
+        for name, path in _files(task).items():
+            if digest_of(path).hex() != require_field(digests, name):
+                return None
+            if path.suffix == ".png" and not _has_size(path, outcome):
+                return None
+    except (OSError, ValueError):
+        return None
+    return outcome
+
+
+def _outcome(record: dict[str, Any], task: Task, empty: Outcome) -> Outcome:
+    steps = (task.robot or 0) + 1
+    ious = listed(require_field(record, "ious"), "ious", 0, steps)
+    if len(ious) not in (0, steps):
+        raise ValueError(f"ious: wanted none or {steps}, got {len(ious)}")
+    seconds = listed(require_field(record, "seconds"), "seconds", 1, steps)
+    return replace(
+        empty,
+        width=whole(require_field(record, "width"), "width", 1, _LONGEST_SIDE),
+        height=whole(require_field(record, "height"), "height", 1, _LONGEST_SIDE),
+        classes=whole(require_field(record, "classes"), "classes", 2, 255),
+        ious=tuple(number(value, "ious", 0, 1) for value in ious),
+        seconds=tuple(number(value, "seconds", 0) for value in seconds),
+        reused=True,
+        encoder=text(record.get("encoder", ""), "encoder"),
+    )
+
+
+def _has_size(path: Path, outcome: Outcome) -> bool:
+    return load_indices(path).values.shape == (outcome.height, outcome.width)
+
+
+def _files(task: Task) -> dict[str, Path]:
+    files = {"mask": task.mask_path, "strokes": task.strokes_path}
+    return files if task.measures is None else files | {"measures": task.measures_path}

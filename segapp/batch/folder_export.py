@@ -8,30 +8,28 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from segapp.files.export.dataset import Categories, Item, Plan, Written
-from segapp.files.export.journal import Journal
-from segapp.files.export.parts import Per
-from segapp.files.folder_progress import PROGRESS_NAME, Status, read_progress
-from segapp.files.image_folder import images_in
-from segapp.files.images import load_image
-from segapp.files.label_lists import folder_list
-from segapp.files.pages import file_of
-from segapp.files.project_file import ProjectError, load_project
-from segapp.files.project_places import project_of
-from segapp.learning.loading import trainer_of
-from segapp.learning.sight import let_see
-from segapp.values.settings_choice import SettingsChoice
-from segapp.values.updates import Answer, NotEnoughStrokes, Report
-from segapp.values.wording import sentence, shown
+from segapp.app.project_store import project_of
+from segapp.engine.loading import let_see, trainer_of
+from segapp.imaging.measures import Per
+from segapp.io.class_list import folder_list
+from segapp.io.export.datasets import Categories, Item, Journal, Plan, Written
+from segapp.io.folder_files import PROGRESS_NAME, Status, read_progress
+from segapp.io.images import images_in, load_image
+from segapp.io.pages import file_of
+from segapp.io.project import ProjectError, load_project
+from segapp.model.labelling import Answer, NotEnoughStrokes, Report
+from segapp.model.settings import SettingsChoice
+from segapp.model.validation import sentence, shown
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
     from pathlib import Path
 
-    from segapp.files.class_list import ClassList
-    from segapp.files.export.dataset import DatasetFormat
-    from segapp.files.project_file import Project
-    from segapp.values.updates import MakeSegmenter
+    from segapp.io.class_list import ClassList
+    from segapp.io.export.datasets import DatasetFormat
+    from segapp.io.project import Project
+    from segapp.model.labelling import MakeSegmenter
+
 
 EXPORT_FOLDER = "segapp-export"
 _VERSION = 1  # of what is written for the same answer; another one writes everything anew

@@ -1,42 +1,47 @@
-"""One case of a batch: read, segment, let the robot correct, write."""
+"""One case of a batch, run here, in processes or on a Dask cluster."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import logging
+import threading
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.batch.case_record import read_record, write_record
-from segapp.batch.cases import Case, load_truth
-from segapp.batch.robot_user import first_dabs, robot_steps
-from segapp.batch.scores import IGNORED
-from segapp.files.export import formats, usual_format, write_strokes_png
-from segapp.files.images import digest_of
-from segapp.files.project_file import PROJECT_SUFFIX, Project, save_project
-from segapp.files.showing_file import showing_beside, showing_to_plain
-from segapp.files.strokes_file import load_with_strokes
-from segapp.learning.sight import let_see
-from segapp.values.plain_settings import to_plain
-from segapp.values.showing import AS_IT_COMES
-from segapp.values.updates import answer_of
-from segapp.values.wording import sentence
+from segapp.batch.cases import Case, load_truth, read_record, write_record
+from segapp.batch.robot_user import IGNORED, first_dabs, robot_steps
+from segapp.engine.loading import let_see
+from segapp.io.export.formats import formats, usual_format
+from segapp.io.export.rasters import write_strokes_png
+from segapp.io.folder_files import showing_beside, showing_to_plain
+from segapp.io.images import digest_of
+from segapp.io.project import PROJECT_SUFFIX, Project, is_project, load_project, save_project
+from segapp.io.strokes import load_with_strokes
+from segapp.model.display import AS_IT_COMES
+from segapp.model.labelling import answer_of
+from segapp.model.settings import FeatureGroup, to_plain
+from segapp.model.validation import sentence
+from shlcore.cluster import ClusterError, as_they_come, connected
+from shlcore.process_pool import ProcessDied, in_processes
+from shlcore.threads import limited_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from segapp.values.document import Document
-    from segapp.values.export_choices import ExportChoices
-    from segapp.values.labelling import Labelling
-    from segapp.values.settings import Settings
-    from segapp.values.settings_choice import SettingsChoice
-    from segapp.values.updates import Answer, MakeSegmenter, Report, Segmenter
+    from segapp.encoders.feature_cache import Encoding
+    from segapp.imaging.measures import ExportChoices
+    from segapp.model.document import Document
+    from segapp.model.labelling import Answer, Labelling, MakeSegmenter, Report, Segmenter
+    from segapp.model.settings import Settings, SettingsChoice
 
 
 def never() -> bool:
@@ -235,3 +240,126 @@ def _reused(task: Task) -> Outcome | None:
     if not (task.resume and task.record_path.is_file()):
         return None
     return read_record(task, _key(task), Outcome(task.case.name))
+
+
+def outcomes(
+    tasks: Sequence[Task], make_segmenter: MakeSegmenter, jobs: int = 1
+) -> Generator[Outcome, None, None]:
+    """Do all tasks and yield each outcome when it is there.
+
+    Each process computes with one thread: sums in another order would be other sums, and masks
+    must not depend on ``jobs``. Closing the iterator, or Ctrl-C, stops the processes between
+    two steps of their work.
+    """
+    if jobs == 1 or len(tasks) <= 1:
+        with limited_threads(1):
+            for task in tasks:
+                yield run_case(task, make_segmenter, never)
+        return
+    for task, found in in_processes(partial(_run_in_process, make_segmenter), tasks, jobs):
+        if isinstance(found, ProcessDied):
+            yield Outcome(task.case.name, error=str(found))
+        else:
+            yield found
+
+
+def _run_in_process(
+    make_segmenter: MakeSegmenter, task: Task, stopped: Callable[[], bool]
+) -> Outcome:
+    try:
+        return run_case(task, make_segmenter, stopped)
+    except Stopped:
+        return Outcome(task.case.name, error="Stopped.")
+
+
+def remote_outcomes(
+    tasks: Sequence[Task], make_segmenter: MakeSegmenter, address: str
+) -> Generator[Outcome, None, None]:
+    """Do all tasks on a scheduler's workers and yield each outcome when it is there.
+
+    An image whose worker dies is done by another. Closing the iterator takes back what has
+    not begun.
+    """
+    rooted = [_rooted(task) for task in tasks]
+    with connected(address) as client:
+        for task, found in as_they_come(client, partial(_run_on_worker, make_segmenter), rooted):
+            lost = isinstance(found, ClusterError)
+            yield Outcome(task.case.name, error=str(found)) if lost else found
+
+
+def _rooted(task: Task) -> Task:
+    """Name files from the root: a worker has a working directory of its own."""
+    case = task.case
+    truth = None if case.truth is None else case.truth.absolute()
+    case = replace(case, image=case.image.absolute(), strokes=case.strokes.absolute(), truth=truth)
+    return replace(task, case=case, out=task.out.absolute())
+
+
+def _run_on_worker(make_segmenter: MakeSegmenter, task: Task) -> Outcome:
+    # One thread, as everywhere: masks must not depend on where they are made.
+    with limited_threads(1):
+        return run_case(task, make_segmenter, never)
+
+
+def encoded_ahead(tasks: Sequence[Task], jobs: int) -> Generator[Task, None, None]:
+    """Yield each task of `wants_encoder` whose picture is read.
+
+    What fails here fails again when its turn comes, and is told then. Closing the iterator ends
+    the networks' processes.
+    """
+    readers = _Readers()
+    pool = ThreadPoolExecutor(jobs)  # of threads that wait: the networks have processes
+    try:
+        waiting = {pool.submit(readers.read, task): task for task in tasks}
+        for done in as_completed(waiting):
+            done.result()
+            yield waiting[done]
+    finally:
+        readers.stop()
+        pool.shutdown(wait=True, cancel_futures=True)
+        readers.close()
+
+
+def wants_encoder(task: Task) -> bool:
+    """Tell whether a network is to read a task's picture."""
+    if task.resume and task.record_path.is_file():
+        return False  # nothing is learnt from it, most likely
+    choice, strokes = task.settings, task.case.strokes
+    own = None
+    if choice.preset is None and choice.encoder is None and is_project(strokes):
+        with suppress(ValueError, OSError, MemoryError):  # told when its turn comes
+            own = load_project(strokes).settings
+    return FeatureGroup.ENCODER in choice.settings(own).features
+
+
+class _Readers:
+    """A network's process for each thread and encoder."""
+
+    def __init__(self) -> None:
+        self._own = threading.local()
+        self._all: list[Encoding] = []
+
+    def read(self, task: Task) -> None:
+        from segapp.encoders.runner import EncodingStopped  # loaded by nobody else
+
+        with suppress(ValueError, OSError, MemoryError, EncodingStopped):
+            picture, strokes = load_with_strokes(task.case.image, task.case.strokes)
+            settings = task.settings.settings(strokes.settings)
+            self._encoding(settings.encoder).of(picture.rgb)
+
+    def stop(self) -> None:
+        for encoding in self._all:
+            encoding.stop()
+
+    def close(self) -> None:
+        for encoding in self._all:
+            encoding.close()
+
+    def _encoding(self, digest: str) -> Encoding:
+        from segapp.encoders.feature_cache import Encoding
+
+        own: dict[str, Encoding] = self._own.__dict__
+        if digest not in own:
+            own[digest] = Encoding.with_identity(digest)
+            self._all.append(own[digest])
+        return own[digest]

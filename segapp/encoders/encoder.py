@@ -9,8 +9,15 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from segapp.values.checked import field, fields, listed, number, text, whole
-from segapp.values.wording import quoted
+from segapp.model.validation import (
+    listed,
+    number,
+    quoted,
+    require_field,
+    require_object,
+    text,
+    whole,
+)
 
 MOST_VALUES = 1 << 24
 """Numbers that a network may give for a picture: 32 MB as they are kept."""
@@ -158,23 +165,23 @@ def encoder_to_plain(encoder: Encoder) -> dict[str, Any]:
 
 def encoder_from_plain(plain: object) -> Encoder:
     """Make an encoder from `encoder_to_plain`'s values; a `ValueError` says what is wrong."""
-    told = fields(plain, "encoder")
+    told = require_object(plain, "encoder")
     mean, std = (_three(told, name) for name in ("mean", "std"))
     size, grid = (_two(told, name) for name in ("size", "grid"))
     return Encoder(
-        name=text(field(told, "name"), "name"),
-        digest=text(field(told, "digest"), "digest"),
-        n_bytes=whole(field(told, "n_bytes"), "n_bytes", 1),
-        input=text(field(told, "input"), "input"),
-        output=text(field(told, "output"), "output"),
+        name=text(require_field(told, "name"), "name"),
+        digest=text(require_field(told, "digest"), "digest"),
+        n_bytes=whole(require_field(told, "n_bytes"), "n_bytes", 1),
+        input=text(require_field(told, "input"), "input"),
+        output=text(require_field(told, "output"), "output"),
         size=size,
         mean=mean,
         std=std,
-        fit=Fit(text(field(told, "fit"), "fit")),
-        layout=Layout(text(field(told, "layout"), "layout")),
-        skipped=whole(field(told, "skipped"), "skipped", 0, MOST_VALUES),
+        fit=Fit(text(require_field(told, "fit"), "fit")),
+        layout=Layout(text(require_field(told, "layout"), "layout")),
+        skipped=whole(require_field(told, "skipped"), "skipped", 0, MOST_VALUES),
         grid=grid,
-        channels=whole(field(told, "channels"), "channels", 1, MOST_VALUES),
+        channels=whole(require_field(told, "channels"), "channels", 1, MOST_VALUES),
         steps=_two(told, "steps", least=0),
         head=_head(told.get("head")),
     )
@@ -183,24 +190,24 @@ def encoder_from_plain(plain: object) -> Encoder:
 def _head(plain: object) -> Head | None:
     if plain is None:
         return None
-    told = fields(plain, "head")
+    told = require_object(plain, "head")
     return Head(
-        digest=text(field(told, "digest"), "digest"),
-        n_bytes=whole(field(told, "n_bytes"), "n_bytes", 1),
-        output=text(field(told, "output"), "output"),
+        digest=text(require_field(told, "digest"), "digest"),
+        n_bytes=whole(require_field(told, "n_bytes"), "n_bytes", 1),
+        output=text(require_field(told, "output"), "output"),
         grid=_two(told, "grid"),
-        channels=whole(field(told, "channels"), "channels", 1, MOST_VALUES),
+        channels=whole(require_field(told, "channels"), "channels", 1, MOST_VALUES),
     )
 
 
 def _two(told: dict[str, Any], name: str, least: int = 1) -> tuple[int, int]:
-    rows, columns = listed(field(told, name), name, 2, 2)
+    rows, columns = listed(require_field(told, name), name, 2, 2)
     return whole(rows, name, least, LARGEST_SIDE), whole(columns, name, least, LARGEST_SIDE)
 
 
 def _three(told: dict[str, Any], name: str) -> tuple[float, float, float]:
     red, green, blue = (
         number(value, name, -_LARGEST_MEAN, _LARGEST_MEAN)
-        for value in listed(field(told, name), name, 3, 3)
+        for value in listed(require_field(told, name), name, 3, 3)
     )
     return red, green, blue

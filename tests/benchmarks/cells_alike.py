@@ -21,13 +21,13 @@ import tifffile
 from PIL import Image
 from scipy.ndimage import gaussian_filter
 
-from segapp.files.images import load_image
-from segapp.learning.training import Trainer
-from segapp.values.classes import ClassInfo
-from segapp.values.document import Document, Stroke
-from segapp.values.measures import Parts
-from segapp.values.settings import PRESETS
-from segapp.values.updates import answer_of
+from segapp.engine.trainer import Trainer
+from segapp.imaging.measures import MeasuredRegions
+from segapp.io.images import load_image
+from segapp.model.classes import ClassInfo
+from segapp.model.document import Document, Stroke
+from segapp.model.labelling import answer_of
+from segapp.model.settings import PRESETS
 
 FOUND = 0.5
 
@@ -145,7 +145,7 @@ def answer(picture, document, settings):
 
 def score(labels, truth, picture, *, split):
     """Return the share of cells that are found, and how many parts are none of them."""
-    parts = Parts.of(labels, picture.rgb, [0], split=split)
+    parts = MeasuredRegions.of(labels, picture.rgb, [0], split=split)
     shared = parts.index_map >= 0
     both, counts = np.unique(
         np.stack([truth[shared], parts.index_map[shared]]), axis=1, return_counts=True

@@ -30,15 +30,14 @@ from segmentation_peers import PEERS
 
 from segapp.batch.cases import find_cases, load_truth
 from segapp.batch.robot_user import robot_steps, strokes_to
-from segapp.files.images import load_image
-from segapp.files.strokes_file import load_strokes
-from segapp.learning.training import Trainer
-from segapp.outline.clean_up import clean_up
-from segapp.values.labelling import Labelling
-from segapp.values.marked import Marked
-from segapp.values.rasterize import rasterize
-from segapp.values.settings import PRESETS
-from segapp.values.updates import answer_of
+from segapp.engine.clean_up import clean_up
+from segapp.engine.trainer import Trainer
+from segapp.imaging.rasterise import rasterize
+from segapp.imaging.seeds import Marked
+from segapp.io.images import load_image
+from segapp.io.strokes import load_strokes
+from segapp.model.labelling import Labelling, answer_of
+from segapp.model.settings import PRESETS
 from shlcore.atomic_file import write_text
 
 BEST = PRESETS["best"]

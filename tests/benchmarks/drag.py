@@ -33,12 +33,12 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 from threadpoolctl import threadpool_limits
 
-from segapp.files.resources import SAMPLES
-from segapp.qt.app import SWITCH_SECONDS
+from segapp.io.desktop import SAMPLES
+from segapp.model.document import Stroke
+from segapp.qt.application import SWITCH_SECONDS
 from segapp.qt.files.preferences import Preferences
 from segapp.qt.session.session import Session
-from segapp.qt.window.build import build_window
-from segapp.values.document import Stroke
+from segapp.qt.window.main_window import build_window
 
 LIMIT = 16.0  # milliseconds
 PACE = 0.008  # seconds between two moves: 125 Hz, a usual mouse

@@ -16,13 +16,12 @@ from minisam_network import DIGEST, reading
 from scipy.ndimage import gaussian_filter
 
 from segapp.batch.cases import find_cases, load_truth
-from segapp.batch.scores import iou
-from segapp.files.images import load_image
-from segapp.files.strokes_file import load_strokes
-from segapp.learning.training import Trainer
-from segapp.values.document import Document, Stroke
-from segapp.values.plain_settings import with_value
-from segapp.values.settings import PRESETS, FeatureGroup
+from segapp.batch.robot_user import iou
+from segapp.engine.trainer import Trainer
+from segapp.io.images import load_image
+from segapp.io.strokes import load_strokes
+from segapp.model.document import Document, Stroke
+from segapp.model.settings import PRESETS, FeatureGroup, with_value
 
 SIDE, COUNT = 480, 36
 

@@ -17,16 +17,14 @@ import numpy as np
 from minisam_network import DIGEST, Minisam, reading
 
 from segapp.batch.cases import find_cases, load_truth
-from segapp.batch.robot_user import first_dabs, robot_steps
-from segapp.batch.scores import score
-from segapp.files.images import load_image
-from segapp.files.strokes_file import load_strokes
-from segapp.learning.training import Trainer
-from segapp.values.document import TWO_CLASSES
-from segapp.values.plain_settings import with_value
-from segapp.values.rasterize import rasterized
-from segapp.values.settings import PRESETS
-from segapp.values.updates import answer_of
+from segapp.batch.robot_user import first_dabs, robot_steps, score
+from segapp.engine.trainer import Trainer
+from segapp.imaging.rasterise import rasterized
+from segapp.io.images import load_image
+from segapp.io.strokes import load_strokes
+from segapp.model.classes import TWO_CLASSES
+from segapp.model.labelling import answer_of
+from segapp.model.settings import PRESETS, with_value
 
 METHODS = (
     "*SHL without the encoder, its own strokes",

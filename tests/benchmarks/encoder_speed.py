@@ -20,12 +20,11 @@ from threadpoolctl import threadpool_limits
 
 from segapp.batch.cases import find_cases, load_truth
 from segapp.batch.robot_user import robot_steps
-from segapp.files.images import load_image
-from segapp.files.strokes_file import load_strokes
-from segapp.learning.training import Trainer
-from segapp.values.plain_settings import with_value
-from segapp.values.settings import PRESETS
-from segapp.values.updates import answer_of
+from segapp.engine.trainer import Trainer
+from segapp.io.images import load_image
+from segapp.io.strokes import load_strokes
+from segapp.model.labelling import answer_of
+from segapp.model.settings import PRESETS, with_value
 
 SIZES = (0.2, 1.0, 4.0, 12.0)
 TIMES = 9

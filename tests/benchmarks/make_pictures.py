@@ -23,9 +23,9 @@ from PIL import Image
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from segapp.batch.cases import find_cases, load_truth
-from segapp.files.images import load_image
-from segapp.files.strokes_file import load_strokes
-from segapp.values.rasterize import rasterize
+from segapp.imaging.rasterise import rasterize
+from segapp.io.images import load_image
+from segapp.io.strokes import load_strokes
 
 _CONTRAST, _NOISE = 0.5, 8.0
 _TIMES, _GRAIN = 2, 6

@@ -19,10 +19,11 @@ from scipy import interpolate, ndimage
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from segapp.files.export import write_indexed_png, write_strokes_png  # noqa: E402
-from segapp.files.images import load_image  # noqa: E402
-from segapp.values.document import TWO_CLASSES, ClassInfo, Document, Stroke  # noqa: E402
-from segapp.values.labelling import Labelling  # noqa: E402
+from segapp.io.export.rasters import write_indexed_png, write_strokes_png  # noqa: E402
+from segapp.io.images import load_image  # noqa: E402
+from segapp.model.classes import TWO_CLASSES, ClassInfo  # noqa: E402
+from segapp.model.document import Document, Stroke  # noqa: E402
+from segapp.model.labelling import Labelling  # noqa: E402
 
 OUT = ROOT / "assets" / "samples"
 ASTRONAUT = """

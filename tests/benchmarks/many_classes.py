@@ -20,12 +20,11 @@ from scipy import ndimage
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from segapp.batch.cases import find_cases, load_truth
-from segapp.batch.robot_user import first_dabs
-from segapp.batch.scores import IGNORED
-from segapp.files.export import write_strokes_png
-from segapp.files.images import load_image
-from segapp.values.document import PALETTE, ClassInfo
-from segapp.values.labelling import Labelling
+from segapp.batch.robot_user import IGNORED, first_dabs
+from segapp.io.export.rasters import write_strokes_png
+from segapp.io.images import load_image
+from segapp.model.classes import PALETTE, ClassInfo
+from segapp.model.labelling import Labelling
 
 _SHARE = 0.12  # of the picture's area that a pasted object covers
 _SEAM = 1.0  # pixels over which it fades into the ground

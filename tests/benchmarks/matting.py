@@ -27,7 +27,7 @@ from scipy.ndimage import (
     uniform_filter1d,
 )
 
-from segapp.matting.matte import soft_edge, usual_width
+from segapp.imaging.matting import soft_edge, usual_width
 
 SAMPLES = Path(__file__).parents[2] / "assets/samples"
 OBJECTS = ("astronaut", "leaf", "coffee")

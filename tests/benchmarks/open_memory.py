@@ -21,7 +21,7 @@ import numpy as np
 import tifffile
 from PIL import Image
 
-from segapp.files.images import load_image
+from segapp.io.images import load_image
 
 KINDS = (
     "RGB PNG, 8 bits",

@@ -12,9 +12,8 @@ from skimage.segmentation import random_walker
 from sklearn.mixture import GaussianMixture
 from star_convexity import geodesic_parents, star_convex_cut, straight_parents
 
-from segapp.picture.contrast import bonds_of
-from segapp.picture.features import lab
-from segapp.picture.neighbours import PAIRS
+from segapp.engine.features import lab
+from segapp.engine.region_graph import PAIRS, bonds_of
 
 _COMPONENTS = 5
 _SMOOTHNESS = 50.0  # the weight that GrabCut uses

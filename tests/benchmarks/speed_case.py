@@ -20,16 +20,16 @@ from types import SimpleNamespace
 import numpy as np
 from speed_pictures import documents, truth
 
-from segapp.files.export import write_binary_png
-from segapp.files.images import load_image
-from segapp.learning import laps
-from segapp.learning.training import Trainer
-from segapp.values.colours import PALETTE
-from segapp.values.document import ClassInfo, Document
-from segapp.values.settings import PRESETS
-from segapp.values.updates import answer_of
+from segapp.engine import supervision
+from segapp.engine.trainer import Trainer
+from segapp.io.export.rasters import write_binary_png
+from segapp.io.images import load_image
+from segapp.model.classes import PALETTE, ClassInfo
+from segapp.model.document import Document
+from segapp.model.labelling import answer_of
+from segapp.model.settings import PRESETS
 
-laps.time = SimpleNamespace(perf_counter=time.process_time)  # a busy machine stops no clock
+supervision.time = SimpleNamespace(perf_counter=time.process_time)  # a busy machine stops no clock
 
 
 PICTURES = Path(__file__).with_name("speed_pictures.py")

@@ -13,12 +13,12 @@ from types import SimpleNamespace
 import numpy as np
 from speed_pictures import documents, picture
 
-from segapp.learning import laps
-from segapp.learning.training import Trainer
-from segapp.values.settings import PRESETS
-from segapp.values.updates import answer_of
+from segapp.engine import supervision
+from segapp.engine.trainer import Trainer
+from segapp.model.labelling import answer_of
+from segapp.model.settings import PRESETS
 
-laps.time = SimpleNamespace(perf_counter=time.process_time)  # a busy machine stops no clock
+supervision.time = SimpleNamespace(perf_counter=time.process_time)  # a busy machine stops no clock
 
 
 def fastest(work):

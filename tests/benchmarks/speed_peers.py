@@ -19,11 +19,11 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.semi_supervised import LabelSpreading
 from speed_pictures import documents, picture, truth
 
-from segapp.learning.training import Trainer
-from segapp.picture.prepared import PreparedPicture
-from segapp.values.rasterize import rasterize
-from segapp.values.settings import PRESETS
-from segapp.values.updates import answer_of
+from segapp.engine.preparation import PreparedPicture
+from segapp.engine.trainer import Trainer
+from segapp.imaging.rasterise import rasterize
+from segapp.model.labelling import answer_of
+from segapp.model.settings import PRESETS
 
 BEST = PRESETS["best"]
 

@@ -7,7 +7,7 @@ import numpy as np
 from PIL import Image
 from scipy import ndimage
 
-from segapp.values.document import Document, Stroke
+from segapp.model.document import Document, Stroke
 
 SAMPLES = Path(__file__).parents[2] / "assets" / "samples"
 GRAIN = 6  # levels of noise at full size, so that no two neighbours are equal

@@ -61,12 +61,11 @@ def brush(megapixels, moves):
     from PySide6.QtWidgets import QApplication
     from speed_pictures import picture, truth
 
+    from segapp.model.document import Document
     from segapp.qt.canvas.brush import Brush
     from segapp.qt.canvas.canvas import Canvas
-    from segapp.qt.canvas.layers import Layer
+    from segapp.qt.canvas.layers import Layer, SharedPixels
     from segapp.qt.canvas.painting import Sheet
-    from segapp.qt.canvas.shared_pixels import SharedPixels
-    from segapp.values.document import Document
 
     application = QApplication([])
     rgb, inside = picture(megapixels), truth(megapixels)
@@ -170,15 +169,14 @@ def pauses(megapixels, strokes, sample):
     from PySide6.QtWidgets import QApplication
     from speed_pictures import RADIUS, documents, picture
 
-    from segapp.qt.app import SWITCH_SECONDS
+    from segapp.app.state import PictureState
+    from segapp.model.picture import Picture
+    from segapp.qt.application import SWITCH_SECONDS
     from segapp.qt.canvas.brush import BrushUnit
-    from segapp.qt.canvas.layers import Layer
-    from segapp.qt.canvas.shared_pixels import SharedPixels
+    from segapp.qt.canvas.layers import Layer, SharedPixels
     from segapp.qt.files.preferences import Preferences
-    from segapp.qt.session.picture_state import PictureState
     from segapp.qt.session.session import Session
-    from segapp.qt.window.build import build_window
-    from segapp.values.picture import Picture
+    from segapp.qt.window.main_window import build_window
     from shlcore.threads import limited_threads
 
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -240,8 +238,8 @@ def pauses(megapixels, strokes, sample):
 
 def start():
     """Return seconds of CPU until a window stands there, can be used and nothing is due."""
-    from segapp.qt.display import what_is_missing
-    from segapp.staying import loaded_to_stay
+    from segapp.engine.loading import loaded_to_stay
+    from segapp.qt.application import what_is_missing
 
     what_is_missing()
     with loaded_to_stay(), tempfile.TemporaryDirectory() as folder:
@@ -249,7 +247,7 @@ def start():
 
         from segapp.qt.files.preferences import Preferences
         from segapp.qt.session.session import Session
-        from segapp.qt.window.build import build_window
+        from segapp.qt.window.main_window import build_window
 
         keep_preferences_in(folder)
         application = QApplication([])

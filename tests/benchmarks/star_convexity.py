@@ -16,7 +16,7 @@ from scipy import ndimage
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
-from segapp.picture.neighbours import ACROSS, DOWN, PAIRS
+from segapp.engine.region_graph import ACROSS, DOWN, PAIRS
 
 _CONTRAST_WEIGHT = 150.0
 _GEODESIC_SHARE = 0.3  # gamma_g: 0 is the length in pixels alone, 1 the change of colour alone

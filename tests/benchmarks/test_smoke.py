@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 from segapp.batch.cases import find_cases, load_truth
-from segapp.files.images import load_image
-from segapp.files.strokes_file import load_strokes
+from segapp.io.images import load_image
+from segapp.io.strokes import load_strokes
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.slow

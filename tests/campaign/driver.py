@@ -22,13 +22,12 @@ from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from segapp.qt.dialogs.export_dialog import ExportDialog
 from segapp.qt.files import file_dialogs
-from segapp.qt.files.export_dialog import ExportDialog
 from segapp.qt.files.preferences import Preferences
 from segapp.qt.files.restore_dialog import RestoreDialog
 from segapp.qt.session.session import Session
-from segapp.qt.window.build import build_window
-from segapp.qt.window.start import begin
+from segapp.qt.window.main_window import begin, build_window
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 # Milliseconds between two actions, and how often each kind of life does what besides painting.

@@ -26,18 +26,19 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 
 from segapp.batch import Task, outcomes, remote_outcomes
 from segapp.batch.cases import find_cases
-from segapp.files.images import load_image
-from segapp.files.project_file import load_project
+from segapp.io.images import load_image
+from segapp.io.project import load_project
+from segapp.model.document import Stroke
+from segapp.model.settings import SettingsChoice
+from segapp.qt.dialogs.export_dialog import ExportDialog
 from segapp.qt.files import autosave, file_dialogs
-from segapp.qt.files.export_dialog import ExportDialog
 from segapp.qt.files.file_dialogs import Unsaved
 from segapp.qt.files.preferences import Preferences
 from segapp.qt.files.recovery import left_behind
 from segapp.qt.session.session import Session
-from segapp.qt.window import main_window, wiring
-from segapp.qt.window.build import build_window
-from segapp.values.document import Stroke
-from segapp.values.settings_choice import SettingsChoice
+from segapp.qt.window import main_window
+from segapp.qt.window import main_window as wiring
+from segapp.qt.window.main_window import build_window
 from shlcore import cluster
 from shlcore.cluster import ClusterError
 from tests.campaign.folders import application, draw, own_folders

@@ -11,25 +11,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from segapp.batch import Outcome, Task
-from segapp.batch.case_record import read_record
-from segapp.batch.cases import Case, CaseError, load_truth
-from segapp.files.class_list import (
+from segapp.batch.cases import Case, CaseError, load_truth, read_record
+from segapp.engine.learnt_model import LearntModelError, load_model
+from segapp.imaging.rasterise import rasterize
+from segapp.io.class_list import (
     CLASS_LIST_NAME,
     ClassListError,
+    read_any_list,
     read_class_list,
     write_class_list,
 )
-from segapp.files.folder_progress import PROGRESS_NAME, read_progress
-from segapp.files.images import ImageError, load_image, load_indices
-from segapp.files.label_lists import read_any_list
-from segapp.files.project_file import ProjectError, load_project, save_project
-from segapp.files.strokes_file import load_strokes
-from segapp.learning.model_file import LearntModelError, load_model
-from segapp.values.checked import from_json
-from segapp.values.document import Document
-from segapp.values.plain_settings import from_plain, to_plain
-from segapp.values.rasterize import rasterize
-from segapp.values.settings_choice import SettingsChoice
+from segapp.io.folder_files import PROGRESS_NAME, read_progress
+from segapp.io.images import load_image, load_indices
+from segapp.io.pages import ImageError
+from segapp.io.project import ProjectError, load_project, save_project
+from segapp.io.strokes import load_strokes
+from segapp.model.document import Document
+from segapp.model.settings import SettingsChoice, from_plain, to_plain
+from segapp.model.validation import from_json
 from shlcore import SHL
 from shlcore.experiments.datasets import DatasetError as ShlDatasetError
 from shlcore.experiments.datasets import load_dataset

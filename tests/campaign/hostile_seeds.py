@@ -17,16 +17,15 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 from sklearn.datasets import dump_svmlight_file
 
-from segapp.files.class_list import ClassList, write_class_list
-from segapp.files.folder_progress import Status, write_progress
-from segapp.files.project_file import Project, save_project
-from segapp.learning.model_file import save_model
-from segapp.learning.training import Trainer
-from segapp.values.carried_answer import CarriedAnswer
-from segapp.values.classes import ClassInfo
-from segapp.values.document import Document, Patch, Stroke
-from segapp.values.plain_settings import to_plain
-from segapp.values.settings import PRESETS, Settings
+from segapp.engine.learnt_model import save_model
+from segapp.engine.trainer import Trainer
+from segapp.io.class_list import ClassList, write_class_list
+from segapp.io.folder_files import Status, write_progress
+from segapp.io.project import Project, save_project
+from segapp.model.classes import ClassInfo
+from segapp.model.document import Document, Patch, Stroke
+from segapp.model.labelling import CarriedAnswer
+from segapp.model.settings import PRESETS, Settings, to_plain
 from shlcore import SHL
 
 if TYPE_CHECKING:

@@ -26,9 +26,10 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from segapp.files.images import ImageError, load_image
-from segapp.files.project_file import ProjectError, load_project
-from segapp.values.document import Document
+from segapp.io.images import load_image
+from segapp.io.pages import ImageError
+from segapp.io.project import ProjectError, load_project
+from segapp.model.document import Document
 from tests.campaign.driver import digest_of
 from tests.campaign.processor import Watch
 from tests.campaign.results import Failure, Row

@@ -24,14 +24,13 @@ sys.addaudithook(_listen)
 from PySide6.QtCore import Qt  # noqa: E402 - the hook must see the imports too
 from PySide6.QtTest import QTest  # noqa: E402
 
-from segapp.learning.training import Trainer  # noqa: E402
+from segapp.engine.trainer import Trainer  # noqa: E402
+from segapp.model.document import Stroke  # noqa: E402
+from segapp.qt.dialogs.export_dialog import ExportDialog  # noqa: E402
 from segapp.qt.files import file_dialogs  # noqa: E402
-from segapp.qt.files.export_dialog import ExportDialog  # noqa: E402
 from segapp.qt.files.preferences import Preferences  # noqa: E402
 from segapp.qt.session.session import Session  # noqa: E402
-from segapp.qt.window.build import build_window  # noqa: E402
-from segapp.qt.window.start import begin  # noqa: E402
-from segapp.values.document import Stroke  # noqa: E402
+from segapp.qt.window.main_window import begin, build_window  # noqa: E402
 from tests.campaign.folders import application, draw  # noqa: E402
 from tests.campaign.random_users import wait  # noqa: E402
 

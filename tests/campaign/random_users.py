@@ -32,24 +32,24 @@ from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from segapp.files.images import load_image, load_indices
-from segapp.files.project_file import Project, load_project, save_project
+from segapp.app.state import Content, PictureState, Stage
+from segapp.io.images import load_image, load_indices
+from segapp.io.project import Project, load_project, save_project
+from segapp.model.classes import ClassInfo
+from segapp.model.document import Document, Stroke
+from segapp.model.labelling import Answer, NotEnoughStrokes, answer_of
+from segapp.model.settings import DEFAULT_SETTINGS
 from segapp.qt.canvas.brush import Tool
-from segapp.qt.canvas.layers import Layer
-from segapp.qt.canvas.screen_pixels import opaque
+from segapp.qt.canvas.layers import Layer, opaque
+from segapp.qt.dialogs.export_dialog import ExportDialog
 from segapp.qt.files import file_dialogs
-from segapp.qt.files.export_dialog import ExportDialog
 from segapp.qt.files.file_dialogs import Conflict, Unsaved
 from segapp.qt.files.preferences import Preferences
 from segapp.qt.files.restore_dialog import Decision
-from segapp.qt.session.picture_state import Content, PictureState
-from segapp.qt.session.progress import Stage
 from segapp.qt.session.session import Session
-from segapp.qt.window import main_window, wiring
-from segapp.qt.window.build import build_window
-from segapp.values.document import ClassInfo, Document, Stroke
-from segapp.values.settings import DEFAULT_SETTINGS
-from segapp.values.updates import Answer, NotEnoughStrokes, answer_of
+from segapp.qt.window import main_window
+from segapp.qt.window import main_window as wiring
+from segapp.qt.window.main_window import build_window
 from tests.campaign.folders import draw, own_folders
 from tests.campaign.processor import ran_and_waited, taken
 from tests.campaign.results import Failure, Row

@@ -12,13 +12,13 @@ import numpy as np
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication
 
-from segapp.learning.training import Trainer
+from segapp.engine.trainer import Trainer
+from segapp.model.document import Stroke
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Unsaved
 from segapp.qt.files.preferences import Preferences
 from segapp.qt.session.session import Session
-from segapp.qt.window.build import build_window
-from segapp.values.document import Stroke
+from segapp.qt.window.main_window import build_window
 from tests.campaign.folders import draw, own_folders
 from tests.campaign.random_users import wait
 from tests.campaign.results import Failure, Row

@@ -5,13 +5,7 @@ from random import Random
 
 import pytest
 
-from tests.campaign import (
-    fuzz,
-    hostile_files,
-    hostile_mutations,
-    hostile_readers,
-    hostile_worker,
-)
+from tests.campaign import fuzz, hostile_files, hostile_mutations, hostile_readers, hostile_worker
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of another kind")
 COUNT, SEED = 40, 20

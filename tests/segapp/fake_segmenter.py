@@ -6,9 +6,8 @@ import time
 
 import numpy as np
 
-from segapp.values.labelling import Labelling
-from segapp.values.rasterize import rasterize
-from segapp.values.updates import Answer, Report
+from segapp.imaging.rasterise import rasterize
+from segapp.model.labelling import Answer, Labelling, Report
 
 
 class NearestColour:

@@ -3,7 +3,8 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from segapp.values.document import ClassInfo, Document, Patch, Stroke
+from segapp.model.classes import ClassInfo
+from segapp.model.document import Document, Patch, Stroke
 
 numbers = st.floats(-20, 40, allow_nan=False)
 points = st.tuples(numbers, numbers)

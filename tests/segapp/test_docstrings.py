@@ -15,11 +15,11 @@ def test_examples_hold(name):
 
 def test_there_are_examples():
     assert with_examples(MODULES) >= {
-        "segapp.values.document.Patch.of_mask",
-        "segapp.values.updates.answer_of",
-        "segapp.values.plain_settings.with_value",
-        "segapp.values.settings_choice.SettingsChoice.settings",
-        "segapp.files.export.run_length.run_lengths",
-        "segapp.files.export.polygons.polygons",
-        "segapp.batch.scores.iou",
+        "segapp.model.document.Patch.of_mask",
+        "segapp.model.labelling.answer_of",
+        "segapp.model.settings.with_value",
+        "segapp.model.settings.SettingsChoice.settings",
+        "segapp.imaging.rle.run_lengths",
+        "segapp.imaging.polygons.polygons",
+        "segapp.batch.robot_user.iou",
     }

@@ -15,7 +15,7 @@ def window(monkeypatch):
     """A window that only notes what it was opened with."""
     opened = []
     app = SimpleNamespace(run=lambda path, _language: opened.append(path) or 7)
-    monkeypatch.setitem(sys.modules, "segapp.qt.app", app)
+    monkeypatch.setitem(sys.modules, "segapp.qt.application", app)
     return opened
 
 
@@ -31,7 +31,7 @@ def test_a_file_that_is_named_like_a_command_needs_its_folder(window):
 
 
 def test_without_qt_a_sentence_names_the_remedy_and_the_way_round(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "segapp.qt.app", None)
+    monkeypatch.setitem(sys.modules, "segapp.qt.application", None)
     assert program.main([]) == 1
     said = capsys.readouterr().err
     assert said.startswith("segapp: the window cannot be opened, because Qt lacks something")
@@ -43,7 +43,7 @@ def test_ctrl_c_is_no_traceback(monkeypatch, capsys):
     def interrupted(_path, _language):
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(sys.modules, "segapp.qt.app", SimpleNamespace(run=interrupted))
+    monkeypatch.setitem(sys.modules, "segapp.qt.application", SimpleNamespace(run=interrupted))
     assert program.main([]) == 130
     assert capsys.readouterr().err == "segapp: stopped\n"
 
@@ -92,7 +92,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QApplication
 from segapp.qt.files.preferences import Preferences
 from segapp.qt.session.session import Session
-from segapp.qt.window.build import build_window
+from segapp.qt.window.main_window import build_window
 application = QApplication([])
 window = build_window(Session(), Preferences(), Path(sys.argv[1]))
 window.show()

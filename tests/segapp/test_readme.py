@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from segapp.files.export import FORMATS
-from segapp.files.images import load_image
-from segapp.values.document import Document
-from segapp.values.labelling import Labelling
+from segapp.io.export.formats import FORMATS
+from segapp.io.images import load_image
+from segapp.model.document import Document
+from segapp.model.labelling import Labelling
 from tests.markdown_map import Map, definitions_in, names_in
 
 ROOT = Path(__file__).parents[2]

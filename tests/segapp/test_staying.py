@@ -3,7 +3,7 @@ import weakref
 
 import pytest
 
-from segapp.staying import loaded_to_stay
+from segapp.engine.loading import loaded_to_stay
 
 
 @pytest.fixture(autouse=True)

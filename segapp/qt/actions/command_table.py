@@ -1,20 +1,300 @@
-"""Every command of the window: its text, shortcut, icon and explanation."""
+"""Table of all commands: text, shortcut, icon and help."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QKeySequence
 
-from segapp.qt.actions.command import Command, tr
-from segapp.qt.actions.folder_commands import folder_commands
-from segapp.qt.actions.mark_commands import retouch_commands, shape_commands
-from segapp.qt.actions.view_commands import view_commands
+from segapp.qt.i18n import LANGUAGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One row of the table."""
+
+    name: str
+    text: str
+    tip: str
+    keys: str | QKeySequence.StandardKey | None = None
+    icon: str | None = None
+    # Commands of a group exclude each other.
+    group: str | None = None
+    checkable: bool = False
+
+
+def tr(text: str) -> str:
+    """Translate a text of the table."""
+    return QCoreApplication.translate("Actions", text)
+
+
+def unmarked(text: str) -> str:
+    """Return a menu's text without the mark of its letter: "&Open…" and "打开(&O)…" alike."""
+    return re.sub(r"\(&.\)|&", "", text).rstrip("…")
+
+
+def folder_commands() -> Iterator[Command]:
+    """Return them in the order of the menu."""
+    yield Command(
+        "done", tr("&Done"), tr("Flag this image as done, or take that back"), "D", checkable=True
+    )
+    yield Command(
+        "next_undone",
+        tr("Next &Undone"),
+        tr("Go to the next image that is not done"),
+        "Shift+PgDown",
+    )
+    yield Command(
+        "carry_over",
+        tr("&Carry Over"),
+        tr("Answer each image that has no strokes with what was learnt on the one before"),
+        "Ctrl+Shift+K",
+        checkable=True,
+    )
+    yield Command(
+        "apply_to_undone",
+        tr("&Apply to All Undone"),
+        tr("Answer all images that are not done and have no strokes with what is learnt here"),
+    )
+    yield Command(
+        "share_classes",
+        tr("Use These Classes in the &Folder"),
+        tr("Let all images of the folder have these classes"),
+        "Ctrl+Shift+L",
+    )
+    yield Command(
+        "take_classes",
+        tr("&Take the Folder's Classes"),
+        tr("Give this image the classes of its folder"),
+    )
+    yield Command(
+        "import_classes",
+        tr("&Import Class List…"),
+        tr("Read classes of segapp, labelme (labels.txt) or CVAT (JSON)"),
+    )
+    yield Command(
+        "export_folder",
+        tr("E&xport Folder"),
+        tr("Write all images of the folder as COCO, YOLO, Pascal VOC, masks, …"),
+        "Ctrl+Shift+E",
+    )
+
+
+def shape_commands() -> Iterator[Command]:
+    """Return the tools that draw shapes."""
+    for name, text, tip, keys in (
+        ("line", tr("Straight &Line"), tr("Paint from where you press to where you let go"), "L"),
+        ("box", tr("Bo&x"), tr("Mark a box from corner to corner"), "Shift+B"),
+        ("lasso", tr("L&asso"), tr("Mark all that you draw around"), "A"),
+        (
+            "polygon",
+            tr("&Polygon"),
+            tr("Mark what lies between corners: click each, double-click or Return ends"),
+            "P",
+        ),
+        (
+            "around_box",
+            tr("Box Aro&und the Object"),
+            tr("What lies outside the box is background, and its middle the object"),
+            "Shift+O",
+        ),
+        (
+            "around",
+            tr("Lasso Aroun&d the Object"),
+            tr("What lies outside is background, and the middle the object"),
+            "O",
+        ),
+        ("fill", tr("F&ill"), tr("Give the part of the answer that you click to a class"), "F"),
+    ):
+        yield Command(name, text, tip, keys, name, "tool", checkable=True)
+
+
+def retouch_commands() -> Iterator[Command]:
+    """Return what is done to the answer itself."""
+    yield Command(
+        "retouch",
+        tr("Re&touch the Answer"),
+        tr("Paint over the answer itself: nothing is learnt from it, and nothing undoes it"),
+        "R",
+        "retouch",
+        checkable=True,
+    )
+    yield Command(
+        "lock_class",
+        tr("L&ock Class"),
+        tr("Keep the left button's class as it is, whatever is learnt later"),
+        "Ctrl+K",
+    )
+    yield Command(
+        "lock_part",
+        tr("Lock Part u&nder the Pointer"),
+        tr("Keep the part that you point at as it is, whatever is learnt later"),
+        "Shift+K",
+    )
+    yield Command(
+        "drop_retouches",
+        tr("Drop Reto&uches and Locks"),
+        tr("Show the answer as it was learnt"),
+    )
+    yield Command(
+        "import_mask",
+        tr("Import Mas&k…"),
+        tr("Begin with a mask of another program: black and white, classes, COCO or LabelMe"),
+    )
+
+
 _Standard = QKeySequence.StandardKey
+
+
+def view_commands() -> Iterator[Command]:
+    """Return them in the order of the menu."""
+    yield Command(
+        "view_overlay",
+        tr("&Overlay"),
+        tr("The classes' colours over the picture"),
+        "Ctrl+1",
+        "view-overlay",
+        "view",
+        checkable=True,
+    )
+    yield Command(
+        "view_outline",
+        tr("O&utline"),
+        tr("The edge of each class"),
+        "Ctrl+2",
+        "view-outline",
+        "view",
+        checkable=True,
+    )
+    yield Command(
+        "view_mask",
+        tr("&Mask"),
+        tr("Black and white, or the classes' colours"),
+        "Ctrl+3",
+        "view-mask",
+        "view",
+        checkable=True,
+    )
+    yield Command(
+        "view_cut-out",
+        tr("&Cut-Out"),
+        tr("Everything but the background, on a chequerboard"),
+        "Ctrl+4",
+        "view-cutout",
+        "view",
+        checkable=True,
+    )
+    yield Command(
+        "view_confidence",
+        tr("Con&fidence"),
+        tr("Dark where the learner is undecided, bright where it is sure"),
+        "Ctrl+5",
+        "view-confidence",
+        "view",
+        checkable=True,
+    )
+    yield Command(
+        "view_codes",
+        tr("&Hash Codes"),
+        tr("A colour for each hash code"),
+        "Ctrl+6",
+        "view-codes",
+        "view",
+        checkable=True,
+    )
+    yield Command(
+        "view_components",
+        tr("What the E&ncoder Sees"),
+        tr("Places that are alike to the encoder have like colours"),
+        "Ctrl+7",
+        None,
+        "view",
+        checkable=True,
+    )
+    yield Command(
+        "show_strokes",
+        tr("Show &Strokes"),
+        tr("Show or hide what you painted"),
+        "S",
+        None,
+        checkable=True,
+    )
+    yield Command(
+        "hide_answer",
+        tr("Hide Ans&wer"),
+        tr("See the bare picture (or hold H)"),
+        "Shift+H",
+        None,
+        checkable=True,
+    )
+    yield Command(
+        "levels",
+        tr("Le&vels and Channels…"),
+        tr("Choose what is black and white, and which channels are shown"),
+        "Ctrl+Shift+V",
+        None,
+    )
+    yield Command("zoom_in", tr("Zoom &In"), tr("Zoom in"), _Standard.ZoomIn, "zoom-in")
+    yield Command("zoom_out", tr("&Zoom Out"), tr("Zoom out"), _Standard.ZoomOut, "zoom-out")
+    yield Command("fit", tr("Fi&t in Window"), tr("Show the whole picture"), "Ctrl+0", "fit")
+    yield Command(
+        "actual_size",
+        tr("&Actual Size"),
+        tr("One image pixel on one screen pixel"),
+        "Ctrl+Alt+0",
+        "actual-size",
+    )
+    yield Command(
+        "full_screen", tr("Full Sc&reen"), tr("Use the whole screen"), "F11", None, checkable=True
+    )
+    yield Command(
+        "theme_system",
+        tr("As the &System"),
+        tr("Light or dark as the system says"),
+        None,
+        None,
+        "theme",
+        checkable=True,
+    )
+    yield Command(
+        "theme_light",
+        tr("&Light"),
+        tr("Dark text on a light ground"),
+        None,
+        None,
+        "theme",
+        checkable=True,
+    )
+    yield Command(
+        "theme_dark",
+        tr("&Dark"),
+        tr("Light text on a dark ground"),
+        None,
+        None,
+        "theme",
+        checkable=True,
+    )
+    yield Command(
+        "language_system",
+        tr("As the &System"),
+        tr("The window's language as the system says, from the next start on"),
+        group="language",
+        checkable=True,
+    )
+    for language, name in LANGUAGES.items():
+        yield Command(
+            f"language_{language}",
+            name,
+            tr("The window's language from the next start on"),
+            group="language",
+            checkable=True,
+        )
 
 
 def _file_commands() -> Iterator[Command]:

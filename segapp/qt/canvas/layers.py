@@ -1,26 +1,133 @@
-"""Pictures that are drawn quickly at any zoom: an array with its halved copies."""
+"""Image layers that draw quickly at any zoom."""
 
 from __future__ import annotations
 
+import math
+import mmap
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRect, QRectF, Qt
+from PySide6.QtGui import QImage
 
-from segapp.qt.canvas.qimage import SCREEN_FORMAT, qimage_over
-from segapp.qt.canvas.screen_pixels import halved, in_screen_order, untouched
-from segapp.values.tiles import TILE
+from segapp.imaging.boundaries import TILE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
-    from PySide6.QtGui import QImage, QPainter
+    from PySide6.QtGui import QPainter
 
-    from segapp.qt.canvas.shared_pixels import SharedPixels
-    from segapp.values.overlay import Painting
+    from segapp.imaging.overlay import Painting
 
+
+# Two bytes of a word with room above each, and what rounds their sum of four up at a half.
+_LANES, _HALVES = np.uint32(0x00FF00FF), np.uint32(0x00020002)
+_TWO, _EIGHT = np.uint32(2), np.uint32(8)
+# Of a little-endian word of RGBA: green and alpha, and the lowest byte.
+_GREEN_ALPHA, _BYTE, _SIXTEEN = np.uint32(0xFF00FF00), np.uint32(0xFF), np.uint32(16)
+
+
+def opaque(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Add an alpha channel of 255 to an ``H x W x 3`` array."""
+    rgba = np.empty((*rgb.shape[:2], 4), dtype=np.uint8)
+    rgba[..., :3] = rgb
+    rgba[..., 3] = 255
+    return rgba
+
+
+def in_screen_order(rgba: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Exchange red and blue, which is the order that the screen wants; return a copy."""
+    words = np.ascontiguousarray(rgba).view(np.uint32)[..., 0]
+    swapped = words & _GREEN_ALPHA
+    swapped |= (words >> _SIXTEEN) & _BYTE
+    swapped |= (words & _BYTE) << _SIXTEEN
+    return swapped[..., np.newaxis].view(np.uint8)
+
+
+def untouched(shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    """Return zeros in small pages of memory, none of which is there before it is written to.
+
+    NumPy asks for pages of 2 MB. The first stroke over 300 rows of a picture of 100 MP would touch
+    seven of them, each of which is cleared first: 20 ms instead of one.
+    """
+    memory = mmap.mmap(-1, max(math.prod(shape), 1))
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(memory, np.uint8, math.prod(shape)).reshape(shape)
+
+
+def halved(rgba: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Average 2 x 2 pixels; an odd last row or column is averaged with itself."""
+    height, width, _ = rgba.shape
+    if height % 2 or width % 2:
+        rgba = np.pad(rgba, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")
+    # The mean is that of `segapp.imaging.pyramid`, which has three channels and no hurry. Here
+    # two channels go at a time in one word, with room for the carry: four times fewer numbers.
+    # Rows are summed first: what lies side by side is read faster than every second pixel.
+    pixels = rgba.view(np.uint32)[..., 0]
+    even = _halved_lanes(pixels & _LANES)
+    odd = _halved_lanes((pixels >> _EIGHT) & _LANES)
+    odd <<= _EIGHT
+    even |= odd
+    return even[..., np.newaxis].view(np.uint8)
+
+
+def _halved_lanes(words: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    rows = words[::2] + words[1::2]
+    lanes = rows[:, ::2] + rows[:, 1::2]
+    lanes += _HALVES
+    lanes >>= _TWO
+    lanes &= _LANES
+    return lanes
+
+
+SCREEN_FORMAT = QImage.Format.Format_ARGB32_Premultiplied
+"""What Qt draws as it is, twice as fast as RGBA: bytes of blue, green, red and alpha."""
+
+
+def qimage_over(
+    rgba: NDArray[np.uint8],
+    box: tuple[int, int, int, int] | None = None,
+    form: QImage.Format = QImage.Format.Format_RGBA8888_Premultiplied,
+) -> QImage:
+    """Show a C-contiguous ``H x W x 4`` RGBA array (alpha premultiplied) as an image.
+
+    The image reads the array's memory: keep the array alive as long as the image lives, and
+    what is written into the array later is what the image shows. ``box`` (left, top, right,
+    bottom) shows a part of the array only; ``form`` tells another order of the bytes.
+    """
+    height, width, _ = rgba.shape
+    left, top, right, bottom = box or (0, 0, width, height)
+    first = (top * width + left) * 4
+    last = ((bottom - 1) * width + right) * 4
+    return QImage(
+        rgba.reshape(-1)[first:last].data,
+        right - left,
+        bottom - top,
+        rgba.strides[0],
+        form,
+    )
+
+
+def rgb_image(rgb: NDArray[np.uint8]) -> QImage:
+    """Show a C-contiguous ``H x W x 3`` array in the same way."""
+    height, width, _ = rgb.shape
+    return QImage(rgb.reshape(-1).data, width, height, 3 * width, QImage.Format.Format_RGB888)
+
+
+def indexed_image(values: NDArray[np.uint8], colours: Sequence[int]) -> QImage:
+    """Show a C-contiguous ``H x W`` array in the same way, with a colour (0xAARRGGBB) a value."""
+    height, width = values.shape
+    form = QImage.Format.Format_Indexed8
+    image = QImage(values.reshape(-1).data, width, height, width, form)
+    image.setColorTable(colours)
+    return image
+
+
+if TYPE_CHECKING:
     Box = tuple[int, int, int, int]
 
 # Pixels of the longer side: what fits a screen is drawn quickly and needs no smaller copy.
@@ -205,3 +312,67 @@ def _tiles(pixels: NDArray[np.uint8]) -> Iterator[tuple[QPointF, QImage]]:
         for left in range(0, width, _TILE):
             box = (left, top, min(left + _TILE, width), min(top + _TILE, height))
             yield QPointF(left, top), qimage_over(pixels, box, SCREEN_FORMAT)
+
+
+# Pixels around what is seen, into which smoothing reaches.
+_MARGIN = 3
+_PIXELS_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedPixels:
+    """The finest level of a layer: what is seen of it is converted when it is drawn.
+
+    Parameters
+    ----------
+    pixels
+        What ``image`` reads.
+    painting
+        The same as RGBA.
+    """
+
+    pixels: NDArray[np.uint8]
+    image: QImage
+    painting: Painting
+
+    @classmethod
+    def of_picture(cls, rgb: NDArray[np.uint8]) -> SharedPixels:
+        """Draw ``H x W x 3`` colours."""
+        pixels = np.ascontiguousarray(rgb)
+        return cls(pixels, rgb_image(pixels), lambda box: opaque(pixels[box]))
+
+    @classmethod
+    def of_labels(
+        cls, labels: NDArray[np.uint8], table: NDArray[np.uint8], painting: Painting
+    ) -> SharedPixels:
+        """Draw labels in the colours of a table: RGBA, each opaque or clear."""
+        pixels = np.ascontiguousarray(labels)
+        colours = in_screen_order(table[np.newaxis]).view("<u4")[0, :, 0]
+        return cls(pixels, indexed_image(pixels, colours.tolist()), painting)
+
+    def draw(self, painter: QPainter) -> None:
+        """Draw what is not clipped, in image coordinates.
+
+        A few rows of the window at a time: what is converted stays in memory that is used again.
+        """
+        to_window = painter.worldTransform()
+        to_image, _ = to_window.inverted()
+        seen = to_window.mapRect(painter.clipBoundingRect()).toAlignedRect()
+        for strip in _strips(seen, to_window.m22()):
+            wanted = to_image.mapRect(QRectF(strip))
+            around = wanted.toAlignedRect().adjusted(-_MARGIN, -_MARGIN, _MARGIN, _MARGIN)
+            around = around.intersected(self.image.rect())
+            if around.isEmpty():
+                continue
+            part = self.image.copy(around).convertToFormat(SCREEN_FORMAT)
+            painter.save()
+            painter.setClipRect(wanted, Qt.ClipOperation.IntersectClip)
+            painter.drawImage(QPointF(around.topLeft()), part)
+            painter.restore()
+
+
+def _strips(seen: QRect, scale: float) -> Iterator[QRect]:
+    """Divide a part of the window into rows of about as many image pixels as are converted."""
+    rows = max(1, round(_PIXELS_AT_ONCE * scale**2 / max(seen.width(), 1)))
+    for top in range(seen.top(), seen.bottom() + 1, rows):
+        yield QRect(seen.left(), top, seen.width(), min(rows, seen.bottom() + 1 - top))

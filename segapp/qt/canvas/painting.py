@@ -11,9 +11,10 @@ from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPixmap, qGray
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from segapp.qt.canvas.contours import Outline
     from segapp.qt.canvas.layers import Box, Layer
-    from segapp.qt.canvas.outline import Outline
-    from segapp.qt.canvas.view import View
+    from segapp.qt.canvas.viewport import View
+
 
 # Side of a square of the chequerboard in screen pixels: seen as a pattern, not as a picture.
 _CHEQUER = 8

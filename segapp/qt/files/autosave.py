@@ -1,26 +1,144 @@
-"""Strokes on disk within two seconds: in their project, or in a copy that outlives a crash."""
+"""Automatic saving of strokes, and its location."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, replace
+from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from segapp.qt.files.keeping import Kept, answer_beside, keep
-from segapp.qt.files.project_saving import ChangedByOthersError
-from segapp.qt.files.recovery import LeftCopy, LeftFolder, OwnFolder, left_behind, recovery_root
+from segapp.app.project_store import new_project, project_of
+from segapp.app.state import PictureState
+from segapp.io.project import Project
+from segapp.model.validation import shown
+from segapp.qt.files import file_dialogs
+from segapp.qt.files.opening import digest_of
+from segapp.qt.files.preferences import is_the_users
+from segapp.qt.files.recovery import (
+    ChangedByOthersError,
+    LeftCopy,
+    LeftFolder,
+    OwnFolder,
+    left_behind,
+    recovery_root,
+    save_over,
+)
 from segapp.qt.session.jobs import Jobs, details_of
-from segapp.qt.session.picture_state import PictureState
-from segapp.values.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from PySide6.QtWidgets import QWidget
+
+    from segapp.app.state import Content
+    from segapp.model.labelling import Answer
+    from segapp.qt.files.files import Files
+    from segapp.qt.files.image_folder import PictureFolder
+    from segapp.qt.files.preferences import Preferences
     from segapp.qt.session.session import Session
-    from segapp.values.updates import Answer
+
+
+class Wish(Enum):
+    """What the user has said about pictures that are opened alone."""
+
+    UNSAID = ""
+    BESIDE = "beside"
+    FOLDER = "folder"
+    NEVER = "never"
+
+
+class Keeping(QObject):
+    """Knows where the project of a picture is written without asking.
+
+    In a folder that is beside each picture, or in the place that was chosen for a folder that
+    cannot be written. For pictures opened alone the user is asked once.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self, work: PictureFolder, preferences: Preferences, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._work, self._preferences = work, preferences
+        work.place_changed.connect(self.changed)
+
+    @property
+    def wish(self) -> Wish:
+        """What the user has said about single pictures."""
+        said = self._preferences.get("keep/wish", "")
+        return Wish(said) if said in {wish.value for wish in Wish} else Wish.UNSAID
+
+    def choose(self, wish: Wish, folder: Path | None = None) -> None:
+        """Keep single pictures like that from now on."""
+        self._preferences.set("keep/wish", wish.value)
+        if folder is not None:
+            self._preferences.set_folder("keep/folder", folder)
+        self.changed.emit()
+
+    def is_within(self, state: PictureState) -> bool:
+        """Tell whether a picture is one of the folder's."""
+        return self._work.row(state.path) is not None
+
+    def folder_for(self, state: PictureState) -> Path | None:
+        """Return the folder of a picture's project, ``None`` when nobody has said where."""
+        if self.is_within(state):
+            return self._work.project_folder(state.path)
+        if self.wish is Wish.FOLDER:
+            return self._preferences.folder("keep/folder")
+        if self.wish is not Wish.BESIDE:
+            return None
+        own = state.path.parent
+        return own if is_the_users(own) and os.access(own, os.W_OK) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What of a picture has been written, and where."""
+
+    path: Path
+    content: Content
+    project: Path
+    digest: str
+
+
+def answer_beside(session: Session, state: PictureState) -> Answer | None:
+    """Return the answer that a project may carry: of the open picture, once it is there."""
+    if session.state is None or session.state.path != state.path:
+        return None
+    return session.answers.answer
+
+
+def keep(
+    state: PictureState,
+    folder: Path,
+    own_digests: dict[Path, str],
+    answer: Answer | None = None,
+) -> Kept:
+    """Write a picture's project, unless somebody else has changed it.
+
+    ``own_digests`` is what this window has written last, of which the state may not know yet.
+
+    Raises
+    ------
+    ChangedByOthersError, OSError, ValueError
+        When it is not written.
+    """
+    image = state.path
+    project = state.project or project_of(image, folder) or new_project(image, folder)
+    known = state.digest
+    if own_digests.get(project) == digest_of(project):
+        known = own_digests[project]
+    content = state.content
+    carried = answer.carried() if answer is not None else None
+    written = Project(content.document, content.settings, image, state.sha256, answer=carried)
+    own_digests[project] = digest = save_over(project, written, known)
+    return Kept(image, content, project, digest)
+
 
 # Milliseconds from the first edit after a copy to the next copy: strokes in quick succession
 # make one copy, and what remains of the promised two seconds is for the disk.
@@ -254,3 +372,55 @@ class _Hindered:
 def _reason(error: Exception) -> str:
     told = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return str(told).rstrip(".")
+
+
+class Overlaid:
+    """Remembers such strokes until they are in a file, so that closing can ask about them."""
+
+    def __init__(self, session: Session, files: Files) -> None:
+        self._session, self._files = session, files
+        self._states: list[PictureState] = []
+        files.overlaid.connect(self._states.append)
+        session.document_changed.connect(self._forget_saved)
+
+    def lost(self) -> list[PictureState]:
+        """Return the strokes that would be gone with the window, each once."""
+        found: list[PictureState] = []
+        for state in self._states:
+            told = any(_same(state, other) for other in found)
+            if not told and not self._is_back(state):
+                found.append(state)
+        return found
+
+    def save(self, window: QWidget, state: PictureState) -> bool:
+        """Ask for a project of its own for some of them; say whether they are on disk."""
+        proposed = self._files.default_project(replace(state, project=None))
+        path = file_dialogs.ask_project(window, proposed)
+        if path is None:
+            return False
+        try:
+            saved = bool(self._files.write(state, path))
+        except ChangedByOthersError:  # between the question and the answer
+            return self.save(window, state)
+        if saved:
+            self._states[:] = [other for other in self._states if not _same(state, other)]
+        return saved
+
+    def _is_back(self, state: PictureState) -> bool:
+        """Tell whether undo has brought them back; what was painted since lies upon them."""
+        present = self._session.state_of(state.path)
+        strokes = state.history.present.strokes
+        return present is not None and present.history.present.strokes[: len(strokes)] == strokes
+
+    def _forget_saved(self) -> None:
+        saved = self._session.state
+        if saved is not None and saved.saved is not None:
+            self._states[:] = [
+                state
+                for state in self._states
+                if state.path != saved.path or state.content != saved.saved
+            ]
+
+
+def _same(one: PictureState, other: PictureState) -> bool:
+    return one.path == other.path and one.content == other.content

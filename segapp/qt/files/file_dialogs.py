@@ -1,4 +1,4 @@
-"""Questions to the user about files: which to open, where to save, what of unsaved work."""
+"""File dialogs and questions about files."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
-from segapp.files.images import IMAGE_SUFFIXES
-from segapp.files.project_file import PROJECT_SUFFIX
+from segapp.io.images import IMAGE_SUFFIXES
+from segapp.io.project import PROJECT_SUFFIX
+from segapp.model.validation import shown
 from segapp.qt.files.restore_dialog import Decision, Left, RestoreDialog
-from segapp.qt.language import worded
-from segapp.values.wording import shown
+from segapp.qt.i18n import worded
+from shlcore.atomic_file import replacing
 
 if TYPE_CHECKING:
-    from segapp.qt.session.picture_state import PictureState
+    from segapp.app.state import PictureState
 
 
 class Unsaved(Enum):
@@ -168,3 +169,28 @@ def complain(parent: QWidget, sentence: str, details: str = "") -> None:
         copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(details))
         box.setDetailedText(details)
     box.open()
+
+
+def ask_where(parent: QWidget, title: str, proposed: Path, kinds: tuple[str, ...]) -> Path | None:
+    """Ask where to save; ``kinds`` are filters such as "CSV (*.csv)", the first one chosen.
+
+    A name without a suffix gets that of the chosen kind.
+    """
+    chosen, kind = QFileDialog.getSaveFileName(parent, title, str(proposed), ";;".join(kinds))
+    if not chosen:
+        return None
+    path = Path(chosen)
+    suffix = (kind or kinds[0]).rpartition("*")[2].rstrip(")")
+    return path if path.suffix else path.with_name(path.name + suffix)
+
+
+def save_bytes(parent: QWidget, path: Path, content: bytes) -> bool:
+    """Write a file, or say in one sentence why not; return whether it is there."""
+    try:
+        with replacing(path) as file:
+            file.write(content)
+    except OSError as error:
+        told = QCoreApplication.translate("SmallFiles", "{} cannot be written: {}.")
+        complain(parent, told.format(path, error.strerror or error))
+        return False
+    return True

@@ -1,4 +1,4 @@
-"""Opening and saving: files and folders in, states of the session out, and back."""
+"""Opening and saving files and folders."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from segapp.files.image_folder import images_in
-from segapp.files.project_file import Project, is_project
-from segapp.files.project_places import new_project
-from segapp.files.resources import SAMPLES
-from segapp.qt.files.default_folder import saving_folder
-from segapp.qt.files.folder_start import FolderStart
-from segapp.qt.files.keeping import answer_beside
+from segapp.app.project_store import new_project
+from segapp.io.desktop import SAMPLES
+from segapp.io.images import images_in
+from segapp.io.project import Project, is_project
+from segapp.model.classes import two_classes
+from segapp.model.display import AS_IT_COMES
+from segapp.model.document import Document
+from segapp.model.validation import shown
+from segapp.qt.files.autosave import answer_beside
+from segapp.qt.files.image_folder import FolderStart, PictureFolder
 from segapp.qt.files.opening import (
     ImageMissing,
     Opened,
+    Prefetch,
     arrival_notice,
     arrived_state,
     as_people_count,
@@ -24,19 +28,14 @@ from segapp.qt.files.opening import (
     open_image,
     open_pasted,
     open_project,
+    pasted_path,
     prepare,
     project_beside,
 )
-from segapp.qt.files.pasting import pasted_path
-from segapp.qt.files.picture_folder import PictureFolder
-from segapp.qt.files.prefetch import Prefetch
-from segapp.qt.files.project_saving import save_over
-from segapp.qt.language import worded
+from segapp.qt.files.preferences import saving_folder
+from segapp.qt.files.recovery import save_over
+from segapp.qt.i18n import worded
 from segapp.qt.session.jobs import Jobs, details_of
-from segapp.values.colours import two_classes
-from segapp.values.document import Document
-from segapp.values.showing import AS_IT_COMES
-from segapp.values.wording import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,9 +43,9 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QImage
 
+    from segapp.app.state import PictureState
     from segapp.qt.files.preferences import Preferences
     from segapp.qt.session.jobs import Work
-    from segapp.qt.session.picture_state import PictureState
     from segapp.qt.session.session import Session
 
 

@@ -1,38 +1,89 @@
-"""Reading pictures and projects, beside the window's thread."""
+"""Reading images and projects off the window's thread."""
 
 from __future__ import annotations
 
 import hashlib
+import threading
+from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCollator, QCoreApplication, QLocale, Qt
+from PySide6.QtCore import QCollator, QCoreApplication, QLocale, QObject, QStandardPaths, Qt
+from PySide6.QtGui import QImage
 
-from segapp.files.display_depth import shown_anew
-from segapp.files.images import ImageError, load_image
-from segapp.files.pages import file_of, page_of
-from segapp.files.project_file import PROJECT_SUFFIX, Project, ProjectError, load_project
-from segapp.files.project_places import project_names
-from segapp.qt.canvas.layers import Layer
-from segapp.qt.canvas.shared_pixels import SharedPixels
-from segapp.qt.files.pasting import keep_picture
-from segapp.qt.language import worded
-from segapp.qt.session.picture_state import Content, PictureState
-from segapp.values.document import Document
-from segapp.values.history import History
-from segapp.values.settings import DEFAULT_SETTINGS
-from segapp.values.showing import AS_IT_COMES
+from segapp.app.project_store import project_names
+from segapp.app.state import Content, PictureState
+from segapp.io.deep_images import shown_anew
+from segapp.io.images import load_image
+from segapp.io.pages import ImageError, file_of, page_of
+from segapp.io.project import PROJECT_SUFFIX, Project, ProjectError, load_project
+from segapp.model.display import AS_IT_COMES
+from segapp.model.document import Document, History
+from segapp.model.settings import DEFAULT_SETTINGS
+from segapp.qt.canvas.layers import Layer, SharedPixels
+from segapp.qt.i18n import worded
+from segapp.qt.session.jobs import Jobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-    from PySide6.QtGui import QImage
+    from PySide6.QtCore import QMimeData
 
-    from segapp.values.picture import Picture
-    from segapp.values.settings import Settings
-    from segapp.values.showing import Showing
+    from segapp.model.display import Showing
+    from segapp.model.picture import Picture
+    from segapp.model.settings import Settings
 
+
+_QUICKLY = 90  # of Qt's quality: PNG is exact at any, and this one is twice as fast
+
+
+def pasted_folder() -> Path:
+    """Return where pasted pictures are kept."""
+    place = QStandardPaths.StandardLocation.GenericDataLocation
+    return Path(QStandardPaths.writableLocation(place)) / "segapp" / "pasted"
+
+
+def pasted_files(data: QMimeData | None) -> list[Path]:
+    """Return the files that were pasted or dropped; an empty clipboard may have no data."""
+    if data is None:
+        return []
+    return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
+
+
+def pasted_picture(data: QMimeData | None) -> QImage | None:
+    """Return a picture that is no file yet, None when there is none."""
+    if data is None or not data.hasImage():
+        return None
+    image = QImage(data.imageData())
+    return None if image.isNull() else image
+
+
+def pasted_path() -> Path:
+    """Return where the next pasted picture is kept, named by the time."""
+    name = datetime.now().astimezone().strftime("pasted %Y-%m-%d %H.%M.%S")
+    path = pasted_folder() / f"{name}.png"
+    number = 2
+    while path.exists():
+        path = path.with_name(f"{name} ({number}).png")
+        number += 1
+    return path
+
+
+def keep_picture(image: QImage, path: Path) -> None:
+    """Write a picture to its file, or raise `OSError`; packing it well takes too long."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not image.save(str(path), None, _QUICKLY):
+        raise OSError(
+            QCoreApplication.translate(
+                "Pasting", "The pasted picture cannot be written to {}."
+            ).format(path)
+        )
+
+
+if TYPE_CHECKING:
     Ready = tuple[Picture, Layer]
 
 _BLANK = Document()
@@ -218,3 +269,79 @@ def _layer(picture: Picture) -> Layer:
         return Layer.over(SharedPixels.of_picture(picture.rgb))
     except MemoryError as error:
         raise ImageError(f"{picture.path.name} does not fit into the memory.") from error
+
+
+# Pixels of all pictures that are kept, at some 9 bytes each: three of 12 megapixels, which are
+# the open one and its neighbours.
+_MOST_PIXELS, _BYTES = 37_000_000, 9
+
+_Stamp = tuple[int, int]
+
+
+class Prefetch(QObject):
+    """Keeps a few decoded pictures; a file that has changed since counts as absent."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._kept: OrderedDict[Path, tuple[_Stamp, Ready]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._jobs = Jobs("prefetch", self)
+
+    def take(self, path: Path) -> Ready | None:
+        """Return a picture that is ready; any thread may ask."""
+        with self._lock:
+            kept = self._kept.get(path)
+            if kept is None or kept[0] != _stamp(path):
+                return None
+            self._kept.move_to_end(path)
+            return kept[1]
+
+    def add(self, path: Path, ready: Ready) -> None:
+        """Keep a picture that was read otherwise."""
+        stamp = _stamp(path)
+        if stamp is None:
+            return
+        with self._lock:
+            self._kept[path] = stamp, ready
+            self._kept.move_to_end(path)
+            while len(self._kept) > 1 and self._pixels() > _MOST_PIXELS:
+                self._kept.popitem(last=False)
+
+    def _pixels(self) -> int:
+        return sum(_pixels_of(ready[0]) for _, ready in self._kept.values())
+
+    def look_ahead(self, paths: list[Path], showing: Showing) -> None:
+        """Read these pictures, in this order, instead of what was looked for before."""
+
+        def work() -> Iterator[object]:
+            for path in paths:
+                if self.take(path) is None:
+                    with suppress(ImageError):  # told when it is opened
+                        self.add(path, prepare(path, showing))
+                yield path
+
+        self._jobs.start(work)
+
+    def clear(self) -> None:
+        """Forget all pictures: another folder is worked through."""
+        self._jobs.cancel()
+        with self._lock:
+            self._kept.clear()
+
+    def close(self, timeout: float | None = None) -> bool:
+        """Stop reading and wait for the thread; say whether it has ended."""
+        return self._jobs.close(timeout)
+
+
+def _pixels_of(picture: Picture) -> int:
+    """Return a picture's pixels, with what was measured as if it were more of them."""
+    measured = 0 if picture.original is None else picture.original.values.nbytes
+    return picture.rgb[..., 0].size + measured // _BYTES
+
+
+def _stamp(path: Path) -> _Stamp | None:
+    try:
+        seen = file_of(path).stat()
+    except OSError:
+        return None
+    return seen.st_size, seen.st_mtime_ns

@@ -1,4 +1,4 @@
-"""What the program remembers from one start to the next."""
+"""Preferences, and default folders of file dialogs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import unquote_to_bytes
 
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QSettings, QStandardPaths
 
-from segapp.values.checked import is_unicode
+from segapp.imaging.measures import USUAL, ExportChoices, Scale
+from segapp.io.desktop import ASSETS
+from segapp.model.validation import is_unicode
+from segapp.qt.files.opening import pasted_folder
 
 # Recent files: as many as a menu holds without hiding its other entries.
 _MOST_RECENT = 12
@@ -91,3 +94,61 @@ def _read(text: str) -> Path:
     if not text.startswith(_URI):
         return Path(text)
     return Path(os.fsdecode(unquote_to_bytes(text.removeprefix(_URI))))
+
+
+def saving_folder(image: Path, last: Path | None = None) -> Path:
+    """Return the image's own folder, if that is the user's and can be written.
+
+    Else it is the folder used ``last``, and before there is one, the documents folder.
+    """
+    own = image.parent
+    if is_the_users(own) and os.access(own, os.W_OK):
+        return own
+    return last if last is not None else documents_folder()
+
+
+def opening_folder(image: Path | None, last: Path | None = None) -> Path:
+    """Return where to look for files: beside the open image, if that is the user's.
+
+    Else it is the folder used ``last``, and before there is one, the documents folder.
+    """
+    if image is not None and is_the_users(image.parent):
+        return image.parent
+    return last if last is not None and last.is_dir() else documents_folder()
+
+
+def is_the_users(folder: Path) -> bool:
+    """Tell a folder of the user's from those that come with the program."""
+    return not any(folder.is_relative_to(ours) for ours in (ASSETS, pasted_folder()))
+
+
+def documents_folder() -> Path:
+    """Return where the user's documents are."""
+    place = QStandardPaths.StandardLocation.DocumentsLocation
+    documents = Path(QStandardPaths.writableLocation(place))
+    return documents if documents.is_dir() else Path.home()
+
+
+_AUTOMATIC = -1.0
+"""Stands for an edge that suits the picture, where a number must be."""
+
+
+def remembered_choices(preferences: Preferences) -> ExportChoices:
+    """Return what was chosen last; what is spoilt has a default."""
+    edge = preferences.get("export/edge", _AUTOMATIC)
+    try:
+        return ExportChoices(
+            None if edge < 0 else edge,
+            Scale(preferences.get("export/pixel", 1.0), preferences.get("export/unit", "px")),
+            split=preferences.get("export/split", False),
+        )
+    except ValueError:
+        return USUAL
+
+
+def remember_choices(preferences: Preferences, choices: ExportChoices) -> None:
+    """Keep what was chosen."""
+    preferences.set("export/edge", _AUTOMATIC if choices.edge is None else choices.edge)
+    preferences.set("export/pixel", choices.scale.pixel)
+    preferences.set("export/unit", choices.scale.unit)
+    preferences.set("export/split", choices.split)

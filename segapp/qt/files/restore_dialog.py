@@ -22,6 +22,7 @@ from segapp.qt.files.recovery import LeftCopy, UnreadableCopy
 if TYPE_CHECKING:
     from pathlib import Path
 
+
 Left = LeftCopy | UnreadableCopy
 
 

@@ -12,19 +12,21 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QSize, Qt, Signal
 from PySide6.QtGui import QImage, QPixmap
 
-from segapp.files.images import ImageError, load_thumbnail
-from segapp.files.project_file import PROJECT_SUFFIX, load_project
-from segapp.files.project_places import project_of
-from segapp.files.showing_file import read_showing
-from segapp.qt.language import worded
+from segapp.app.project_store import project_of
+from segapp.io.folder_files import read_showing
+from segapp.io.images import load_thumbnail
+from segapp.io.pages import ImageError
+from segapp.io.project import PROJECT_SUFFIX, load_project
+from segapp.model.display import AS_IT_COMES
+from segapp.qt.i18n import worded
 from segapp.qt.session.jobs import Jobs
-from segapp.values.showing import AS_IT_COMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from segapp.values.showing import Showing
+    from segapp.model.display import Showing
+
 
 SIZE = QSize(84, 64)
 """Of a thumbnail that fills a frame, in widget pixels."""

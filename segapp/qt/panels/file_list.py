@@ -1,35 +1,247 @@
-"""The images of a folder: what they look like, how far they are, and which one is open."""
+"""The image list of a folder."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QModelIndex, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QModelIndex,
+    QRectF,
+    QSize,
+    QSortFilterProxyModel,
+    Qt,
+    QTimer,
+    Signal,
+)
+from PySide6.QtGui import QColor, QPainter, QPalette, QPen, QPixmap
 from PySide6.QtWidgets import (
+    QApplication,
     QComboBox,
     QHBoxLayout,
     QLabel,
     QLineEdit,
     QListView,
     QProgressBar,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
     QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
-from segapp.files.folder_progress import Status
+from segapp.io.folder_files import Status
+from segapp.model.validation import shown
 from segapp.qt.files.thumbnails import Thumbnails
-from segapp.qt.panels.file_delegate import FileDelegate
-from segapp.qt.panels.file_model import PATH_ROLE, FileFilter, FileModel
-from segapp.qt.wrapping import Wrapping
+from segapp.qt.widgets.layouts import Wrapping
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from PySide6.QtCore import QObject, QPersistentModelIndex
     from PySide6.QtGui import QMouseEvent, QResizeEvent
 
     from segapp.qt.actions.actions import Actions
-    from segapp.qt.files.picture_folder import PictureFolder
+    from segapp.qt.files.image_folder import PictureFolder
+
+
+if TYPE_CHECKING:
+    Index = QModelIndex | QPersistentModelIndex
+
+STATUS_ROLE = Qt.ItemDataRole.UserRole + 1
+PATH_ROLE = Qt.ItemDataRole.UserRole + 2
+
+
+class FileModel(QAbstractListModel):
+    """Rows are the folder's pictures; all that is shown comes from the folder itself."""
+
+    def __init__(
+        self, work: PictureFolder, thumbnails: Thumbnails, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._work, self._thumbnails = work, thumbnails
+        work.begun.connect(self._begin)
+        work.place_changed.connect(self._begin)
+        work.status_changed.connect(self._refresh)
+        thumbnails.arrived.connect(self._refresh)
+        thumbnails.forgotten.connect(self._refresh_all)
+        thumbnails.unreadable.connect(work.note_failure)
+        self._words = {
+            Status.UNTOUCHED: self.tr("untouched"),
+            Status.MARKED: self.tr("marked"),
+            Status.ANSWERED: self.tr("answered"),
+            Status.DONE: self.tr("done"),
+            Status.FAILED: self.tr("cannot be read"),
+        }
+
+    def rowCount(self, parent: Index | None = None) -> int:
+        """Count the pictures."""
+        return 0 if parent is not None and parent.isValid() else len(self._work.paths)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        """Return what a view asks for."""
+        if not index.isValid():
+            return None
+        path = self._work.paths[index.row()]
+        roles = Qt.ItemDataRole
+        if role == roles.DisplayRole:
+            return shown(path.name)
+        if role == roles.DecorationRole:
+            return self._thumbnails.of(path)
+        if role == STATUS_ROLE:
+            return self._work.status(path)
+        if role == PATH_ROLE:
+            return path
+        word = self._words[self._work.status(path)]
+        if role == roles.ToolTipRole:
+            return "\n".join(filter(None, (shown(path), word, self._work.failure(path))))
+        if role == roles.AccessibleTextRole:
+            return f"{shown(path.name)}, {word}"
+        if role == roles.AccessibleDescriptionRole:
+            return word
+        return None
+
+    def word(self, status: Status) -> str:
+        """Return what a status is called."""
+        return self._words[status]
+
+    def _begin(self) -> None:
+        self.beginResetModel()
+        self.endResetModel()
+
+    def _refresh_all(self) -> None:
+        if self._work.paths:
+            roles = [Qt.ItemDataRole.DecorationRole]
+            self.dataChanged.emit(self.index(0), self.index(len(self._work.paths) - 1), roles)
+
+    def _refresh(self, path: Path) -> None:
+        row = self._work.row(path)
+        if row is not None:
+            index = self.index(row)
+            self.dataChanged.emit(index, index)
+
+
+class FileFilter(QSortFilterProxyModel):
+    """Shows the pictures of some status whose names hold some letters."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._statuses: frozenset[Status] = frozenset(Status)
+        self._letters = ""
+
+    def show_only(self, statuses: frozenset[Status], letters: str) -> None:
+        """Show others."""
+        self._statuses, self._letters = statuses, letters.casefold()
+        self.invalidate()
+
+    def filterAcceptsRow(self, row: int, parent: Index) -> bool:
+        """Tell whether a picture is shown."""
+        index = self.sourceModel().index(row, 0, parent)
+        return (
+            index.data(STATUS_ROLE) in self._statuses
+            and self._letters in str(index.data()).casefold()
+        )
+
+
+# Widget pixels of a row, and of the frame that a thumbnail is fitted into.
+_HEIGHT, _WIDE, _HIGH, _GAP = 54, 60, 44, 8
+_FAINT = 170  # of 255: less than the name, and still to be read
+# Colours that colour-blind people tell apart; the words beside them say the same.
+_COLOURS = {
+    Status.MARKED: QColor(230, 159, 0),
+    Status.ANSWERED: QColor(86, 180, 233),
+    Status.DONE: QColor(0, 158, 115),
+    Status.FAILED: QColor(213, 94, 0),
+}
+
+
+class FileDelegate(QStyledItemDelegate):
+    """Paints a row."""
+
+    def sizeHint(
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> QSize:
+        """All rows are of one height, so that a long list is laid out at once."""
+        del option, index
+        return QSize(120, _HEIGHT)
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        """Draw the ground as the style does, and the parts upon it."""
+        row = QStyleOptionViewItem(option)
+        style = QApplication.style()
+        style.drawPrimitive(QStyle.PrimitiveElement.PE_PanelItemViewItem, row, painter, row.widget)
+        chosen = bool(row.state & QStyle.StateFlag.State_Selected)
+        role = QPalette.ColorRole.HighlightedText if chosen else QPalette.ColorRole.Text
+        text = row.palette.color(role)
+        frame = QRectF(row.rect)
+        painter.save()
+        painter.setRenderHints(
+            QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform
+        )
+        box = QRectF(frame.left() + 5, frame.center().y() - _HIGH / 2, _WIDE, _HIGH)
+        _draw_thumbnail(painter, box, index.data(Qt.ItemDataRole.DecorationRole), text)
+        words = frame.adjusted(_WIDE + 5 + _GAP, 8, -6, -8)
+        name = row.fontMetrics.elidedText(
+            str(index.data()), Qt.TextElideMode.ElideMiddle, int(words.width())
+        )
+        painter.setPen(text)
+        painter.drawText(words, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft, name)
+        told = str(index.data(Qt.ItemDataRole.AccessibleDescriptionRole))
+        # On the ground of the chosen row a fainter word could hardly be read.
+        faint = text if chosen else _faded(text, _FAINT)
+        _draw_status(painter, words, index.data(STATUS_ROLE), told, faint)
+        painter.restore()
+
+
+def _faded(colour: QColor, alpha: int) -> QColor:
+    return QColor(colour.red(), colour.green(), colour.blue(), alpha)
+
+
+def _draw_thumbnail(
+    painter: QPainter, box: QRectF, thumbnail: QPixmap | None, text: QColor
+) -> None:
+    """Fit it into its box; while there is none, a pale ground keeps its place."""
+    if thumbnail is None or thumbnail.isNull():
+        painter.fillRect(box, _faded(text, 18))
+        return
+    scale = min(box.width() / thumbnail.width(), box.height() / thumbnail.height())
+    fitted = QRectF(0, 0, thumbnail.width() * scale, thumbnail.height() * scale)
+    fitted.moveCenter(box.center())
+    painter.drawPixmap(fitted, thumbnail, QRectF(thumbnail.rect()))
+
+
+def _draw_status(
+    painter: QPainter, words: QRectF, status: Status, told: str, faint: QColor
+) -> None:
+    """Draw a dot, with a tick in it when the picture is done, and the word."""
+    dot = QRectF(words.left(), words.bottom() - 12, 10, 10)
+    colour = _COLOURS.get(status)
+    painter.setPen(QPen(faint, 1) if colour is None else Qt.PenStyle.NoPen)
+    painter.setBrush(colour if colour is not None else Qt.BrushStyle.NoBrush)
+    painter.drawEllipse(dot)
+    if status is Status.DONE:
+        painter.setPen(QPen(QColor("white"), 1.6))
+        middle = dot.center()
+        painter.drawPolyline(
+            [
+                middle + type(middle)(-2.4, 0.2),
+                middle + type(middle)(-0.6, 2.0),
+                middle + type(middle)(2.6, -2.0),
+            ]
+        )
+    painter.setPen(faint)
+    painter.drawText(
+        words.adjusted(16, 0, 0, 0),
+        Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignLeft,
+        told,
+    )
+
 
 _WIDTH = 220  # widget pixels at first; the user may widen it
 _UNDONE = frozenset(Status) - {Status.DONE}

@@ -1,4 +1,4 @@
-"""Export of a folder, beside the list: what, how, where, and how far it is. No dialog."""
+"""Export of a folder, and progress of long folder jobs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFileDialog,
     QFormLayout,
+    QGridLayout,
     QHBoxLayout,
     QLabel,
     QLineEdit,
@@ -22,16 +23,17 @@ from PySide6.QtWidgets import (
 )
 
 from segapp.batch.folder_export import EXPORT_FOLDER, Exported, Fate, Finished, FolderExport
-from segapp.files.export.folder_formats import FOLDER_FORMATS, folder_formats
-from segapp.files.export.parts import Per
-from segapp.qt.files.remembered_choices import remembered_choices
-from segapp.qt.language import worded
+from segapp.imaging.measures import Per
+from segapp.io.export.formats import FOLDER_FORMATS, folder_formats
+from segapp.model.validation import sentence, shown
+from segapp.qt.files.preferences import remembered_choices
+from segapp.qt.i18n import worded
 from segapp.qt.session.jobs import Jobs
-from segapp.values.wording import sentence, shown
 
 if TYPE_CHECKING:
-    from segapp.qt.files.picture_folder import PictureFolder
+    from segapp.qt.files.image_folder import PictureFolder
     from segapp.qt.files.preferences import Preferences
+
 
 _FIRST = "coco-rle"
 _MARGIN = 24  # pixels around the names of formats in their list
@@ -224,3 +226,41 @@ class FolderExportPanel(QWidget):
     def _fail(self, ticket: int, error: Exception) -> None:
         del ticket
         self._told.setText(self.tr("The export failed: {}").format(worded(sentence(error))))
+
+
+class FolderTask(QWidget):
+    """A line under the list while something runs."""
+
+    stop_wanted = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._told = QLabel()
+        self._bar = QProgressBar()
+        self._bar.setTextVisible(False)
+        self._bar.setFixedHeight(6)
+        self._bar.setAccessibleName(self.tr("Progress of the work on the folder"))
+        self._bar.setToolTip(self.tr("How far the work on all images has come"))
+        stop = QToolButton()
+        stop.setText(self.tr("Stop"))
+        stop.setToolTip(self.tr("Stop; what is done stays"))
+        stop.clicked.connect(self.stop_wanted)
+        layout = QGridLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self._told, 0, 0)
+        layout.addWidget(self._bar, 1, 0)
+        layout.addWidget(stop, 0, 1, 2, 1)
+        layout.setColumnStretch(0, 1)
+        self.hide()
+
+    @property
+    def told(self) -> str:
+        """What is said."""
+        return self._told.text()
+
+    def show_progress(self, text: str, done: int, total: int) -> None:
+        """Say what is going on."""
+        self._told.setText(text)
+        self._bar.setMaximum(max(total, 1))
+        self._bar.setValue(done)
+        self.show()

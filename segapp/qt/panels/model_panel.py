@@ -1,33 +1,283 @@
-"""A look inside: what was learnt for the last answer, to be saved and compared."""
+"""The learnt model: kernel weights, codewords, objective and timing."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice
-from PySide6.QtGui import QImage, QImageWriter
+import numpy as np
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
+from PySide6.QtGui import QImage, QImageWriter, QPixmap
 from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
     QFrame,
     QHBoxLayout,
     QLabel,
     QPushButton,
     QScrollArea,
+    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
 
-from segapp.files.insight_file import insight_csv, insight_json
-from segapp.qt.files.default_folder import documents_folder
-from segapp.qt.files.small_files import ask_where, save_bytes
-from segapp.qt.panels.compare_answers import CompareAnswers
-from segapp.qt.panels.insight_view import InsightView
+from segapp.imaging.overlay import overlay
+from segapp.io.export.tables import insight_csv, insight_json
+from segapp.qt.canvas.layers import opaque, qimage_over
+from segapp.qt.files.file_dialogs import ask_where, save_bytes
+from segapp.qt.files.preferences import documents_folder
+from segapp.qt.i18n import number, worded
+from segapp.qt.widgets.charts import Bars, CodewordGrid, Curve
+from segapp.qt.widgets.inputs import WheelGuard
+from segapp.qt.widgets.layouts import open_at
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from PySide6.QtGui import QShowEvent
 
-    from segapp.qt.panels.compared_answer import ComparedAnswer
-    from segapp.values.document import ClassInfo
-    from segapp.values.updates import Insight
+    from segapp.model.classes import ClassInfo
+    from segapp.model.labelling import Insight, Labelling
+    from segapp.model.picture import Picture
+
+
+class InsightView(QWidget):
+    """Four drawings, each with its sentence."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._insight: Insight | None = None
+        self.weights = Bars(self.tr("Kernel weights"))
+        self.bit = QComboBox()
+        self.bit.setAccessibleName(self.tr("Bit whose kernel weights are shown"))
+        self.bit.currentIndexChanged.connect(self._show_weights)
+        WheelGuard(self).watch(self.bit)
+        self.codewords = CodewordGrid()
+        self.objective = Curve(self.tr("Objective"))
+        self.timing = Bars(self.tr("Timing"))
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(6)
+        self._section(
+            self.tr("What counted"),
+            self.tr(
+                "Two places of the picture are alike in colour, texture or position, closely or "
+                "roughly (σ). The longer the bar, the more that likeness had a say: its kernel "
+                "weight."
+            ),
+            self.bit,
+            self.weights,
+        )
+        self._section(
+            self.tr("Codewords"),
+            self.tr(
+                "Every place gets a short code of bits. Each class has a code of its own, its "
+                "codeword (filled is +1, empty −1), and a place belongs to the class whose "
+                "codeword is nearest."
+            ),
+            self.codewords,
+        )
+        self._section(
+            self.tr("Objective"),
+            self.tr(
+                "How badly codes and strokes disagree, step after step. Learning lowers it until "
+                "it stays."
+            ),
+            self.objective,
+        )
+        self._section(self.tr("Timing"), self.tr("Seconds spent in each step."), self.timing)
+
+    def _section(self, title: str, told: str, *parts: QWidget) -> None:
+        heading, sentence = QLabel(f"<b>{title}</b>"), QLabel(told)
+        heading.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        sentence.setWordWrap(True)
+        sentence.setProperty("tone", "faint")
+        for part in (heading, sentence, *parts):
+            self._column.addWidget(part)
+        for part in parts:
+            part.setToolTip(told)
+        self._column.addSpacing(8)
+
+    def show_insight(self, insight: Insight, classes: tuple[ClassInfo, ...]) -> None:
+        """Show what was learnt for these classes."""
+        self._insight = insight
+        n_bits = insight.kernel_weights.shape[0]
+        if self.bit.count() != n_bits + 1:
+            self.bit.clear()
+            self.bit.addItem(self.tr("All bits, mean"))
+            self.bit.addItems([self.tr("Bit {}").format(bit + 1) for bit in range(n_bits)])
+        self._show_weights()
+        self.codewords.show_codewords(insight.codewords, classes)
+        self.objective.show_values(insight.objective)
+        self.timing.show_rows(
+            tuple(
+                (worded(name), seconds, self.tr("{} s").format(number(seconds, 3)))
+                for name, seconds in insight.seconds.items()
+            )
+        )
+
+    def _show_weights(self) -> None:
+        if self._insight is None:
+            return
+        weights, bit = self._insight.kernel_weights, self.bit.currentIndex() - 1
+        shown = weights.mean(axis=0) if bit < 0 else weights[bit]
+        self.weights.show_rows(
+            tuple(
+                (_kernel(name), float(weight), number(weight, 3))
+                for name, weight in zip(self._insight.kernels, shown, strict=True)
+            )
+        )
+
+
+def _kernel(name: str) -> str:
+    """Return a kernel's name, such as "colour, sigma 0.5", for people."""
+    return ", ".join(worded(part) for part in name.replace("sigma", "σ").split(", "))
+
+
+_PICTURE = QSize(380, 260)
+
+
+class _Side(QWidget):
+    """One answer: a choice, its picture, and what was learnt."""
+
+    def __init__(self, answers: tuple[ComparedAnswer, ...], name: str, chosen: int) -> None:
+        super().__init__()
+        self._answers = answers
+        self.choice = QComboBox()
+        self.choice.setAccessibleName(name)
+        self.choice.setToolTip(self.tr("One of the last answers for this picture"))
+        self.choice.addItems([answer.name for answer in answers])
+        WheelGuard(self).watch(self.choice)
+        self._picture = QLabel()
+        self._picture.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._picture.setFixedHeight(_PICTURE.height())
+        self._view = InsightView()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(6, 6, 6, 6)
+        column.setSpacing(10)
+        column.addWidget(self.choice)
+        column.addWidget(self._picture)
+        column.addWidget(self._view)
+        column.addStretch(1)
+        self.choice.currentIndexChanged.connect(self._show)
+        self.choice.setCurrentIndex(chosen)
+        self._show()
+
+    @property
+    def answer(self) -> ComparedAnswer:
+        """The one that is shown."""
+        return self._answers[max(self.choice.currentIndex(), 0)]
+
+    def _show(self) -> None:
+        answer = self.answer
+        image = qimage_over(opaque(answer.shown)).copy()
+        ratio = self.devicePixelRatioF()
+        fitted = image.scaled(
+            _PICTURE * ratio,
+            Qt.AspectRatioMode.KeepAspectRatio,
+            Qt.TransformationMode.SmoothTransformation,
+        )
+        fitted.setDevicePixelRatio(ratio)
+        self._picture.setPixmap(QPixmap.fromImage(fitted))
+        self._picture.setAccessibleName(answer.name)
+        self._view.show_insight(answer.insight, answer.classes)
+
+
+class CompareAnswers(QDialog):
+    """Lets two kept answers be chosen; the last but one and the last at first."""
+
+    def __init__(self, answers: tuple[ComparedAnswer, ...], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Compare Answers"))
+        self.left = _Side(answers, self.tr("Answer on the left"), max(len(answers) - 2, 0))
+        self.right = _Side(answers, self.tr("Answer on the right"), len(answers) - 1)
+        self._told = QLabel()
+        self._told.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        sides = QWidget()
+        row = QHBoxLayout(sides)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self.left, 1)
+        row.addWidget(self.right, 1)
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setAccessibleName(self.tr("Both answers"))
+        scroll.setWidget(sides)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.addWidget(self._told)
+        layout.addWidget(scroll, 1)
+        layout.addWidget(buttons)
+        for side in (self.left, self.right):
+            side.choice.currentIndexChanged.connect(self._tell)
+        self._tell()
+        open_at(self, 860, 760)
+
+    @property
+    def told(self) -> str:
+        """What is said about the two."""
+        return self._told.text()
+
+    def _tell(self) -> None:
+        share = self.left.answer.share_that_differs(self.right.answer)
+        self._told.setText(self.tr("{}% of the pixels differ.").format(number(100 * share, 1)))
+
+
+# Pixels of the longer side: enough to see where two answers differ.
+_SIDE = 480
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparedAnswer:
+    """What was learnt, and the answer for the picture, every few pixels.
+
+    Parameters
+    ----------
+    name
+        The settings and the number of strokes, as people tell answers apart.
+    labels
+        Class of each of the pixels that are kept.
+    """
+
+    name: str
+    insight: Insight
+    classes: tuple[ClassInfo, ...]
+    picture: Picture
+    labels: NDArray[np.uint8]
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        insight: Insight,
+        classes: tuple[ClassInfo, ...],
+        labelling: Labelling,
+        picture: Picture,
+    ) -> ComparedAnswer:
+        """Keep an answer; of a large picture every few pixels."""
+        step = _step(labelling.labels)
+        return cls(name, insight, classes, picture, labelling.labels[::step, ::step].copy())
+
+    @property
+    def shown(self) -> NDArray[np.uint8]:
+        """The answer as an overlay, ``H x W x 3``: made for those who compare, who are few."""
+        tint = overlay(self.labels, self.classes)
+        step = _step(self.picture.rgb)
+        shown = self.picture.rgb[::step, ::step].astype(np.float32)
+        # Half of it, as the canvas shows it at first.
+        shown += (tint[..., :3] - shown * (tint[..., 3:] / np.float32(255))) / 2
+        return shown.astype(np.uint8)
+
+    def share_that_differs(self, other: ComparedAnswer) -> float:
+        """Return the share of pixels that have another class, from 0 to 1."""
+        return float((self.labels != other.labels).mean())
+
+
+def _step(pixels: NDArray[np.uint8]) -> int:
+    longer: int = max(pixels.shape[:2])
+    return -(-longer // _SIDE)
+
 
 # Answers that are kept to be compared: as many as one tells apart in a list.
 _MOST_KEPT = 12

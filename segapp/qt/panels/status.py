@@ -18,14 +18,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from segapp.qt.language import number
-from segapp.qt.session.progress import Progress, Stage
+from segapp.app.state import Progress, Stage
+from segapp.qt.i18n import number
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
 
+    from segapp.model.picture import Picture
     from segapp.qt.actions.actions import Actions
-    from segapp.values.picture import Picture
+
 
 # Blue, orange, green and vermilion of the palette that colour-blind people tell apart; the
 # words beside the dot say the same.

@@ -12,6 +12,8 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+
+if TYPE_CHECKING:
     Work = Callable[[], Iterator[object]]
 
 

@@ -1,4 +1,4 @@
-"""The one mutable object: the open pictures, and the answers for the one that is shown."""
+"""The session: open images and the displayed result."""
 
 from __future__ import annotations
 
@@ -6,23 +6,88 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from segapp.learning.loading import trainer_of
-from segapp.qt.language import class_name
+from segapp.app.state import Content, PictureState
+from segapp.engine.loading import trainer_of
+from segapp.io.deep_images import shown_anew
+from segapp.model.document import Document, Stroke
+from segapp.qt.canvas.layers import Layer, SharedPixels
+from segapp.qt.i18n import class_name
 from segapp.qt.session.answers import Answers
-from segapp.qt.session.picture_state import Content, PictureState
-from segapp.qt.session.rendering import Rendering
-from segapp.qt.session.seeing import Seeing
-from segapp.values.document import Document, Stroke
+from segapp.qt.session.encoder_service import Seeing
+from segapp.qt.session.jobs import Jobs, details_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from segapp.qt.canvas.layers import Layer
-    from segapp.values.carried_answer import CarriedAnswer
-    from segapp.values.document import Mark
-    from segapp.values.picture import Picture
-    from segapp.values.settings import Settings
-    from segapp.values.updates import MakeSegmenter
+    from segapp.model.display import Showing
+    from segapp.model.document import Mark
+    from segapp.model.labelling import CarriedAnswer, MakeSegmenter
+    from segapp.model.picture import Picture
+    from segapp.model.settings import Settings
+
+
+class Rendering(QObject):
+    """Makes one picture at a time; a newer wish replaces the older one."""
+
+    arrived = Signal(object, object)  # Picture, Layer
+    looked = Signal(object)  # Layer, for a look while somebody still chooses
+    failed = Signal(str, str)  # a sentence, and details for who wants to report them
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._jobs = Jobs("showing", self)
+        self._jobs.arrived.connect(self._take)
+        self._jobs.failed.connect(self._fail)
+        self._jobs.ended.connect(self._go_on)
+        self._wish: tuple[Picture, Showing] | None = None
+        self._is_look = False
+
+    def start(self, picture: Picture, showing: Showing) -> None:
+        """Show a picture in another way."""
+        self._wish, self._is_look = None, False
+        self._jobs.start(lambda: _rendered(picture, showing))
+
+    def look(self, picture: Picture, showing: Showing) -> None:
+        """Make a look at a picture; of many wishes in a row, the last one is sure to come."""
+        if not self._jobs.busy:
+            self._is_look = True
+            self._jobs.start(lambda: _rendered(picture, showing))
+        elif self._is_look:  # what is under way is still worth seeing
+            self._wish = picture, showing
+
+    def cancel(self) -> None:
+        """Forget what is being made."""
+        self._wish = None
+        self._jobs.cancel()
+
+    def _take(self, ticket: int, made: tuple[Picture, Layer]) -> None:
+        del ticket
+        if self._is_look:
+            self.looked.emit(made[1])
+        else:
+            self.arrived.emit(*made)
+
+    def _go_on(self) -> None:
+        wish, self._wish = self._wish, None
+        if wish is not None:
+            self.look(*wish)
+
+    def _fail(self, ticket: int, error: Exception) -> None:
+        del ticket
+        told = self.tr("The picture cannot be shown so: {}").format(
+            str(error) or type(error).__name__
+        )
+        self.failed.emit(told, details_of(error))
+
+    def close(self, timeout: float | None = None) -> bool:
+        """Wait for the thread; say whether it has ended."""
+        return self._jobs.close(timeout)
+
+
+def _rendered(picture: Picture, showing: Showing) -> Iterator[tuple[Picture, Layer]]:
+    made = shown_anew(picture, showing)
+    yield made, Layer.over(SharedPixels.of_picture(made.rgb))
 
 
 class Session(QObject):

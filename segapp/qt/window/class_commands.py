@@ -9,20 +9,19 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QActionGroup, QColor
 from PySide6.QtWidgets import QColorDialog, QMenu, QWidget
 
-from segapp.files.class_list import places_of
-from segapp.qt.language import class_name
+from segapp.io.class_list import places_of
+from segapp.model.classes import TWO_CLASSES, ClassInfo, keys_of, unused_colour
+from segapp.model.document import with_class_moved
+from segapp.qt.i18n import class_name
 from segapp.qt.panels.class_panel import swatch, unused_name
-from segapp.values.class_order import with_class_moved
-from segapp.values.colours import unused_colour
-from segapp.values.document import TWO_CLASSES, ClassInfo, keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from segapp.qt.actions.actions import Actions
+    from segapp.qt.panels.brush_panel import BrushState
     from segapp.qt.panels.class_panel import ClassPanel
     from segapp.qt.session.session import Session
-    from segapp.qt.window.brush_state import BrushState
 
 
 class _ClassMenu:

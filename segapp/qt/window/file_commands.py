@@ -1,41 +1,46 @@
-"""Commands about files: open, save, export, recover, and close without losing anything."""
+"""Commands on files: open, save, export, recover and close."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QFileDialog
 
-from segapp.files.resources import SAMPLES
+from segapp.io.desktop import SAMPLES
+from segapp.model.validation import shown
+from segapp.qt.dialogs.export_dialog import ExportDialog
 from segapp.qt.files import file_dialogs
-from segapp.qt.files.default_folder import opening_folder
-from segapp.qt.files.export_dialog import ExportDialog
+from segapp.qt.files.autosave import Overlaid, Wish
 from segapp.qt.files.file_dialogs import Conflict, Unsaved
-from segapp.qt.files.overlaid import Overlaid
-from segapp.qt.files.pasting import pasted_files, pasted_picture
-from segapp.qt.files.project_saving import ChangedByOthersError
-from segapp.qt.files.recovery import LeftCopy, UnreadableCopy
-from segapp.qt.files.remembered_choices import remember_choices, remembered_choices
+from segapp.qt.files.opening import pasted_files, pasted_picture
+from segapp.qt.files.preferences import (
+    documents_folder,
+    opening_folder,
+    remember_choices,
+    remembered_choices,
+)
+from segapp.qt.files.recovery import ChangedByOthersError, LeftCopy, UnreadableCopy
 from segapp.qt.files.restore_dialog import newest_first
-from segapp.qt.panels.welcome import sample_name
-from segapp.values.wording import shown
+from segapp.qt.panels.canvas_cards import sample_name
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from PySide6.QtCore import QMimeData
     from PySide6.QtWidgets import QMenu, QWidget
 
+    from segapp.app.state import PictureState
     from segapp.qt.actions.actions import Actions
-    from segapp.qt.files.autosave import Autosave
+    from segapp.qt.files.autosave import Autosave, Keeping
     from segapp.qt.files.files import Files
+    from segapp.qt.files.image_folder import PictureFolder
     from segapp.qt.files.opening import ImageMissing
     from segapp.qt.files.preferences import Preferences
     from segapp.qt.files.recovery import LeftFolder
     from segapp.qt.files.restore_dialog import Left
-    from segapp.qt.session.picture_state import PictureState
     from segapp.qt.session.session import Session
+    from segapp.qt.widgets.layouts import Offer
 
 
 _FIRST_SAMPLE = "coffee"
@@ -263,3 +268,77 @@ def _return_to(image: Path, files: Files, preferences: Preferences) -> None:
         files.open_folder(folder, at=image)
     else:
         files.open(image)
+
+
+class KeepQuestion(QObject):
+    """Asks about strokes that have no place yet, and keeps them as soon as they have one."""
+
+    said = Signal(str)  # a sentence for the status bar
+
+    def __init__(
+        self,
+        session: Session,
+        autosave: Autosave,
+        work: PictureFolder,
+        keeping: Keeping,
+        offer: Offer,
+        window: QWidget,
+    ) -> None:
+        super().__init__(window)
+        self._session, self._autosave, self._work = session, autosave, work
+        self._keeping, self._offer, self._window = keeping, offer, window
+        autosave.place_of = keeping.folder_for
+        session.document_changed.connect(self._ask)
+        keeping.changed.connect(self._keep_now)
+
+    def _ask(self) -> None:
+        state = self._session.state
+        if state is None or not state.unsaved or self._keeping.folder_for(state) is not None:
+            self._offer.withdraw()
+        elif self._keeping.is_within(state) and self._work.root is not None:
+            self._ask_about_folder(self._work.root)
+        elif self._keeping.wish is Wish.UNSAID:
+            self._offer.make(
+                self.tr("Keep strokes in a project as you paint?"),
+                (
+                    (self.tr("Beside the picture"), lambda: self._keeping.choose(Wish.BESIDE)),
+                    (self.tr("In a folder…"), self._choose_folder),
+                    (self.tr("No"), lambda: self._keeping.choose(Wish.NEVER)),
+                ),
+            )
+
+    def _ask_about_folder(self, root: Path) -> None:
+        proposed = documents_folder() / "segapp" / root.name
+        self._offer.make(
+            self.tr("{} cannot be written. Keep the strokes in").format(shown(root.name)),
+            (
+                (shown(proposed), lambda: self._use_place(proposed)),
+                (self.tr("Another folder…"), self._choose_place),
+            ),
+        )
+
+    def _chosen(self) -> Path | None:
+        chosen = QFileDialog.getExistingDirectory(self._window, self.tr("Keep the strokes in"))
+        return Path(chosen) if chosen else None
+
+    def _choose_folder(self) -> None:
+        folder = self._chosen()
+        if folder is not None:
+            self._keeping.choose(Wish.FOLDER, folder)
+
+    def _choose_place(self) -> None:
+        place = self._chosen()
+        if place is not None:
+            self._use_place(place)
+
+    def _use_place(self, place: Path) -> None:
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            self.said.emit(f"{shown(place)}: {error.strerror}")
+            return
+        self._work.choose_place(place)
+
+    def _keep_now(self) -> None:
+        self._ask()
+        self._autosave.write_soon()

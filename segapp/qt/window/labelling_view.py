@@ -1,4 +1,4 @@
-"""Labellings as layers for the canvas, made beside the window's thread."""
+"""Labellings as layers of the canvas."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QColor
 
-from segapp.learning.suggestion import Spot, least_certain
-from segapp.picture.pyramid import repeated
-from segapp.qt.canvas.layers import Layer
-from segapp.qt.canvas.outline import Outline
+from segapp.engine.suggestion import Spot, least_certain
+from segapp.imaging.boundaries import changed_tiles
+from segapp.imaging.overlay import ALL, ViewMode, components, label_colours, painting
+from segapp.imaging.pyramid import repeated
+from segapp.qt.canvas.contours import Outline
+from segapp.qt.canvas.layers import Layer, SharedPixels
 from segapp.qt.canvas.painting import Sheet
 from segapp.qt.session.jobs import Jobs, details_of
-from segapp.qt.window.rendering import Rendering, Wish
-from segapp.values.overlay import ALL, ViewMode, components, painting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,12 +23,92 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from segapp.imaging.overlay import Painting
+    from segapp.model.classes import ClassInfo
+    from segapp.model.labelling import Insight, Labelling, Preview
+    from segapp.model.picture import EncodedPicture, Picture
     from segapp.qt.session.session import Session
-    from segapp.values.document import ClassInfo
-    from segapp.values.encoded import EncodedPicture
-    from segapp.values.labelling import Labelling
-    from segapp.values.picture import Picture
-    from segapp.values.updates import Insight, Preview
+
+
+_BY_LABEL_ALONE = frozenset({ViewMode.OVERLAY, ViewMode.OUTLINE, ViewMode.MASK, ViewMode.CUTOUT})
+"""Where labels are the same, these look the same; margins and codes change everywhere."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wish:
+    """How a labelling shall be shown."""
+
+    mode: ViewMode
+    classes: tuple[ClassInfo, ...]
+    picture: Picture
+    codewords: NDArray[np.int8] | None
+
+
+class Rendering:
+    """The sheet of a labelling, which follows the labelling in place.
+
+    The canvas may draw it meanwhile, from another thread: for the length of a frame, parts of
+    the new answer stand beside parts of the old.
+    """
+
+    def __init__(self, wish: Wish, labelling: Labelling) -> None:
+        self._wish, self._labels = wish, labelling.labels
+        mode, classes = wish.mode, wish.classes
+        lines = None
+        if mode is ViewMode.OUTLINE:
+            lines = Outline(labelling.labels, classes)
+        elif mode is ViewMode.OVERLAY:  # a tint alone may be the picture's own colour
+            lines = Outline(labelling.labels, classes, QColor(255, 255, 255))
+        self.sheet = Sheet(_areas(wish, labelling), lines, mode.replaces_image, mode.is_bare)
+
+    def serves(self, wish: Wish) -> bool:
+        """Tell whether it can follow a labelling that shall be shown so."""
+        mine = self._wish
+        return (
+            wish.mode in _BY_LABEL_ALONE
+            and wish.mode is mine.mode
+            and wish.classes == mine.classes
+            and wish.picture is mine.picture
+        )
+
+    def follow(self, labelling: Labelling) -> None:
+        """Show another labelling of the same picture."""
+        wish, before = self._wish, self._labels
+        boxes = list(changed_tiles(before, labelling.labels))
+        paint, areas = _painting(wish, labelling), self.sheet.areas
+        if areas is not None and paint is not None:
+            shared = _shared(wish, labelling, paint)
+            if shared is not None:
+                areas.follow(shared)
+            for box in boxes:
+                areas.repaint(box, paint)
+        if self.sheet.lines is not None:
+            self.sheet.lines.redraw(labelling.labels, boxes)
+        self._labels = labelling.labels
+        self.sheet = replace(self.sheet)  # who compares sheets sees that this is another
+
+
+def _areas(wish: Wish, labelling: Labelling) -> Layer | None:
+    paint = _painting(wish, labelling)
+    if paint is None:
+        return None
+    shared = _shared(wish, labelling, paint)
+    if shared is not None:
+        return Layer.over(shared)
+    height, width = labelling.labels.shape
+    return Layer.painted((height, width), paint)
+
+
+def _painting(wish: Wish, labelling: Labelling) -> Painting | None:
+    return painting(wish.mode, labelling, wish.classes, wish.picture, wish.codewords)
+
+
+def _shared(wish: Wish, labelling: Labelling, paint: Painting) -> SharedPixels | None:
+    """Return the labels themselves where nothing else is shown."""
+    table = label_colours(wish.mode, labelling, wish.classes)
+    if table is None:
+        return None
+    return SharedPixels.of_labels(labelling.labels, table, paint)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

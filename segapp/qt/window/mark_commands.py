@@ -1,4 +1,4 @@
-"""What becomes of a finished mark: it teaches, or it is painted over the answer."""
+"""Commands on strokes and retouches."""
 
 from __future__ import annotations
 
@@ -6,28 +6,33 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QPointF, Signal
+from PySide6.QtCore import QObject, QPointF, Qt, Signal
 from PySide6.QtWidgets import QMessageBox
 
-from segapp.files.mask_file import load_mask, with_mask_marked, with_mask_retouched
+from segapp.engine.suggestion import mark_many
+from segapp.imaging.rasterise import core_of
+from segapp.imaging.retouch import filled_part, locked_class, locked_part
+from segapp.io.masks import load_mask, with_mask_marked, with_mask_retouched
+from segapp.model.document import Patch
+from segapp.model.settings import preset_of, preset_with
 from segapp.qt.canvas.brush import Tool
 from segapp.qt.files import file_dialogs
-from segapp.qt.files.default_folder import opening_folder
-from segapp.values.document import Patch
-from segapp.values.retouch import filled_part, locked_class, locked_part
-from segapp.values.shapes import core_of
+from segapp.qt.files.preferences import opening_folder
+from segapp.qt.session.jobs import Jobs
+from segapp.qt.widgets.layouts import Offer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from PySide6.QtWidgets import QWidget
 
-    from segapp.files.mask_file import Mask
+    from segapp.io.masks import Mask
+    from segapp.model.document import Document, Mark
+    from segapp.model.picture import Picture
     from segapp.qt.actions.actions import Actions
+    from segapp.qt.panels.brush_panel import BrushState
     from segapp.qt.session.session import Session
-    from segapp.qt.window.brush_state import BrushState
-    from segapp.values.document import Document, Mark
-    from segapp.values.picture import Picture
 
 
 class MarkCommands(QObject):
@@ -173,3 +178,69 @@ def _pixel(at: QPointF, picture: Picture) -> tuple[int, int] | None:
     height, width = picture.size
     x, y = math.floor(at.x()), math.floor(at.y())
     return (x, y) if 0 <= x < width and 0 <= y < height else None
+
+
+class AlikeOffer(QObject):
+    """Asks once for each picture, beside the work, as long as one object is looked for.
+
+    Telling parts apart takes longer than a window may pause: a thread does it. What it finds is
+    of the present answer or of none, as any change makes the look before it stale.
+    """
+
+    def __init__(self, session: Session, canvas: QWidget) -> None:
+        super().__init__(canvas)
+        self._session = session
+        self.offer = Offer(canvas, Qt.AlignmentFlag.AlignBottom)
+        self._answered: set[Path] = set()
+        self._jobs = Jobs("marks alike", self)
+        self._jobs.arrived.connect(self._take)
+        self._jobs.failed.connect(self._fail)
+        session.answers.answer_changed.connect(self._look)
+        session.settings_changed.connect(self._look)
+        session.document_changed.connect(self._jobs.cancel)
+        session.picture_changed.connect(self._forget)
+
+    def close(self, timeout: float | None = None) -> bool:
+        """Stop the thread and wait so long; say whether it has ended."""
+        return self._jobs.close(timeout)
+
+    def _look(self) -> None:
+        state, answer = self._session.state, self._session.answers.answer
+        self._jobs.cancel()
+        if state is None or state.path in self._answered:
+            return
+        if preset_of(self._session.settings) != "best":
+            self.offer.withdraw()
+        elif answer is not None and not self.offer.isVisible():
+            document, labels = self._session.document, answer.labelling.labels
+
+            def work() -> Iterator[bool]:
+                yield mark_many(document, labels)
+
+            self._jobs.start(work)
+
+    def _take(self, ticket: int, many: bool) -> None:  # noqa: FBT001 - a Qt slot
+        del ticket
+        if many:
+            self.offer.make(
+                self.tr("Many small marks: find everything that looks like them?"),
+                (
+                    (self.tr("Find all alike"), lambda: self._answer(wanted=True)),
+                    (self.tr("No"), lambda: self._answer(wanted=False)),
+                ),
+            )
+
+    def _fail(self, ticket: int, error: Exception) -> None:
+        del ticket
+        raise error  # nothing of it is the user's doing: the window tells it like any mistake
+
+    def _forget(self) -> None:
+        self._jobs.cancel()
+        self.offer.withdraw()
+
+    def _answer(self, *, wanted: bool) -> None:
+        self._jobs.cancel()
+        if self._session.state is not None:
+            self._answered.add(self._session.state.path)
+        if wanted:
+            self._session.set_settings(preset_with("alike", self._session.settings))

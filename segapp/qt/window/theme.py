@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QToolTip
 
-from segapp.files.resources import ASSETS
+from segapp.io.desktop import ASSETS
 
 _Role = QPalette.ColorRole
 

@@ -13,7 +13,7 @@ from PIL import Image
 from segapp.batch import Outcome, Task, outcomes, summary, write_reports
 from segapp.batch.cases import find_cases
 from segapp.batch.task import run_case
-from segapp.values.settings_choice import SettingsChoice
+from segapp.model.settings import SettingsChoice
 from tests.segapp.fake_segmenter import Deadly, NearestColour, Slow
 
 SIZE = (48, 64)

@@ -7,12 +7,12 @@ import pytest
 from PIL import Image
 
 from segapp.batch.cases import Case, CaseError, bundled_cases, find_cases, load_truth
-from segapp.files.images import load_image
-from segapp.files.project_file import Project, save_project
-from segapp.files.strokes_file import load_strokes
-from segapp.values.document import Document
-from segapp.values.rasterize import rasterize
-from segapp.values.settings import Settings
+from segapp.imaging.rasterise import rasterize
+from segapp.io.images import load_image
+from segapp.io.project import Project, save_project
+from segapp.io.strokes import load_strokes
+from segapp.model.document import Document
+from segapp.model.settings import Settings
 
 BESIDE = Path(__file__).parents[4] / "shared" / "data"
 GULSHAN = Path(os.environ.get("SEGAPP_DATA", BESIDE)) / "gulshan"

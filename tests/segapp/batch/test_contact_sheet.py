@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from segapp.batch.contact_sheet import Sheet, triple, write_curve
-from segapp.values.document import ClassInfo, Document, Stroke
-from segapp.values.picture import Picture
+from segapp.batch.report import Sheet, triple, write_curve
+from segapp.model.classes import ClassInfo
+from segapp.model.document import Document, Stroke
+from segapp.model.picture import Picture
 
 SIZE = (30, 40)
 

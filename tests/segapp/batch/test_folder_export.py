@@ -8,17 +8,16 @@ import pytest
 from PIL import Image
 
 from segapp.batch.folder_export import Exported, Fate, Finished, FolderExport
-from segapp.files.class_list import CLASS_LIST_NAME, ClassList, write_class_list
-from segapp.files.export.folder_formats import FOLDER_FORMATS
-from segapp.files.folder_progress import PROGRESS_NAME, Status, write_progress
-from segapp.files.images import load_image
-from segapp.files.project_file import Project, save_project
-from segapp.learning.training import Trainer
-from segapp.values.document import TWO_CLASSES, Document, Stroke
-from segapp.values.labelling import Labelling
-from segapp.values.settings import DEFAULT_SETTINGS
-from segapp.values.start import Start
-from segapp.values.updates import NotEnoughStrokes, Report
+from segapp.engine.trainer import Trainer
+from segapp.io.class_list import CLASS_LIST_NAME, ClassList, write_class_list
+from segapp.io.export.formats import FOLDER_FORMATS
+from segapp.io.folder_files import PROGRESS_NAME, Status, write_progress
+from segapp.io.images import load_image
+from segapp.io.project import Project, save_project
+from segapp.model.classes import TWO_CLASSES
+from segapp.model.document import Document, Start, Stroke
+from segapp.model.labelling import Labelling, NotEnoughStrokes, Report
+from segapp.model.settings import DEFAULT_SETTINGS
 from tests.segapp.fake_segmenter import NearestColour
 
 MARKS = (Stroke(((5.0, 10.0),), 2.0, 0), Stroke(((25.0, 10.0),), 2.0, 1))

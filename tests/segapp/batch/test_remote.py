@@ -6,7 +6,7 @@ from PIL import Image
 
 from segapp.batch import Task, outcomes, remote_outcomes
 from segapp.batch.cases import find_cases
-from segapp.values.settings_choice import SettingsChoice
+from segapp.model.settings import SettingsChoice
 from shlcore.cluster import ClusterError
 from tests.segapp.fake_segmenter import NearestColour
 

@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 
 from segapp.batch.robot_user import first_dabs, robot_steps, robot_stroke, strokes_to
-from segapp.values.document import TWO_CLASSES, ClassInfo, Document
-from segapp.values.labelling import Labelling
-from segapp.values.rasterize import rasterize
+from segapp.imaging.rasterise import rasterize
+from segapp.model.classes import TWO_CLASSES, ClassInfo
+from segapp.model.document import Document
+from segapp.model.labelling import Labelling
 
 SIZE = (60, 80)
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from segapp.batch.scores import iou, score
+from segapp.batch.robot_user import iou, score
 
 
 def test_against_counting_by_hand():

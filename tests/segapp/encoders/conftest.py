@@ -1,8 +1,8 @@
 import platformdirs
 import pytest
 
-from segapp.encoders.installed import Installed
-from segapp.encoders.kept_features import KeptFeatures
+from segapp.encoders.feature_cache import KeptFeatures
+from segapp.encoders.registry import Installed
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

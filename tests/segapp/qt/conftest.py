@@ -18,16 +18,15 @@ from PySide6.QtCore import QSettings, QTimer
 from PySide6.QtWidgets import QApplication
 from threadpoolctl import threadpool_limits
 
-from segapp.qt.app import SWITCH_SECONDS
+from segapp.imaging.rasterise import rasterize
+from segapp.model.document import Stroke
+from segapp.model.labelling import Answer, Insight, Labelling, NotEnoughStrokes, Preview, Report
+from segapp.qt.application import SWITCH_SECONDS
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Unsaved
 from segapp.qt.files.preferences import Preferences
 from segapp.qt.session.session import Session
-from segapp.qt.window.build import build_window
-from segapp.values.document import Stroke
-from segapp.values.labelling import Labelling
-from segapp.values.rasterize import rasterize
-from segapp.values.updates import Answer, Insight, NotEnoughStrokes, Preview, Report
+from segapp.qt.window.main_window import build_window
 
 
 class QuickSegmenter:

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from segapp.qt import display
+from segapp.qt import application
 
 
 def run(**environment):
@@ -12,7 +12,11 @@ def run(**environment):
     kept = {name: value for name, value in os.environ.items() if "DISPLAY" not in name}
     kept.pop("QT_QPA_PLATFORM", None)
     done = subprocess.run(
-        [sys.executable, "-c", "import sys; from segapp.qt.app import run; sys.exit(run(None))"],
+        [
+            sys.executable,
+            "-c",
+            "import sys; from segapp.qt.application import run; sys.exit(run(None))",
+        ],
         env=kept | environment,
         capture_output=True,
         text=True,
@@ -45,7 +49,7 @@ def test_without_a_display_one_sentence_says_what_to_do(environment, words):
     ],
 )
 def test_a_missing_library_is_named_with_its_remedy(reason, words):
-    sentence = display._library_sentence(reason)
+    sentence = application._library_sentence(reason)
     assert words in sentence
     assert "segapp batch" in sentence
 
@@ -55,22 +59,22 @@ def test_qt_that_cannot_be_imported_is_told(monkeypatch):
         raise ImportError("libxkbcommon.so.0: cannot open shared object file")
 
     monkeypatch.setenv("DISPLAY", ":0")
-    monkeypatch.setattr(display.importlib, "import_module", refuse)
-    assert "libxkbcommon0" in display.what_is_missing()
+    monkeypatch.setattr(application.importlib, "import_module", refuse)
+    assert "libxkbcommon0" in application.what_is_missing()
 
 
 def test_a_plug_in_that_cannot_be_loaded_is_told(monkeypatch):
     def refuse(name):
         raise OSError("libxcb-cursor.so.0: cannot open shared object file")
 
-    monkeypatch.setattr(display.ctypes, "CDLL", refuse)
+    monkeypatch.setattr(application.ctypes, "CDLL", refuse)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     monkeypatch.setenv("DISPLAY", ":0")
     monkeypatch.setenv("QT_QPA_PLATFORM", "xcb")
-    assert "libxcb-cursor0" in display.what_is_missing()
+    assert "libxcb-cursor0" in application.what_is_missing()
 
 
 def test_platforms_without_a_screen_need_none(monkeypatch):
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
-    assert display.what_is_missing() is None
+    assert application.what_is_missing() is None

@@ -24,9 +24,10 @@ from PySide6.QtWidgets import (
 )
 
 from segapp.__main__ import main
-from segapp.files.images import ImageError, load_image
-from segapp.files.project_file import load_project
-from segapp.qt.language import LANGUAGES, Texts, choose_language, number, speak, worded
+from segapp.io.images import load_image
+from segapp.io.pages import ImageError
+from segapp.io.project import load_project
+from segapp.qt.i18n import LANGUAGES, Texts, choose_language, number, speak, worded
 from segapp.qt.panels.status import _Elided
 from tests.texts import differences, languages, written
 

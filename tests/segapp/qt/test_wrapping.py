@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from segapp.qt.wrapping import Wrapping
+from segapp.qt.widgets.layouts import Wrapping
 
 
 class Block(QWidget):

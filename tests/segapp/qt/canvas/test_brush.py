@@ -2,6 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from segapp.model.classes import ClassInfo
+from segapp.model.document import Document
 from segapp.qt.canvas.brush import (
     LARGEST_RADIUS,
     SMALLEST_RADIUS,
@@ -9,8 +11,7 @@ from segapp.qt.canvas.brush import (
     Tool,
     stepped_radius,
 )
-from segapp.qt.window.brush_state import BrushState
-from segapp.values.document import ClassInfo, Document
+from segapp.qt.panels.brush_panel import BrushState
 
 radii = st.floats(SMALLEST_RADIUS, LARGEST_RADIUS)
 

@@ -12,13 +12,12 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication
 from scipy import ndimage
 
+from segapp.imaging.rasterise import rasterize
+from segapp.model.document import Document, Stroke
 from segapp.qt.canvas.brush import Brush, Tool
 from segapp.qt.canvas.canvas import Canvas
-from segapp.qt.canvas.layers import Layer
+from segapp.qt.canvas.layers import Layer, opaque
 from segapp.qt.canvas.painting import Sheet
-from segapp.qt.canvas.screen_pixels import opaque
-from segapp.values.document import Document, Stroke
-from segapp.values.rasterize import rasterize
 
 LEFT, RIGHT, MIDDLE = (
     Qt.MouseButton.LeftButton,

@@ -7,11 +7,10 @@ from PySide6.QtGui import QEventPoint, QMouseEvent, QPointingDevice, QTabletEven
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from segapp.model.document import Document
 from segapp.qt.canvas.brush import Brush
 from segapp.qt.canvas.canvas import Canvas
-from segapp.qt.canvas.layers import Layer
-from segapp.qt.canvas.screen_pixels import opaque
-from segapp.values.document import Document
+from segapp.qt.canvas.layers import Layer, opaque
 
 LEFT, RIGHT, NONE = (
     Qt.MouseButton.LeftButton,

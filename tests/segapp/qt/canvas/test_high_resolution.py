@@ -13,11 +13,11 @@ SCRIPT = """
     from PySide6.QtCore import QEvent, QPointF, Qt
     from PySide6.QtGui import QMouseEvent
     from PySide6.QtWidgets import QApplication
-    from segapp.values.document import Document
+    from segapp.model.document import Document
     from segapp.qt.canvas.brush import Brush
     from segapp.qt.canvas.canvas import Canvas
     from segapp.qt.canvas.layers import Layer
-    from segapp.qt.canvas.screen_pixels import opaque
+    from segapp.qt.canvas.layers import opaque
 
     application = QApplication([])
     canvas = Canvas()

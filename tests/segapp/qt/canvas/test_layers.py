@@ -6,10 +6,8 @@ from hypothesis.extra import numpy as hnp
 from PySide6.QtCore import QRect
 from PySide6.QtGui import QImage, QPainter
 
-from segapp.qt.canvas import shared_pixels
-from segapp.qt.canvas.layers import Layer
-from segapp.qt.canvas.screen_pixels import halved, opaque
-from segapp.qt.canvas.shared_pixels import SharedPixels
+from segapp.qt.canvas import layers
+from segapp.qt.canvas.layers import Layer, SharedPixels, halved, opaque
 
 pictures = hnp.arrays(np.uint8, st.tuples(st.integers(1, 9), st.integers(1, 9), st.just(4)))
 
@@ -129,7 +127,7 @@ def seen(layer, scale, offset, room):
 @pytest.mark.parametrize("room", [QRect(0, 0, 300, 200), QRect(37, 21, 90, 64)])
 @pytest.mark.parametrize("at_once", [1 << 20, 5000])
 def test_shared_pixels_are_drawn_like_a_copy_of_them(monkeypatch, scale, room, at_once):
-    monkeypatch.setattr(shared_pixels, "_PIXELS_AT_ONCE", at_once)
+    monkeypatch.setattr(layers, "_PIXELS_AT_ONCE", at_once)
     rng = np.random.default_rng(0)
     rgb = rng.integers(0, 256, (701, 1200, 3), dtype=np.uint8)
     labels = (rgb[..., 0] > 100).astype(np.uint8)

@@ -5,9 +5,9 @@ import pytest
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QImage, QPainter
 
-from segapp.qt.canvas.outline import Outline
-from segapp.qt.canvas.view import View
-from segapp.values.document import TWO_CLASSES
+from segapp.model.classes import TWO_CLASSES
+from segapp.qt.canvas.contours import Outline
+from segapp.qt.canvas.viewport import View
 
 GREY = QColor(120, 120, 120)
 

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
+from segapp.imaging.rasterise import NOWHERE, rasterize
+from segapp.model.document import Document, Patch, Stroke
 from segapp.qt.canvas.brush import Brush
-from segapp.qt.canvas.pen import Pen
+from segapp.qt.canvas.input import Pen
 from segapp.qt.canvas.stroke_layer import StrokeLayer
-from segapp.values.document import Document, Patch, Stroke
-from segapp.values.rasterize import NOWHERE, rasterize
 
 SIZE = (40, 60)
 

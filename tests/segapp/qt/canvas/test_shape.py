@@ -5,12 +5,11 @@ import pytest
 from PySide6.QtCore import QPointF, Qt
 from skimage.draw import polygon2mask
 
+from segapp.imaging.rasterise import rasterize
+from segapp.model.document import Document, Patch, Stroke
 from segapp.qt.canvas.brush import Brush, Tool
 from segapp.qt.canvas.canvas import Canvas
-from segapp.qt.canvas.layers import Layer
-from segapp.qt.canvas.screen_pixels import opaque
-from segapp.values.document import Document, Patch, Stroke
-from segapp.values.rasterize import rasterize
+from segapp.qt.canvas.layers import Layer, opaque
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 HEIGHT, WIDTH = 60, 80

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segapp.qt.canvas.pen import StrokeInProgress
+from segapp.imaging.rasterise import rasterize
+from segapp.model.classes import ClassInfo
+from segapp.model.document import Document, Patch, Stroke
+from segapp.qt.canvas.input import StrokeInProgress
 from segapp.qt.canvas.stroke_layer import StrokeLayer
-from segapp.values.document import ClassInfo, Document, Patch, Stroke
-from segapp.values.rasterize import rasterize
 
 SIZE = (40, 50)
 coordinates = st.floats(-10, 60, allow_nan=False)

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QPointF, QRectF, QSize
 
-from segapp.qt.canvas.view import LARGEST_SCALE, SMALLEST_SCALE, View
+from segapp.qt.canvas.viewport import LARGEST_SCALE, SMALLEST_SCALE, View
 
 coordinates = st.floats(-5000, 5000)
 points = st.builds(QPointF, coordinates, coordinates)

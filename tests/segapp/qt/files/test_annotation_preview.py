@@ -9,15 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pycocotools import mask as coco_mask
 
-from segapp.files.export import FORMATS, ExportChoices, formats
-from segapp.files.export.polygons import polygons
-from segapp.files.export.run_length import compressed, run_lengths
-from segapp.qt.files.annotation_preview import _mask, annotations_drawn, expanded
-from segapp.qt.files.file_preview import FilePreviewBox, file_previews
-from segapp.values.document import ClassInfo, Document
-from segapp.values.labelling import Labelling
-from segapp.values.measures import Scale
-from segapp.values.picture import Picture
+from segapp.imaging.measures import ExportChoices, Scale
+from segapp.imaging.polygons import polygons
+from segapp.imaging.rle import compressed, run_lengths
+from segapp.io.export.formats import FORMATS, formats
+from segapp.model.classes import ClassInfo
+from segapp.model.document import Document
+from segapp.model.labelling import Labelling
+from segapp.model.picture import Picture
+from segapp.qt.dialogs.export_preview import (
+    FilePreviewBox,
+    _mask,
+    annotations_drawn,
+    expanded,
+    file_previews,
+)
 
 # pycocotools 2.0.11 has not followed NumPy 2 in this.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")

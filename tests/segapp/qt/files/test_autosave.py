@@ -13,18 +13,18 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from segapp.files.images import load_image
-from segapp.files.project_file import Project, ProjectError, load_project, save_project
+from segapp.app.project_store import FolderLock
+from segapp.app.state import PictureState
+from segapp.io.images import load_image
+from segapp.io.project import Project, ProjectError, load_project, save_project
+from segapp.model.document import Document, Stroke
+from segapp.model.settings import DEFAULT_SETTINGS
 from segapp.qt.files import autosave as autosave_module
 from segapp.qt.files import file_dialogs, recovery
 from segapp.qt.files.autosave import Autosave
-from segapp.qt.files.folder_lock import FolderLock
 from segapp.qt.files.recovery import LeftCopy, OwnFolder, UnreadableCopy, left_behind
 from segapp.qt.files.restore_dialog import Decision, RestoreDialog
-from segapp.qt.session.picture_state import PictureState
-from segapp.qt.window.start import begin
-from segapp.values.document import Document, Stroke
-from segapp.values.settings import DEFAULT_SETTINGS
+from segapp.qt.window.main_window import begin
 
 
 def copies(root):
@@ -148,7 +148,7 @@ def test_what_is_saved_needs_no_copy_and_a_clean_end_leaves_none(
 def test_a_name_that_is_no_text_is_kept_like_any_other(
     make_window, picture_file, two_strokes, qtbot, root, tmp_path
 ):
-    pytest.importorskip("segapp.files.file_names", reason="projects cannot hold such names yet")
+    pytest.importorskip("segapp.model.validation", reason="projects cannot hold such names yet")
     odd = tmp_path / os.fsdecode(b"b\xff\xe9.png")
     picture_file().rename(odd)
     window = make_window(odd)
@@ -339,13 +339,13 @@ def test_after_a_kill_the_strokes_are_offered_and_restored(
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
         from pathlib import Path
         from PySide6.QtWidgets import QApplication
-        from segapp.values.document import Stroke
-        from segapp.files.images import load_image
+        from segapp.model.document import Stroke
+        from segapp.io.images import load_image
         from segapp.qt.canvas.layers import Layer
-        from segapp.qt.canvas.screen_pixels import opaque
+        from segapp.qt.canvas.layers import opaque
         from segapp.qt.files.autosave import Autosave
         from segapp.qt.session.session import Session
-        from segapp.qt.session.picture_state import PictureState
+        from segapp.app.state import PictureState
         application = QApplication([])
         session = Session()
         session.answers.live = False
@@ -449,7 +449,7 @@ def test_discarding_asks_by_name(qtbot, picture_file, left, root, monkeypatch):
     asked = []
     answers = iter([buttons.Cancel, buttons.Discard])
     monkeypatch.setattr(
-        "segapp.qt.files.restore_dialog.QMessageBox.question",
+        "PySide6.QtWidgets.QMessageBox.question",
         lambda *words: asked.append(words[2]) or next(answers),
     )
     qtbot.mouseClick(dialog.discard, Qt.MouseButton.LeftButton)

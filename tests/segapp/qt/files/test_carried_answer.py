@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from segapp.files.project_file import load_project, save_project
-from segapp.learning import training
-from segapp.learning.state_update import StateUpdate
-from segapp.learning.training import Trainer, segment
-from segapp.values.document import Stroke
+from segapp.engine import trainer
+from segapp.engine.state_update import StateUpdate
+from segapp.engine.trainer import Trainer, segment
+from segapp.io.project import load_project, save_project
+from segapp.model.document import Stroke
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def learnt(monkeypatch):
             states.append(document)
             super().__init__(picture, document, *others)
 
-    monkeypatch.setattr(training, "StateUpdate", Counted)
+    monkeypatch.setattr(trainer, "StateUpdate", Counted)
     return states
 
 
@@ -88,11 +88,11 @@ def test_painting_goes_on_while_an_answer_is_packed(
 ):
     packers = []
 
-    def watched(*told, packed=training.packed):
+    def watched(*told, packed=trainer.packed):
         packers.append(threading.current_thread())
         return packed(*told)
 
-    monkeypatch.setattr(training, "packed", watched)
+    monkeypatch.setattr(trainer, "packed", watched)
     window = make_window(noisy_picture, Trainer)
     session = window.session
     for mark in (dab(15, 30, 0), dab(75, 30, 1), dab(50, 10, 1)):

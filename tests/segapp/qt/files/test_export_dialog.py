@@ -9,12 +9,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QApplication, QColorDialog, QMessageBox
 
-from segapp.files.export import FORMATS, formats
-from segapp.qt.files import export_dialog
-from segapp.qt.files.remembered_choices import remembered_choices
-from segapp.values.document import Stroke
-from segapp.values.export_choices import ExportChoices
-from segapp.values.measures import Scale
+from segapp.imaging.measures import ExportChoices, Scale
+from segapp.io.export.formats import FORMATS, formats
+from segapp.model.document import Stroke
+from segapp.qt.dialogs import export_dialog
+from segapp.qt.files.preferences import remembered_choices
 
 
 @pytest.fixture

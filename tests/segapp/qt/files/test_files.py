@@ -10,13 +10,13 @@ from PySide6.QtCore import QLocale, Qt, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMessageBox
 
-from segapp.files.images import load_image
-from segapp.files.project_file import Project, load_project, save_project
+from segapp.io.images import load_image
+from segapp.io.project import Project, load_project, save_project
+from segapp.model.document import Document
+from segapp.model.settings import PRESETS
 from segapp.qt.files import file_dialogs, opening
 from segapp.qt.files.file_dialogs import Conflict
 from segapp.qt.files.opening import as_people_count
-from segapp.values.document import Document
-from segapp.values.settings import PRESETS
 
 
 @pytest.fixture

@@ -4,11 +4,11 @@ import pytest
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QMessageBox
 
-from segapp.files.project_file import Project, load_project, save_project
+from segapp.io.project import Project, load_project, save_project
+from segapp.model.document import Document, Stroke
+from segapp.model.settings import DEFAULT_SETTINGS
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Unsaved, ask_unsaved
-from segapp.values.document import Document, Stroke
-from segapp.values.settings import DEFAULT_SETTINGS
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from segapp.files.project_file import Project, load_project, save_project
-from segapp.qt.files import project_saving
-from segapp.qt.files.folder_lock import FolderLock, LockHeldError
+from segapp.app.project_store import FolderLock, LockHeldError
+from segapp.io.project import Project, load_project, save_project
+from segapp.model.document import Document, Stroke
+from segapp.model.settings import DEFAULT_SETTINGS
+from segapp.qt.files import recovery
 from segapp.qt.files.opening import digest_of
-from segapp.qt.files.project_saving import ChangedByOthersError, save_over
-from segapp.values.document import Document, Stroke
-from segapp.values.settings import DEFAULT_SETTINGS
+from segapp.qt.files.recovery import ChangedByOthersError, save_over
 
 
 def project(*places):
@@ -50,10 +50,10 @@ def test_nobody_saves_between_the_look_and_the_writing_of_another(tmp_path, monk
         save_project(*args)
 
     with ThreadPoolExecutor(2) as pool:
-        monkeypatch.setattr(project_saving, "save_project", slow)
+        monkeypatch.setattr(recovery, "save_project", slow)
         mine = pool.submit(save_over, path, project(1, 2), known)
         writing.wait(20)
-        monkeypatch.setattr(project_saving, "save_project", save_project)
+        monkeypatch.setattr(recovery, "save_project", save_project)
         other = pool.submit(save_over, path, project(1, 3), known)
         threading.Timer(0.2, go_on.set).start()
         with pytest.raises(ChangedByOthersError):
@@ -94,7 +94,7 @@ def test_a_lock_that_a_killed_program_left_is_taken_over(tmp_path):
 
 
 def test_a_program_that_hangs_in_its_turn_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(project_saving, "_PATIENCE", 0.05)
+    monkeypatch.setattr(recovery, "_PATIENCE", 0.05)
     lock = FolderLock(tmp_path / ".x.segapp.lock", create=True)
     with pytest.raises(LockHeldError):
         save_over(tmp_path / "x.segapp", project(1), "")

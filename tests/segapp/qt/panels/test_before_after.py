@@ -7,10 +7,10 @@ import pytest
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QTransform
 
-from segapp.outline.clean_up import clean_up
-from segapp.qt.panels.before_after import EXAMPLES, BeforeAfter
-from segapp.values.marked import Marked
-from segapp.values.settings import CleanUp
+from segapp.engine.clean_up import clean_up
+from segapp.imaging.seeds import Marked
+from segapp.model.settings import CleanUp
+from segapp.qt.panels.setting_texts import EXAMPLES, BeforeAfter
 
 NOTHING = CleanUp(smallest_area=0, fill_holes=False, smoothing=0, keep_touching=False)
 

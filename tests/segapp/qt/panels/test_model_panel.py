@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
+from segapp.model.document import Document
+from segapp.model.labelling import Insight
 from segapp.qt.panels.model_panel import ModelPanel
-from segapp.values.document import Document
-from segapp.values.updates import Insight
 
 
 @pytest.fixture
@@ -104,8 +104,8 @@ def test_the_windows_panel_follows_the_answer_once_somebody_looks(
 
 
 def test_a_class_without_strokes_has_no_codeword(qtbot):
-    from segapp.qt.panels.charts import CodewordGrid
-    from segapp.values.document import ClassInfo
+    from segapp.model.classes import ClassInfo
+    from segapp.qt.widgets.charts import CodewordGrid
 
     grid = CodewordGrid()
     qtbot.addWidget(grid)
@@ -124,7 +124,7 @@ def test_what_was_learnt_is_saved_as_drawing_table_or_json(
     from PIL import Image
     from PySide6.QtWidgets import QFileDialog
 
-    from segapp.files.insight_file import insight_csv, insight_json
+    from segapp.io.export.tables import insight_csv, insight_json
 
     classes = Document().classes
     panel.show_insight(insight, classes)
@@ -145,8 +145,8 @@ def test_answers_are_kept_and_compared_side_by_side(
 ):
     from PySide6.QtWidgets import QApplication
 
-    from segapp.qt.panels.compare_answers import CompareAnswers
-    from segapp.values.settings import PRESETS
+    from segapp.model.settings import PRESETS
+    from segapp.qt.panels.model_panel import CompareAnswers
 
     window = make_window(picture_file())
     answered(window)
@@ -181,9 +181,9 @@ def test_answers_are_kept_and_compared_side_by_side(
 def test_a_kept_answer_of_a_large_picture_is_small_and_true():
     from pathlib import Path
 
-    from segapp.qt.panels.compared_answer import ComparedAnswer
-    from segapp.values.labelling import Labelling
-    from segapp.values.picture import Picture
+    from segapp.model.labelling import Labelling
+    from segapp.model.picture import Picture
+    from segapp.qt.panels.model_panel import ComparedAnswer
 
     labels = np.zeros((3000, 2000), np.uint8)
     labels[:, 1000:] = 1
@@ -200,7 +200,7 @@ def test_a_kept_answer_of_a_large_picture_is_small_and_true():
 
 
 def test_the_comparison_is_no_larger_than_the_screen(make_window, picture_file, qtbot, answered):
-    from segapp.qt.panels.compare_answers import CompareAnswers
+    from segapp.qt.panels.model_panel import CompareAnswers
 
     window = answered(make_window(picture_file()))
     kept = window.model_panel.kept[-1]

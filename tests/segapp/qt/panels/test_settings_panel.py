@@ -15,9 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from segapp.qt.panels.setting_texts import feature_texts, preset_texts, setting_texts
-from segapp.qt.panels.settings_panel import SettingsPanel
-from segapp.values.settings import (
+from segapp.model.settings import (
     DEFAULT_SETTINGS,
     PICTURE_BOUND,
     PRESETS,
@@ -26,6 +24,8 @@ from segapp.values.settings import (
     Settings,
     bounds_of,
 )
+from segapp.qt.panels.setting_texts import feature_texts, preset_texts, setting_texts
+from segapp.qt.panels.settings_panel import SettingsPanel
 
 
 @pytest.fixture

@@ -9,17 +9,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from PySide6.QtCore import QObject, Signal
 
-from segapp.qt.canvas.layers import Layer
-from segapp.qt.canvas.screen_pixels import opaque
+from segapp.app.state import PictureState, Stage
+from segapp.model.document import Stroke
+from segapp.model.labelling import answer_of
+from segapp.model.picture import Picture
+from segapp.model.settings import PRESETS
+from segapp.qt.canvas.layers import Layer, opaque
 from segapp.qt.session import answers as answers_module
-from segapp.qt.session.brush_follower import BrushFollower
-from segapp.qt.session.picture_state import PictureState
-from segapp.qt.session.progress import Stage
+from segapp.qt.session.answers import BrushFollower
 from segapp.qt.session.session import Session
-from segapp.values.document import Stroke
-from segapp.values.picture import Picture
-from segapp.values.settings import PRESETS
-from segapp.values.updates import answer_of
 
 
 class SteppedJobs(QObject):

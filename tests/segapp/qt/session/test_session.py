@@ -3,14 +3,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from segapp.files.images import load_image
-from segapp.qt.canvas.layers import Layer
-from segapp.qt.canvas.screen_pixels import opaque
-from segapp.qt.session.picture_state import PictureState
-from segapp.qt.session.progress import Stage
+from segapp.app.state import PictureState, Stage
+from segapp.io.images import load_image
+from segapp.model.classes import ClassInfo
+from segapp.model.document import Stroke
+from segapp.model.settings import DEFAULT_SETTINGS, PRESETS
+from segapp.qt.canvas.layers import Layer, opaque
 from segapp.qt.session.session import Session
-from segapp.values.document import ClassInfo, Stroke
-from segapp.values.settings import DEFAULT_SETTINGS, PRESETS
 
 
 @pytest.fixture

@@ -24,10 +24,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from segapp.qt.canvas.canvas import Canvas
-from segapp.qt.canvas.picture_view import PictureView
+from segapp.model.settings import PRESETS
+from segapp.qt.canvas.canvas import Canvas, PictureView
 from segapp.qt.window.theme import ThemeChoice, palette
-from segapp.values.settings import PRESETS
 
 CONTROLS = (
     Canvas,

@@ -7,10 +7,10 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import Qt
 
-from segapp.qt.panels.offer import Offer
-from segapp.qt.window import alike_offer
-from segapp.values.document import Stroke
-from segapp.values.settings import PRESETS
+from segapp.model.document import Stroke
+from segapp.model.settings import PRESETS
+from segapp.qt.widgets.layouts import Offer
+from segapp.qt.window import mark_commands
 
 PLACES = [(50, 50), (200, 60), (300, 250)]
 
@@ -79,13 +79,13 @@ def test_the_window_goes_on_while_parts_are_told_apart(cells, qtbot, monkeypatch
         looks.append(threading.current_thread())
         return may_go_on.wait(10)
 
-    monkeypatch.setattr(alike_offer, "mark_many", slow)
+    monkeypatch.setattr(mark_commands, "mark_many", slow)
     mark(cells, qtbot, 3)
     qtbot.waitUntil(lambda: bool(looks))
     assert threading.main_thread() not in looks
     cells.session.undo()  # what is being looked at is no longer so
     may_go_on.set()
-    monkeypatch.setattr(alike_offer, "mark_many", lambda document, labels: False)
+    monkeypatch.setattr(mark_commands, "mark_many", lambda document, labels: False)
     qtbot.waitUntil(lambda: cells.session.answers.is_current)
     qtbot.wait(50)
     assert offered(cells) is None
@@ -95,7 +95,7 @@ def test_an_error_on_the_way_is_told(cells, qtbot, monkeypatch):
     def broken(document, labels):
         raise ValueError("no such part")
 
-    monkeypatch.setattr(alike_offer, "mark_many", broken)
+    monkeypatch.setattr(mark_commands, "mark_many", broken)
     with qtbot.capture_exceptions() as told:
         mark(cells, qtbot, 3)
         qtbot.waitUntil(lambda: bool(told))

@@ -5,11 +5,11 @@ import threading
 import numpy as np
 import pytest
 
+from segapp.model.classes import TWO_CLASSES
+from segapp.model.labelling import Labelling
+from segapp.model.settings import DEFAULT_SETTINGS
 from segapp.qt.files import file_dialogs
-from segapp.qt.window import answer_commands
-from segapp.values.document import TWO_CLASSES
-from segapp.values.labelling import Labelling
-from segapp.values.settings import DEFAULT_SETTINGS
+from segapp.qt.window import result_commands
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def model(monkeypatch, tmp_path):
                 1,
             )
 
-    monkeypatch.setattr(answer_commands, "load_model", lambda _: Model())
+    monkeypatch.setattr(result_commands, "load_model", lambda _: Model())
     monkeypatch.setattr(file_dialogs, "ask_model", lambda *_, **__: tmp_path / "sky.shlmodel")
     yield go_on
     go_on.set()

@@ -13,11 +13,11 @@ from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton, QToolButton
 
-from segapp.files.project_file import Project, save_project
+from segapp.io.project import Project, save_project
+from segapp.model.document import Document
+from segapp.model.settings import DEFAULT_SETTINGS
+from segapp.qt.dialogs.help import problem_text
 from segapp.qt.files.thumbnails import SIZE, filling, thumbnail
-from segapp.qt.panels.problem_report import problem_text
-from segapp.values.document import Document
-from segapp.values.settings import DEFAULT_SETTINGS
 
 
 def test_the_picture_goes_to_the_clipboard(make_window, picture_file, qtbot):
@@ -157,7 +157,7 @@ def test_a_report_can_be_shortened_copied_and_saved_and_is_sent_nowhere(
 
 
 def test_a_report_that_cannot_be_saved_gives_a_sentence(report, tmp_path, monkeypatch):
-    from segapp.qt.files import small_files
+    from segapp.qt.files import file_dialogs as small_files
 
     told = []
     monkeypatch.setattr(small_files, "complain", lambda _, sentence: told.append(sentence))
@@ -168,7 +168,7 @@ def test_a_report_that_cannot_be_saved_gives_a_sentence(report, tmp_path, monkey
 
 
 def test_the_log_keeps_its_last_lines():
-    from segapp.qt.session.event_log import EventLog
+    from segapp.qt.dialogs.help import EventLog
 
     log = EventLog()
     for number in range(1000):

@@ -6,8 +6,9 @@ from PySide6.QtCore import QEvent, QModelIndex, QPointF, Qt
 from PySide6.QtGui import QColor, QKeyEvent
 from PySide6.QtWidgets import QApplication, QColorDialog, QLineEdit, QToolButton
 
+from segapp.model.classes import MOST_CLASSES, ClassInfo
+from segapp.model.document import Document
 from segapp.qt.canvas.brush import BrushUnit, Tool
-from segapp.values.document import MOST_CLASSES, ClassInfo, Document
 from tests.segapp.qt.window.by_hand import paint
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton

@@ -15,20 +15,19 @@ from threadpoolctl import threadpool_limits
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-from segapp.encoders import running
+from segapp.app.state import Stage
+from segapp.encoders import runner
 from segapp.encoders.encoder import Head
-from segapp.encoders.encoding import Encoding
-from segapp.encoders.installed import Installed
-from segapp.encoders.kept_features import KeptFeatures
-from segapp.encoders.network_file import EncoderError, read_network
-from segapp.files.project_file import Project, save_project
-from segapp.learning.training import Trainer
-from segapp.qt.session.progress import Stage
-from segapp.qt.session.seeing import Sight
-from segapp.qt.window.encoder_parts import EncoderParts
-from segapp.values.document import Document, Stroke
-from segapp.values.overlay import ViewMode
-from segapp.values.settings import DEFAULT_SETTINGS, FeatureGroup, preset_of, with_encoder
+from segapp.encoders.feature_cache import Encoding, KeptFeatures
+from segapp.encoders.onnx_file import EncoderError, read_network
+from segapp.encoders.registry import Installed
+from segapp.engine.trainer import Trainer
+from segapp.imaging.overlay import ViewMode
+from segapp.io.project import Project, save_project
+from segapp.model.document import Document, Stroke
+from segapp.model.settings import DEFAULT_SETTINGS, FeatureGroup, preset_of, with_encoder
+from segapp.qt.panels.encoder_panel import EncoderParts
+from segapp.qt.session.encoder_service import Sight
 from tests.segapp.encoders import networks
 from tests.segapp.encoders.test_encoding import POOLED
 from tests.segapp.qt.conftest import QuickSegmenter
@@ -81,7 +80,7 @@ def gate(monkeypatch):
     def waiting(encoding, picture):
         while not opened.wait(0.01):
             if encoding._running._stopped:
-                raise running.EncodingStopped
+                raise runner.EncodingStopped
         return read(encoding, picture)
 
     monkeypatch.setattr(Encoding, "read", waiting)
@@ -121,7 +120,7 @@ def test_one_that_is_added_meanwhile_is_offered(make_window, picture_file, poole
 
 
 def test_without_the_runtime_the_extra_is_named(make_window, picture_file, pooled, monkeypatch):
-    monkeypatch.setattr(running, "has_runtime", lambda: False)
+    monkeypatch.setattr(runner, "has_runtime", lambda: False)
     window = make_window(picture_file())
     assert not box(window).switch.isEnabled()
     assert 'pip install "segapp[encoder]"' in box(window).state_text
@@ -329,7 +328,7 @@ def test_the_pointer_makes_the_box_look_for_encoders(make_window, picture_file, 
 
 def test_a_window_loads_nothing_of_encoders():
     code = (
-        "import sys, segapp.qt.app, segapp.qt.window.build; "
+        "import sys, segapp.qt.application, segapp.qt.window.main_window; "
         "sys.exit(any(m.startswith(('segapp.encoders.', 'onnx')) for m in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -9,12 +9,12 @@ from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from segapp.files.resources import SAMPLES
-from segapp.learning.training import Trainer
+from segapp.engine.trainer import Trainer
+from segapp.imaging.overlay import ViewMode
+from segapp.io.desktop import SAMPLES
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.restore_dialog import Decision
-from segapp.qt.window.start import begin
-from segapp.values.overlay import ViewMode
+from segapp.qt.window.main_window import begin
 from tests.house import ROOT
 from tests.segapp.qt.window.by_hand import paint, pixels
 
@@ -152,7 +152,7 @@ def test_10c_what_is_restored_is_seen_within_its_folder(
     )
     monkeypatch.setattr(again.autosave, "left_behind", lambda: [_LeftFolder(copy)])
     monkeypatch.setattr(again.autosave, "restore", lambda *_: again.session.remember(state))
-    monkeypatch.setattr("segapp.qt.window.file_commands.newest_first", lambda *_: [copy])
+    monkeypatch.setattr("segapp.qt.files.restore_dialog.newest_first", lambda *_: [copy])
     with qtbot.waitSignal(again.files.opened):
         begin(again, None)
     assert again.session.state.path == images[1]

@@ -8,19 +8,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from segapp.files.class_list import CLASS_LIST_NAME, ClassList, read_class_list, write_class_list
-from segapp.files.folder_progress import PROGRESS_NAME, Status, read_progress
-from segapp.files.project_file import load_project
-from segapp.learning.training import Trainer
-from segapp.qt.files import (
-    file_dialogs,
-    opening,
-    picture_folder,
-    progress_writing,
-    thumbnails,
-)
-from segapp.qt.files.keeping import Wish
-from segapp.values.document import ClassInfo, Stroke
+from segapp.engine.trainer import Trainer
+from segapp.io.class_list import CLASS_LIST_NAME, ClassList, read_class_list, write_class_list
+from segapp.io.folder_files import PROGRESS_NAME, Status, read_progress
+from segapp.io.project import load_project
+from segapp.model.classes import ClassInfo
+from segapp.model.document import Stroke
+from segapp.qt.files import file_dialogs, image_folder, opening, thumbnails
+from segapp.qt.files.autosave import Wish
 
 FOUR = tuple(
     ClassInfo(name, colour)
@@ -208,8 +203,8 @@ def test_a_folder_that_cannot_be_written_gets_a_chosen_place(
 ):
     home = tmp_path / "documents"
     home.mkdir()
-    monkeypatch.setattr(picture_folder.os, "access", lambda path, _: path != folder[0].parent)
-    monkeypatch.setattr("segapp.qt.window.keep_question.documents_folder", lambda: home)
+    monkeypatch.setattr(image_folder.os, "access", lambda path, _: path != folder[0].parent)
+    monkeypatch.setattr("segapp.qt.files.preferences.documents_folder", lambda: home)
     window = make_window(folder[0].parent)
     window.session.add_stroke(two_strokes[0])
     assert window.folder.offer.isVisibleTo(window)
@@ -459,8 +454,8 @@ def test_answering_all_can_be_stopped(make_window, folder, answered, qtbot):
 def test_what_is_done_before_a_place_is_chosen_is_not_forgotten(
     make_window, folder, two_strokes, tmp_path, monkeypatch, qtbot, no_questions
 ):
-    monkeypatch.setattr(picture_folder.os, "access", lambda path, _: path != folder[0].parent)
-    monkeypatch.setattr("segapp.qt.window.keep_question.documents_folder", lambda: tmp_path)
+    monkeypatch.setattr(image_folder.os, "access", lambda path, _: path != folder[0].parent)
+    monkeypatch.setattr("segapp.qt.files.preferences.documents_folder", lambda: tmp_path)
     window = make_window(folder[0].parent)
     work = window.files.work
     window.commands["done"].trigger()
@@ -483,19 +478,19 @@ def test_flags_that_cannot_be_written_are_told_once_and_written_later(
     told = []
     monkeypatch.setattr(file_dialogs, "complain", lambda _, sentence, *__: told.append(sentence))
     window = make_window(folder[0].parent)
-    real = progress_writing.write_progress
+    real = image_folder.write_progress
 
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(progress_writing, "write_progress", full)
+    monkeypatch.setattr(image_folder, "write_progress", full)
     window.commands["done"].trigger()
     qtbot.waitUntil(lambda: len(told) == 1)
     go(qtbot, window, folder[1])
     window.commands["done"].trigger()
     qtbot.wait(900)
     assert told == [f"{PROGRESS_NAME} cannot be written: No space left on device."]
-    monkeypatch.setattr(progress_writing, "write_progress", real)
+    monkeypatch.setattr(image_folder, "write_progress", real)
     go(qtbot, window, folder[2])
     file = folder[0].parent / PROGRESS_NAME
     qtbot.waitUntil(lambda: len(read_progress(file).states) == 2)

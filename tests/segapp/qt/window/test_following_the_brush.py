@@ -5,12 +5,12 @@ import pytest
 from PySide6.QtCore import QPointF, Qt
 from threadpoolctl import threadpool_limits
 
-from segapp.learning.training import Trainer, segment
-from segapp.qt.session.brush_follower import thinned
-from segapp.qt.session.progress import Stage
-from segapp.values.document import Document, Patch, Stroke
-from segapp.values.overlay import ViewMode
-from segapp.values.rasterize import rasterize
+from segapp.app.state import Stage
+from segapp.engine.trainer import Trainer, segment
+from segapp.imaging.overlay import ViewMode
+from segapp.imaging.rasterise import rasterize
+from segapp.model.document import Document, Patch, Stroke
+from segapp.qt.session.answers import thinned
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 

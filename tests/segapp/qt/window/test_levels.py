@@ -6,17 +6,14 @@ import tifffile
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtWidgets import QCheckBox, QToolButton
 
-from segapp.files.images import load_image
-from segapp.files.project_file import load_project
-from segapp.files.showing_file import SHOWING_NAME, read_showing
-from segapp.qt.panels.histogram import Handle, counts_of, span_of
-from segapp.qt.panels.levels_panel import LevelsPanel
+from segapp.io.folder_files import SHOWING_NAME, read_showing
+from segapp.io.images import load_image
+from segapp.io.project import load_project
+from segapp.model.display import AS_IT_COMES, ColourMap, Levels, Showing
+from segapp.model.document import Stroke
+from segapp.model.settings import PRESETS, FeatureGroup, with_channels
+from segapp.qt.panels.levels_panel import Handle, LevelsPanel, counts_of, span_of
 from segapp.qt.panels.status import depth_text, measured_text
-from segapp.values.colour_maps import ColourMap
-from segapp.values.document import Stroke
-from segapp.values.levels import Levels
-from segapp.values.settings import PRESETS, FeatureGroup, with_channels
-from segapp.values.showing import AS_IT_COMES, Showing
 
 RNG = np.random.default_rng(5)
 VALUES = RNG.integers(100, 1000, (60, 80, 4), dtype=np.uint16)

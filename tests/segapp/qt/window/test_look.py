@@ -10,16 +10,16 @@ from PySide6.QtCore import QPoint, QPointF, QRect, Qt, QTimer
 from PySide6.QtGui import QColor, QGuiApplication, QImage, QWheelEvent
 from PySide6.QtWidgets import QApplication, QLabel, QToolButton, QToolTip
 
-from segapp.files.resources import SAMPLES
-from segapp.learning.suggestion import Spot
-from segapp.qt.files.pasting import keep_picture, pasted_folder
-from segapp.qt.panels.card import Card
-from segapp.qt.panels.offer import Offer
-from segapp.qt.window.start import begin
-from segapp.qt.window.window_state import first_place
-from segapp.values.document import TWO_CLASSES, Stroke
-from segapp.values.overlay import ViewMode
-from segapp.values.updates import Preview
+from segapp.engine.suggestion import Spot
+from segapp.imaging.overlay import ViewMode
+from segapp.io.desktop import SAMPLES
+from segapp.model.classes import TWO_CLASSES
+from segapp.model.document import Stroke
+from segapp.model.labelling import Preview
+from segapp.qt.files.opening import keep_picture, pasted_folder
+from segapp.qt.widgets.layouts import Card, Offer
+from segapp.qt.window.docks import first_place
+from segapp.qt.window.main_window import begin
 from tests.segapp.qt.window.by_hand import paint, pixels
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
@@ -149,7 +149,7 @@ def test_a_pasted_picture_that_cannot_be_kept_gives_a_sentence(
 ):
     window = make_window()
     (tmp_path / "file").touch()
-    monkeypatch.setattr("segapp.qt.files.pasting.pasted_folder", lambda: tmp_path / "file" / "no")
+    monkeypatch.setattr("segapp.qt.files.opening.pasted_folder", lambda: tmp_path / "file" / "no")
     told = []
     window.files.failed.connect(lambda sentence, _: told.append(sentence))
     QGuiApplication.clipboard().setImage(QImage(3, 2, QImage.Format.Format_RGB32))

@@ -20,17 +20,17 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QMenu, QTabBar, QWidget
 
-from segapp.files.export.cutouts import matte_of
+from segapp.app.state import Stage
+from segapp.imaging.measures import ExportChoices
+from segapp.imaging.overlay import ViewMode
+from segapp.io.export.rasters import matte_of
 from segapp.qt.canvas.brush import Tool
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Unsaved
-from segapp.qt.files.pasting import pasted_folder
-from segapp.qt.files.remembered_choices import remember_choices
-from segapp.qt.session.progress import Stage
-from segapp.qt.window.start import begin
+from segapp.qt.files.opening import pasted_folder
+from segapp.qt.files.preferences import remember_choices
+from segapp.qt.window.main_window import begin
 from segapp.qt.window.theme import ThemeChoice
-from segapp.values.export_choices import ExportChoices
-from segapp.values.overlay import ViewMode
 from tests.segapp.qt.window.by_hand import paint, pixels
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
@@ -229,7 +229,7 @@ def test_the_least_certain_region_is_marked_and_brought_into_view(window, answer
     window.answer_commands._spot = None
     window.commands["spot"].trigger()
     assert "certain everywhere" in window.status.currentMessage()
-    from segapp.learning.suggestion import Spot
+    from segapp.engine.suggestion import Spot
 
     window.answer_commands._spot = Spot(*spot)
     window.canvas.viewport.zoom(8.0)
@@ -325,7 +325,7 @@ def test_closing_asks_when_something_is_unsaved(window, qtbot, monkeypatch):
 
 
 def test_closing_and_saving_writes_the_project(window, qtbot, monkeypatch, tmp_path):
-    from segapp.files.project_file import load_project
+    from segapp.io.project import load_project
 
     target = tmp_path / "kept.segapp"
     monkeypatch.setattr(file_dialogs, "ask_unsaved", lambda *_: Unsaved.SAVE)

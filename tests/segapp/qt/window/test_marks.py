@@ -6,11 +6,11 @@ from PIL import Image
 from PySide6.QtCore import QPointF, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QMessageBox, QSlider
 
-from segapp.files.project_file import load_project
-from segapp.learning.training import Trainer
+from segapp.app.state import Stage
+from segapp.engine.trainer import Trainer
+from segapp.imaging.retouch import retouching
+from segapp.io.project import load_project
 from segapp.qt.files import file_dialogs
-from segapp.qt.session.progress import Stage
-from segapp.values.retouch import retouching
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 

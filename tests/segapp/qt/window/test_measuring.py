@@ -9,13 +9,12 @@ from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
-from segapp.files.export import formats
-from segapp.files.resources import SAMPLES
+from segapp.imaging.measures import ExportChoices, Scale
+from segapp.io.desktop import SAMPLES
+from segapp.io.export.formats import formats
+from segapp.model.document import Stroke
 from segapp.qt.files import file_dialogs
-from segapp.qt.panels.measures_table import heading
-from segapp.values.document import Stroke
-from segapp.values.export_choices import ExportChoices
-from segapp.values.measures import Scale
+from segapp.qt.panels.measures_panel import heading
 
 AREAS = {(10, 10): 5, (10, 50): 7, (40, 30): 3}  # place of the corner, and half a square's side
 

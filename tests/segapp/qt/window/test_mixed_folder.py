@@ -8,18 +8,19 @@ import tifffile
 from PIL import Image
 from pycocotools.coco import COCO
 
-from segapp.files.class_list import CLASS_LIST_NAME, ClassList, write_class_list
-from segapp.files.export.folder_formats import FOLDER_FORMATS
-from segapp.files.folder_progress import Status
-from segapp.files.images import load_image
-from segapp.files.mask_file import load_mask
-from segapp.files.project_file import load_project
-from segapp.files.project_places import project_of
-from segapp.learning.training import Trainer
+from segapp.app.project_store import project_of
+from segapp.engine.trainer import Trainer
+from segapp.io.class_list import CLASS_LIST_NAME, ClassList, write_class_list
+from segapp.io.export.formats import FOLDER_FORMATS
+from segapp.io.folder_files import Status
+from segapp.io.images import load_image
+from segapp.io.masks import load_mask
+from segapp.io.project import load_project
+from segapp.model.classes import ClassInfo
+from segapp.model.document import Patch, Stroke
+from segapp.model.labelling import answer_of
 from segapp.qt.files import file_dialogs
-from segapp.values.document import ClassInfo, Patch, Stroke
-from segapp.values.updates import answer_of
-from tests.segapp.files.test_deep_png import png
+from tests.segapp.io.test_deep_png import png
 
 pytestmark = [
     pytest.mark.slow,  # every format of five pictures, each learnt anew

@@ -13,12 +13,11 @@ from PySide6.QtWidgets import (
     QTreeWidget,
 )
 
+from segapp.model.classes import PALETTE
+from segapp.model.document import Document
 from segapp.qt.canvas.brush import Brush, BrushUnit
 from segapp.qt.canvas.canvas import Canvas
-from segapp.qt.canvas.layers import Layer
-from segapp.qt.canvas.screen_pixels import opaque
-from segapp.values.classes import PALETTE
-from segapp.values.document import Document
+from segapp.qt.canvas.layers import Layer, opaque
 from tests.segapp.qt.window.test_accessibility import contrast
 
 LEFT = Qt.MouseButton.LeftButton

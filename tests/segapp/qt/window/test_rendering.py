@@ -5,14 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from segapp.picture.pyramid import repeated
-from segapp.qt.window.labelling_view import _rendered_preview
-from segapp.qt.window.rendering import Rendering, Wish
-from segapp.values.document import TWO_CLASSES
-from segapp.values.labelling import Labelling
-from segapp.values.overlay import ViewMode
-from segapp.values.picture import Picture
-from segapp.values.updates import Preview
+from segapp.imaging.overlay import ViewMode
+from segapp.imaging.pyramid import repeated
+from segapp.model.classes import TWO_CLASSES
+from segapp.model.labelling import Labelling, Preview
+from segapp.model.picture import Picture
+from segapp.qt.window.labelling_view import Rendering, Wish, _rendered_preview
 
 SIZE = (1100, 1300)
 

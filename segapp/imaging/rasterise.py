@@ -1,0 +1,270 @@
+"""Rasterisation of strokes, polygons, boxes and lassos."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy
+
+from segapp.model.document import Document, Mark, Patch, Stroke
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+
+UNMARKED = -1
+# The half diagonal of a pixel: a thinner brush could slip between the pixels' centres, so that
+# a click marked nothing and a line had gaps.
+THINNEST = math.sqrt(0.5)
+
+Rectangle = tuple[int, int, int, int]
+"""Left, top, right, bottom in pixels; right and bottom are outside."""
+
+NOWHERE: Rectangle = (0, 0, 0, 0)
+_End = tuple[tuple[float, float], float]
+_Segment = tuple[_End, _End]
+"""Two points, each with the brush's radius there."""
+
+
+def rasterize(document: Document, size: tuple[int, int]) -> NDArray[np.int16]:
+    """Paint all strokes in their order.
+
+    Returns
+    -------
+    labels
+        int16 of ``size`` (height, width): the class of each marked pixel, -1 elsewhere.
+    """
+    return rasterized(document.strokes, size)
+
+
+def rasterized(marks: Iterable[Mark], size: tuple[int, int]) -> NDArray[np.int16]:
+    """Paint marks in their order, as `rasterize` does."""
+    labels = np.full(size, UNMARKED, dtype=np.int16)
+    for mark in marks:
+        patch = pixels_of(mark, size)
+        if patch is not None:
+            stamp(labels, patch)
+    return labels
+
+
+def stamp(labels: NDArray[np.int16], mark: Mark, *, unmarked: int = UNMARKED) -> Rectangle:
+    """Paint one stroke into ``labels`` in place and return the rectangle it may have touched.
+
+    A pixel is marked when its centre lies within the brush's radius of the stroke's path, where
+    the radius goes from point to point in proportion. Outside the image nothing happens.
+
+    Parameters
+    ----------
+    unmarked
+        The number of what is not marked; the first class has the next.
+    """
+    value = unmarked if mark.label is None else unmarked + 1 + mark.label
+    if isinstance(mark, Patch):
+        return _stamp_patch(labels, mark, value)
+    touched = NOWHERE
+    for segment in _segments(mark):
+        box = _box(segment, labels.shape)
+        for strip in _strips(segment, box):
+            left, top, right, bottom = strip
+            labels[top:bottom, left:right][_covered(segment, strip)] = value
+        touched = _union(touched, box)
+    return touched
+
+
+def pixels_of(mark: Mark, size: tuple[int, int]) -> Patch | None:
+    """Return what a mark covers in an image of ``size``, or ``None`` when it lies outside."""
+    return mark if isinstance(mark, Patch) else _pixels_of(mark, size)
+
+
+# Strokes do not change, and each of them is asked for again with every stroke that follows.
+@lru_cache(maxsize=2048)
+def _pixels_of(stroke: Stroke, size: tuple[int, int]) -> Patch | None:
+    """Return what a stroke covers in an image of ``size``, or ``None`` when it lies outside."""
+    segments = _segments(stroke)
+    whole = NOWHERE
+    for segment in segments:
+        whole = _union(whole, _box(segment, size))
+    x, y, right, bottom = whole
+    if x >= right or y >= bottom:
+        return None
+    pixels = np.zeros((bottom - y, right - x), bool)
+    for segment in segments:
+        for strip in _strips(segment, _box(segment, size)):
+            left, top, right, bottom = strip
+            pixels[top - y : bottom - y, left - x : right - x] |= _covered(segment, strip)
+    if not pixels.any():
+        return None
+    patch = Patch.of_mask(pixels, stroke.label)
+    return replace(patch, left=patch.left + x, top=patch.top + y)
+
+
+def strips_of(stroke: Stroke, size: tuple[int, ...]) -> Iterator[Rectangle]:
+    """Yield rectangles that hold all that a stroke can cover, and together little more."""
+    for segment in _segments(stroke):
+        yield from _strips(segment, _box(segment, size))
+
+
+def _segments(stroke: Stroke) -> list[_Segment]:
+    pressures = stroke.pressures or (1.0,) * len(stroke.points)
+    radii = [max(stroke.radius * pressure, THINNEST) for pressure in pressures]
+    ends = list(zip(stroke.points, radii, strict=True))
+    return list(zip(ends, ends[1:] or ends, strict=False))
+
+
+def _box(segment: _Segment, size: tuple[int, ...]) -> Rectangle:
+    """Bound what a segment can cover within the image; right may lie before left."""
+    ((x0, y0), r0), ((x1, y1), r1) = segment
+    reach = max(r0, r1)
+    return (
+        max(math.floor(min(x0, x1) - reach), 0),
+        max(math.floor(min(y0, y1) - reach), 0),
+        min(math.ceil(max(x0, x1) + reach), size[1]),
+        min(math.ceil(max(y0, y1) + reach), size[0]),
+    )
+
+
+def _strips(segment: _Segment, box: Rectangle) -> Iterator[Rectangle]:
+    """Cut a segment's box into rows of parts that hold all it can cover.
+
+    A long slanted segment covers little of its box; looking at no more than these parts makes
+    a fast stroke of a large brush as quick as a slow one.
+    """
+    ((x, y), r0), ((x1, y1), r1) = segment
+    reach, dx, dy = max(r0, r1), x1 - x, y1 - y
+    left, top, right, bottom = box
+    height = max(math.ceil(2 * reach), 32)
+    for upper in range(top, bottom, height):
+        lower = min(upper + height, bottom)
+        low, high = 0.0, 1.0  # the part of the way from which these rows can be reached
+        if dy:
+            first, last = sorted(((upper - reach - y) / dy, (lower + reach - y) / dy))
+            low, high = max(low, first), min(high, last)
+        ends = (x + low * dx, x + high * dx)
+        begin = max(math.floor(min(ends) - reach) - 1, left)
+        end = min(math.ceil(max(ends) + reach) + 1, right)
+        if low <= high and begin < end:
+            yield begin, upper, end, lower
+
+
+def _covered(segment: _Segment, box: Rectangle) -> NDArray[np.bool_]:
+    """Tell which pixels of a box the disc covers on its way along a segment.
+
+    For a point at ``along`` and ``across`` the path, distance minus radius is convex in the
+    place on the path, so that the best place is the free minimum, moved into the path.
+    """
+    (start, r0), (end, r1) = segment
+    x = np.arange(box[0], box[2]) + 0.5 - start[0]
+    y = (np.arange(box[1], box[3]) + 0.5 - start[1])[:, np.newaxis]
+    step = (end[0] - start[0], end[1] - start[1])
+    length = math.hypot(*step)
+    growth = (r1 - r0) / length if length else math.copysign(math.inf, r1 - r0)
+    if abs(growth) >= 1:  # one end's disc holds all the others
+        cx, cy, radius = (*step, r1) if r1 > r0 else (0.0, 0.0, r0)
+        return np.asarray((x - cx) ** 2 + (y - cy) ** 2 <= radius**2)
+    along, across = x * step[0] + y * step[1], x * step[1] - y * step[0]
+    along /= length
+    across /= length
+    if not growth:  # the same as below, but quick: every move of the hand waits for it
+        along -= np.clip(along, 0.0, length)
+        along *= along
+        across *= across
+        along += across
+        return np.asarray(along <= r0**2)
+    place = along + np.abs(across) * (growth / math.sqrt(1 - growth**2))
+    np.clip(place, 0.0, length, out=place)
+    return np.asarray((along - place) ** 2 + across**2 <= (r0 + growth * place) ** 2)
+
+
+def _stamp_patch(labels: NDArray[np.int16], patch: Patch, value: int) -> Rectangle:
+    height, width = labels.shape
+    left, top = max(patch.left, 0), max(patch.top, 0)
+    right = min(patch.left + patch.width, width)
+    bottom = min(patch.top + patch.height, height)
+    if left >= right or top >= bottom:
+        return NOWHERE
+    inside = patch.mask()[
+        top - patch.top : bottom - patch.top, left - patch.left : right - patch.left
+    ]
+    labels[top:bottom, left:right][inside] = value
+    return left, top, right, bottom
+
+
+def _union(first: Rectangle, second: Rectangle) -> Rectangle:
+    if first[0] >= first[2] or first[1] >= first[3]:
+        return second
+    if second[0] >= second[2] or second[1] >= second[3]:
+        return first
+    return (
+        min(first[0], second[0]),
+        min(first[1], second[1]),
+        max(first[2], second[2]),
+        max(first[3], second[3]),
+    )
+
+
+Point = tuple[float, float]
+
+_CORE = 0.25
+"""Of the way from the middle of a shape to its outline, that a dab for the object reaches."""
+
+
+def polygon_mask(points: Sequence[Point], size: tuple[int, int]) -> NDArray[np.bool_]:
+    """Return the pixels whose centres lie within a polygon, even-odd where it crosses itself.
+
+    ``points`` are ``(x, y)`` as those of strokes; pixels of a picture of ``size`` (height,
+    width) only.
+    """
+    mask = np.zeros(size, bool)
+    if len(points) < 3:
+        return mask
+    corners = np.asarray(points, float)
+    top = max(int(np.floor(corners[:, 1].min())), 0)
+    bottom = min(int(np.ceil(corners[:, 1].max())), size[0])
+    x, y = corners[:, 0], corners[:, 1]
+    next_x, next_y = np.roll(x, -1), np.roll(y, -1)
+    for row in range(top, bottom):
+        centre = row + 0.5
+        crossing = (y <= centre) != (next_y <= centre)
+        share = (centre - y[crossing]) / (next_y[crossing] - y[crossing])
+        places = np.sort(x[crossing] + share * (next_x[crossing] - x[crossing]))
+        for left, right in places.reshape(-1, 2):
+            first, last = int(np.ceil(left - 0.5)), int(np.ceil(right - 0.5))
+            mask[row, max(first, 0) : max(last, 0)] = True
+    return mask
+
+
+def box_corners(one: Point, other: Point) -> tuple[Point, ...]:
+    """Return the corners of the box between two points."""
+    return one, (other[0], one[1]), other, (one[0], other[1])
+
+
+def inside_of(points: Sequence[Point], size: tuple[int, int], label: int | None) -> Patch | None:
+    """Return the mark of a shape's inside, or ``None`` when it holds no pixel."""
+    mask = polygon_mask(points, size)
+    return Patch.of_mask(mask, label) if mask.any() else None
+
+
+def core_of(outside: Patch, size: tuple[int, int], label: int) -> Stroke | None:
+    """Return a dab in the middle of what a mark leaves free: where the object is, most likely."""
+    free = np.ones(size, bool)
+    rows = slice(outside.top, outside.top + outside.height)
+    columns = slice(outside.left, outside.left + outside.width)
+    free[rows, columns] = ~outside.mask()
+    if not free.any():
+        return None
+    depth = np.asarray(scipy.ndimage.distance_transform_edt(np.pad(free, 1)))[1:-1, 1:-1]
+    y, x = np.unravel_index(int(depth.argmax()), depth.shape)
+    radius = max(_CORE * float(depth[y, x]), 0.5)
+    return Stroke(((float(x) + 0.5, float(y) + 0.5),), radius, label)
+
+
+def outside_of(points: Sequence[Point], size: tuple[int, int], label: int | None) -> Patch | None:
+    """Return the mark of all that lies around a shape: around an object, what is not it."""
+    mask = polygon_mask(points, size)
+    return Patch.of_mask(~mask, label) if mask.any() and not mask.all() else None

@@ -1,0 +1,73 @@
+"""Retouching of a labelling, and locked regions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy
+
+from segapp.imaging.rasterise import rasterized
+from segapp.model.document import Patch
+from segapp.model.labelling import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from segapp.model.document import Document, Mark
+    from segapp.model.labelling import Labelling, Report, Update
+
+
+def retouching(updates: Iterable[Update], document: Document) -> Iterator[Update]:
+    """Paint a document's retouches over each picture on its way, and over the answer."""
+    for update in updates:
+        if isinstance(update, Answer):
+            yield replace(update, labelling=retouched(update.labelling, document.retouches))
+        else:
+            yield retouched_report(update, document)
+
+
+def retouched_report(report: Report, document: Document) -> Report:
+    """Return a report whose preview, if it has one, shows the retouches."""
+    preview = report.preview
+    if preview is None:
+        return report
+    looked_at = retouched(preview.labelling, document.retouches, preview.times)
+    return replace(report, preview=replace(preview, labelling=looked_at))
+
+
+def retouched(labelling: Labelling, marks: tuple[Mark, ...], times: int = 1) -> Labelling:
+    """Return a labelling with marks painted over it; margins and codes stay the learner's.
+
+    ``times`` is how many pixels of the picture a side of one of the labelling's stands for.
+    """
+    if not marks:
+        return labelling
+    height, width = labelling.labels.shape
+    painted = rasterized(marks, (height * times, width * times))[::times, ::times]
+    labels = np.where(painted >= 0, painted, labelling.labels).astype(np.uint8)
+    return replace(labelling, labels=labels)
+
+
+def locked_class(labels: NDArray[np.uint8], index: int) -> Patch:
+    """Return the mark that keeps a class's pixels as they are."""
+    return Patch.of_mask(labels == index, index)
+
+
+def part_at(labels: NDArray[np.uint8], x: int, y: int) -> NDArray[np.bool_]:
+    """Return the connected part that a pixel belongs to, which may be of any class."""
+    numbered, _ = scipy.ndimage.label(labels == labels[y, x])
+    return np.asarray(numbered == numbered[y, x])
+
+
+def locked_part(labels: NDArray[np.uint8], x: int, y: int) -> Patch:
+    """Return the mark that keeps the part under a pixel as it is."""
+    return Patch.of_mask(part_at(labels, x, y), int(labels[y, x]))
+
+
+def filled_part(labels: NDArray[np.uint8], x: int, y: int, class_index: int | None) -> Patch:
+    """Return the mark that gives the part under a pixel to a class."""
+    return Patch.of_mask(part_at(labels, x, y), class_index)

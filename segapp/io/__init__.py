@@ -1,0 +1,1 @@
+"""Files: images, projects, masks and class lists."""

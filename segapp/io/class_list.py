@@ -1,0 +1,282 @@
+"""Class lists of a folder, and those of other programs."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from segapp.io.project import LONGEST_NAME, classes_from_plain, classes_to_plain
+from segapp.model.classes import MOST_CLASSES, ClassInfo, unused_colour
+from segapp.model.validation import (
+    SegappError,
+    from_json,
+    listed,
+    quoted,
+    reason,
+    require_field,
+    require_object,
+    shown,
+    text,
+    whole,
+)
+from shlcore.atomic_file import write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from segapp.model.document import Document
+
+
+# ``segapp-classes.json`` is written to be read and edited by people, committed, and copied to a
+# colleague. Each class has a number of its own, which stays with it whatever is added, renamed,
+# moved or deleted: data sets count by it.
+
+CLASS_LIST_NAME = "segapp-classes.json"
+_FORMAT, _VERSION = "segapp classes", 1
+_LARGEST = 4 << 20  # bytes; 255 classes with long names have a tenth of that
+_HIGHEST_ID = 1 << 31
+
+
+class ClassListError(SegappError):
+    """A list of classes cannot be read; the message is one sentence that says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassList:
+    """Classes in their order, each with the number that data sets know it by."""
+
+    classes: tuple[ClassInfo, ...]
+    ids: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.ids) != len(self.classes) or len(set(self.ids)) != len(self.ids):
+            raise ValueError(f"id: wanted {len(self.classes)} different ones, got {self.ids}")
+
+    @classmethod
+    def numbered(cls, classes: tuple[ClassInfo, ...]) -> ClassList:
+        """Give classes the numbers from 1."""
+        return cls(classes, tuple(range(1, len(classes) + 1)))
+
+    def changed(self, classes: tuple[ClassInfo, ...]) -> ClassList:
+        """Return the list with other classes; those that are the same keep their numbers."""
+        places = places_of(self.classes, classes)
+        numbers = {place: self.ids[old] for old, place in enumerate(places) if place is not None}
+        highest = max(self.ids)
+        ids = []
+        for index in range(len(classes)):
+            if index not in numbers:
+                highest += 1
+            ids.append(numbers.get(index, highest))
+        return ClassList(classes, tuple(ids))
+
+
+def places_of(before: Sequence[ClassInfo], after: Sequence[ClassInfo]) -> tuple[int | None, ...]:
+    """Tell where each class of one list is in another, ``None`` where it is gone.
+
+    The name says it. A name that is nowhere in the other list was changed, if the place where
+    it stood has a name there that is new, and neither list is longer in between.
+
+    >>> a, b, c = (ClassInfo(name, (0, 0, 0)) for name in "abc")
+    >>> places_of([a, b], [b, c, a])
+    (2, 0)
+    >>> places_of([a, b], [a, c])  # renamed
+    (0, 1)
+    >>> places_of([a, b, c], [a, c])  # deleted
+    (0, None, 1)
+    """
+    names = {info.name: index for index, info in enumerate(after)}
+    old = {info.name for info in before}
+    places: list[int | None] = []
+    for index, info in enumerate(before):
+        if info.name in names:
+            places.append(names[info.name])
+        elif len(after) >= len(before) and after[index].name not in old:
+            places.append(index)
+        else:
+            places.append(None)
+    return tuple(places)
+
+
+def with_folder_classes(
+    document: Document, before: Sequence[ClassInfo], after: tuple[ClassInfo, ...]
+) -> Document | None:
+    """Bring a picture's classes from one list of the folder to the next.
+
+    ``None`` when the picture has classes of its own, or marks of a class that is gone: such a
+    picture stays as it is.
+    """
+    if document.classes != tuple(before):
+        return None
+    places = places_of(before, after)
+    if any(places[label] is None for label in used_labels(document)):
+        return None
+    return document.with_classes(after, [place or 0 for place in places])
+
+
+def used_labels(document: Document) -> set[int]:
+    """Return the classes that something on a picture is of."""
+    marks = (*document.strokes, *document.retouches)
+    used = {mark.label for mark in marks if mark.label is not None}
+    return used if document.start is None else used | set(range(document.start.n_classes))
+
+
+def write_class_list(path: Path, listing: ClassList) -> None:
+    """Write the list, one line a class; the file is only ever replaced by a complete one."""
+    rows = [
+        json.dumps({"id": number} | plain, ensure_ascii=False)
+        for number, plain in zip(listing.ids, classes_to_plain(listing.classes), strict=True)
+    ]
+    head = f'"format": "{_FORMAT}",\n "version": {_VERSION},\n "classes": [\n  '
+    text = "{\n " + head + ",\n  ".join(rows) + "\n ]\n}\n"
+    write_text(path, text)
+
+
+def read_class_list(path: Path) -> ClassList:
+    """Read what `write_class_list` wrote, or somebody by hand; numbers may be left out."""
+    name = shown(path.name)
+    try:
+        content = require_object(from_json(read_limited(path), name), name)
+        _check_version(content)
+        rows = listed(require_field(content, "classes"), "classes", 2, MOST_CLASSES)
+        classes = classes_from_plain(rows)
+        check_names(classes)
+        given = [require_object(row, "classes").get("id") for row in rows]
+        taken = {whole(number, "id", 1, _HIGHEST_ID) for number in given if number is not None}
+        free = (number for number in range(1, 2 * MOST_CLASSES + 1) if number not in taken)
+        return ClassList(
+            classes, tuple(next(free) if number is None else number for number in given)
+        )
+    except ClassListError:
+        raise
+    except ValueError as error:
+        raise ClassListError(f"{name} is no list of classes: {reason(error)}.") from error
+
+
+def _check_version(content: dict[str, Any]) -> None:
+    if content.get("format") != _FORMAT:
+        raise ValueError(f"wanted the format {quoted(_FORMAT)}")
+    if whole(require_field(content, "version"), "version", 1) > _VERSION:
+        raise ValueError("it was made by a newer version, update segapp to read it")
+
+
+def check_names(classes: Sequence[ClassInfo]) -> None:
+    """Refuse a list of too few or too many classes, or of some that nobody can tell apart."""
+    if not 2 <= len(classes) <= MOST_CLASSES:
+        raise ValueError(f"classes: wanted 2 to {MOST_CLASSES}, got {len(classes)}")
+    seen: set[str] = set()
+    for info in classes:
+        if not info.name.strip() or info.name in seen:
+            raise ValueError(f"name: wanted different names, got {quoted(info.name)} again")
+        seen.add(info.name)
+
+
+def read_limited(path: Path) -> bytes:
+    """Return a small file's bytes; what is in the way becomes a `ClassListError`."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(_LARGEST + 1)
+    except OSError as error:
+        told = shown(error.strerror) if error.strerror else reason(error)
+        raise ClassListError(f"{shown(path)} cannot be read: {told}.") from error
+    if len(content) > _LARGEST:
+        raise ClassListError(f"{shown(path.name)} is too large for a list of classes.")
+    return content
+
+
+if TYPE_CHECKING:
+    _Reader = Callable[[bytes, str], tuple[ClassInfo, ...]]
+
+# labelme's own words: pixels that count for nothing, and what is left over.
+_IGNORED, _BACKGROUND = "__ignore__", "_background_"
+_COLOUR = re.compile(r"#?([0-9a-fA-F]{6})")
+# Where the list of a folder is looked for, the first that is there.
+FOLDER_LISTS = (CLASS_LIST_NAME, "labels.txt", "labels.json")
+
+
+def folder_list(folder: Path) -> tuple[Path, ClassList] | None:
+    """Return the class list of a folder with where it was found, or ``None``.
+
+    Raises `ClassListError` for a list that is there and cannot be read.
+    """
+    for name in FOLDER_LISTS:
+        if (folder / name).is_file():
+            return folder / name, read_any_list(folder / name)
+    return None
+
+
+def read_any_list(path: Path) -> ClassList:
+    """Read a list of ours, of labelme (text) or of CVAT (JSON), told apart by what they hold."""
+    if path.suffix.lower() != ".json":
+        return _numbered(path, read_limited(path), _from_labelme)
+    content = read_limited(path)
+    if path.name == CLASS_LIST_NAME or b'"segapp classes"' in content:
+        return read_class_list(path)
+    return _numbered(path, content, _from_cvat)
+
+
+def _numbered(path: Path, content: bytes, read: _Reader) -> ClassList:
+    name = shown(path.name)
+    try:
+        classes = read(content, name)
+        check_names(classes)
+    except ClassListError:
+        raise
+    except ValueError as error:
+        raise ClassListError(f"{name} is no list of classes: {reason(error)}.") from error
+    return ClassList.numbered(classes)
+
+
+def _from_labelme(content: bytes, name: str) -> tuple[ClassInfo, ...]:
+    """One name a line; ``__ignore__`` is no class, and ``_background_`` is what is left over."""
+    try:
+        lines = content.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name}: wanted UTF-8, got other bytes") from error
+    names = [line.strip() for line in lines if line.strip() not in ("", _IGNORED)]
+    if len(names) > MOST_CLASSES:
+        raise ValueError(f"classes: wanted at most {MOST_CLASSES}, got {len(names)}")
+    return _with_background([(text(each, "name", LONGEST_NAME), None) for each in names])
+
+
+def _from_cvat(content: bytes, name: str) -> tuple[ClassInfo, ...]:
+    """Return the labels of CVAT's "raw" constructor, or of a task's ``labels``."""
+    plain = from_json(content, name)
+    if isinstance(plain, dict):
+        plain = require_field(plain, "labels")
+    found: list[tuple[str, tuple[int, int, int] | None]] = []
+    for row in listed(plain, "labels", 1, MOST_CLASSES):
+        label = require_object(row, "labels")
+        colour = label.get("color")
+        found.append(
+            (
+                text(require_field(label, "name"), "name", LONGEST_NAME),
+                None if not colour else _colour(text(colour, "color", 20)),
+            )
+        )
+    return _with_background(found)
+
+
+def _colour(written: str) -> tuple[int, int, int]:
+    digits = _COLOUR.fullmatch(written.strip())
+    if digits is None:
+        raise ValueError(f"color: wanted #rrggbb, got {quoted(written)}")
+    red, green, blue = bytes.fromhex(digits.group(1))
+    return red, green, blue
+
+
+def _with_background(
+    found: list[tuple[str, tuple[int, int, int] | None]],
+) -> tuple[ClassInfo, ...]:
+    """Give each a colour; add a background where the other program had none to paint."""
+    if not any(name.strip("_").casefold() == "background" for name, _ in found):
+        found = [*found, ("background", None)]
+    taken = [colour for _, colour in found if colour is not None]
+    classes = []
+    for name, given in found:
+        colour = given or unused_colour(taken)
+        taken.append(colour)
+        classes.append(ClassInfo(name, colour, background=name == _BACKGROUND))
+    return tuple(classes)

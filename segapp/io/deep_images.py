@@ -1,0 +1,430 @@
+"""PNG and TIFF files with more than 8 bits per channel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from segapp.imaging.pyramid import row_strips
+from segapp.io.pages import (
+    DAMAGE,
+    LARGEST_DECODED,
+    TIFF_BEGINNINGS,
+    ImageError,
+    check_gain,
+    check_page,
+    check_size,
+    joined,
+    page_note,
+    planes_of,
+)
+from segapp.model.display import AS_IT_COMES, ColourMap, Levels, Showing, colour_table
+from segapp.model.picture import Original
+from segapp.model.validation import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    import tifffile
+    from numpy.typing import NDArray
+    from PIL import Image
+    from PIL.ImageFile import ImageFile
+
+    from segapp.model.picture import Picture
+
+
+# Pillow keeps only the upper bytes of these. It can be told which byte of a pair is the upper one,
+# though: decoded once as it should be and once as if the bytes were swapped, both are there.
+
+_UPPER_AND_LOWER = {"RGB": ("RGB;16B", "RGB;16L"), "RGBA": ("RGBA;16B", "RGBA;16L")}
+_GREY_AND_ALPHA = "LA;16B"
+_BITS_AT = 24  # where a PNG tells how many bits a channel has
+HEADER = _BITS_AT + 1
+
+
+def is_deep_png(image: Image.Image, header: bytes) -> bool:
+    """Tell whether an image that is not yet loaded is one that Pillow would cut to 8 bits."""
+    return image.format == "PNG" and header[_BITS_AT:HEADER] == b"\x10"
+
+
+def deep_values(opened: Callable[[], ImageFile]) -> NDArray[np.uint16] | None:
+    """Return all channels of a deep PNG, ``H x W x channels``; ``None`` leaves it to Pillow.
+
+    That is for colours with a profile, which are a photograph's and become sRGB there, for a
+    colour that stands for transparency, and for kinds that are not known.
+
+    Parameters
+    ----------
+    opened
+        Opens the file once more, nothing decoded.
+    """
+    with opened() as image:
+        # Four bytes a pixel: grey and alpha, the upper one first.
+        if _raw_mode(image) == _GREY_AND_ALPHA:
+            raw = _decoded(image, "RGBA", "RGBA").astype(np.uint16)
+            return (raw[:, :, ::2] << np.uint16(8)) | raw[:, :, 1::2]
+        mode = image.mode
+        if _raw_mode(image) not in _UPPER_AND_LOWER.get(
+            mode, ()
+        ) or not image.info.keys().isdisjoint(("icc_profile", "transparency")):
+            return None
+        values = _decoded(image, mode, _UPPER_AND_LOWER[mode][0]).astype(np.uint16)
+    values <<= np.uint16(8)
+    with opened() as image:
+        values |= _decoded(image, mode, _UPPER_AND_LOWER[mode][1])
+    return values
+
+
+def _raw_mode(image: ImageFile) -> str:
+    """Return what Pillow takes the bytes for."""
+    return str(image.tile[0][3])
+
+
+def _decoded(image: ImageFile, mode: str, raw: str) -> NDArray[np.uint8]:
+    """Decode an image with another idea of what its bytes are."""
+    image._mode = mode  # as plugins set it; a tile cannot say it
+    # A plain tuple: Pillow 10 has no other kind.
+    image.tile = [(*image.tile[0][:3], raw)]  # type: ignore[list-item]
+    image.load()
+    return np.asarray(image)
+
+
+_DIGIT = 16  # bits that are counted at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Percentiles:
+    """The asked values, the least and the largest, and how many are no finite numbers."""
+
+    values: tuple[float, ...]
+    least: float
+    largest: float
+    not_finite: int
+
+
+def percentiles(values: NDArray[np.generic], shares: Sequence[float]) -> Percentiles | None:
+    """Return percentiles as `numpy.percentile` does; ``None`` when no value is finite.
+
+    The numbers are looked at as unsigned integers of the same order and counted by their upper
+    bits, then by the next ones within the bin that is meant: a handful of passes, each of which
+    holds one strip.
+    """
+    first = _counts(values, 0, 0)
+    total = int(first.sum())
+    if not total:
+        return None
+    places = [share / 100 * (total - 1) for share in shares]
+    ranks = {0, total - 1} | {int(place) for place in places}
+    ranks |= {min(int(place) + 1, total - 1) for place in places}
+    at = {rank: _ranked(values, rank, first) for rank in sorted(ranks)}
+    found = tuple(
+        _between(at[int(place)], at[min(int(place) + 1, total - 1)], place % 1) for place in places
+    )
+    return Percentiles(found, at[0], at[total - 1], int(values.size) - total)
+
+
+def _between(low: float, high: float, share: float) -> float:
+    """Go a share of the way as numpy does it, so that both ends are exact."""
+    step = high - low
+    if step == np.inf:
+        return low * (1 - share) + high * share
+    return high - step * (1 - share) if share >= 0.5 else low + step * share
+
+
+def _ranked(values: NDArray[np.generic], rank: int, first: NDArray[np.int64]) -> float:
+    """Return the value that has ``rank`` smaller or equal ones before it."""
+    bits = 8 * values.dtype.itemsize
+    prefix, known, counts = 0, 0, first
+    while True:
+        below = np.cumsum(counts)
+        digit = int(np.searchsorted(below, rank, side="right"))
+        rank -= int(below[digit - 1]) if digit else 0
+        width = min(_DIGIT, bits - known)
+        prefix = (prefix << width) | digit
+        known += width
+        if known == bits:
+            return _number(prefix, values.dtype)
+        counts = _counts(values, prefix, known)
+
+
+def _counts(values: NDArray[np.generic], prefix: int, known: int) -> NDArray[np.int64]:
+    """Count the next bits of the values whose first ``known`` bits are ``prefix``."""
+    bits = 8 * values.dtype.itemsize
+    width = min(_DIGIT, bits - known)
+    counts = np.zeros(1 << width, np.int64)
+    for keys in _ordered(values):
+        chosen = keys[keys >> (bits - known) == prefix] if known else keys
+        digits = (chosen >> (bits - known - width)) & ((1 << width) - 1)
+        counts += np.bincount(digits.astype(np.intp), minlength=1 << width)
+    return counts
+
+
+def _ordered(values: NDArray[np.generic]) -> Iterator[NDArray[Any]]:
+    """Yield the finite values, strip by strip, as unsigned integers of the same order."""
+    kind, size = values.dtype.kind, values.dtype.itemsize
+    unsigned = np.dtype(f"u{size}")
+    top = unsigned.type(1 << (8 * size - 1))
+    for rows in row_strips(values.shape):
+        strip = np.ascontiguousarray(values[rows], dtype=values.dtype.newbyteorder("=")).ravel()
+        if kind == "u":
+            yield strip
+        elif kind == "i":
+            yield strip.view(unsigned) ^ top
+        else:
+            keys = strip[np.isfinite(strip)].view(unsigned)
+            yield np.where(keys & top, ~keys, keys | top)
+
+
+def _number(key: int, dtype: np.dtype[Any]) -> float:
+    """Return the number that an integer of the same order stands for."""
+    size = dtype.itemsize
+    top = 1 << (8 * size - 1)
+    if dtype.kind == "u":
+        return float(key)
+    if dtype.kind == "i":
+        return float(key - top)
+    bits = key ^ top if key & top else ~key & (2 * top - 1)
+    return float(np.array([bits], f"u{size}").view(f"f{size}")[0])
+
+
+# Everything goes a few rows at a time: a deep picture is large, and floating-point copies of all
+# of it would be many times larger.
+
+SHOWN_SHARE = (0.1, 99.9)  # per cent; what is darker or brighter is cut
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decoded:
+    """What becomes a `segapp.model.picture.Picture`: see there."""
+
+    rgb: NDArray[np.uint8]
+    alpha: NDArray[np.uint8] | None
+    note: str
+    original: Original | None = None
+    showing: Showing = AS_IT_COMES
+    levels: tuple[Levels | None, ...] = ()
+
+
+def show_deep(
+    original: Original, opacity: NDArray[np.generic] | None, showing: Showing = AS_IT_COMES
+) -> Decoded:
+    """Show numbers of any type: three colours, or the first as grey, unless others are chosen."""
+    alpha = None if opacity is None else _opacity_of(opacity)
+    return _shown(original, _useful(alpha), showing)
+
+
+def shown_anew(picture: Picture, showing: Showing) -> Picture:
+    """Show the same measurements in another way."""
+    if showing == picture.showing:
+        return picture
+    told = _shown(picture.measured, picture.alpha, showing)
+    return replace(
+        picture,
+        rgb=told.rgb,
+        note=told.note,
+        original=told.original,
+        showing=showing,
+        levels=told.levels,
+    )
+
+
+def automatic_levels(original: Original, channels: tuple[int, ...]) -> tuple[Levels, int]:
+    """Return the levels of channels together, and how many of their values are no numbers.
+
+    They are the 0.1 and 99.9 per cent points; bytes are shown as they are.
+    """
+    if original.values.dtype == np.uint8:
+        return Levels(0, 255), 0
+    values = original.values
+    wanted = slice(channels[0], channels[-1] + 1)  # a view, as neighbours are asked for
+    found = percentiles(values[:, :, wanted], SHOWN_SHARE)
+    if found is None:
+        return Levels(np.inf, np.inf), values[:, :, wanted].size
+    low, high = found.values
+    if low == high:
+        low, high = found.least, found.largest
+    return Levels(low, high), found.not_finite
+
+
+def _shown(original: Original, alpha: NDArray[np.uint8] | None, showing: Showing) -> Decoded:
+    channels = showing.shown(original.n_channels, original.usual)
+    levels, note = _levels(original, channels, showing)
+    values = original.values
+    mappings = [None if one is None else one.mapping(values.dtype) for one in levels]
+    table = colour_table(showing.colour_map)
+    rgb = np.empty((*values.shape[:2], 3), np.uint8)
+    for rows in row_strips(values.shape):
+        strip = rgb[rows]
+        for place, (channel, mapping) in enumerate(zip(channels, mappings, strict=True)):
+            part: NDArray[np.uint8] | int = 0
+            if channel is not None and mapping is not None:
+                part = mapping(values[rows, :, channel])
+                part = np.uint8(255) - part if original.inverted else part
+            if len(channels) == 3:
+                strip[:, :, place] = part
+            elif showing.colour_map is ColourMap.GREY:
+                strip[...] = np.asarray(part)[:, :, np.newaxis]
+            else:
+                strip[...] = table[part]
+        if alpha is not None and not original.on_white:
+            lay_on_white(strip, alpha[rows])
+    return Decoded(rgb, alpha, note, original, showing, levels)
+
+
+def _levels(
+    original: Original, channels: tuple[int | None, ...], showing: Showing
+) -> tuple[tuple[Levels | None, ...], str]:
+    """Return the levels of the shown channels, and what is to be said about them."""
+    own = [None if channel is None else showing.levels_of(channel) for channel in channels]
+    if channels == original.usual and not any(own):
+        together, not_finite = automatic_levels(original, original.usual)
+        return (together,) * len(channels), _note(original, together, not_finite)
+    found: dict[int, Levels] = {}
+    for channel, chosen in zip(channels, own, strict=True):
+        if channel is not None and channel not in found:
+            alike = original.usual if channels == original.usual else (channel,)
+            found[channel] = chosen or automatic_levels(original, alike)[0]
+    told = ", ".join(f"channel {c + 1} from {_span(one)}" for c, one in sorted(found.items()))
+    levels = tuple(None if channel is None else found[channel] for channel in channels)
+    return levels, f"{original.kind}, {told}"
+
+
+def _note(original: Original, levels: Levels, not_finite: int) -> str:
+    count = len(original.usual)
+    note = f"{original.kind}, shown from {_span(levels)}"
+    if np.isinf(levels.black):
+        note = f"{original.kind}, without a single number"
+    elif not_finite:
+        note += f", {not_finite} values are no numbers"
+    if original.n_channels != count:
+        note += f", channels 1 to {count} of {original.n_channels}"
+    return note
+
+
+def _span(levels: Levels) -> str:
+    return f"{levels.black:.5g} to {levels.white:.5g}"
+
+
+def upright(values: NDArray[np.generic], orientation: int) -> NDArray[np.generic]:
+    """Undo one of the eight orientations of the TIFF and EXIF tag 274."""
+    if orientation in (5, 6, 7, 8):
+        values = np.swapaxes(values, 0, 1)
+    if orientation in (3, 4, 7, 8):
+        values = values[::-1]
+    if orientation in (2, 3, 6, 7):
+        values = values[:, ::-1]
+    return values
+
+
+def lay_on_white(rgb: NDArray[np.uint8], alpha: NDArray[np.uint8]) -> None:
+    """Blend transparent parts with white, in place."""
+    opacity = alpha[:, :, np.newaxis].astype(np.uint16)
+    rgb[...] = (rgb * opacity + 255 * (255 - opacity) + 127) // 255
+
+
+def _useful(alpha: NDArray[np.uint8] | None) -> NDArray[np.uint8] | None:
+    """Drop alpha that hides nothing."""
+    return None if alpha is None or bool((alpha == 255).all()) else alpha
+
+
+def _opacity_of(values: NDArray[np.generic]) -> NDArray[np.uint8]:
+    alpha = np.empty(values.shape, np.uint8)
+    for rows in row_strips(values.shape):
+        alpha[rows] = _opacity(values[rows])
+    return alpha
+
+
+def _opacity(values: NDArray[np.generic]) -> NDArray[np.uint8]:
+    is_float = np.issubdtype(values.dtype, np.floating)
+    full = 1.0 if is_float else 2.0 ** (8 * values.dtype.itemsize) - 1
+    opacity = np.nan_to_num(values.astype(np.float64) / full)
+    return np.rint(np.clip(opacity, 0, 1) * 255).astype(np.uint8)
+
+
+_ALPHA = (1, 2)  # values of the tag ExtraSamples
+_GREY = (0, 1)  # values of the tag PhotometricInterpretation
+_MOST_COLOURS = 4  # that Pillow reads
+
+
+def decode_deep_tiff(path: Path, file: IO[bytes], page: int, showing: Showing) -> Decoded | None:
+    """Decode a TIFF of more than 8 bits or many channels; ``None`` leaves the file to Pillow.
+
+    Pillow keeps only the upper 8 bits of deep colour; tifffile in turn lacks the decoders of
+    some compressions, so that each file goes to the one that can.
+    """
+    file.seek(0)
+    if file.read(4) not in TIFF_BEGINNINGS:
+        return None
+    import tifffile  # which most pictures and the window's start do without
+
+    file.seek(0)
+    try:
+        with tifffile.TiffFile(file) as tiff:
+            pictures = planes_of(tiff)
+            check_page(path, page, len(pictures))
+            planes = [tiff.pages[index] for index in pictures[page]]
+            first = planes[0].keyframe
+            if first.dtype is None or _is_left_to_pillow(planes):
+                return None
+            values = _values(path, planes)
+            inverted = int(first.photometric) == 0
+            has_alpha = any(int(kind) in _ALPHA for kind in first.extrasamples)
+            turn = first.tags.valueof(274, 1)
+    except ImageError:
+        raise
+    except DAMAGE:
+        return None
+    has_alpha = has_alpha and values.shape[2] > 1 and len(planes) == 1
+    values = upright(values, turn if isinstance(turn, int) else 1)
+    colours = values[:, :, :-1] if has_alpha else values
+    original = Original(colours, inverted=inverted, apart=len(planes) > 1)
+    decoded = show_deep(original, values[:, :, -1] if has_alpha else None, showing)
+    return replace(decoded, note=joined((decoded.note, page_note(page, len(pictures)))))
+
+
+def _is_left_to_pillow(planes: list[tifffile.TiffPage]) -> bool:
+    first = planes[0].keyframe
+    if first.dtype.itemsize > 1:
+        return False
+    if first.dtype != np.uint8:
+        return True
+    several = len(planes) > 1 and int(first.photometric) in _GREY
+    return not several and first.samplesperpixel <= _MOST_COLOURS
+
+
+def _values(path: Path, planes: list[tifffile.TiffPage]) -> NDArray[np.generic]:
+    """Decode one page, or the pages of one picture's channels."""
+    first = planes[0].keyframe
+    for plane in planes:
+        _check(path, plane, len(planes))
+    if len(planes) == 1:
+        return _channels_last(path, planes[0].asarray(), first.axes)
+    values = np.empty((first.imagelength, first.imagewidth, len(planes)), first.dtype)
+    for channel, plane in enumerate(planes):
+        values[:, :, channel] = plane.asarray()
+    return _channels_last(path, values, "YXS")
+
+
+def _check(path: Path, page: tifffile.TiffPage, count: int) -> None:
+    told = page.keyframe  # which pages like it refer to
+    check_size(path, told.imagewidth, told.imagelength)
+    if told.nbytes * count > LARGEST_DECODED:
+        raise ImageError(
+            f"{shown(path.name)} is too large: its channels take {told.nbytes * count >> 20} MB, "
+            f"and {LARGEST_DECODED >> 20} MB can be worked on."
+        )
+    stored = min(sum(page.databytecounts), page.parent.filehandle.size)
+    check_gain(path, int(told.compression), told.nbytes, stored)
+
+
+def _channels_last(path: Path, values: NDArray[np.generic], axes: str) -> NDArray[np.generic]:
+    name = shown(path.name)
+    if values.dtype.kind not in "iuf" or values.dtype.itemsize > 8:
+        raise ImageError(f"{name}: wanted whole or floating-point numbers, got {values.dtype}.")
+    values = np.moveaxis(values, axes.index("S"), -1) if "S" in axes else values[..., np.newaxis]
+    if values.ndim != 3 or not values.size:
+        raise ImageError(f"{name}: wanted a picture of two dimensions, got axes {axes}.")
+    return values

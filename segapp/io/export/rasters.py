@@ -1,0 +1,264 @@
+"""PNG, TIFF and NumPy exports of masks, cut-outs, confidence and codes."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
+
+from segapp.imaging.matting import soft_edge, usual_width
+from segapp.imaging.rasterise import rasterize
+from segapp.model.classes import object_places
+from shlcore.atomic_file import replacing
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from segapp.imaging.matting import Matte
+    from segapp.model.classes import ClassInfo
+    from segapp.model.document import Document
+    from segapp.model.labelling import Labelling
+    from segapp.model.picture import Picture
+
+
+def write_binary_png(
+    path: Path,
+    labelling: Labelling,
+    document: Document,
+    picture: Picture,
+    *,
+    only: str | None = None,
+) -> tuple[Path, ...]:
+    """Write 255 where the background is not, or where one class is, and 0 elsewhere."""
+    save_png(path, Image.fromarray(_white(object_pixels(labelling, document, only))))
+    return (path,)
+
+
+def object_pixels(
+    labelling: Labelling, document: Document, only: str | None = None
+) -> NDArray[np.bool_]:
+    """Return where there is anything but the background, or the class of a name."""
+    table = np.zeros(256, bool)
+    table[list(object_places(document.classes, only))] = True
+    return table[labelling.labels]
+
+
+def write_indexed_png(
+    path: Path,
+    labelling: Labelling,
+    document: Document,
+    picture: Picture,
+) -> tuple[Path, ...]:
+    """Write each pixel's class as an index into a palette of the classes' colours."""
+    save_png(path, _with_palette(labelling.labels, document.classes))
+    return (path,)
+
+
+def write_class_pngs(
+    path: Path,
+    labelling: Labelling,
+    document: Document,
+    picture: Picture,
+) -> tuple[Path, ...]:
+    """Write a black and white mask for each class, its name added to the file name."""
+    written = []
+    for index, name in enumerate(_file_names(document.classes)):
+        target = path.with_name(f"{path.stem}-{name}{path.suffix}")
+        save_png(target, Image.fromarray(_white(labelling.labels == index)))
+        written.append(target)
+    return tuple(written)
+
+
+def write_strokes_png(
+    path: Path,
+    labelling: Labelling,
+    document: Document,
+    picture: Picture,
+) -> tuple[Path, ...]:
+    """Write the strokes: 0 where there is none, else the class counted from 1."""
+    marked = rasterize(document, picture.size) + 1
+    if marked.max() > 255:
+        raise ValueError(f"strokes: a palette holds 255 classes, got {marked.max()}")
+    # The names go along, so that the strokes can be read back with their classes.
+    names = PngInfo()
+    names.add_itxt("Classes", json.dumps([info.name for info in document.classes]))
+    image = _with_palette(marked.astype(np.uint8), document.classes, first=((0, 0, 0),))
+    save_png(path, image, names)
+    return (path,)
+
+
+def _white(mask: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    return mask.astype(np.uint8) * np.uint8(255)
+
+
+def _with_palette(
+    values: NDArray[np.uint8],
+    classes: Sequence[ClassInfo],
+    first: Sequence[tuple[int, int, int]] = (),
+) -> Image.Image:
+    image = Image.fromarray(values, mode="L")
+    image.putpalette(
+        [part for colour in (*first, *(c.colour for c in classes)) for part in colour]
+    )
+    return image
+
+
+def _file_names(classes: Sequence[ClassInfo]) -> list[str]:
+    """Class names as parts of file names: allowed everywhere and all different."""
+    names: list[str] = []
+    taken: set[str] = set()
+    for index, info in enumerate(classes):
+        name = re.sub(r'[\x00-\x1f<>:"/\\|?*]+', "_", info.name).strip(" .") or f"class {index}"
+        if name.casefold() in taken:
+            name = f"{name} {index}"
+        taken.add(name.casefold())
+        names.append(name)
+    return names
+
+
+def save_png(path: Path, image: Image.Image, text: PngInfo | None = None) -> None:
+    """Write a PNG that is whole or not there."""
+    with replacing(path) as file:
+        image.save(file, format="PNG", pnginfo=text)
+
+
+Result = TypeVar("Result")
+
+
+def writing_cutout(
+    path: Path,
+    labelling: Labelling,
+    document: Document,
+    picture: Picture,
+    *,
+    edge: float | None = None,
+    only: str | None = None,
+) -> Generator[float, None, tuple[Path, ...]]:
+    """Write the objects in their own colours, with the background transparent."""
+    matte = yield from matting(object_pixels(labelling, document, only), picture, edge)
+    save_png(path, Image.fromarray(straight_cutout(matte, picture)))
+    return (path,)
+
+
+def writing_alpha(
+    path: Path,
+    labelling: Labelling,
+    document: Document,
+    picture: Picture,
+    *,
+    edge: float | None = None,
+    only: str | None = None,
+) -> Generator[float, None, tuple[Path, ...]]:
+    """Write how much of each pixel is an object: 255 all of it, 0 nothing."""
+    matte = yield from matting(object_pixels(labelling, document, only), picture, edge)
+    save_png(path, Image.fromarray(matte.alpha))
+    return (path,)
+
+
+def matting(
+    mask: NDArray[np.bool_], picture: Picture, edge: float | None
+) -> Generator[float, None, Matte]:
+    """Make the matte of a mask as `matte_of` does; yields how much is done."""
+    width = usual_width(picture.size) if edge is None else edge
+    return soft_edge(picture.rgb, mask, width)
+
+
+def matte_of(mask: NDArray[np.bool_], picture: Picture, edge: float | None) -> Matte:
+    """Return the matte of a mask, its edge soft within so many pixels.
+
+    0 is hard, and ``None`` is what suits the picture's size.
+    """
+    return finished(matting(mask, picture, edge))
+
+
+def finished(work: Generator[float, None, Result]) -> Result:
+    """Do work to its end, whatever it tells on the way."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+
+
+def straight_cutout(matte: Matte, picture: Picture) -> NDArray[np.uint8]:
+    """Return a matte as ``H x W x 4``; transparency of the picture stays.
+
+    Files hold colours that are not multiplied by their alpha. The picture holds its
+    transparent parts blended with white; that is undone here.
+    """
+    rgba = np.dstack([matte.rgb, matte.alpha])
+    if picture.alpha is not None:
+        inside = matte.alpha > 0
+        thin = inside & (picture.alpha > 0) & (picture.alpha < 255)
+        opacity = picture.alpha[thin, np.newaxis] / 255.0
+        colour = 255.0 - (255.0 - matte.rgb[thin]) / opacity
+        rgba[thin, :3] = np.rint(np.clip(colour, 0, 255)).astype(np.uint8)
+        both = matte.alpha[inside].astype(np.uint16) * picture.alpha[inside]
+        rgba[inside, 3] = ((both + 127) // 255).astype(np.uint8)
+        rgba[rgba[:, :, 3] == 0] = 0
+    return rgba
+
+
+def write_confidence_png(
+    path: Path,
+    labelling: Labelling,
+    document: Document,
+    picture: Picture,
+) -> tuple[Path, ...]:
+    """Write the margin with 16 bits: 65535 is the picture's largest."""
+    values, note = _sixteen_bits(labelling.margin)
+    text = PngInfo()
+    text.add_text("Description", note)
+    with replacing(path) as file:
+        Image.fromarray(values).save(file, format="PNG", pnginfo=text)
+    return (path,)
+
+
+def write_confidence_tiff(
+    path: Path,
+    labelling: Labelling,
+    document: Document,
+    picture: Picture,
+) -> tuple[Path, ...]:
+    """Write the margin with 16 bits: 65535 is the picture's largest."""
+    import tifffile  # which the window's start does without
+
+    values, note = _sixteen_bits(labelling.margin)
+    with replacing(path) as file:
+        tifffile.imwrite(
+            file, values, photometric="minisblack", compression="zlib", description=note
+        )
+    return (path,)
+
+
+def write_numpy(
+    path: Path,
+    labelling: Labelling,
+    document: Document,
+    picture: Picture,
+) -> tuple[Path, ...]:
+    """Write labels, margin, codes and the classes' names as a compressed ``.npz``."""
+    with replacing(path) as file:
+        np.savez_compressed(
+            file,
+            labels=labelling.labels,
+            margin=labelling.margin,
+            codes=labelling.codes,
+            classes=np.array([info.name for info in document.classes], dtype=np.str_),
+        )
+    return (path,)
+
+
+def _sixteen_bits(margin: NDArray[np.float32]) -> tuple[NDArray[np.uint16], str]:
+    largest = float(margin.max())
+    scale = 65535.0 / largest if largest > 0 else 0.0
+    values = np.rint(margin.astype(np.float64) * scale).astype(np.uint16)
+    return values, f"margin; 65535 = {largest:.9g}"

@@ -1,0 +1,195 @@
+"""Folder-wide files: display settings and progress."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from segapp.io.pages import file_of
+from segapp.model.display import AS_IT_COMES, MOST_CHANNELS, ColourMap, Levels, Showing
+from segapp.model.validation import (
+    SegappError,
+    from_json,
+    listed,
+    name_in,
+    number,
+    quoted,
+    reason,
+    require_field,
+    require_object,
+    shown,
+    text,
+    whole,
+    with_name,
+)
+from shlcore.atomic_file import write_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+SHOWING_NAME = "segapp-view.json"
+_DISPLAY_FORMAT, _DISPLAY_VERSION = "segapp view", 1
+_MAX_DISPLAY_BYTES = 1 << 20  # bytes; thousands of channels with levels have a third of that
+
+
+class ShowingError(SegappError):
+    """How pictures are shown cannot be read; the message is one sentence that says why."""
+
+
+def showing_to_plain(showing: Showing) -> dict[str, Any]:
+    """Return what JSON can hold; channels are counted from 1 there."""
+    return {
+        "channels": [None if index is None else index + 1 for index in showing.channels],
+        "levels": [
+            None if one is None else {"black": one.black, "white": one.white, "gamma": one.gamma}
+            for one in showing.levels
+        ],
+        "colour map": showing.colour_map.value,
+    }
+
+
+def showing_from_plain(plain: object) -> Showing:
+    """Make a value of it, or a `ValueError` that names the field that is wrong."""
+    told = require_object(plain, "showing")
+    channels = listed(told.get("channels", []), "channels", 0, 3)
+    levels = listed(told.get("levels", []), "levels", 0, MOST_CHANNELS)
+    name = text(told.get("colour map", ColourMap.GREY.value), "colour map")
+    if name not in [one.value for one in ColourMap]:
+        raise ValueError(f"colour map: wanted one that is known, got {quoted(name)}")
+    return Showing(
+        tuple(None if one is None else whole(one, "channels", 1) - 1 for one in channels),
+        tuple(None if one is None else _levels(require_object(one, "levels")) for one in levels),
+        ColourMap(name),
+    )
+
+
+def _levels(plain: dict[str, Any]) -> Levels:
+    return Levels(
+        number(require_field(plain, "black"), "black"),
+        number(require_field(plain, "white"), "white"),
+        number(plain.get("gamma", 1.0), "gamma"),
+    )
+
+
+def write_showing(folder: Path, showing: Showing) -> None:
+    """Let the pictures of a folder be shown so; as they come, the file goes away."""
+    path = folder / SHOWING_NAME
+    if showing == AS_IT_COMES:
+        path.unlink(missing_ok=True)
+        return
+    content = {"format": _DISPLAY_FORMAT, "version": _DISPLAY_VERSION} | showing_to_plain(showing)
+    write_text(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
+
+
+def read_showing(folder: Path) -> Showing:
+    """Read how the pictures of a folder are shown; without a file, as they come."""
+    path = folder / SHOWING_NAME
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MAX_DISPLAY_BYTES + 1)
+    except FileNotFoundError:
+        return AS_IT_COMES
+    except OSError as error:
+        told = shown(error.strerror) if error.strerror else reason(error)
+        raise ShowingError(f"{shown(path)} cannot be read: {told}.") from error
+    try:
+        return _read(content)
+    except ValueError as error:
+        raise ShowingError(f"{SHOWING_NAME} is no view of pictures: {reason(error)}.") from error
+
+
+def _read(content: bytes) -> Showing:
+    if len(content) > _MAX_DISPLAY_BYTES:
+        raise ValueError(f"wanted at most {_MAX_DISPLAY_BYTES} bytes")
+    plain = require_object(from_json(content, SHOWING_NAME), SHOWING_NAME)
+    if plain.get("format") != _DISPLAY_FORMAT:
+        raise ValueError(f"wanted the format {quoted(_DISPLAY_FORMAT)}")
+    if whole(require_field(plain, "version"), "version", 1) > _DISPLAY_VERSION:
+        raise ValueError("it was made by a newer version, update segapp to read it")
+    return showing_from_plain(plain)
+
+
+def showing_beside(image: Path) -> Showing:
+    """Return how an image is shown that has no project: as the others of its folder."""
+    return read_showing(file_of(image).parent)
+
+
+PROGRESS_NAME = "segapp-progress.json"
+_PROGRESS_FORMAT, _PROGRESS_VERSION = "segapp progress", 1
+_MAX_PROGRESS_BYTES = (
+    64 << 20
+)  # bytes; a hundred thousand pictures with long names have a third of that
+_MOST = 1_000_000
+
+
+class Status(Enum):
+    """What has become of a picture."""
+
+    UNTOUCHED = "untouched"
+    MARKED = "marked"
+    ANSWERED = "answered"
+    DONE = "done"
+    FAILED = "failed"
+
+
+_KEPT = (Status.ANSWERED, Status.DONE)
+
+
+@dataclass(frozen=True, slots=True)
+class FolderProgress:
+    """Names of pictures with what is kept of them, and the one that was open last."""
+
+    states: dict[str, Status] = field(default_factory=dict)
+    last: str | None = None
+
+    def with_status(self, name: str, status: Status | None) -> FolderProgress:
+        """Keep what has become of a picture; ``None`` forgets it."""
+        states = {other: kept for other, kept in self.states.items() if other != name}
+        if status is not None:
+            states[name] = status
+        return replace(self, states=states)
+
+
+def read_progress(path: Path) -> FolderProgress:
+    """Read the progress; a file that is missing or damaged is none, as it can be made anew."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MAX_PROGRESS_BYTES + 1)
+        if len(content) > _MAX_PROGRESS_BYTES:
+            return FolderProgress()
+        plain = require_object(from_json(content, path.name), path.name)
+        if plain.get("format") != _PROGRESS_FORMAT or plain.get("version") != _PROGRESS_VERSION:
+            return FolderProgress()
+        states: dict[str, Status] = {}
+        for status in _KEPT:
+            for row in listed(plain.get(status.value, []), status.value, 0, _MOST):
+                name = name_in(row if isinstance(row, dict) else {"name": row}, "name")
+                if name is not None:
+                    states[name] = status
+        return FolderProgress(states, name_in(plain, "last"))
+    except (OSError, ValueError):
+        return FolderProgress()
+
+
+def write_progress(path: Path, changes: dict[str, Status | None], last: str | None) -> None:
+    """Put changes into the file, on top of what another window has written meanwhile."""
+    progress = read_progress(path)
+    states = progress.states | {n: status for n, status in changes.items() if status is not None}
+    content: dict[str, Any] = {"format": _PROGRESS_FORMAT, "version": _PROGRESS_VERSION}
+    with_name(content, "last", last or progress.last)
+    for status in _KEPT:
+        content[status.value] = [
+            _plain_name(name)
+            for name, kept in sorted(states.items())
+            if kept is status and changes.get(name, kept) is kept
+        ]
+    write_text(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+
+
+def _plain_name(name: str) -> str | dict[str, Any]:
+    row: dict[str, Any] = {}
+    with_name(row, "name", name)
+    return name if len(row) == 1 else row

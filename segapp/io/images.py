@@ -1,0 +1,379 @@
+"""Image files as arrays."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import stat
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PIL import Image, ImageCms, UnidentifiedImageError
+
+from segapp.imaging.pyramid import row_strips
+from segapp.io.deep_images import (
+    HEADER,
+    Decoded,
+    decode_deep_tiff,
+    deep_values,
+    is_deep_png,
+    lay_on_white,
+    show_deep,
+    shown_anew,
+    upright,
+)
+from segapp.io.export.formats import FORMATS
+from segapp.io.pages import (
+    DAMAGE,
+    ImageError,
+    check_page,
+    check_promise,
+    check_size,
+    file_of,
+    joined,
+    page_note,
+    page_of,
+    pages_in,
+)
+from segapp.model.display import AS_IT_COMES, Showing
+from segapp.model.picture import Original, Picture
+from segapp.model.validation import reason, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from io import BufferedReader
+
+    from numpy.typing import NDArray
+    from PIL.ImageFile import ImageFile
+
+
+def colours_of(image: Image.Image) -> tuple[NDArray[np.uint8], NDArray[np.uint8] | None]:
+    """Return the colours of a loaded image in sRGB, transparent parts blended with white.
+
+    Alpha that hides nothing becomes ``None``.
+    """
+    shape = (image.height, image.width)
+    rgb = np.empty((*shape, 3), np.uint8)
+    alpha = np.empty(shape, np.uint8) if image.has_transparency_data else None
+    convert = _plain if alpha is not None else _into_srgb(image)
+    for rows in row_strips((*shape, 4)):
+        strip = image.crop((0, rows.start, image.width, rows.stop))
+        if alpha is None:
+            rgb[rows] = np.asarray(convert(strip))
+        else:
+            rgba = np.asarray(strip.convert("RGBA"))
+            rgb[rows], alpha[rows] = rgba[:, :, :3], rgba[:, :, 3]
+            lay_on_white(rgb[rows], alpha[rows])
+    if alpha is not None and (alpha == 255).all():
+        alpha = None
+    return rgb, alpha
+
+
+def _plain(image: Image.Image) -> Image.Image:
+    return image.convert("RGB")
+
+
+def _into_srgb(image: Image.Image) -> Callable[[Image.Image], Image.Image]:
+    """Choose the embedded colour profile where that works, the plain conversion elsewhere."""
+    profile = image.info.get("icc_profile")
+    if not profile or image.mode not in ("RGB", "CMYK"):
+        return _plain
+    try:
+        transform = ImageCms.buildTransform(
+            ImageCms.ImageCmsProfile(io.BytesIO(profile)),
+            ImageCms.createProfile("sRGB"),
+            image.mode,
+            "RGB",
+        )
+        transform.apply(Image.new(image.mode, (1, 1)))
+    except (ImageCms.PyCMSError, *DAMAGE):
+        return _plain  # a broken profile is no reason to refuse the picture
+    return transform.apply
+
+
+__all__ = [
+    "IMAGE_SUFFIXES",
+    "ImageError",
+    "Indices",
+    "checked_image",
+    "digest_of",
+    "load_image",
+    "load_indices",
+    "load_thumbnail",
+]
+
+IMAGE_SUFFIXES: tuple[str, ...] = (
+    ".jpg",
+    ".jpeg",
+    ".png",
+    ".bmp",
+    ".tif",
+    ".tiff",
+    ".webp",
+    ".gif",
+)
+_FORMATS = ("JPEG", "PNG", "BMP", "TIFF", "WEBP", "GIF")
+_WANTED = "JPEG, PNG, BMP, TIFF, WebP or GIF"
+_JPEG = b"\xff\xd8"
+_ORIENTATION = 274  # the tag of TIFF and EXIF
+_DEEP_MODES = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")
+# Pillow would warn at 89 and refuse at 179 megapixels, in words of its own; `check_size`
+# looks at the size before any pixel is decoded.
+Image.MAX_IMAGE_PIXELS = None
+
+
+def load_image(path: str | Path, showing: Showing = AS_IT_COMES) -> Picture:
+    """Read an image file, or one of its pages: see `segapp.io.pages`.
+
+    Raises
+    ------
+    ImageError
+        When there is no such file or page, or it cannot be decoded.
+    """
+    path = Path(path)
+    name, page = page_of(path)
+    with _opened(name) as file, _in_one_sentence(name):
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        decoded = decode_deep_tiff(name, file, page, showing) or _decode(name, file, page, showing)
+        picture = Picture(
+            decoded.rgb,
+            decoded.alpha,
+            path,
+            digest,
+            decoded.note,
+            decoded.original,
+            decoded.showing,
+            decoded.levels,
+        )
+        return shown_anew(picture, showing)
+
+
+def load_thumbnail(path: Path, longest: int, showing: Showing = AS_IT_COMES) -> NDArray[np.uint8]:
+    """Read an image at most ``longest`` pixels wide and high, as ``H x W x 3``.
+
+    A JPEG is decoded at an eighth, a quarter or half of its size, whatever suffices.
+    """
+    with _opened(file_of(path)) as file, _in_one_sentence(path):
+        if showing == AS_IT_COMES and file.read(2) == _JPEG:
+            with _recognised(file) as image:
+                image.draft("RGB", (longest, longest))
+                check_size(path, image.width, image.height)
+                image.load()
+                turn, _ = _orientation(image)
+                return _shrunk(_turned(np.asarray(image.convert("RGB")), turn), longest)
+    return _shrunk(load_image(path, showing).rgb, longest)
+
+
+def _shrunk(rgb: NDArray[np.uint8], longest: int) -> NDArray[np.uint8]:
+    image = Image.fromarray(rgb)
+    image.thumbnail((longest, longest), Image.Resampling.BOX)
+    return np.asarray(image)
+
+
+def digest_of(path: Path) -> bytes:
+    """Return the SHA-256 of a file's bytes; what is in the way becomes an `ImageError`."""
+    with _opened(file_of(path)) as file, _in_one_sentence(path):
+        return hashlib.file_digest(file, "sha256").digest()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Indices:
+    """The stored values of an image with one channel: no colours, no scaling.
+
+    Parameters
+    ----------
+    values
+        ``H x W``: the palette's index or the grey value of each pixel.
+    palette
+        RGB rows, or ``None`` for grey values.
+    text
+        The texts that a PNG carries, by their keywords.
+    """
+
+    values: NDArray[np.uint8]
+    palette: NDArray[np.uint8] | None
+    text: dict[str, str]
+
+
+def load_indices(path: str | Path) -> Indices:
+    """Read strokes or a truth from a PNG (or GIF, BMP, TIFF) with one channel of 8 bits."""
+    path = Path(path)
+    with checked_image(path) as image:
+        if image.mode not in ("P", "L", "1"):
+            raise ImageError(
+                f"{shown(path.name)}: wanted one channel of 8 bits (a palette or grey), "
+                f"got {image.mode}."
+            )
+        values = np.array(image.convert("L") if image.mode == "1" else image)
+        colours = image.getpalette()
+        text = {str(key): part for key, part in image.info.items() if isinstance(part, str)}
+        palette = None if colours is None else np.array(colours, np.uint8).reshape(-1, 3)
+    return Indices(values, palette, text)
+
+
+@contextmanager
+def checked_image(path: Path) -> Iterator[Image.Image]:
+    """Open an image whose values somebody wants as they are stored; it may be decoded safely."""
+    with _opened(path) as file, _in_one_sentence(path), _recognised(file) as image:
+        check_size(path, image.width, image.height)
+        check_promise(path, image, _size_of(file))
+        yield image
+
+
+@contextmanager
+def _in_one_sentence(path: Path) -> Iterator[None]:
+    """Turn whatever a decoder raises into an `ImageError`."""
+    name = shown(path.name)
+    try:
+        yield
+    except ImageError:
+        raise
+    except UnidentifiedImageError as error:
+        raise ImageError(f"{name} is not an image: wanted {_WANTED}.") from error
+    except MemoryError as error:
+        raise ImageError(f"{name} does not fit into the memory.") from error
+    except DAMAGE as error:
+        raise ImageError(f"{name} is damaged and cannot be read: {reason(error)}.") from error
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BufferedReader]:
+    """Open a file that should hold an image; what is in the way becomes one sentence."""
+    with _file_at(path) as file:
+        if not _size_of(file):
+            raise ImageError(f"{shown(path.name)} is empty: wanted {_WANTED}.")
+        yield file
+
+
+def _file_at(path: Path) -> BufferedReader:
+    try:
+        kind = os.stat(path).st_mode
+        if stat.S_ISDIR(kind):
+            raise ImageError(f"{shown(path)} is a folder: wanted an image file.")
+        if not stat.S_ISREG(kind):
+            raise ImageError(f"{shown(path)} is a device or a pipe: wanted an image file.")
+        return open(path, "rb")
+    except FileNotFoundError as error:
+        raise ImageError(f"There is no file {shown(path)}.") from error
+    except OSError as error:
+        told = shown(error.strerror) if error.strerror else reason(error)
+        raise ImageError(f"{shown(path)} cannot be read: {told}.") from error
+    except ValueError as error:  # a zero byte in the name
+        raise ImageError(f"{shown(path)} cannot be read: {reason(error)}.") from error
+
+
+def _size_of(file: BufferedReader) -> int:
+    return os.fstat(file.fileno()).st_size
+
+
+def _recognised(file: BufferedReader) -> ImageFile:
+    file.seek(0)
+    return Image.open(file, formats=_FORMATS)
+
+
+def _decode(path: Path, file: BufferedReader, page: int, showing: Showing) -> Decoded:
+    file.seek(0)
+    header = file.read(HEADER)
+    with _recognised(file) as image:
+        check_size(path, image.width, image.height)
+        check_promise(path, image, _size_of(file))
+        note = ""
+        if is_deep_png(image, header) and image.mode not in _DEEP_MODES:
+            deep = _decode_deep_png(file, showing)
+            if deep is not None:
+                return deep
+            image, note = _recognised(file), "16-bit, shown with the upper 8 bits"
+        count = _frames(image)
+        check_page(path, page, count)
+        if page:
+            image.seek(page)
+            check_size(path, image.width, image.height)
+        image.load()
+        turn, unsure = _orientation(image)
+        if image.mode in _DEEP_MODES:
+            values = upright(np.asarray(image)[:, :, np.newaxis], turn)
+            decoded = show_deep(Original(values), None, showing)
+            return replace(decoded, note=joined((decoded.note, page_note(page, count), unsure)))
+        rgb, alpha = colours_of(image)
+    turned = None if alpha is None else _turned(alpha, turn)
+    return Decoded(_turned(rgb, turn), turned, joined((note, page_note(page, count), unsure)))
+
+
+def _decode_deep_png(file: BufferedReader, showing: Showing) -> Decoded | None:
+    stored = deep_values(lambda: _recognised(file))
+    if stored is None:
+        return None
+    with _recognised(file) as image:
+        turn, unsure = _orientation(image)
+    values = upright(stored, turn)
+    has_alpha = values.shape[2] in (2, 4)
+    original = Original(values[:, :, :-1] if has_alpha else values)
+    decoded = show_deep(original, values[:, :, -1] if has_alpha else None, showing)
+    return replace(decoded, note=joined((decoded.note, unsure)))
+
+
+def _turned(values: NDArray[np.uint8], turn: int) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(upright(values, turn), dtype=np.uint8)
+
+
+def _orientation(image: Image.Image) -> tuple[int, str]:
+    """Return how the camera was held, and a note when the file does not tell it clearly."""
+    try:
+        # Pillow may have met the damage before and kept quiet; another object tells it again.
+        Image.Exif().load(image.info.get("exif", b""))
+        turn = image.getexif().get(_ORIENTATION, 1)
+    except DAMAGE:  # no reason to refuse pixels that are whole
+        turn = None
+    if isinstance(turn, int) and 0 <= turn <= 8:
+        return turn, ""
+    return 1, "shown without turning, as its EXIF data are damaged"
+
+
+def _frames(image: Image.Image) -> int:
+    """Count the pages or frames of formats that are made for several."""
+    if image.format not in ("TIFF", "GIF", "WEBP"):
+        return 1
+    with suppress(*DAMAGE):  # damage behind the first frame does not matter
+        return int(getattr(image, "n_frames", 1))
+    image.seek(0)
+    return 1
+
+
+# Strokes and truths of data sets ("anno" in the Gulshan set), and what our exports add to a name.
+_COMPANIONS = ("strokes", "truth", "anno", *FORMATS)
+_OF_A_CLASS = "-classes-"
+
+
+def images_in(folder: Path) -> list[Path]:
+    """List the images of a folder, ordered by name.
+
+    Strokes, truths and results that lie beside their image (``cat-mask.png`` by ``cat.jpg``)
+    are none to work on, and neither are hidden files. Nor is a class's mask
+    (``cat-classes-fur.png``), whose name ends in that of the class. Each page of a file is an
+    image: see `segapp.io.pages`.
+    """
+    found = [
+        path
+        for path in folder.iterdir()
+        if path.suffix.lower() in IMAGE_SUFFIXES
+        and not path.name.startswith(".")
+        and path.is_file()
+    ]
+    stems = {path.stem for path in found}
+    files = sorted(path for path in found if not _belongs_to(path.stem, stems))
+    there = set(found)
+    return [page for path in files for page in pages_in(path) if page == path or page not in there]
+
+
+def _belongs_to(stem: str, others: set[str]) -> bool:
+    if any(
+        stem.endswith(f"-{word}") and stem.removesuffix(f"-{word}") in others
+        for word in _COMPANIONS
+    ):
+        return True
+    parts = stem.split(_OF_A_CLASS)  # which the image's own name, or the class's, may hold too
+    return any(_OF_A_CLASS.join(parts[:end]) in others for end in range(1, len(parts)))

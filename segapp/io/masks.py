@@ -1,0 +1,416 @@
+"""Masks made by other programs: images, COCO and LabelMe files."""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy
+from PIL import Image
+
+from segapp.imaging.rasterise import box_corners, polygon_mask
+from segapp.imaging.rle import expanded, mask_of_runs
+from segapp.io.images import checked_image
+from segapp.io.pages import DAMAGE, file_of
+from segapp.model.classes import MOST_CLASSES, ClassInfo, unused_colour
+from segapp.model.document import Document, Patch
+from segapp.model.validation import (
+    SegappError,
+    from_json,
+    listed,
+    number,
+    reason,
+    require_field,
+    require_object,
+    shown,
+    text,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+
+if TYPE_CHECKING:
+    _Colour = tuple[int, int, int]
+
+WHITE = 255
+_HALF = 128
+_DEEP_WHITE = 65535
+_MOST_COLOURS = 255  # the value that is left says nothing
+_BETWEEN = 8
+"""Greys between black and white that make a mask one with soft edges, and no list of numbers."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredValues:
+    """What a mask's file holds.
+
+    Parameters
+    ----------
+    values
+        uint8, ``H x W``.
+    palette
+        Colour of each value; ``None`` for numbers that have none.
+    """
+
+    values: NDArray[np.uint8]
+    palette: tuple[_Colour, ...] | None = None
+
+
+def stored_values(path: Path) -> StoredValues:
+    """Read a mask's values as they are stored; `ValueError` when it is a picture of much else."""
+    with checked_image(file_of(path)) as image:
+        if image.mode == "P":
+            flat = image.getpalette() or []
+            rows = zip(flat[::3], flat[1::3], flat[2::3], strict=False)
+            return StoredValues(np.array(image), tuple(rows))
+        if image.mode in ("1", "L", "LA"):
+            return StoredValues(_hardened(np.array(image.convert("L"))))
+        if image.mode.startswith("I"):
+            return StoredValues(_of_deep(np.array(image)))
+        return _of_colours(image)
+
+
+def _hardened(values: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return black and white alone, where a mask has soft edges between the two."""
+    counts = np.bincount(values.ravel(), minlength=256)
+    has_both = bool(counts[0] and counts[WHITE])
+    mostly = 2 * (counts[0] + counts[WHITE]) > values.size
+    if has_both and mostly and np.count_nonzero(counts) - 2 >= _BETWEEN:
+        return np.where(values >= _HALF, WHITE, 0).astype(np.uint8)
+    return values
+
+
+def _of_deep(values: NDArray[np.generic]) -> NDArray[np.uint8]:
+    """Return values of 16 bits as bytes; the brightest of them is white."""
+    present = np.unique(values)
+    if present[-1] == _DEEP_WHITE:
+        present = present[:-1]
+    if present.size and not 0 <= present[0] <= present[-1] < WHITE:
+        raise ValueError(f"wanted numbers up to {WHITE - 1}, got {present[-1]}")
+    return np.where(values == _DEEP_WHITE, WHITE, values).astype(np.uint8)
+
+
+def _of_colours(image: Image.Image) -> StoredValues:
+    """Return greys as they are, and else a number for each colour, in the order of the colours."""
+    rgb = np.array(image.convert("RGB"))
+    if (rgb == rgb[:, :, :1]).all():
+        return StoredValues(_hardened(np.ascontiguousarray(rgb[:, :, 0])))
+    packed = rgb.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
+    present, values = np.unique(packed, return_inverse=True)
+    if present.size > _MOST_COLOURS:
+        raise ValueError(f"wanted a colour for each class, got {present.size} colours")
+    palette = tuple((int(c) >> 16, int(c) >> 8 & 255, int(c) & 255) for c in present)
+    return StoredValues(values.reshape(packed.shape).astype(np.uint8), palette)
+
+
+class MaskError(SegappError):
+    """A file is no mask for this picture; the message is one sentence that says why."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """Rings that are filled, or a mask of the picture's size."""
+
+    name: str
+    rings: tuple[list[tuple[float, float]], ...] = ()
+    mask: NDArray[np.bool_] | None = None
+
+
+def check_size(found: tuple[int, ...], size: tuple[int, int]) -> None:
+    """Refuse a mask that is not of the picture's size, both as height and width."""
+    if found != size:
+        raise MaskError(
+            f"wanted the picture's {size[1]} x {size[0]} pixels, got {found[1]} x {found[0]}"
+        )
+
+
+def labelme_shapes(content: dict[str, Any], size: tuple[int, int]) -> Iterator[Shape]:
+    """Yield the shapes of a LabelMe file in their order."""
+    sides = [content.get(side) for side in ("imageHeight", "imageWidth")]
+    if None not in sides:  # older files do not tell
+        check_size(tuple(whole(side, "imageHeight", 1) for side in sides), size)
+    for plain in listed(require_field(content, "shapes"), "shapes"):
+        shape = require_object(plain, "shapes")
+        points = [_point(point) for point in listed(require_field(shape, "points"), "points")]
+        kind, name = (
+            shape.get("shape_type", "polygon"),
+            text(require_field(shape, "label"), "label"),
+        )
+        if kind == "mask" and points:
+            yield Shape(name, mask=_stamped(shape, points[0], size))
+            continue
+        if kind == "rectangle" and len(points) == 2:
+            points = list(box_corners(points[0], points[1]))
+        elif kind == "circle" and len(points) == 2:
+            points = _circle(points[0], points[1])
+        elif kind != "polygon":
+            raise MaskError(
+                f"wanted polygons, rectangles, circles or masks, got {shown(str(kind))}"
+            )
+        yield Shape(name, (points,))
+
+
+def _circle(middle: tuple[float, float], edge: tuple[float, float]) -> list[tuple[float, float]]:
+    """Return corners enough for a circle through a point to be exact to a tenth of a pixel."""
+    (x, y), radius = middle, math.dist(middle, edge)
+    turns = np.linspace(0, 2 * np.pi, min(max(16, math.ceil(8 * math.sqrt(radius))), 2000))
+    return [(x + radius * math.cos(turn), y + radius * math.sin(turn)) for turn in turns[:-1]]
+
+
+def _stamped(
+    shape: dict[str, Any], corner: tuple[float, float], size: tuple[int, int]
+) -> NDArray[np.bool_]:
+    """Return a mask that lies in the file as a PNG of its box, as LabelMe's AI tools leave it."""
+    encoded = require_field(shape, "mask")
+    if not isinstance(encoded, str):
+        raise MaskError("mask: wanted a PNG in base64, got something else")
+    try:
+        with Image.open(
+            io.BytesIO(base64.b64decode(encoded, validate=True)), formats=["PNG"]
+        ) as png:
+            if png.width > size[1] or png.height > size[0]:
+                raise MaskError(f"mask: wanted one within the picture, got {png.size}")
+            stamp = np.array(png.convert("L")) > 0
+    except DAMAGE as error:
+        raise MaskError(f"mask: wanted a PNG in base64, got: {reason(error)}") from error
+    covered = np.zeros(size, bool)
+    left, top = (max(math.floor(side), 0) for side in corner)
+    room = covered[top : top + stamp.shape[0], left : left + stamp.shape[1]]
+    room |= stamp[: room.shape[0], : room.shape[1]]
+    return covered
+
+
+def coco_shapes(
+    content: dict[str, Any], image_name: str, size: tuple[int, int]
+) -> Iterator[Shape]:
+    """Yield the annotations of one image of a COCO file in their order."""
+    images = [
+        require_object(image, "images")
+        for image in listed(require_field(content, "images"), "images")
+    ]
+    named = [image for image in images if _file_name(image) == image_name]
+    chosen = (named or images)[:1] if named or len(images) == 1 else []
+    if not chosen:
+        raise MaskError(f"wanted the image {shown(image_name)}, got {len(images)} others")
+    found = tuple(whole(require_field(chosen[0], side), side, 1) for side in ("height", "width"))
+    check_size(found, size)
+    categories = {
+        whole(require_field(require_object(row, "categories"), "id"), "id"): text(
+            row.get("name"), "name"
+        )
+        for row in listed(require_field(content, "categories"), "categories")
+    }
+    for plain in listed(require_field(content, "annotations"), "annotations"):
+        annotation = require_object(plain, "annotations")
+        if annotation.get("image_id") != chosen[0].get("id"):
+            continue
+        category = whole(require_field(annotation, "category_id"), "category_id")
+        if category not in categories:
+            raise MaskError(f"wanted a category of the file, got {category}")
+        drawn = require_field(annotation, "segmentation")
+        if isinstance(drawn, dict):
+            yield Shape(categories[category], mask=_runs(drawn, size))
+        else:
+            rings = [_ring(ring) for ring in listed(drawn, "segmentation")]
+            yield Shape(categories[category], tuple(rings))
+
+
+def _file_name(image: dict[str, Any]) -> str:
+    """Return an image's name without the folders that many programs write before it."""
+    return str(image.get("file_name")).replace("\\", "/").rpartition("/")[2]
+
+
+def _runs(drawn: dict[str, Any], size: tuple[int, int]) -> NDArray[np.bool_]:
+    found = tuple(
+        whole(side, "size", 1) for side in listed(require_field(drawn, "size"), "size", 2, 2)
+    )
+    check_size(found, size)
+    counts = require_field(drawn, "counts")
+    if isinstance(counts, str):
+        return mask_of_runs(expanded(counts), size)
+    return mask_of_runs([whole(count, "counts", 0) for count in listed(counts, "counts")], size)
+
+
+def _ring(plain: object) -> list[tuple[float, float]]:
+    values = [number(value, "segmentation") for value in listed(plain, "segmentation")]
+    return list(zip(values[::2], values[1::2], strict=False))
+
+
+def _point(plain: object) -> tuple[float, float]:
+    x, y = listed(plain, "points", 2, 2)
+    return number(x, "points"), number(y, "points")
+
+
+_LARGEST = 256 << 20  # bytes; a COCO file of five thousand annotated photographs has a tenth
+_OBJECT = "foreground"
+"""What the object of a mask without names is called."""
+_NOTHING = -1
+_BLACK = (0, 0, 0)
+_DEPTH = 0.35  # of the way from a part's outline to its middle, which is left out of its marks
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mask:
+    """The class of each pixel, by name.
+
+    Parameters
+    ----------
+    labels
+        int16: place of the class in ``names``, -1 where the file says nothing.
+    names
+        Of the classes; an empty one is the background.
+    colours
+        Of the classes, where the file tells them.
+    numbered
+        Whether the names are only numbers: a class of the document that has the colour, or else
+        the place, is meant.
+    """
+
+    labels: NDArray[np.int16]
+    names: tuple[str, ...]
+    colours: tuple[tuple[int, int, int], ...] = ()
+    numbered: bool = False
+
+
+def load_mask(path: Path, image: Path, size: tuple[int, int]) -> Mask:
+    """Read a mask for a picture of ``size`` (height, width).
+
+    In black and white, white is the object. Other values are classes: those of the document
+    that have the palette's colours, or else 0 is the background, the others are the objects in
+    their order, and 255 is nothing. Of a COCO file the image of this name is meant, or the only
+    one there is.
+    """
+    name = shown(path.name)
+    try:
+        if path.suffix.lower() != ".json":
+            return _of_values(stored_values(path), size)
+        content = require_object(from_json(_content(path), name), name)
+        if "shapes" in content:
+            return _of_shapes(labelme_shapes(content, size), size)
+        if "annotations" in content:
+            return _of_shapes(coco_shapes(content, image.name, size), size)
+    except MaskError as error:
+        raise MaskError(f"{name}: {reason(error)}.") from error
+    except ValueError as error:
+        raise MaskError(f"{name} cannot be read as a mask: {reason(error)}.") from error
+    raise MaskError(f"{name}: wanted a mask by COCO or LabelMe, got another kind of JSON.")
+
+
+def _content(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            content = file.read(_LARGEST + 1)
+    except OSError as error:
+        raise MaskError(shown(error.strerror) if error.strerror else reason(error)) from error
+    if len(content) > _LARGEST:
+        raise MaskError(f"wanted at most {_LARGEST >> 20} MB, got more")
+    return content
+
+
+def with_mask_retouched(document: Document, mask: Mask) -> Document:
+    """Paint a mask over the answer, whatever that is."""
+    placed, labels = _placed(document, mask)
+    for index in range(len(placed.classes)):
+        if (labels == index).any():
+            placed = placed.with_retouch(Patch.of_mask(labels == index, index))
+    return placed
+
+
+def with_mask_marked(document: Document, mask: Mask) -> Document:
+    """Mark what lies well inside each part of a mask, as one state: its outline is learnt anew."""
+    placed, labels = _placed(document, mask)
+    marks = []
+    for index in range(len(placed.classes)):
+        inside = labels == index
+        if not inside.any():
+            continue
+        depth = np.asarray(scipy.ndimage.distance_transform_edt(np.pad(inside, 1)))[1:-1, 1:-1]
+        numbered, count = scipy.ndimage.label(inside)
+        deepest = np.concatenate(
+            [[0.0], scipy.ndimage.maximum(depth, numbered, np.arange(1, count + 1))]
+        )
+        # Pixels of the outline itself are marked only where a part has no others.
+        least = np.maximum(_DEPTH * deepest, np.minimum(deepest, 1.5))
+        marks.append(Patch.of_mask(inside & (depth >= least[numbered]), index))
+    added = Document(placed.classes, tuple(marks)).as_one_state().strokes
+    return replace(placed, strokes=(*placed.strokes, *added))
+
+
+def _placed(document: Document, mask: Mask) -> tuple[Document, NDArray[np.int16]]:
+    """Give each class of a mask its place among the document's, new ones at the end."""
+    table = np.full(len(mask.names) + 1, _NOTHING, np.int16)
+    known = _places_by_number(document, mask) if mask.numbered else {}
+    for row in np.unique(mask.labels[mask.labels >= 0]).tolist():
+        name = mask.names[row]
+        names = {info.name.strip().casefold(): k for k, info in enumerate(document.classes)}
+        place = document.background if not name else names.get(name.strip().casefold())
+        place = known.get(row, place)
+        if place is None and name == _OBJECT and len(document.classes) == 2:
+            place = 1 - document.background  # black and white, and a single object to be white
+        if place is None:
+            place = len(document.classes)
+            document = _with_class(document, name, mask.colours[row : row + 1])
+        table[row] = place
+    return document, table[mask.labels]
+
+
+def _with_class(
+    document: Document, name: str, colours: tuple[tuple[int, int, int], ...]
+) -> Document:
+    """Add a class, in the colour that the file has for it if it is free; the background stays."""
+    if len(document.classes) >= MOST_CLASSES:
+        raise MaskError(f"wanted at most {MOST_CLASSES} classes, got one more")
+    taken, background = [info.colour for info in document.classes], document.background
+    free = [colour for colour in colours if colour not in taken]
+    added = document.with_class(ClassInfo(name, free[0] if free else unused_colour(taken)))
+    return added if added.background == background else added.with_background(background)
+
+
+def _places_by_number(document: Document, mask: Mask) -> dict[int, int]:
+    """Tell which class of the document each number is: by colours that all agree, or by place."""
+    present = np.unique(mask.labels[mask.labels >= 0]).tolist()
+    colours = {info.colour: place for place, info in enumerate(document.classes)}
+    if mask.colours:
+        colours.setdefault(_BLACK, document.background)
+        if all(mask.colours[row] in colours for row in present):
+            return {row: colours[mask.colours[row]] for row in present}
+    ground = document.background
+    objects = [ground, *(k for k in range(len(document.classes)) if k != ground)]
+    return {row: objects[row] for row in present if row < len(objects)}
+
+
+def _of_values(stored: StoredValues, size: tuple[int, int]) -> Mask:
+    values, palette = stored.values, stored.palette
+    check_size(values.shape, size)
+    present = np.unique(values).tolist()
+    if palette is None and set(present) <= {0, present[-1]} and present[-1] in (1, WHITE):
+        return Mask(np.where(values > 0, 0, 1).astype(np.int16), (_OBJECT, ""))
+    labels = values.astype(np.int16)
+    if len(present) > 1:
+        labels[values == WHITE] = _NOTHING
+    names = ("", *(f"class {value}" for value in range(1, present[-1] + 1)))
+    colours = () if palette is None else (*palette, *[_BLACK] * 256)[: len(names)]
+    return Mask(labels, names, colours, numbered=True)
+
+
+def _of_shapes(shapes: Iterator[Shape], size: tuple[int, int]) -> Mask:
+    """Paint shapes in their order; what none covers is the background."""
+    names = [""]
+    labels = np.zeros(size, np.int16)
+    for shape in shapes:
+        if shape.name not in names:
+            names.append(shape.name)
+        covered = np.zeros(size, bool) if shape.mask is None else shape.mask
+        for ring in shape.rings:
+            covered |= polygon_mask(ring, size)
+        labels[covered] = names.index(shape.name)
+    return Mask(labels, tuple(names))

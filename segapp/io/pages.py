@@ -1,0 +1,223 @@
+"""Pages of multi-page files, and size limits of image files."""
+
+from __future__ import annotations
+
+import lzma
+import os
+import re
+import struct
+import zipfile
+from typing import IO, TYPE_CHECKING
+
+from PIL import Image
+
+from segapp.model.validation import SegappError, shown
+from shlcore import model_file
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import tifffile
+
+
+LARGEST = 250_000_000  # pixels; three bytes each and some more to work with
+LARGEST_DECODED = 4 << 30  # bytes of all channels of a deep picture
+
+# How many bytes one byte of the file can become at the most, by format or TIFF's compression.
+_GAINS: dict[str | int, int] = {
+    "PNG": 1100,
+    "BMP": 260,
+    "GIF": 4000,
+    "raw": 1,
+    "packbits": 130,
+    "tiff_lzw": 4000,
+    "tiff_adobe_deflate": 1100,
+    "tiff_deflate": 1100,
+    1: 1,
+    5: 4000,
+    8: 1100,
+    32773: 130,
+    32946: 1100,
+}
+_SLACK = 1 << 16
+# Others have no such bound, as WebP holds any flat colour in a hundred bytes; but larger
+# pictures than these have more to show.
+_OTHER_GAIN, _OTHER_SLACK = 5000, 32 << 20
+_CHANNELS_OF = {"1": 1 / 8, "L": 1, "P": 1 / 8, "LA": 2, "RGBA": 4, "CMYK": 4, "I;16": 2, "F": 4}
+
+
+class ImageError(SegappError):
+    """An image cannot be read; the message is one sentence that says why."""
+
+
+def check_size(path: Path, width: int, height: int) -> None:
+    """Refuse a picture without pixels, or with too many."""
+    if width < 1 or height < 1:
+        raise ImageError(f"{shown(path.name)} has {width} x {height} pixels: wanted some.")
+    if width * height > LARGEST:
+        raise ImageError(
+            f"{shown(path.name)} has {width} x {height} pixels: "
+            f"at most {LARGEST // 1_000_000} million can be worked on."
+        )
+
+
+def check_promise(path: Path, image: Image.Image, file_size: int) -> None:
+    """Refuse a picture that cannot be as large as it says, which would be filled with nothing."""
+    kind = image.info.get("compression") if image.format == "TIFF" else image.format
+    wanted = int(image.width * image.height * _CHANNELS_OF.get(image.mode, 1))
+    check_gain(path, kind, wanted, file_size)
+
+
+def check_gain(path: Path, kind: str | int | None, wanted: int, stored: int) -> None:
+    """Refuse ``wanted`` bytes of pixels where ``stored`` ones cannot become as many."""
+    gain, slack = _OTHER_GAIN, _OTHER_SLACK
+    if kind is not None and kind in _GAINS:
+        gain, slack = _GAINS[kind], _SLACK
+    if wanted > gain * stored + slack:
+        raise ImageError(
+            f"{shown(path.name)} is damaged: its {stored} bytes cannot hold the "
+            f"{wanted} that its size asks for."
+        )
+
+
+DAMAGE = (
+    *model_file.DAMAGE,
+    AssertionError,
+    ImportError,  # of a decoder that is not installed
+    lzma.LZMAError,
+    zipfile.LargeZipFile,
+)
+"""What shlcore's readers meet, and what decoders of pictures and other archives add to it."""
+
+
+# The first page goes by the file's name, ``stack.tif``; the third is ``stack[3].tif``, unless
+# there is a file that is really called so. Projects, exports and lists then know pages as they
+# know files.
+
+MOST_PAGES = 100_000
+TIFF_BEGINNINGS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+_NOTATION = re.compile(r"(.+)\[([1-9]\d{0,5})\]", re.DOTALL)
+_TIFF, _OTHERS = (".tif", ".tiff"), (".gif", ".webp")
+_REDUCED_OR_MASK = 1 | 4  # bits of the tag NewSubfileType
+
+
+def page_of(path: Path) -> tuple[Path, int]:
+    """Return the file that a path means, and which of its pages, from 0."""
+    match = _NOTATION.fullmatch(path.stem)
+    if match is None or os.path.lexists(path):
+        return path, 0
+    file = path.with_name(match[1] + path.suffix)
+    return (file, int(match[2]) - 1) if os.path.isfile(file) else (path, 0)
+
+
+def file_of(path: Path) -> Path:
+    """Return the file that a path means."""
+    return page_of(path)[0]
+
+
+def with_page(path: Path, number: int) -> Path:
+    """Return the path of a page of a file, counted from 1."""
+    return path if number == 1 else path.with_name(f"{path.stem}[{number}]{path.suffix}")
+
+
+def pages_in(path: Path) -> list[Path]:
+    """List the pages of a file; one that cannot be read is told when it is opened."""
+    suffix, count = path.suffix.lower(), 1
+    try:
+        if suffix in _TIFF:
+            with path.open("rb") as file:
+                if _has_several(file):
+                    import tifffile  # which most pictures and the window's start do without
+
+                    file.seek(0)
+                    with tifffile.TiffFile(file) as tiff:
+                        count = len(planes_of(tiff))
+        elif suffix in _OTHERS:
+            with Image.open(path, formats=("GIF", "WEBP")) as image:
+                count = int(getattr(image, "n_frames", 1))
+    except DAMAGE:
+        return [path]
+    return [with_page(path, number) for number in range(1, min(count, MOST_PAGES) + 1)]
+
+
+def planes_of(tiff: tifffile.TiffFile) -> list[tuple[int, ...]]:
+    """Return which pages of the file make up each picture.
+
+    Usually that is one; in files of microscopes the channels of a picture are a page each.
+    Thumbnails, smaller copies and masks are no pictures.
+    """
+    series = _series(tiff)
+    if series is not None:
+        channels = series.shape[series.axes.index("C")]
+        after = series.axes[series.axes.index("C") + 1 :]
+        step = 1
+        for axis, length in zip(after, series.shape[-len(after) :], strict=True):
+            step *= 1 if axis in "YXS" else length
+        indices = [int(page.index) for page in series.pages]
+        block = channels * step
+        return [
+            tuple(indices[first + offset + step * channel] for channel in range(channels))
+            for first in range(0, len(indices), block)
+            for offset in range(step)
+        ]
+    if len(tiff.pages) == 1:
+        return [(0,)]
+    kept: list[tuple[int, ...]] = [
+        (index,)
+        for index, page in enumerate(tiff.pages)
+        if not int(getattr(page, "subfiletype", 0)) & _REDUCED_OR_MASK
+    ]
+    return kept or [(0,)]
+
+
+def _series(tiff: tifffile.TiffFile) -> tifffile.TiffPageSeries | None:
+    """Return the one series of a file whose channels are pages, if it is such a file."""
+    if not (tiff.is_imagej or tiff.is_ome) or len(tiff.pages) == 1:
+        return None
+    series = tiff.series[0]
+    if (
+        len(tiff.series) != 1
+        or "C" not in series.axes
+        or any(page is None for page in series.pages)
+    ):
+        return None
+    pages = 1
+    for axis, length in zip(series.axes, series.shape, strict=True):
+        pages *= 1 if axis in "YXS" else length
+    return series if pages == len(series.pages) == len(tiff.pages) else None
+
+
+def _has_several(file: IO[bytes]) -> bool:
+    """Follow the chain of a TIFF's pages for one step: a look at a few bytes."""
+    head = file.read(16)
+    if head[:4] not in TIFF_BEGINNINGS:
+        return False
+    order, big = "<" if head[:2] == b"II" else ">", head[2:4] in (b"+\0", b"\0+")
+    place, count, entry = ("Q", "Q", 20) if big else ("I", "H", 12)
+    (first,) = struct.unpack_from(order + place, head, 8 if big else 4)
+    file.seek(first)
+    (entries,) = struct.unpack(order + count, file.read(struct.calcsize(count)))
+    file.seek(entries * entry, os.SEEK_CUR)
+    size = struct.calcsize("<" + place)
+    return file.read(size).strip(b"\0") != b""
+
+
+def check_page(path: Path, page: int, count: int) -> None:
+    """Refuse a page, counted from 0, that a file does not have."""
+    if page >= count:
+        raise ImageError(
+            f"{shown(path.name)} has no page {page + 1}: the last one is page {count}."
+        )
+
+
+def page_note(page: int, count: int) -> str:
+    """Say which page is shown, nothing where it is the only one."""
+    if count <= 1:
+        return ""
+    return f"page {page + 1} of {count}" if page else f"first of {count} pages"
+
+
+def joined(notes: Sequence[str]) -> str:
+    """Join what there is to say."""
+    return ", ".join(note for note in notes if note)

@@ -1,0 +1,449 @@
+"""Project files: strokes, classes, settings and the image path."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import errno
+import io
+import json
+import os
+import zipfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO, TYPE_CHECKING, Any
+
+from segapp.io.folder_files import showing_from_plain, showing_to_plain
+from segapp.io.pages import DAMAGE, LARGEST, file_of
+from segapp.model.classes import MOST_CLASSES, ClassInfo
+from segapp.model.display import AS_IT_COMES
+from segapp.model.document import Document, Mark, Patch, Start, Stroke
+from segapp.model.labelling import LARGEST_OUTLINE, MOST_REGIONS, CarriedAnswer
+from segapp.model.settings import FeatureGroup, from_plain, to_plain
+from segapp.model.validation import (
+    SegappError,
+    from_json,
+    listed,
+    name_in,
+    number,
+    quoted,
+    reason,
+    require_field,
+    require_object,
+    shown,
+    text,
+    whole,
+    with_name,
+)
+from shlcore.atomic_file import replacing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from segapp.model.settings import Settings
+
+
+LONGEST_NAME = 1000
+_LARGEST_BITS = 1 << 27  # characters of a patch; a 250 megapixel mask has a third of that
+
+
+def classes_to_plain(classes: tuple[ClassInfo, ...]) -> list[dict[str, Any]]:
+    """Return names and colours, and what else was chosen."""
+    return [_class_to_plain(info) for info in classes]
+
+
+def classes_from_plain(plain: object) -> tuple[ClassInfo, ...]:
+    """Make the classes of a document."""
+    return tuple(_class(info) for info in listed(plain, "classes", 2, MOST_CLASSES))
+
+
+def marks_to_plain(marks: tuple[Mark, ...]) -> list[dict[str, Any]]:
+    """Return strokes and patches in their order; equal marks give equal values."""
+    return [_mark_to_plain(mark) for mark in marks]
+
+
+def start_to_plain(start: Start) -> dict[str, Any]:
+    """Return an answer that was there before the strokes."""
+    return {
+        "name": start.name,
+        "size": [start.height, start.width],
+        "classes": start.n_classes,
+        "labels": base64.b64encode(start.labels).decode("ascii"),
+        "margin": base64.b64encode(start.margin).decode("ascii"),
+    }
+
+
+def document_from_plain(
+    classes: object,
+    strokes: object,
+    start: object = None,
+    retouches: object = (),
+    showing: object = None,
+) -> Document:
+    """Make a document, or a `ValueError` that names the field that is wrong."""
+    return Document(
+        classes_from_plain(classes),
+        _marks(strokes, "strokes"),
+        None if start is None else _start(require_object(start, "start")),
+        _marks(retouches, "retouches"),
+        AS_IT_COMES if showing is None else showing_from_plain(showing),
+    )
+
+
+def _marks(plain: object, name: str) -> tuple[Mark, ...]:
+    return tuple(_mark(require_object(mark, name)) for mark in listed(plain, name))
+
+
+def _start(plain: dict[str, Any]) -> Start:
+    height, width = (
+        whole(part, "size", 1, LARGEST)
+        for part in listed(require_field(plain, "size"), "size", 2, 2)
+    )
+    if height * width > LARGEST:
+        raise ValueError(f"size: wanted at most {LARGEST} pixels, got {height * width}")
+    start = Start(
+        text(require_field(plain, "name"), "name", LONGEST_NAME),
+        height,
+        width,
+        _bytes(require_field(plain, "labels"), "labels"),
+        _bytes(require_field(plain, "margin"), "margin"),
+        whole(require_field(plain, "classes"), "classes", 1, MOST_CLASSES),
+    )
+    start.labelling(start.n_classes)  # says what is wrong with the bytes
+    return start
+
+
+def _class_to_plain(info: ClassInfo) -> dict[str, Any]:
+    plain: dict[str, Any] = {"name": info.name, "colour": list(info.colour)}
+    if info.key:
+        plain["key"] = info.key
+    if info.background:
+        plain["background"] = True
+    return plain
+
+
+def _class(plain: object) -> ClassInfo:
+    info = require_object(plain, "classes")
+    red, green, blue = (
+        whole(part, "colour", 0, 255)
+        for part in listed(require_field(info, "colour"), "colour", 3, 3)
+    )
+    return ClassInfo(
+        text(require_field(info, "name"), "name", LONGEST_NAME),
+        (red, green, blue),
+        text(info.get("key", ""), "key", 1),
+        info.get("background") is True,
+    )
+
+
+def _mark_to_plain(mark: Mark) -> dict[str, Any]:
+    if isinstance(mark, Patch):
+        plain: dict[str, Any] = {
+            "patch": [mark.left, mark.top, mark.width, mark.height],
+            "bits": base64.b64encode(mark.bits).decode("ascii"),
+        }
+    else:
+        plain = {
+            "points": [[float(x), float(y)] for x, y in mark.points],
+            "radius": float(mark.radius),
+        }
+        if mark.pressures:
+            plain["pressures"] = [float(pressure) for pressure in mark.pressures]
+    plain["class"] = mark.label
+    if mark.joined:
+        plain["joined"] = True
+    return plain
+
+
+def _mark(plain: dict[str, Any]) -> Mark:
+    label = require_field(plain, "class")
+    label = None if label is None else whole(label, "class")
+    joined = plain.get("joined") is True
+    if "patch" in plain:
+        left, top, width, height = (
+            whole(part, "patch") for part in listed(plain["patch"], "patch", 4, 4)
+        )
+        bits = _bytes(require_field(plain, "bits"), "a patch's bits")
+        return Patch(left, top, width, height, bits, label, joined)
+    return Stroke(
+        tuple(_point(point) for point in listed(require_field(plain, "points"), "points")),
+        number(require_field(plain, "radius"), "radius"),
+        label,
+        tuple(
+            number(part, "pressures") for part in listed(plain.get("pressures", []), "pressures")
+        ),
+        joined,
+    )
+
+
+def _bytes(plain: object, name: str) -> bytes:
+    coded = text(plain, name, _LARGEST_BITS)
+    try:
+        return base64.b64decode(coded, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise ValueError(f"{name}: wanted base64, got: {error}") from error
+
+
+def _point(plain: object) -> tuple[float, float]:
+    x, y = listed(plain, "points", 2, 2)
+    return number(x, "points"), number(y, "points")
+
+
+_PIECE = 1 << 20
+_MOST_MEMBERS = 1000
+
+
+class TooLargeError(SegappError):
+    """A part unpacks to more than it should hold."""
+
+
+@contextmanager
+def opened_archive(path: Path, wanted: str, error: type[ValueError]) -> Iterator[zipfile.ZipFile]:
+    """Open an archive; whatever is in the way, or is wrong in it, becomes one sentence.
+
+    ``wanted`` is what the file should be, with its article; ``error`` is raised.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except error:
+        raise
+    except FileNotFoundError as cause:
+        raise error(f"There is no file {shown(path)}.") from cause
+    except IsADirectoryError as cause:
+        raise error(f"{shown(path)} is a folder: wanted {wanted}.") from cause
+    except OSError as cause:
+        told = shown(cause.strerror) if cause.strerror else reason(cause)
+        raise error(f"{shown(path)} cannot be read: {told}.") from cause
+    except MemoryError as cause:
+        raise error(f"{shown(path.name)} does not fit into the memory.") from cause
+    except DAMAGE as cause:
+        raise error(f"{shown(path.name)} is damaged or not {wanted}: {reason(cause)}.") from cause
+
+
+def read_part(archive: zipfile.ZipFile, name: str, largest: int) -> bytes:
+    """Unpack one part, up to ``largest`` bytes; what the archive says of its size is no matter.
+
+    Raises `KeyError` when there is no such part, and whatever `zipfile` finds wrong with it.
+    """
+    unpacked = io.BytesIO()
+    with _opened(archive, archive.getinfo(name)) as part:
+        for piece in _pieces(part, name, largest):
+            unpacked.write(piece)
+    return unpacked.getvalue()
+
+
+def check_parts(archive: zipfile.ZipFile, largest: int) -> None:
+    """Unpack all parts, keeping none, to see that together they are not too large."""
+    members = archive.infolist()
+    if len(members) > _MOST_MEMBERS:
+        raise TooLargeError(f"wanted at most {_MOST_MEMBERS} parts, got {len(members)}")
+    rest = largest
+    for member in members:
+        with _opened(archive, member) as part:
+            for piece in _pieces(part, member.filename, rest):
+                rest -= len(piece)
+
+
+def _opened(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> IO[bytes]:
+    # The others are unpacked in pieces of any size.
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise zipfile.BadZipFile(f"{shown(member.filename)} is packed in an unknown way")
+    return archive.open(member)
+
+
+def _pieces(part: IO[bytes], name: str, largest: int) -> Iterator[bytes]:
+    total = 0
+    while piece := part.read(_PIECE):
+        total += len(piece)
+        if total > largest:
+            raise TooLargeError(
+                f"{shown(name)} unpacks to more than the {largest >> 20} MB it may hold"
+            )
+        yield piece
+
+
+# The file is a ZIP archive that holds ``project.json`` and, when there is one, the learnt model
+# as ``model`` and what is carried of an answer as ``answer`` and ``outline``. Paths are stored
+# relative to the project, so that a folder can be moved. An answer can be made again, strokes
+# cannot: what is damaged of it is left out, and programs that do not know it open the project too,
+# so that the version stays.
+
+PROJECT_SUFFIX = ".segapp"
+VERSION = 4
+"""The newest there is. 2 has answers of models, and retouches; 3 has how the picture is shown,
+and pages; 4 an encoder. What is without them is written for older programs too."""
+
+_CONTENT, _MODEL, _ANSWER, _OUTLINE = "project.json", "model", "answer", "outline"
+_FORMAT = "segapp project"
+# Bytes of the parts unpacked. A mask of 100 megapixels that came as a picture has 17 million.
+_LARGEST_CONTENT, _LARGEST_MODEL = 128 << 20, 128 << 20
+_LARGEST_ANSWER = MOST_CLASSES * MOST_REGIONS
+_DATE = (1980, 1, 1, 0, 0, 0)  # equal projects give equal files
+
+
+class ProjectError(SegappError):
+    """A project cannot be opened; the message is one sentence that says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """All that is needed to go on working, or to get the same answer again.
+
+    ``image_path`` is where the image should be; whether it is there, and still the one with
+    ``image_sha256``, is for the caller to see. ``answer`` changes nothing but how long the first
+    update takes.
+    """
+
+    document: Document
+    settings: Settings
+    image_path: Path
+    image_sha256: str
+    model: bytes | None = None
+    answer: CarriedAnswer | None = None
+
+
+def save_project(path: str | Path, project: Project) -> None:
+    """Write a project; the file is only ever replaced by a complete one."""
+    path = Path(path)
+    image: dict[str, Any] = {"sha256": project.image_sha256}
+    with_name(image, "relative", _relative(project.image_path, path.parent))
+    with_name(image, "absolute", str(project.image_path.absolute()))
+    content = {
+        "format": _FORMAT,
+        "version": _version_of(project),
+        "image": image,
+        "classes": classes_to_plain(project.document.classes),
+        "strokes": marks_to_plain(project.document.strokes),
+        "settings": to_plain(project.settings),
+    }
+    answer = project.answer
+    if answer is not None:
+        content["answer"] = {"digest": answer.digest, "classes": answer.n_classes}
+    if project.document.start is not None:
+        content["start"] = start_to_plain(project.document.start)
+    if project.document.retouches:
+        content["retouches"] = marks_to_plain(project.document.retouches)
+    if project.document.showing != AS_IT_COMES:
+        content["showing"] = showing_to_plain(project.document.showing)
+    packed = json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    if len(packed) > _LARGEST_CONTENT or len(project.model or b"") > _LARGEST_MODEL:
+        raise OSError(
+            errno.EFBIG,
+            f"the strokes have {len(packed) >> 20} MB, and a project of more than "
+            f"{_LARGEST_CONTENT >> 20} MB could not be opened again",
+            str(path),
+        )
+    with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(zipfile.ZipInfo(_CONTENT, _DATE), packed, zipfile.ZIP_DEFLATED)
+        if project.model is not None:
+            archive.writestr(zipfile.ZipInfo(_MODEL, _DATE), project.model, zipfile.ZIP_STORED)
+        if answer is not None:
+            archive.writestr(zipfile.ZipInfo(_ANSWER, _DATE), answer.shares, zipfile.ZIP_DEFLATED)
+            archive.writestr(zipfile.ZipInfo(_OUTLINE, _DATE), answer.outline, zipfile.ZIP_STORED)
+
+
+def is_project(path: Path) -> bool:
+    """Tell a project from an image by its name."""
+    return path.suffix.lower() == PROJECT_SUFFIX
+
+
+def load_project(path: str | Path) -> Project:
+    """Open a project.
+
+    Raises
+    ------
+    ProjectError
+        When the file is missing, no project, damaged, or of a newer version.
+    """
+    path = Path(path)
+    with opened_archive(path, "a project", ProjectError) as archive:
+        return _read(archive, path)
+
+
+def _read(archive: zipfile.ZipFile, path: Path) -> Project:
+    names = archive.namelist()
+    if _CONTENT not in names:
+        raise ProjectError(f"{shown(path.name)} is not a project.")
+    packed = read_part(archive, _CONTENT, _LARGEST_CONTENT)
+    model = read_part(archive, _MODEL, _LARGEST_MODEL) if _MODEL in names else None
+    try:
+        content = require_object(from_json(packed, _CONTENT), _CONTENT)
+        _check_version(path, require_field(content, "format"), require_field(content, "version"))
+        image = require_object(require_field(content, "image"), "image")
+        return Project(
+            document=document_from_plain(
+                require_field(content, "classes"),
+                require_field(content, "strokes"),
+                content.get("start"),
+                content.get("retouches", []),
+                content.get("showing"),
+            ),
+            settings=from_plain(content.get("settings", {})),
+            image_path=_found(image, path.parent),
+            image_sha256=text(image.get("sha256", ""), "sha256"),
+            model=model,
+            answer=_answer(archive, content.get("answer")),
+        )
+    except ProjectError:
+        raise
+    except ValueError as error:
+        raise ProjectError(f"{shown(path.name)} is damaged: {reason(error)}.") from error
+
+
+def _answer(archive: zipfile.ZipFile, plain: object) -> CarriedAnswer | None:
+    """Return what is carried of an answer, if it is whole."""
+    if plain is None or not {_ANSWER, _OUTLINE}.issubset(archive.namelist()):
+        return None
+    try:
+        told = require_object(plain, _ANSWER)
+        return CarriedAnswer(
+            text(require_field(told, "digest"), "digest"),
+            whole(require_field(told, "classes"), "classes", 2, MOST_CLASSES),
+            read_part(archive, _ANSWER, _LARGEST_ANSWER),
+            read_part(archive, _OUTLINE, LARGEST_OUTLINE),
+        )
+    except DAMAGE:
+        return None
+
+
+def _version_of(project: Project) -> int:
+    """Return the oldest version that would not drop something without a word."""
+    document, path = project.document, project.image_path
+    if FeatureGroup.ENCODER in project.settings.features:
+        return 4
+    if document.showing != AS_IT_COMES or file_of(path) != path:
+        return 3
+    return 2 if document.start is not None or document.retouches else 1
+
+
+def _check_version(path: Path, name: object, version: object) -> None:
+    if name != _FORMAT:
+        raise ProjectError(f"{shown(path.name)} is not a project.")
+    if whole(version, "version", 1) > VERSION:
+        raise ProjectError(
+            f"{shown(path.name)} was made by a newer version (format {quoted(version)}, this "
+            f"program reads up to {VERSION}): update segapp to open it."
+        )
+
+
+def _relative(image: Path, folder: Path) -> str | None:
+    try:
+        relative = os.path.relpath(image.absolute(), folder.absolute())
+    except ValueError:  # another drive
+        return None
+    return Path(relative).as_posix()
+
+
+def _found(image: dict[str, Any], folder: Path) -> Path:
+    """Choose the first of the stored places that holds a file; none: the one by the project."""
+    relative, absolute = name_in(image, "relative"), name_in(image, "absolute")
+    places = [folder / PurePosixPath(relative)] if relative else []
+    if absolute:
+        places.append(Path(absolute))
+    if not places:
+        raise ValueError("it names no image")
+    places.append(folder / places[0].name)
+    chosen = next((place for place in places if os.path.isfile(file_of(place))), places[0])
+    return Path(os.path.normpath(chosen))

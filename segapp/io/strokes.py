@@ -1,0 +1,102 @@
+"""Strokes that come as a file: a project, or a picture whose values are classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from segapp.io.folder_files import showing_beside
+from segapp.io.images import Indices, load_image, load_indices
+from segapp.io.project import is_project, load_project
+from segapp.model.classes import MOST_CLASSES, PALETTE, TWO_CLASSES, ClassInfo, unused_colour
+from segapp.model.document import Document, Patch
+from segapp.model.validation import from_json, listed, shown, text
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from segapp.model.labelling import CarriedAnswer
+    from segapp.model.picture import Picture
+    from segapp.model.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Strokes:
+    """A document, with settings and what is carried of an answer when a project holds it."""
+
+    document: Document
+    settings: Settings | None = None
+    answer: CarriedAnswer | None = None
+
+
+def load_strokes(path: str | Path, size: tuple[int, int]) -> Strokes:
+    """Read strokes for an image of ``size`` (height, width).
+
+    A picture holds 0 where nothing is marked, else the class counted from 1, as palette index
+    or grey value. One that this program wrote names its classes; else there are two, foreground
+    and background, or as many as the largest value asks for.
+    """
+    path = Path(path)
+    if is_project(path):
+        project = load_project(path)
+        return Strokes(project.document, project.settings, project.answer)
+    indices = load_indices(path)
+    if indices.values.shape != size:
+        height, width = indices.values.shape
+        raise ValueError(
+            f"{shown(path.name)} has {width} x {height} pixels: "
+            f"wanted the image's {size[1]} x {size[0]}."
+        )
+    highest = int(indices.values.max())
+    if highest > max(len(PALETTE), len(_names(indices))):
+        raise ValueError(
+            f"{shown(path.name)}: wanted 0 for unmarked pixels and classes from 1, got {highest}."
+        )
+    marks = [
+        Patch.of_mask(indices.values == value, value - 1) for value in _present(indices.values)
+    ]
+    return Strokes(Document(_classes(indices, highest), tuple(marks)).as_one_state())
+
+
+def load_with_strokes(image: Path, strokes: Path) -> tuple[Picture, Strokes]:
+    """Read an image and its strokes; it is shown as its project says, else as its folder's."""
+    if is_project(strokes):
+        read = load_strokes(strokes, (0, 0))  # which a project does not ask for
+        return load_image(image, read.document.showing), read
+    picture = load_image(image, showing_beside(image))
+    read = load_strokes(strokes, picture.size)
+    return picture, replace(read, document=replace(read.document, showing=picture.showing))
+
+
+def _present(values: NDArray[np.uint8]) -> list[int]:
+    """List the classes that have a pixel, row by row: all at once would take much memory."""
+    seen = np.zeros(256, bool)
+    for row in values:
+        seen[row] = True
+    return [int(value) for value in np.flatnonzero(seen) if value]
+
+
+def _classes(indices: Indices, highest: int) -> tuple[ClassInfo, ...]:
+    names, colours = _names(indices), []
+    if len(names) >= max(highest, 2):
+        if indices.palette is not None:
+            colours = [(int(r), int(g), int(b)) for r, g, b in indices.palette[1:].tolist()]
+    else:
+        names = [info.name for info in TWO_CLASSES]
+        names += [f"class {index + 1}" for index in range(2, highest)]
+    for _ in names[len(colours) :]:
+        colours.append(unused_colour(colours))
+    return tuple(map(ClassInfo, names, colours))
+
+
+def _names(indices: Indices) -> list[str]:
+    """Return the classes' names that come along; names that are damaged are none."""
+    try:
+        coded = indices.text.get("Classes", "[]").encode("utf-8")
+        names = listed(from_json(coded, "Classes"), "Classes", 0, MOST_CLASSES)
+        return [text(name, "Classes") for name in names]
+    except ValueError:
+        return []

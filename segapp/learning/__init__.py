@@ -1,1 +1,0 @@
-"""What strokes teach: supervision, training, learnt models, and where to mark next."""

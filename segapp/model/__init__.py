@@ -1,0 +1,1 @@
+"""Immutable values: documents, settings, labellings and images. No I/O."""

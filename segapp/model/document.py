@@ -1,0 +1,455 @@
+"""Strokes, patches and documents with undo: the annotation of one image."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from segapp.model.classes import (
+    MOST_CLASSES,
+    PALETTE,
+    TWO_CLASSES,
+    ClassInfo,
+    background_of,
+    keys_of,
+)
+from segapp.model.display import AS_IT_COMES, Showing
+from segapp.model.labelling import Labelling
+from segapp.model.validation import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from numpy.typing import NDArray
+
+
+__all__ = [
+    "MOST_CLASSES",
+    "PALETTE",
+    "TWO_CLASSES",
+    "ClassInfo",
+    "Document",
+    "Mark",
+    "Patch",
+    "Stroke",
+    "keys_of",
+]
+
+FARTHEST = 1e10
+"""Pixels from the picture's corner within which marks lie; sums of squares stay exact enough."""
+
+LARGEST_RADIUS = 1e6
+LARGEST_PRESSURE = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """A brush movement: discs of a radius swept along points.
+
+    Parameters
+    ----------
+    points
+        ``(x, y)`` in image pixels, where the centre of the top left pixel is ``(0.5, 0.5)``.
+        One point alone is a dot.
+    radius
+        Of the brush, in image pixels.
+    label
+        Index of the class that is painted; ``None`` erases.
+    pressures
+        One factor of the radius a point, or empty when the pen reports none.
+    joined
+        Whether it belongs to one state with the mark before it: see `Document.states`.
+    """
+
+    points: tuple[tuple[float, float], ...]
+    radius: float
+    label: int | None
+    pressures: tuple[float, ...] = ()
+    joined: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.points:
+            raise ValueError("points: a stroke needs at least one point, got none")
+        for x, y in self.points:
+            if not (-FARTHEST <= x <= FARTHEST and -FARTHEST <= y <= FARTHEST):
+                raise ValueError(
+                    f"points: wanted finite numbers from {-FARTHEST:.0f} to {FARTHEST:.0f}, "
+                    f"got {quoted((x, y))}"
+                )
+        if not 0 < self.radius <= LARGEST_RADIUS:
+            raise ValueError(
+                f"radius: wanted a positive number up to {LARGEST_RADIUS:.0f}, "
+                f"got {quoted(self.radius)}"
+            )
+        if self.pressures and len(self.pressures) != len(self.points):
+            raise ValueError(
+                f"pressures: wanted {len(self.points)}, one for each point, "
+                f"got {len(self.pressures)}"
+            )
+        for pressure in self.pressures:
+            if not 0 <= pressure <= LARGEST_PRESSURE:
+                raise ValueError(
+                    f"pressures: wanted finite numbers from 0 to {LARGEST_PRESSURE:.0f}, "
+                    f"got {quoted(pressure)}"
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """Pixels that are marked at once: strokes that came as a picture, or the robot's.
+
+    ``bits`` holds the ``height x width`` mask, packed row by row (`numpy.packbits`), so that
+    a patch is a plain value: comparable, hashable and safe to share between threads. ``joined``
+    is that of `Stroke`.
+    """
+
+    left: int
+    top: int
+    width: int
+    height: int
+    bits: bytes
+    label: int | None
+    joined: bool = False
+
+    def __post_init__(self) -> None:
+        if not (1 <= self.width <= FARTHEST and 1 <= self.height <= FARTHEST):
+            raise ValueError(
+                f"patch: wanted a size, got {quoted(self.width)} x {quoted(self.height)}"
+            )
+        if not (-FARTHEST <= self.left <= FARTHEST and -FARTHEST <= self.top <= FARTHEST):
+            raise ValueError(
+                f"patch: wanted a place within {FARTHEST:.0f} pixels of the corner, "
+                f"got {quoted(self.left)}, {quoted(self.top)}"
+            )
+        if len(self.bits) != (self.width * self.height + 7) // 8:
+            raise ValueError(
+                f"bits: wanted one for each of {self.width} x {self.height} pixels, "
+                f"got {len(self.bits)} bytes"
+            )
+
+    @classmethod
+    def of_mask(cls, mask: NDArray[np.bool_], label: int | None) -> Patch:
+        """Cut the bounding box of a whole-image mask, which must not be empty.
+
+        >>> mask = np.zeros((4, 6), bool)
+        >>> mask[1:3, 2:5] = True
+        >>> patch = Patch.of_mask(mask, 0)
+        >>> patch.left, patch.top, patch.width, patch.height
+        (2, 1, 3, 2)
+        """
+        rows = np.flatnonzero(mask.any(axis=1))
+        columns = np.flatnonzero(mask.any(axis=0))
+        if not rows.size:
+            raise ValueError("mask: wanted at least one marked pixel, got none")
+        top, bottom = int(rows[0]), int(rows[-1]) + 1
+        left, right = int(columns[0]), int(columns[-1]) + 1
+        box = np.ascontiguousarray(mask[top:bottom, left:right], dtype=bool)
+        return cls(left, top, right - left, bottom - top, np.packbits(box).tobytes(), label)
+
+    def mask(self) -> NDArray[np.bool_]:
+        """Return the ``height x width`` mask of the bounding box."""
+        flat = np.unpackbits(
+            np.frombuffer(self.bits, dtype=np.uint8), count=self.width * self.height
+        )
+        return flat.reshape(self.height, self.width).astype(bool)
+
+
+Mark = Stroke | Patch
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Classes and marks in the order in which they were made: the last one on a pixel wins.
+
+    ``start`` is the answer that a model gave before any stroke; strokes correct it.
+    ``retouches`` are painted over the answer, whatever it is, and teach nothing: see
+    `segapp.imaging.retouch`. ``showing`` is how the picture is shown, which the learner sees.
+    """
+
+    classes: tuple[ClassInfo, ...] = TWO_CLASSES
+    strokes: tuple[Mark, ...] = ()
+    start: Start | None = None
+    retouches: tuple[Mark, ...] = ()
+    showing: Showing = AS_IT_COMES
+
+    def __post_init__(self) -> None:
+        count = len(self.classes)
+        if not 2 <= count <= MOST_CLASSES:
+            raise ValueError(f"classes: wanted 2 to {MOST_CLASSES}, got {count}")
+        for mark in (*self.strokes, *self.retouches):
+            if mark.label is not None and not 0 <= mark.label < count:
+                raise ValueError(
+                    f"label: wanted a class from 0 to {count - 1}, got {quoted(mark.label)}"
+                )
+        if self.start is not None and self.start.n_classes > count:
+            raise ValueError(f"start: wanted {count} classes, got {self.start.n_classes}")
+
+    @property
+    def background(self) -> int:
+        """Index of the class that is what is left over: the one marked or named so, else the last.
+
+        >>> Document().background
+        1
+        >>> names = ("Background", "cat", "dog")
+        >>> Document(tuple(ClassInfo(name, (0, 0, 0)) for name in names)).background
+        0
+        """
+        return background_of(self.classes)
+
+    def with_background(self, index: int) -> Document:
+        """Let one class, and no other, be the background."""
+        return replace(
+            self,
+            classes=tuple(
+                replace(info, background=row == index) for row, info in enumerate(self.classes)
+            ),
+        )
+
+    def with_key(self, index: int, key: str) -> Document:
+        """Choose a class by another digit; who had that digit takes a free one."""
+        return replace(
+            self,
+            classes=tuple(
+                replace(info, key=key if row == index else "" if info.key == key else info.key)
+                for row, info in enumerate(self.classes)
+            ),
+        )
+
+    def is_answerable(self, marked: Collection[int]) -> bool:
+        """Tell whether marks of these classes suffice for an answer: of any two, or of an object.
+
+        Where a class is named background, an object alone is enough: the picture's border is
+        taken for background until somebody marks some.
+
+        >>> Document().is_answerable({0}), Document().is_answerable({1})
+        (True, False)
+        """
+        return len(marked) > 1 or (
+            len(marked) == 1
+            and self.background not in marked
+            and self.classes[self.background].is_background
+        )
+
+    def with_stroke(self, stroke: Mark) -> Document:
+        """Add a stroke."""
+        return replace(self, strokes=(*self.strokes, stroke))
+
+    def with_retouch(self, mark: Mark) -> Document:
+        """Paint over the answer; a mark without a class lets the answer be seen again."""
+        return replace(self, retouches=(*self.retouches, mark))
+
+    @property
+    def states(self) -> tuple[Document, ...]:
+        """The documents on the way to this one, itself last; without marks there is none.
+
+        Each is answered with the answer of the one before it in mind, so that the order of the
+        marks counts. Marks that came at once, as a picture for instance, are one state.
+        """
+        marks = self.strokes
+        ends = [k + 1 for k in range(len(marks)) if k + 1 == len(marks) or not marks[k + 1].joined]
+        return tuple(replace(self, strokes=marks[:end]) for end in ends)
+
+    def as_one_state(self) -> Document:
+        """Let all marks count as made at once: what is learnt from them is learnt anew."""
+        first, *others = self.strokes or (None,)
+        if first is None:
+            return self
+        joined = (replace(mark, joined=True) for mark in others)
+        return replace(self, strokes=(replace(first, joined=False), *joined))
+
+    def cleared(self) -> Document:
+        """Drop all that was marked and the start, keep the classes."""
+        return replace(self, strokes=(), start=None, retouches=())
+
+    def with_class(self, info: ClassInfo) -> Document:
+        """Add a class at the end; `MOST_CLASSES` is all there can be."""
+        return replace(self, classes=(*self.classes, info))
+
+    def with_class_changed(self, index: int, info: ClassInfo) -> Document:
+        """Rename or recolour a class."""
+        classes = list(self.classes)
+        classes[index] = info
+        return replace(self, classes=tuple(classes))
+
+    def without_class(self, index: int) -> Document:
+        """Delete a class with its strokes; the classes behind it move up."""
+        if len(self.classes) <= 2:
+            raise ValueError("classes: at least two must remain")
+        gone = replace(
+            self,
+            strokes=tuple(mark for mark in self.strokes if mark.label != index),
+            retouches=tuple(mark for mark in self.retouches if mark.label != index),
+        )
+        classes = self.classes[:index] + self.classes[index + 1 :]
+        places = [row - (row > index) for row in range(len(self.classes))]
+        places[index] = Document(classes).background
+        return gone.with_classes(classes, places)
+
+    def with_classes(self, classes: tuple[ClassInfo, ...], places: Sequence[int]) -> Document:
+        """Go on with other classes; ``places`` tells where each of the present ones went."""
+        start = None if self.start is None else self.start.with_classes(places, len(classes))
+        strokes, retouches = _moved(self.strokes, places), _moved(self.retouches, places)
+        return Document(classes, strokes, start, retouches, self.showing)
+
+
+def _moved(marks: tuple[Mark, ...], places: Sequence[int]) -> tuple[Mark, ...]:
+    return tuple(
+        mark if mark.label is None else replace(mark, label=places[mark.label]) for mark in marks
+    )
+
+
+_COARSE = 256  # pixels of the longer side of the margin, which only guides the eye
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Labels of every pixel, packed so that they are comparable, hashable and small.
+
+    Parameters
+    ----------
+    name
+        Of the model, or of the picture that it was learnt on.
+    labels
+        ``height x width`` bytes, the class of each pixel, by `zlib`.
+    margin
+        How sure the model was, 255 where surest, at a coarse size; packed likewise.
+    n_classes
+        One more than the highest label that may occur.
+    """
+
+    name: str
+    height: int
+    width: int
+    labels: bytes
+    margin: bytes
+    n_classes: int
+
+    @classmethod
+    def of(cls, labelling: Labelling, name: str) -> Start:
+        """Pack an answer."""
+        height, width = labelling.labels.shape
+        step = _step(height, width)
+        margin = labelling.margin[::step, ::step]
+        scale = 255.0 / max(float(margin.max()), 1e-12)
+        return cls(
+            name,
+            height,
+            width,
+            zlib.compress(np.ascontiguousarray(labelling.labels).tobytes(), 6),
+            zlib.compress(np.rint(margin * scale).astype(np.uint8).tobytes(), 6),
+            labelling.n_classes,
+        )
+
+    def pixels(self) -> NDArray[np.uint8]:
+        """Return the class of each pixel; a `ValueError` when the bytes are no such picture."""
+        values = _unpacked(self.labels, (self.height, self.width), "labels")
+        if values.size and values.max() >= self.n_classes:
+            raise ValueError(
+                f"start: wanted classes below {self.n_classes}, got {int(values.max())}"
+            )
+        return values
+
+    def labelling(self, n_classes: int) -> Labelling:
+        """Return the answer itself, for a document of so many classes."""
+        step = _step(self.height, self.width)
+        coarse = _unpacked(
+            self.margin, (-(-self.height // step), -(-self.width // step)), "margin"
+        )
+        fine = coarse.repeat(step, axis=0)[: self.height].repeat(step, axis=1)[:, : self.width]
+        codes = np.zeros((self.height, self.width), np.uint32)
+        return Labelling(
+            self.pixels(), np.divide(fine, 255, dtype=np.float32), codes, n_classes, 1
+        )
+
+    def with_classes(self, places: Sequence[int], n_classes: int) -> Start:
+        """Return it with each class at another place."""
+        table = np.zeros(256, np.uint8)
+        table[: len(places)] = places
+        moved = table[self.pixels()]
+        return replace(self, labels=zlib.compress(moved.tobytes(), 6), n_classes=n_classes)
+
+
+def _step(height: int, width: int) -> int:
+    return -(-max(height, width) // _COARSE)
+
+
+def _unpacked(packed: bytes, size: tuple[int, int], name: str) -> NDArray[np.uint8]:
+    """Unpack exactly so many bytes, however many a stranger's file may hold."""
+    wanted = size[0] * size[1]
+    stream = zlib.decompressobj()
+    try:
+        values = stream.decompress(packed, wanted + 1)
+    except zlib.error as error:
+        raise ValueError(f"start: {name} cannot be unpacked: {error}") from error
+    if len(values) != wanted:
+        raise ValueError(f"start: wanted {wanted} bytes of {name}, got {len(values)} or more")
+    return np.frombuffer(values, np.uint8).reshape(size)
+
+
+_BLANK = Document()
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A document with the way that led to it and the way back: undo and redo as a value.
+
+    ``past`` holds ``(name of the edit, document before it)``, oldest first; ``future`` holds
+    ``(name of the edit, document after it)``, the one that redo brings last.
+    """
+
+    present: Document = _BLANK
+    past: tuple[tuple[str, Document], ...] = ()
+    future: tuple[tuple[str, Document], ...] = ()
+
+    def edited(self, name: str, document: Document) -> History:
+        """Go on to ``document``; what had been undone is forgotten. No change is no edit.
+
+        >>> from segapp.model.document import Stroke
+        >>> stroked = Document().with_stroke(Stroke(((3.5, 2.5),), radius=2.0, label=0))
+        >>> history = History().edited("a stroke", stroked)
+        >>> history.undo_name, history.undone().present == Document()
+        ('a stroke', True)
+        """
+        if document == self.present:
+            return self
+        return History(document, (*self.past, (name, self.present)))
+
+    def undone(self) -> History:
+        """Go one edit back, or stay when there is none."""
+        if not self.past:
+            return self
+        name, before = self.past[-1]
+        return History(before, self.past[:-1], (*self.future, (name, self.present)))
+
+    def redone(self) -> History:
+        """Make the edit that was undone last once more, or stay when there is none."""
+        if not self.future:
+            return self
+        name, after = self.future[-1]
+        return History(after, (*self.past, (name, self.present)), self.future[:-1])
+
+    @property
+    def undo_name(self) -> str | None:
+        """What undo would take back, for the menu."""
+        return self.past[-1][0] if self.past else None
+
+    @property
+    def redo_name(self) -> str | None:
+        """What redo would bring again, for the menu."""
+        return self.future[-1][0] if self.future else None
+
+
+def with_class_moved(document: Document, index: int, place: int) -> Document:
+    """Move a class to another place of the list; strokes, retouches and the start go along.
+
+    A background that is so by being the last is marked as such, so that it stays one.
+    """
+    order = list(range(len(document.classes)))
+    order.insert(place, order.pop(index))
+    places = [order.index(old) for old in range(len(order))]
+    ground = places[document.background]
+    moved = document.with_classes(tuple(document.classes[old] for old in order), places)
+    return moved if moved.background == ground else moved.with_background(ground)

@@ -1,0 +1,235 @@
+"""Validation of JSON values, and safe quoting of untrusted text."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import reprlib
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+from urllib.parse import quote_from_bytes, unquote_to_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import PurePath
+
+
+class SegappError(ValueError):
+    """A problem that the user can mend; the message is one sentence.
+
+    Any other `ValueError` is a fault of the program and is reported with its traceback.
+    """
+
+
+# Control characters would break a line or steer a terminal; half surrogates are how Python
+# keeps the bytes of a name that is not UTF-8, and no stream can write them.
+_UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_LONGEST_REASON, _LONGEST_VALUE = 500, 100
+_FORMULAE = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+def shown(name: str | PurePath) -> str:
+    """Return a file's name for people: what cannot be shown becomes a replacement character."""
+    return _UNSHOWABLE.sub("\ufffd", str(name))
+
+
+def cell(text: str) -> str:
+    """Return a text for CSV that no program takes for a formula, as OWASP advises."""
+    return ("'" if text.startswith(_FORMULAE) else "") + shown(text)
+
+
+def quoted(value: object) -> str:
+    """Return a value for "got ...", cut short however large or deep it is."""
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 128:
+        return f"a number of about {int(value.bit_length() * 0.30103) + 1} digits"
+    try:
+        words = shown(_short.repr(value))
+    except (ValueError, RecursionError):  # a huge number somewhere inside
+        return f"a {type(value).__name__}"
+    return words if len(words) <= _LONGEST_VALUE else words[:_LONGEST_VALUE] + " …"
+
+
+def reason(error: BaseException) -> str:
+    """Return what a library says of a failure, as the end of a sentence without its full stop."""
+    if isinstance(error, KeyError):
+        return f"{quoted(error.args[0] if error.args else '')} is missing"
+    if isinstance(error, MemoryError):
+        return "it does not fit into the memory"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    words = shown(" ".join(str(error).split()))
+    if len(words) > _LONGEST_REASON:
+        words = words[:_LONGEST_REASON] + " …"
+    return words.rstrip(".") or type(error).__name__
+
+
+def sentence(error: BaseException) -> str:
+    """Return all there is to say about a failure."""
+    if isinstance(error, MemoryError):
+        return "It does not fit into the memory."
+    return f"{reason(error)}."
+
+
+class _Short(reprlib.Repr):
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxstring = self.maxother = 60
+        self.maxlevel = 3
+        self.maxlist = self.maxtuple = self.maxdict = 4
+
+
+_short = _Short()
+
+
+# Every function takes what a file held and the field's name, returns it typed, and raises a
+# `ValueError` that says what was wanted and what came.
+
+# What Python needs for an object, a list and a value among others; roughly, and rather more.
+_COSTS = ((b"{", 250), (b"[", 64), (b",", 40), (b":", 60))
+_LARGEST_CONTENT = 256 << 20  # bytes of Python objects that a JSON text may become
+_DEEPEST = 100
+_LARGEST_NUMBER = sys.float_info.max
+
+
+def from_json(content: bytes, name: str) -> Any:  # noqa: ANN401 - what JSON holds
+    """Parse JSON that a stranger wrote, unless it is too large or too deep to be meant."""
+    cost = sum(content.count(sign) * size for sign, size in _COSTS)
+    if cost > _LARGEST_CONTENT:
+        raise ValueError(
+            f"{name}: wanted at most {_LARGEST_CONTENT >> 20} MB of values, got about "
+            f"{cost >> 20} MB"
+        )
+    try:
+        value = json.loads(content.decode("utf-8"), parse_constant=_no_number)
+    except RecursionError as error:
+        raise ValueError(f"{name}: wanted plain values, got some nested too deeply") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name}: wanted UTF-8, got other bytes") from error
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{name}: wanted JSON, got: {reason(error)}") from error
+    except ValueError as error:  # a number of thousands of digits, or none at all
+        raise ValueError(f"{name}: {reason(error)}") from error
+    if _too_deep(value):
+        raise ValueError(f"{name}: wanted plain values, got some nested too deeply")
+    return value
+
+
+def require_object(value: object, name: str) -> dict[str, Any]:
+    """Take named values."""
+    if not isinstance(value, dict):
+        _refuse(name, "named values", value)
+    return value
+
+
+def require_field(values: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401 - what JSON holds
+    """Take one of named values, which must be there."""
+    if key not in values:
+        raise ValueError(f"{key!r} is missing")
+    return values[key]
+
+
+def listed(value: object, name: str, least: int = 0, most: int | None = None) -> list[Any]:
+    """Take a list of some length."""
+    if not isinstance(value, list):
+        _refuse(name, "a list", value)
+    if len(value) < least or (most is not None and len(value) > most):
+        wanted = f"at least {least}" if most is None else f"{least} to {most}"
+        raise ValueError(f"{name}: wanted {wanted if least != most else least}, got {len(value)}")
+    return value
+
+
+def number(value: object, name: str, low: float = -math.inf, high: float = math.inf) -> float:
+    """Take a finite number, whole or not."""
+    if type(value) is not float and type(value) is not int:
+        _refuse(name, "a number", value)
+    if not (low <= value <= high and -_LARGEST_NUMBER <= value <= _LARGEST_NUMBER):
+        bounded = math.isfinite(low) or math.isfinite(high)
+        _refuse(name, f"a number from {low:g} to {high:g}" if bounded else "a number", value)
+    return float(value)
+
+
+def whole(value: object, name: str, low: float = -math.inf, high: float = math.inf) -> int:
+    """Take a whole number; one that is written like 3.0 is none."""
+    if type(value) is not int:
+        _refuse(name, "a whole number", value)
+    if not low <= value <= high:
+        _refuse(name, f"a whole number from {low:.10g} to {high:.10g}", value)
+    return value
+
+
+def text(value: object, name: str, longest: int = 1000) -> str:
+    """Take a text that any file can hold."""
+    if not isinstance(value, str):
+        _refuse(name, "a text", value)
+    if len(value) > longest:
+        raise ValueError(f"{name}: wanted at most {longest} characters, got {len(value)}")
+    if not is_unicode(value):
+        _refuse(name, "a text of whole characters", value)
+    return value
+
+
+def is_unicode(value: str) -> bool:
+    """Tell whether a text holds no half surrogate, which no UTF-8 file can hold."""
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _refuse(name: str, wanted: str, value: object) -> NoReturn:
+    raise ValueError(f"{name}: wanted {wanted}, got {quoted(value)}")
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"wanted finite numbers, got {word}")
+
+
+def _too_deep(value: object) -> bool:
+    """Look level by level: what is very deep cannot be descended by calls."""
+    level: list[Any] = [value] if isinstance(value, dict | list) else []
+    for _ in range(_DEEPEST):
+        if not level:
+            return False
+        level = [
+            part
+            for outer in level
+            for part in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(part, dict | list)
+        ]
+    return True
+
+
+# Python keeps the odd bytes of such a name as half surrogates, which no UTF-8 text can hold. A
+# name goes into a file readably; one that would not come back is stored a second time, its bytes
+# percent-encoded.
+
+_LONGEST = 20_000  # characters of a path; systems allow 4096 to 32 767, percent signs triple that
+_BYTES = "_bytes"
+
+
+def with_name(values: dict[str, Any], key: str, name: str | None) -> None:
+    """Store a name under ``key``, and exactly under ``key_bytes`` where that is needed."""
+    if name is None:
+        values[key] = None
+    elif is_unicode(name):
+        values[key] = name
+    else:
+        values[key] = shown(name)
+        values[key + _BYTES] = quote_from_bytes(os.fsencode(name))
+
+
+def name_in(values: dict[str, Any], key: str) -> str | None:
+    """Return the name that `with_name` stored, or ``None`` where there is none."""
+    exact = values.get(key + _BYTES)
+    if exact is not None:
+        name = os.fsdecode(unquote_to_bytes(text(exact, key + _BYTES, 3 * _LONGEST)))
+    elif values.get(key) is not None:
+        name = text(values[key], key, _LONGEST)
+    else:
+        return None
+    if "\0" in name:
+        raise ValueError(f"{key}: wanted the name of a file, got one with a zero byte")
+    return name or None

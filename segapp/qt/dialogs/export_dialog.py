@@ -1,0 +1,447 @@
+"""Export dialog and its options."""
+
+from __future__ import annotations
+
+import os
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSignalBlocker, QTimer, Signal
+from PySide6.QtGui import QBrush, QColor
+from PySide6.QtWidgets import (
+    QColorDialog,
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QDoubleSpinBox,
+    QFileDialog,
+    QFormLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QMessageBox,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from segapp.app.state import Stage
+from segapp.imaging.measures import USUAL, WIDEST_EDGE, ExportChoices
+from segapp.io.export.formats import FORMATS, ExportFormat, formats
+from segapp.model.validation import shown
+from segapp.qt.dialogs.export_preview import FilePreview, FilePreviewBox, file_previews
+from segapp.qt.i18n import class_name, worded
+from segapp.qt.session.jobs import Jobs
+from segapp.qt.widgets.inputs import ScaleBox
+from segapp.qt.widgets.layouts import open_at
+from shlcore.atomic_file import replacing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from segapp.model.classes import ClassInfo
+    from segapp.qt.session.session import Session
+
+
+SOFT = ("cutout", "alpha")
+"""The formats that have an edge."""
+OF_OBJECTS = ("mask", *SOFT)
+"""The formats of which it can be chosen what they are of."""
+_WITH_TWO_CLASSES = 3
+"""Choices of an object: with two classes there is one object, and nothing to choose."""
+
+
+class Edge(Enum):
+    """How the edge of a cut-out is chosen."""
+
+    AUTOMATIC = "automatic"
+    HARD = "hard"
+    WIDTH = "width"
+
+
+class ExportChoicesBox(QWidget):
+    """Shows what concerns a format, and nothing for those without choices."""
+
+    changed = Signal()  # another file would be written
+    ground_changed = Signal()  # the same file looks different
+
+    def __init__(
+        self,
+        choices: ExportChoices,
+        classes: Sequence[ClassInfo] = (),
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._ground: QColor | None = None
+        self.scale_box = ScaleBox()
+        self.scale_box.show_choice(choices.scale, split=choices.split)
+        self.scale_box.changed.connect(self.changed)
+        self._only_row = self._make_only_row(classes)
+        self._edge_row = self._make_edge_row(choices.edge)
+        self._ground_row = self._make_ground_row()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        for row in (self._only_row, self._edge_row, self._ground_row, self.scale_box):
+            column.addWidget(row)
+
+    def _make_only_row(self, classes: Sequence[ClassInfo]) -> QWidget:
+        self.only = QComboBox()
+        self.only.setAccessibleName(self.tr("Object"))
+        self.only.setToolTip(self.tr("What is white, or cut out"))
+        self.only.addItem(self.tr("Everything but the background"), None)
+        for info in classes:
+            self.only.addItem(class_name(info.name), info.name)
+        self.only.currentIndexChanged.connect(lambda _: self.changed.emit())
+        return _row(self.tr("Object"), self.only)
+
+    def _make_edge_row(self, edge: float | None) -> QWidget:
+        self.edge = QComboBox()
+        self.edge.setAccessibleName(self.tr("Edge"))
+        self.edge.setToolTip(self.tr("How cut-outs end at their outline"))
+        for kind, text in (
+            (Edge.AUTOMATIC, self.tr("Soft, as suits the picture")),
+            (Edge.HARD, self.tr("Hard")),
+            (Edge.WIDTH, self.tr("Soft within")),
+        ):
+            self.edge.addItem(text, kind)
+        self.width_box = QDoubleSpinBox()
+        self.width_box.setRange(0.5, WIDEST_EDGE)
+        self.width_box.setDecimals(1)
+        self.width_box.setValue(edge or 10.0)
+        self.width_box.setSuffix(self.tr(" px"))
+        self.width_box.setKeyboardTracking(False)
+        self.width_box.setAccessibleName(self.tr("Width of the edge"))
+        self.width_box.setToolTip(self.tr("Pixels on either side of the outline"))
+        kind = Edge.AUTOMATIC if edge is None else Edge.WIDTH if edge else Edge.HARD
+        self.edge.setCurrentIndex(list(Edge).index(kind))
+        self.width_box.setEnabled(kind is Edge.WIDTH)
+        self.edge.currentIndexChanged.connect(self._choose_edge)
+        self.width_box.valueChanged.connect(lambda _: self.changed.emit())
+        return _row(self.tr("Edge"), self.edge, self.width_box)
+
+    def _make_ground_row(self) -> QWidget:
+        self.ground = QComboBox()
+        self.ground.setAccessibleName(self.tr("Preview on"))
+        self.ground.setToolTip(self.tr("What is seen behind the cut-out here; not in the file"))
+        for text, colour in (
+            (self.tr("Chequerboard"), None),
+            (self.tr("Black"), QColor("black")),
+            (self.tr("White"), QColor("white")),
+            (self.tr("Colour…"), QColor(64, 160, 64)),
+        ):
+            self.ground.addItem(text, colour)
+        self.ground.activated.connect(self._choose_ground)
+        return _row(self.tr("Preview on"), self.ground)
+
+    @property
+    def choices(self) -> ExportChoices:
+        """What is chosen."""
+        kind = self.edge.currentData()
+        edge = {Edge.AUTOMATIC: None, Edge.HARD: 0.0}.get(kind, self.width_box.value())
+        box = self.scale_box
+        split, only = box.split.isChecked(), self.only.currentData()
+        return ExportChoices(edge, box.scale, split, only)
+
+    @property
+    def ground_brush(self) -> QBrush | None:
+        """What stands behind a cut-out; None is a chequerboard."""
+        return QBrush(self._ground) if self._ground is not None else None
+
+    def show_for(self, form: str) -> None:
+        """Show what a format has to choose."""
+        of_objects = form in OF_OBJECTS and self.only.count() > _WITH_TWO_CLASSES
+        self._only_row.setVisible(of_objects)
+        self._edge_row.setVisible(form in SOFT)
+        self._ground_row.setVisible(form == "cutout")
+        self.scale_box.setVisible(form == "measures")
+        self.setVisible(of_objects or form in SOFT or form == "measures")
+
+    def _choose_edge(self) -> None:
+        self.width_box.setEnabled(self.edge.currentData() is Edge.WIDTH)
+        self.changed.emit()
+
+    def _choose_ground(self, index: int) -> None:
+        colour = self.ground.itemData(index)
+        if index == self.ground.count() - 1:
+            chosen = QColorDialog.getColor(colour, self, self.tr("Preview on"))
+            if not chosen.isValid():
+                with QSignalBlocker(self.ground):
+                    self.ground.setCurrentIndex(0)
+                colour = None
+            else:
+                colour = chosen
+                self.ground.setItemData(index, chosen)
+        self._ground = colour
+        self.ground_changed.emit()
+
+
+def _row(text: str, *widgets: QWidget) -> QWidget:
+    holder = QWidget()
+    row = QHBoxLayout(holder)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.addWidget(QLabel(text))
+    for widget in widgets:
+        row.addWidget(widget)
+    row.addStretch(1)
+    return holder
+
+
+# Milliseconds between two looks whether the threads of a closed dialog have ended.
+_PAUSE = 20
+
+
+class ExportDialog(QDialog):
+    """Writes the session's answer; where none is under way, it asks for the newest one."""
+
+    exported = Signal(object, str)  # paths written, name of the format
+    threads_ended = Signal()  # after closing: nothing of it is under way any more
+
+    def __init__(
+        self,
+        session: Session,
+        folder: Path,
+        form: str,
+        choices: ExportChoices = USUAL,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Export"))
+        self._session = session
+        self._folder = folder
+        self._edited = False  # whether the user has chosen a file name
+        self._made: bytes | None = None  # the file that the preview shows, if it took long
+        self._proposed, self._proposed_text = folder, ""
+        self._jobs = Jobs("export preview", self)
+        self._jobs.arrived.connect(self._show_preview)
+        self._jobs.failed.connect(self._show_failure)
+        self._writing = Jobs("export", self)
+        self._writing.arrived.connect(self._finish)
+        self._writing.failed.connect(self._complain)
+        self.choices_box = ExportChoicesBox(choices, session.document.classes)
+        self.choices_box.changed.connect(self._refresh)
+        self._build()
+        names = list(FORMATS)
+        self._list.setCurrentRow(names.index(form) if form in names else 0)
+        session.answers.answer_changed.connect(self._refresh)
+        session.answers.progress_changed.connect(self._tell_state)
+        if not session.answers.is_current and session.answers.progress.stage is not Stage.RUNNING:
+            session.answers.update_now()  # “Update now” itself is out of reach from here
+        self._path.setFocus()
+        self._path.selectAll()
+
+    def _build(self) -> None:
+        self._list = QListWidget()
+        self._list.setAccessibleName(self.tr("Formats"))
+        self._list.setAccessibleDescription(self.tr("What kind of file is written"))
+        for form in FORMATS.values():
+            item = QListWidgetItem(worded(form.title))
+            item.setToolTip(worded(form.values))
+            self._list.addItem(item)
+        self._list.setSpacing(3)
+        self._list.setFixedWidth(self._list.sizeHintForColumn(0) + 28)
+        self._list.currentRowChanged.connect(self._choose)
+        columns = QHBoxLayout()
+        columns.setSpacing(14)
+        columns.addWidget(self._list)
+        columns.addLayout(self._details(), 1)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        self._export = buttons.addButton(self.tr("Export"), QDialogButtonBox.ButtonRole.AcceptRole)
+        self._export.setDefault(True)
+        self._export.setToolTip(self.tr("Write the file and close"))
+        buttons.accepted.connect(self._write)
+        buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(14, 14, 14, 12)
+        layout.setSpacing(12)
+        layout.addLayout(columns, 1)
+        layout.addWidget(buttons)
+        open_at(self, 760, 480)
+
+    def _details(self) -> QVBoxLayout:
+        self._preview = FilePreviewBox()
+        self._values, self._files, self._state = QLabel(), QLabel(), QLabel()
+        for label in (self._values, self._files, self._state):
+            label.setWordWrap(True)
+        self._path = QLineEdit()
+        self._path.setAccessibleName(self.tr("File to write"))
+        self._path.setAccessibleDescription(self.tr("A path; without a suffix it gets one"))
+        self._path.textEdited.connect(self._note_edit)
+        self._path.textChanged.connect(self._tell_state)
+        browse = QPushButton(self.tr("Browse…"))
+        browse.setToolTip(self.tr("Choose where the file goes"))
+        browse.clicked.connect(self._browse)
+        browse.setAutoDefault(False)
+        line = QHBoxLayout()
+        line.addWidget(self._path, 1)
+        line.addWidget(browse)
+        rows = QFormLayout()
+        rows.addRow(self.tr("Values"), self._values)
+        rows.addRow(self.tr("Size"), self._files)
+        rows.addRow(self.tr("File"), line)
+        column = QVBoxLayout()
+        column.setSpacing(10)
+        column.addWidget(self._preview, 1)
+        column.addWidget(self.choices_box)
+        column.addLayout(rows)
+        column.addWidget(self._state)
+        self.choices_box.ground_changed.connect(
+            lambda: self._preview.set_ground(self.choices_box.ground_brush)
+        )
+        return column
+
+    @property
+    def form(self) -> ExportFormat:
+        """The chosen format, with its choices made."""
+        named = formats(self.choices_box.choices)
+        return list(named.values())[max(self._list.currentRow(), 0)]
+
+    def _stem(self) -> str:
+        state = self._session.state
+        return state.path.stem if state is not None else "answer"
+
+    def _choose(self) -> None:
+        self._values.setText(worded(self.form.values))
+        self.choices_box.show_for(self.form.name)
+        if self._edited and self._path.text().strip():
+            path = Path(self._path.text().strip())
+            if path.suffix.lower() in {form.suffix for form in FORMATS.values()}:
+                self._path.setText(str(path.with_suffix(self.form.suffix)))
+        else:
+            name = f"{self._stem()}-{self.form.name}{self.form.suffix}"
+            self._proposed = self._folder / name
+            self._path.setText(str(self._proposed))
+            self._proposed_text = self._path.text()
+        self._preview.show_preview(None, self.tr("Making the preview …"))
+        self._files.clear()
+        self._refresh()
+
+    def _note_edit(self) -> None:
+        self._edited = True
+
+    def _refresh(self) -> None:
+        """Make the preview of the present answer in the chosen format."""
+        self._made = None
+        self._tell_state()
+        answer, picture = self._session.answers.answer, self._session.picture
+        if answer is None or picture is None:
+            self._jobs.cancel()
+            self._preview.show_preview(
+                None, self.tr("Once there is an answer, you see here what is written.")
+            )
+            return
+        labelling = answer.labelling
+        form, stem, document = self.form, self._stem(), self._session.document
+        self._jobs.start(lambda: file_previews(form, stem, labelling, document, picture))
+
+    def _show_preview(self, ticket: int, preview: FilePreview | float) -> None:
+        del ticket
+        if isinstance(preview, float):
+            told = self.tr("Making the preview: {} %").format(round(100 * preview))
+            self._preview.show_preview(None, told)
+            return
+        self._made = preview.content
+        self._preview.show_preview(preview.image, preview.text)
+        size = preview.size
+        amount = f"{size / 1024:.0f} kB" if size >= 1024 else f"{size} B"
+        self._files.setText(
+            self.tr("{} ({})").format(", ".join(preview.names), amount)
+            if len(preview.names) > 1
+            else amount
+        )
+
+    def _show_failure(self, ticket: int, error: Exception) -> None:
+        del ticket
+        self._preview.show_preview(None, worded(error))
+
+    def _tell_state(self) -> None:
+        ready, target = self._session.answers.is_current, self._target()
+        progress = self._session.answers.progress
+        if self._writing.busy:
+            self._state.setText(self.tr("Writing the file …"))
+        elif not ready and progress.stage is Stage.RUNNING:
+            self._state.setText(self.tr("Waiting for the answer: {} …").format(progress.text))
+        elif not ready:
+            self._state.setText(progress.text)
+        elif target is not None and target.is_file():
+            self._state.setText(self.tr("This replaces a file that is there already."))
+        else:
+            self._state.clear()
+        self._export.setEnabled(ready and target is not None and not self._writing.busy)
+
+    def _browse(self) -> None:
+        pattern = f"{worded(self.form.title)} (*{self.form.suffix})"
+        chosen, _ = QFileDialog.getSaveFileName(
+            self, self.tr("Export"), self._path.text(), pattern
+        )
+        if chosen:
+            self._edited = True
+            self._path.setText(chosen)
+
+    def _target(self) -> Path | None:
+        """Return the file that is meant, None while no file is named."""
+        if self._path.text() == self._proposed_text:  # a name that is not UTF-8 is no text
+            return self._proposed
+        path = self._folder / Path(os.path.expanduser(self._path.text().strip()))
+        if not path.name or path.is_dir():
+            return None
+        return path if path.suffix else path.with_name(path.name + self.form.suffix)
+
+    def _write(self) -> None:
+        answer, picture = self._session.answers.answer, self._session.picture
+        form, target, document = self.form, self._target(), self._session.document
+        if answer is None or picture is None or target is None:
+            return
+        labelling, made = answer.labelling, self._made
+
+        def work() -> Iterator[float | tuple[Path, ...]]:
+            if made is None:
+                yield (yield from form.writing(target, labelling, document, picture))
+                return
+            with replacing(target) as file:
+                file.write(made)
+            yield (target,)
+
+        if made is None:
+            self._jobs.cancel()  # what it shows would be made twice at the same time
+        self._writing.start(work)
+        self._tell_state()
+
+    def _finish(self, ticket: int, paths: tuple[Path, ...] | float) -> None:
+        del ticket
+        if isinstance(paths, float):
+            told = self.tr("Writing the file: {} %").format(round(100 * paths))
+            self._state.setText(told)
+            return
+        self.exported.emit(paths, self.form.name)
+        self.accept()
+
+    def _complain(self, ticket: int, error: Exception) -> None:
+        del ticket
+        reason = getattr(error, "strerror", None) or worded(error) or type(error).__name__
+        target = self._target() or self._folder
+        QMessageBox.warning(
+            self,
+            self.tr("Export"),
+            self.tr("{} cannot be written: {}.").format(shown(target), reason.rstrip(".")),
+        )
+        self._writing.cancel()
+        self._refresh()
+
+    def done(self, result: int) -> None:
+        """Close at once; a file that is being written is not waited for."""
+        super().done(result)
+        self._end_threads()
+
+    def _end_threads(self) -> None:
+        if self.end(0):
+            self.threads_ended.emit()
+        else:
+            QTimer.singleShot(_PAUSE, self, self._end_threads)
+
+    def end(self, timeout: float | None = None) -> bool:
+        """Stop the threads and wait so long; say whether they have ended."""
+        ended = [jobs.close(timeout) for jobs in (self._jobs, self._writing)]
+        return all(ended)

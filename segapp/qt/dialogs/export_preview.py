@@ -1,0 +1,407 @@
+"""Previews of exported files, read back from disk."""
+
+from __future__ import annotations
+
+import csv
+import json
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from PySide6.QtCore import QCoreApplication, QPoint, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import (
+    QBrush,
+    QColor,
+    QImage,
+    QPainter,
+    QPainterPath,
+    QPalette,
+    QPen,
+    QPixmap,
+    QPolygonF,
+)
+from PySide6.QtWidgets import QWidget
+
+from segapp.io.export.tables import WHOLE
+from segapp.io.images import load_image
+from segapp.model.validation import cell
+from segapp.qt.canvas.layers import opaque, qimage_over
+from segapp.qt.canvas.painting import chequerboard
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from PySide6.QtGui import QPaintEvent
+
+    from segapp.io.export.formats import ExportFormat
+    from segapp.model.document import Document
+    from segapp.model.labelling import Labelling
+    from segapp.model.picture import Picture
+
+
+# Pixels of the longer side: what a dialog has room for, on a fine screen.
+_ANNOTATION_SIDE = 900
+_FILLED = 95  # of 255: what is below still shows
+_Colour = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a file says about one class: polygons, or a mask and how many runs tell it."""
+
+    name: str
+    polygons: tuple[Sequence[Sequence[float]], ...] = ()
+    mask: NDArray[np.bool_] | None = None
+    runs: int = 0
+
+    @property
+    def told(self) -> str:
+        """Return the counts in words."""
+        if self.mask is not None:
+            pixels = int(np.count_nonzero(self.mask))
+            return _tr_annotations("{}: {} pixels in {} runs").format(self.name, pixels, self.runs)
+        corners = sum(len(polygon) for polygon in self.polygons)
+        if len(self.polygons) == 1:
+            return _tr_annotations("{}: one polygon with {} corners").format(self.name, corners)
+        return _tr_annotations("{}: {} polygons with {} corners").format(
+            self.name, len(self.polygons), corners
+        )
+
+
+def annotations_drawn(path: Path, document: Document, picture: Picture) -> tuple[QImage, str]:
+    """Draw what COCO's or LabelMe's JSON holds over the picture, and count it."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    parts = list(_coco(content) if "annotations" in content else _labelme(content))
+    colours = {info.name: info.colour for info in document.classes}
+    image, scale = small_picture(picture)
+    painter = QPainter(image)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.scale(scale, scale)
+    for part in parts:
+        colour = colours.get(part.name, (255, 255, 255))
+        if part.mask is not None:
+            _draw_mask(painter, part.mask, colour)
+        else:
+            _draw_polygons(painter, part.polygons, colour, 1 / scale)
+    painter.end()
+    told = "\n".join(part.told for part in parts) or _tr_annotations(
+        "No annotation: no object has pixels."
+    )
+    return image, told
+
+
+def labels_drawn(labels: NDArray[np.uint8], document: Document, picture: Picture) -> QImage:
+    """Draw an array of class numbers over the picture."""
+    image, scale = small_picture(picture)
+    painter = QPainter(image)
+    painter.scale(scale, scale)
+    for index, info in enumerate(document.classes):
+        _draw_mask(painter, labels == index, info.colour)
+    painter.end()
+    return image
+
+
+def small_picture(picture: Picture) -> tuple[QImage, float]:
+    """Return the picture in a size for a dialog, and its pixels an image pixel."""
+    height, width = picture.rgb.shape[:2]
+    step = max(
+        max(height, width) // (2 * _ANNOTATION_SIDE), 1
+    )  # a quick first halving, then a smooth one
+    rough = qimage_over(opaque(np.ascontiguousarray(picture.rgb[::step, ::step])))
+    scale = min(_ANNOTATION_SIDE / max(height, width), 1.0)
+    image = rough.scaled(
+        max(round(width * scale), 1),
+        max(round(height * scale), 1),
+        Qt.AspectRatioMode.IgnoreAspectRatio,
+        Qt.TransformationMode.SmoothTransformation,
+    )
+    return image.convertToFormat(QImage.Format.Format_RGB32), scale
+
+
+def _draw_polygons(
+    painter: QPainter,
+    polygons: Iterable[Sequence[Sequence[float]]],
+    colour: _Colour,
+    pixel: float,
+) -> None:
+    """Fill what the polygons enclose; the bridges to holes enclose nothing."""
+    shape = QPainterPath()
+    shape.setFillRule(Qt.FillRule.OddEvenFill)
+    for polygon in polygons:
+        shape.addPolygon(QPolygonF([QPointF(x, y) for x, y in polygon]))
+        shape.closeSubpath()
+    painter.setPen(QPen(QColor(0, 0, 0, 150), 2.6 * pixel))
+    painter.setBrush(QColor(*colour, _FILLED))
+    painter.drawPath(shape)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.setPen(QPen(QColor(*colour), 1.3 * pixel))
+    painter.drawPath(shape)
+
+
+def _draw_mask(painter: QPainter, mask: NDArray[np.bool_], colour: _Colour) -> None:
+    rgba = np.zeros((*mask.shape, 4), dtype=np.uint8)
+    rgba[mask] = (*(part * _FILLED // 255 for part in colour), _FILLED)
+    painter.drawImage(QPointF(0, 0), qimage_over(rgba))
+
+
+def _coco(content: dict[str, Any]) -> Iterable[_Part]:
+    names = {category["id"]: category["name"] for category in content["categories"]}
+    for annotation in content["annotations"]:
+        name, told = names[annotation["category_id"]], annotation["segmentation"]
+        if isinstance(told, dict):
+            counts = expanded(told["counts"])
+            yield _Part(name, mask=_mask(counts, told["size"]), runs=len(counts))
+        else:
+            pairs = (list(zip(flat[::2], flat[1::2], strict=True)) for flat in told)
+            yield _Part(name, tuple(pairs))
+
+
+def _labelme(content: dict[str, Any]) -> Iterable[_Part]:
+    names = dict.fromkeys(shape["label"] for shape in content["shapes"])
+    for name in names:
+        shapes = (shape["points"] for shape in content["shapes"] if shape["label"] == name)
+        yield _Part(name, tuple(shapes))
+
+
+def expanded(text: str) -> list[int]:
+    """Read COCO's text of run lengths: the way back from `run_length.compressed`.
+
+    >>> from segapp.imaging.rle import compressed
+    >>> expanded(compressed([3, 100, 7, 2000, 1]))
+    [3, 100, 7, 2000, 1]
+    """
+    counts: list[int] = []
+    value = shift = 0
+    for letter in text.encode("ascii"):
+        bits = letter - 48
+        value |= (bits & 0x1F) << shift
+        shift += 5
+        if not bits & 0x20:
+            if bits & 0x10:
+                value -= 1 << shift
+            counts.append(value + counts[-2] if len(counts) > 2 else value)
+            value = shift = 0
+    return counts
+
+
+def _mask(counts: list[int], size: Sequence[int]) -> NDArray[np.bool_]:
+    ones = np.arange(len(counts)) % 2 == 1
+    return np.ascontiguousarray(np.repeat(ones, counts).reshape(size[::-1]).T)
+
+
+def _tr_annotations(text: str) -> str:
+    return QCoreApplication.translate("AnnotationPreview", text)
+
+
+if TYPE_CHECKING:
+    Row = Mapping[str, str]
+
+# Of the drawing's longer side: a number is read where the dialog shows it, and a part that is
+# smaller than its number has none.
+_LETTER = 0.032
+
+
+def measures_drawn(path: Path, document: Document, picture: Picture) -> tuple[QImage, str]:
+    """Draw each part's box and number over the picture, and tell counts and areas."""
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    colours = {cell(info.name): QColor(*info.colour) for info in document.classes}
+    image, scale = small_picture(picture)
+    painter = QPainter(image)
+    font = painter.font()
+    font.setPixelSize(max(round(_LETTER * max(image.width(), image.height())), 7))
+    font.setBold(True)
+    painter.setFont(font)
+    for row in rows:
+        if row["part"] != WHOLE:
+            _draw(painter, row, colours[row["class"]], scale)
+    painter.end()
+    return image, "\n".join(_told(row) for row in rows if row["part"] == WHOLE)
+
+
+def _draw(painter: QPainter, row: Row, colour: QColor, scale: float) -> None:
+    left, top, width, height = (float(row[n]) * scale for n in ("left", "top", "width", "height"))
+    box = QRectF(left, top, width, height)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    for pen in (QPen(QColor(0, 0, 0, 150), 3.0), QPen(colour, 1.5)):
+        painter.setPen(pen)
+        painter.drawRect(box)
+    number = QRectF(painter.fontMetrics().boundingRect(row["part"])).adjusted(-4, -1, 4, 1)
+    number.moveCenter(QPointF(float(row["x"]) * scale, float(row["y"]) * scale))
+    if number.width() > width or number.height() > height:
+        return
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(QColor(0, 0, 0, 170))
+    painter.drawRoundedRect(number, 3, 3)
+    painter.setPen(QColor(255, 255, 255))
+    painter.drawText(number, Qt.AlignmentFlag.AlignCenter, row["part"])
+
+
+def _told(row: Row) -> str:
+    """Return how many parts a class has and how large they are, in the file's own unit."""
+    column = [name for name in row if name.startswith("area_")][-1]
+    unit = column.removeprefix("area_")
+    area = f"{row[column]} {unit if unit == 'px' else unit.removesuffix('2') + '²'}"
+    if row["count"] == "1":
+        return _tr_measures("{}: one part, {}").format(row["class"], area)
+    return _tr_measures("{}: {} parts, {} in all").format(row["class"], row["count"], area)
+
+
+def _tr_measures(text: str) -> str:
+    return QCoreApplication.translate("MeasuresPreview", text)
+
+
+# Pixels of the longer side, and lines below a picture: what the dialog has room for.
+_SIDE = 640
+_CAPTION = 5
+
+
+@dataclass(frozen=True, slots=True)
+class FilePreview:
+    """A picture of what the first file holds, what it counts, and the names of all files.
+
+    ``content`` is the file itself where making it again would take long.
+    """
+
+    names: tuple[str, ...]
+    size: int
+    image: QImage | None = None
+    text: str = ""
+    content: bytes | None = None
+
+
+class FilePreviewBox(QWidget):
+    """A picture on a chequerboard with a caption, or text, fitted into the room there is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._image: QImage | None = None
+        self._text = ""
+        self._ground = chequerboard()
+        self.setMinimumSize(220, 160)
+        self.setAccessibleName(self.tr("Preview of the file"))
+
+    def sizeHint(self) -> QSize:
+        """Ask for enough room to judge an outline."""
+        return QSize(380, 280)
+
+    def show_preview(self, image: QImage | None, text: str) -> None:
+        """Show a picture with what is to be said about it, or text alone."""
+        self._image, self._text = image, text
+        self.setAccessibleDescription(text)
+        self.update()
+
+    def set_ground(self, ground: QBrush | None) -> None:
+        """Show something else behind what is transparent; None is a chequerboard."""
+        self._ground = ground or chequerboard()
+        self.update()
+
+    @property
+    def image(self) -> QImage | None:
+        """The picture that is shown."""
+        return self._image
+
+    @property
+    def text(self) -> str:
+        """The text that is shown."""
+        return self._text
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw what there is."""
+        del event
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), self.palette().color(QPalette.ColorRole.Base))
+        painter.setPen(self.palette().color(QPalette.ColorRole.Text))
+        room = self.rect()
+        if self._image is not None and not self._image.isNull():
+            if self._text:
+                room = self._draw_caption(painter)
+            self._draw_image(painter, self._image, room)
+        else:
+            flags = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignLeft
+            painter.drawText(room.adjusted(8, 8, -8, -8), int(flags), self._text)
+        painter.end()
+
+    def _draw_caption(self, painter: QPainter) -> QRect:
+        """Write the text below, its first lines at least; return the room that is left."""
+        metrics = self.fontMetrics()
+        lines = self._text.splitlines()
+        if len(lines) > _CAPTION:
+            rest = len(lines) - _CAPTION + 1
+            lines = [*lines[: _CAPTION - 1], self.tr("… and {} more").format(rest)]
+        height = len(lines) * metrics.lineSpacing() + 10
+        below = QRect(8, self.height() - height + 5, self.width() - 16, height - 10)
+        shown = (
+            metrics.elidedText(line, Qt.TextElideMode.ElideRight, below.width()) for line in lines
+        )
+        painter.drawText(below, int(Qt.AlignmentFlag.AlignLeft), "\n".join(shown))
+        return self.rect().adjusted(0, 0, 0, -height)
+
+    def _draw_image(self, painter: QPainter, image: QImage, room: QRect) -> None:
+        ratio = self.devicePixelRatioF()
+        fitted = QPixmap.fromImage(
+            image.scaled(
+                room.size() * ratio,
+                Qt.AspectRatioMode.KeepAspectRatio,
+                Qt.TransformationMode.SmoothTransformation,
+            )
+        )
+        fitted.setDevicePixelRatio(ratio)
+        size = fitted.deviceIndependentSize().toSize()
+        place = QRect(QPoint(0, 0), size)
+        place.moveCenter(room.center())
+        painter.setBrushOrigin(place.topLeft())
+        painter.fillRect(place, self._ground)
+        painter.drawPixmap(place.topLeft(), fitted)
+
+
+def file_previews(
+    form: ExportFormat, stem: str, labelling: Labelling, document: Document, picture: Picture
+) -> Iterator[float | FilePreview]:
+    """Write to a folder that vanishes again, and look at what is there; yields how far it is."""
+    with tempfile.TemporaryDirectory(prefix="segapp-preview-") as folder:
+        target = Path(folder) / f"{stem}{form.suffix}"
+        written = yield from form.writing(target, labelling, document, picture)
+        size = sum(path.stat().st_size for path in written)
+        names = tuple(path.name for path in written)
+        image, text = _look_at(written[0], document, picture)
+        content = written[0].read_bytes() if form.long is not None else None
+        yield FilePreview(names, size, image, text, content)
+
+
+def _look_at(path: Path, document: Document, picture: Picture) -> tuple[QImage | None, str]:
+    match path.suffix.lower():
+        case ".png":
+            return _small(QImage(str(path))), ""
+        case ".tif" | ".tiff":
+            rgba = opaque(load_image(path).rgb)
+            return _small(qimage_over(rgba)), ""
+        case ".npz":
+            with np.load(path) as arrays:
+                lines = [
+                    f"{name}: {array.dtype}, {' × '.join(map(str, array.shape))}"
+                    for name, array in arrays.items()
+                ]
+                image = labels_drawn(arrays["labels"], document, picture)
+            return image, "\n".join(lines)
+        case ".json":
+            return annotations_drawn(path, document, picture)
+        case ".csv":
+            return measures_drawn(path, document, picture)
+        case _:
+            raise ValueError(f"There is no way to look at {path.name}.")
+
+
+def _small(image: QImage) -> QImage:
+    """Return a copy that fits the dialog and no longer depends on any array."""
+    if max(image.width(), image.height()) <= _SIDE:
+        return image.copy()
+    return image.scaled(
+        _SIDE,
+        _SIDE,
+        Qt.AspectRatioMode.KeepAspectRatio,
+        Qt.TransformationMode.SmoothTransformation,
+    )

@@ -1,0 +1,193 @@
+"""About dialog and problem report."""
+
+from __future__ import annotations
+
+import logging
+import platform
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import qVersion
+from PySide6.QtGui import QFontDatabase, QGuiApplication
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QLabel,
+    QMessageBox,
+    QPlainTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from segapp.model.settings import DEFAULT_SETTINGS, PRESETS, to_plain
+from segapp.qt.actions.actions import application_icon
+from segapp.qt.dialogs.shortcut_sheet import ShortcutSheet
+from segapp.qt.files.file_dialogs import ask_where, save_bytes
+from segapp.qt.files.preferences import documents_folder
+from segapp.qt.widgets.layouts import open_at
+
+if TYPE_CHECKING:
+    from segapp.model.settings import Settings
+    from segapp.qt.actions.actions import Actions, Shortcuts
+    from segapp.qt.session.session import Session
+
+
+# Lines: hours of work, and no more than anybody reads.
+_MOST = 400
+
+
+class EventLog(logging.Handler):
+    """Keeps the last lines that this program and its libraries log."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self._lines: deque[str] = deque(maxlen=_MOST)
+        self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a line, with its traceback if there is one."""
+        self._lines.append(self.format(record))
+
+    def note(self, text: str, level: int = logging.INFO) -> None:
+        """Keep a line of our own, if it says anything."""
+        if text:
+            self.handle(logging.LogRecord("segapp", level, "", 0, text, None, None))
+
+    @property
+    def text(self) -> str:
+        """All lines that are kept."""
+        return "\n".join(self._lines)
+
+
+_PACKAGES = (
+    "segapp",
+    "PySide6-Essentials",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "scikit-image",
+    "pillow",
+    "tifffile",
+)
+
+
+def problem_text(session: Session, log: str) -> str:
+    """Return versions, the machine, the open picture's size and the log, without private names.
+
+    Where the user's folder is named, it is shortened; the picture's name and pixels stay out.
+    """
+    lines = ["# Versions", *(f"{name} {version_of(name)}" for name in _PACKAGES)]
+    lines += [f"Python {platform.python_version()}", f"Qt {qVersion()}", "", "# Machine"]
+    lines += [platform.platform(), f"Qt platform {QGuiApplication.platformName()}"]
+    for screen in QGuiApplication.screens():
+        size = screen.size()
+        lines.append(f"screen {size.width()} x {size.height()}, {screen.devicePixelRatio():g} x")
+    lines += ["", "# Picture", *_picture(session), "", "# Log", log or "(nothing yet)"]
+    return "\n".join(lines).replace(str(Path.home()), "~") + "\n"
+
+
+def version_of(name: str) -> str:
+    """Return the version of a package, or that there is none."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+def _picture(session: Session) -> list[str]:
+    if session.picture is None:
+        return ["none"]
+    height, width = session.picture.rgb.shape[:2]
+    document = session.document
+    return [
+        f"{width} x {height}",
+        f"{len(document.classes)} classes, {len(document.strokes)} strokes",
+        *_settings(session.settings),
+        f"{session.answers.progress.stage.value}: {session.answers.progress.text}",
+    ]
+
+
+def _settings(settings: Settings) -> list[str]:
+    """Return the name of the way that was chosen, or what differs from the usual one."""
+    for name, preset in PRESETS.items():
+        if settings == preset:
+            return [f"settings: {name}"]
+    usual, own = to_plain(DEFAULT_SETTINGS), to_plain(settings)
+    changed = [f"{name} = {own[name]}" for name in own if own[name] != usual[name]]
+    return [f"settings: {', '.join(changed)}"]
+
+
+class ProblemReport(QDialog):
+    """Shows the text, which the user may shorten before it goes anywhere."""
+
+    def __init__(self, text: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Report a Problem"))
+        told = QLabel(
+            self.tr(
+                "This is what helps to understand a problem. Nothing is sent: copy or save it, "
+                "take out what nobody should see, and add what you did and what happened."
+            )
+        )
+        told.setWordWrap(True)
+        self._text = QPlainTextEdit(text)
+        self._text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self._text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self._text.setAccessibleName(self.tr("Text of the report"))
+        self._text.setAccessibleDescription(self.tr("It can be changed before it is copied"))
+        self._text.setTabChangesFocus(True)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        role = QDialogButtonBox.ButtonRole.ActionRole
+        copy = buttons.addButton(self.tr("Copy"), role)
+        copy.setToolTip(self.tr("Copy the text to the clipboard"))
+        copy.clicked.connect(self._copy)
+        save = buttons.addButton(self.tr("Save…"), role)
+        save.setToolTip(self.tr("Save the text to a file"))
+        save.clicked.connect(self._save)
+        buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.setSpacing(10)
+        layout.addWidget(told)
+        layout.addWidget(self._text, 1)
+        layout.addWidget(buttons)
+        open_at(self, 720, 520)
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self._text.toPlainText())
+
+    def _save(self) -> None:
+        proposed = documents_folder() / "segapp-problem.txt"
+        path = ask_where(self, self.windowTitle(), proposed, (self.tr("Text") + " (*.txt)",))
+        if path is not None:
+            save_bytes(self, path, self._text.toPlainText().encode("utf-8"))
+
+
+def open_shortcuts(window: QWidget, actions: Actions, shortcuts: Shortcuts) -> None:
+    """Open the shortcut sheet."""
+    sheet = ShortcutSheet(actions, shortcuts, window)
+    sheet.finished.connect(sheet.deleteLater)
+    sheet.open()
+
+
+def open_problem_report(window: QWidget, session: Session, log: str) -> None:
+    """Show what helps to understand a problem."""
+    report = ProblemReport(problem_text(session, log), window)
+    report.finished.connect(report.deleteLater)
+    report.open()
+
+
+def open_about(window: QWidget) -> None:
+    """Say what this program is."""
+    box = QMessageBox(window)
+    box.setWindowTitle(window.tr("About segapp"))
+    box.setIconPixmap(application_icon().pixmap(64))
+    told = window.tr(
+        "Scribble on an object and on its surroundings; the rest is learnt from your strokes "
+        "alone, by supervised hash learning through codewords (*SHL)."
+    )
+    box.setText(f"<h3>segapp {version_of('segapp')}</h3><p>{told}</p>")
+    box.finished.connect(box.deleteLater)
+    box.open()

@@ -1,0 +1,206 @@
+"""Brush size and opacity, and the active tool and classes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDoubleSpinBox,
+    QFormLayout,
+    QHBoxLayout,
+    QLabel,
+    QSlider,
+    QWidget,
+)
+
+from segapp.qt.canvas.brush import (
+    LARGEST_RADIUS,
+    SMALLEST_RADIUS,
+    Brush,
+    BrushUnit,
+    Tool,
+    stepped_radius,
+)
+from segapp.qt.widgets.inputs import WheelGuard
+
+if TYPE_CHECKING:
+    from segapp.model.document import Document
+
+
+# One step changes the radius by 3.5 %, which is about as fine as one can see.
+_SLIDER_STEPS = 200
+
+
+class PaintBox(QWidget):
+    """Shows the brush's size with its unit, and the opacities of answer and strokes."""
+
+    radius_changed = Signal(float)
+    unit_changed = Signal(object)  # BrushUnit
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._slider = QSlider(Qt.Orientation.Horizontal)
+        self._slider.setRange(0, _SLIDER_STEPS)
+        self._slider.setAccessibleName(self.tr("Brush size"))
+        self._slider.setToolTip(self.tr("Radius of the brush ([ and ], or Ctrl+wheel)"))
+        self._slider.setMinimumWidth(50)
+        self._slider.valueChanged.connect(lambda value: self.radius_changed.emit(_radius(value)))
+        self._spin = QDoubleSpinBox()
+        self._spin.setRange(SMALLEST_RADIUS, LARGEST_RADIUS)
+        self._spin.setDecimals(1)
+        self._spin.setFixedWidth(self.fontMetrics().horizontalAdvance("500.0") + 32)
+        self._spin.setAccessibleName(self.tr("Radius of the brush"))
+        self._spin.setToolTip(self._slider.toolTip())
+        self._spin.setKeyboardTracking(False)
+        self._spin.valueChanged.connect(self.radius_changed)
+        self._unit = self._unit_box()
+        self.answer = self._opacity(self.tr("How strongly the answer covers the picture"))
+        self.strokes = self._opacity(self.tr("How strongly the strokes cover the picture"))
+        guard = WheelGuard(self)
+        for editor in (self._slider, self._spin, self._unit, self.answer, self.strokes):
+            guard.watch(editor)
+        size = QHBoxLayout()
+        size.setSpacing(6)
+        size.addWidget(self._slider, 1)
+        size.addWidget(self._spin)
+        size.addWidget(self._unit)
+        form = QFormLayout(self)
+        form.setContentsMargins(0, 0, 0, 0)
+        form.setVerticalSpacing(6)
+        for title, row, buddy in (
+            (self.tr("Brush"), size, self._spin),
+            (self.tr("Answer"), self.answer, self.answer),
+            (self.tr("Strokes"), self.strokes, self.strokes),
+        ):
+            label = QLabel(title)
+            label.setBuddy(buddy)
+            form.addRow(label, row)
+
+    def _unit_box(self) -> QComboBox:
+        box = QComboBox()
+        box.setAccessibleName(self.tr("Unit of the brush's size"))
+        for unit, text, tip in (
+            (
+                BrushUnit.SCREEN,
+                self.tr("screen"),
+                self.tr("Pixels of the screen: the brush looks alike at every zoom"),
+            ),
+            (
+                BrushUnit.PICTURE,
+                self.tr("picture"),
+                self.tr("Pixels of the picture: the brush marks alike at every zoom"),
+            ),
+        ):
+            box.addItem(text, unit)
+            box.setItemData(box.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
+        box.setToolTip(self.tr("What the size is measured in: pixels of screen or picture"))
+        box.activated.connect(lambda place: self.unit_changed.emit(BrushUnit(box.itemData(place))))
+        return box
+
+    def _opacity(self, tip: str) -> QSlider:
+        slider = QSlider(Qt.Orientation.Horizontal)
+        slider.setRange(0, 100)
+        slider.setAccessibleName(tip)
+        slider.setToolTip(tip)
+        return slider
+
+    def show_brush(self, brush: Brush) -> None:
+        """Show the brush's size and its unit."""
+        with QSignalBlocker(self._slider), QSignalBlocker(self._spin):
+            self._slider.setValue(_position(brush.radius))
+            self._spin.setValue(brush.radius)
+        self._unit.setCurrentIndex(self._unit.findData(brush.unit))
+
+
+def _radius(position: int) -> float:
+    """Turn the slider's position into a radius: each step is the same factor."""
+    span = math.log(LARGEST_RADIUS / SMALLEST_RADIUS)
+    return round(2 * SMALLEST_RADIUS * math.exp(span * position / _SLIDER_STEPS)) / 2
+
+
+def _position(radius: float) -> int:
+    span = math.log(LARGEST_RADIUS / SMALLEST_RADIUS)
+    return round(_SLIDER_STEPS * math.log(radius / SMALLEST_RADIUS) / span)
+
+
+class BrushState(QObject):
+    """Holds the brush; choosing a class for one button leaves the other one alone."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.brush = Brush(unit=BrushUnit.SCREEN)
+
+    def choose_left(self, index: int) -> None:
+        """Paint this class with the left button, and take the brush in hand."""
+        self._set(replace(self.brush, left=index, tool=Tool.BRUSH))
+
+    def choose_right(self, index: int) -> None:
+        """Paint this class with the right button, and take the brush in hand."""
+        self._set(replace(self.brush, right=index, tool=Tool.BRUSH))
+
+    def follow(self, left: int, right: int) -> None:
+        """Paint the same classes, which are at other places now."""
+        self._set(replace(self.brush, left=left, right=right))
+
+    def swap(self) -> None:
+        """Exchange the buttons' classes."""
+        self._set(replace(self.brush, left=self.brush.right, right=self.brush.left))
+
+    def set_tool(self, tool: Tool) -> None:
+        """Take another tool."""
+        self._set(replace(self.brush, tool=tool))
+
+    def set_keep_others(self, keep: bool) -> None:  # noqa: FBT001 - a Qt slot
+        """Paint around other classes, or over them."""
+        self._set(replace(self.brush, keep_others=keep))
+
+    def set_retouches(self, on: bool) -> None:  # noqa: FBT001 - a Qt slot
+        """Paint over the answer, or teach."""
+        self._set(replace(self.brush, retouches=on))
+
+    def set_radius(self, radius: float) -> None:
+        """Use a brush of another size."""
+        self._set(replace(self.brush, radius=min(max(radius, SMALLEST_RADIUS), LARGEST_RADIUS)))
+
+    def set_unit(self, unit: BrushUnit) -> None:
+        """Measure the brush on the screen or in the picture."""
+        self._set(replace(self.brush, unit=unit))
+
+    def step_radius(self, steps: int) -> None:
+        """Use a larger (or below 0 a smaller) brush."""
+        self.set_radius(stepped_radius(self.brush.radius, steps))
+
+    def begin(self, document: Document) -> None:
+        """Take the classes for another picture: an object left, the background right."""
+        grounds = [index for index, info in enumerate(document.classes) if info.is_background]
+        right = grounds[0] if grounds else 1
+        left = 1 if right == 0 else 0
+        self._set(replace(self.brush, left=left, right=right))
+        self.keep_to(document)
+
+    def keep_to(self, document: Document) -> None:
+        """Keep to classes that exist, and to their colours."""
+        last = len(document.classes) - 1
+        left, right = min(self.brush.left, last), min(self.brush.right, last)
+        if left == right and self.brush.left != self.brush.right:  # one of them is gone
+            right = 1 if left == 0 else 0
+        self._set(
+            replace(
+                self.brush,
+                left=left,
+                right=right,
+                left_colour=document.classes[left].colour,
+                right_colour=document.classes[right].colour,
+            )
+        )
+
+    def _set(self, brush: Brush) -> None:
+        if brush != self.brush:
+            self.brush = brush
+            self.changed.emit()

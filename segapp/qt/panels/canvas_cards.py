@@ -1,0 +1,322 @@
+"""Cards over the canvas: hint, preview badge, code legend, welcome."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtGui import QIcon, QPixmap
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+
+from segapp.imaging.overlay import code_distances, shaded
+from segapp.qt.files.thumbnails import SIZE, filling, thumbnail
+from segapp.qt.i18n import class_name
+from segapp.qt.widgets.layouts import Card
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from PySide6.QtCore import QPointF
+
+    from segapp.model.classes import ClassInfo
+    from segapp.model.document import Document
+    from segapp.model.labelling import Labelling
+    from segapp.qt.actions.actions import Actions
+
+
+class Hint(Card):
+    """One sentence at the lower edge; a click ends it for good, or the first answer.
+
+    An answer from one class alone does not: that there is another one is still to be said.
+    """
+
+    def __init__(self, canvas: QWidget) -> None:
+        super().__init__(canvas, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignBottom)
+        self._ended = True
+        self._close = QToolButton()
+        self._close.setText("✕")
+        self._close.setAutoRaise(True)
+        self._close.setAccessibleName(self.tr("Close the hint"))
+        self._close.setToolTip(self.tr("Close the hint; F1 shows all keys"))
+        self._close.clicked.connect(self.end)
+        self.row.addWidget(self._close, 0, Qt.AlignmentFlag.AlignTop)
+
+    def begin(self) -> None:
+        """Guide somebody who has not painted yet."""
+        self._ended = False
+
+    def end(self) -> None:
+        """Say no more."""
+        self._ended = True
+        self.hide()
+
+    def guide(self, document: Document, left: int, right: int, *, answered: bool) -> None:
+        """Say what comes next for these strokes and these classes of the two buttons."""
+        if self._ended:
+            return
+        marked = {mark.label for mark in document.strokes if mark.label is not None}
+        if answered and len(marked) != 1:
+            self.end()
+            return
+        names = [escape(class_name(document.classes[index].name)) for index in (left, right)]
+        if not marked:
+            text = self.tr(
+                "Paint over the object with the <b>left</b> button. <b>F1</b> shows all keys."
+            )
+        elif len(marked) > 1:
+            text = self.tr("Learning from your strokes …")
+        elif left in marked and right not in marked:
+            text = self.tr("Now mark the surroundings with the <b>right</b> button ({}).").format(
+                names[1]
+            )
+        elif right in marked and left not in marked:
+            text = self.tr("Now mark the object with the <b>left</b> button ({}).").format(
+                names[0]
+            )
+        else:
+            text = self.tr("Now choose another class and mark what belongs to it.")
+        self.set_text(text)
+        self.show()
+        self.place()
+
+
+class LookMark(Card):
+    """Says "preview" in the lower left corner: the answer comes when the brush is lifted."""
+
+    def __init__(self, canvas: QWidget) -> None:
+        super().__init__(canvas, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom)
+        self.row.setContentsMargins(12, 4, 12, 4)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.set_text(self.tr("Preview, not final"))
+
+    def show_for(self, *, is_preview: bool) -> None:
+        """Come and go with the previews."""
+        if is_preview != self.isVisible():
+            self.setVisible(is_preview)
+            if is_preview:
+                self.place()
+
+
+# Shades that are shown: at the codeword, and one, two, three bits away from it.
+_SHADES = 4
+
+
+class CodeLegend(Card):
+    """Stands in the canvas's upper left corner as long as codes are shown."""
+
+    def __init__(self, canvas: QWidget) -> None:
+        super().__init__(canvas, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+        self.setAccessibleName(self.tr("Legend of the hash codes"))
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._labelling: Labelling | None = None
+        self._classes: tuple[ClassInfo, ...] = ()
+        self._codewords: NDArray[np.int8] | None = None
+        self._at: QPointF | None = None
+
+    def explain(
+        self,
+        labelling: Labelling,
+        classes: tuple[ClassInfo, ...],
+        codewords: NDArray[np.int8] | None,
+    ) -> None:
+        """Explain the codes of a labelling."""
+        self._labelling, self._classes = labelling, classes
+        fits = codewords is not None and codewords.shape[2] == labelling.n_bits
+        self._codewords = codewords if fits else None
+        self.point_at(self._at)
+        self.show()
+        self.place()
+
+    def point_at(self, at: QPointF | None) -> None:
+        """Tell the code at a place of the picture and how far it is from the codewords."""
+        self._at = at
+        if self._labelling is None:
+            return
+        height, width = self._labelling.labels.shape
+        inside = at is not None and 0 <= at.x() < width and 0 <= at.y() < height
+        if at is None or not inside:
+            told = self.tr("Point at the picture to read a code")
+        else:
+            told = self._told(self._labelling.hash_codes[_pixel(at)][0, 0])
+        self.set_text(self._table() + f"<p style='margin:6px 0 0 0'>{told}</p>")
+
+    def _told(self, code: np.uint32) -> str:
+        bits = _bits(int(code), self._labelling.n_bits if self._labelling is not None else 0)
+        if self._codewords is None:
+            return self.tr("Code {}").format(bits)
+        distances = code_distances(np.array([code]), self._codewords)[0]
+        parts = [
+            self.tr("{} to {}").format(distance, escape(class_name(info.name)))
+            for info, distance in zip(self._classes, distances, strict=False)
+            if distance <= self._codewords.shape[2]
+        ]
+        return self.tr("Code {}: {}").format(f"<b>{bits}</b>", ", ".join(parts))
+
+    def _table(self) -> str:
+        if self._codewords is None:
+            return self.tr("<b>Hash codes</b>: each has a colour of its own")
+        n_bits = self._codewords.shape[2]
+        rows = []
+        for info, words in zip(self._classes, self._codewords, strict=False):
+            if not words.any():
+                continue
+            colours = np.repeat([info.colour], _SHADES, axis=0)
+            squares = "".join(
+                f"<span style='color:rgb({r},{g},{b})'>■</span>"
+                for r, g, b in shaded(colours, np.arange(_SHADES), n_bits).tolist()
+            )
+            codes = ", ".join("".join("1" if bit > 0 else "0" for bit in word) for word in words)
+            rows.append(
+                f"<tr><td>{squares}</td><td>&nbsp;{escape(class_name(info.name))}</td>"
+                f"<td>&nbsp;&nbsp;{codes}</td></tr>"
+            )
+        title = self.tr("<b>Nearest codeword</b>, darker by the bits that differ")
+        return f"{title}<table>{''.join(rows)}</table>"
+
+
+def _pixel(at: QPointF) -> tuple[slice, slice]:
+    x, y = int(at.x()), int(at.y())
+    return slice(y, y + 1), slice(x, x + 1)
+
+
+def _bits(code: int, n_bits: int) -> str:
+    """Write a code as the codewords are written, its first bit first."""
+    return "".join("1" if code >> bit & 1 else "0" for bit in range(n_bits))
+
+
+_MOST_RECENT = 4
+
+
+class Welcome(QWidget):
+    """An invitation over the empty canvas: open, drop, paste, samples, recent files."""
+
+    chosen = Signal(object)  # Path
+
+    def __init__(self, canvas: QWidget, actions: Actions) -> None:
+        super().__init__(canvas)
+        self._canvas = canvas
+        self.setObjectName("welcome")
+        title = QLabel(self.tr("Open a picture to begin"))
+        font = title.font()
+        font.setPointSizeF(font.pointSizeF() * 1.6)
+        title.setFont(font)
+        commands = QHBoxLayout()
+        commands.setSpacing(8)
+        commands.addStretch(1)
+        for name in ("open", "open_folder", "paste"):
+            commands.addWidget(_command(actions, name))
+        commands.addStretch(1)
+        self._samples, self._recent = QHBoxLayout(), QHBoxLayout()
+        self._samples.setSpacing(6)
+        self._recent.setSpacing(6)
+        self._buttons: dict[Path, QToolButton] = {}  # of the recent files
+        empty = QPixmap(SIZE)
+        empty.fill(Qt.GlobalColor.transparent)
+        self._blank = QIcon(empty)  # keeps a thumbnail's place
+        self._recent_title = _small(self.tr("Recent"))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 12, 12, 12)
+        column.setSpacing(10)
+        column.addStretch(1)
+        column.addWidget(title, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addLayout(commands)
+        told = _small(self.tr("or drop an image, a project or a folder here"))
+        column.addWidget(told, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addSpacing(14)
+        self._samples_title = _small(self.tr("Samples to try"))
+        column.addWidget(self._samples_title, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addLayout(self._samples)
+        column.addSpacing(8)
+        column.addWidget(self._recent_title, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addLayout(self._recent)
+        column.addStretch(1)
+        canvas.installEventFilter(self)
+        self.resize(canvas.size())
+
+    def show_samples(self, paths: list[Path]) -> None:
+        """Offer the bundled pictures."""
+        self._samples.addStretch(1)
+        for path in paths:
+            button = self._picture_button(path, sample_name(path))
+            button.setIcon(QIcon(filling(thumbnail(path), self.devicePixelRatioF())))
+            button.setAccessibleName(self.tr("Sample {}").format(sample_name(path)))
+            button.setToolTip(self.tr("Open a picture that comes with the program"))
+            self._samples.addWidget(button)
+        self._samples.addStretch(1)
+
+    def show_recent(self, paths: list[Path]) -> None:
+        """Offer the files that were opened last; their thumbnails come later."""
+        while (item := self._recent.takeAt(0)) is not None:
+            widget = item.widget()
+            if widget is not None:
+                widget.deleteLater()
+        self._buttons = {}
+        self._recent.addStretch(1)
+        for path in paths[:_MOST_RECENT]:
+            button = self._picture_button(path, path.name)
+            button.setToolTip(str(path))
+            button.setAccessibleName(self.tr("Recent file {}").format(path.name))
+            self._buttons[path] = button
+            self._recent.addWidget(button)
+        self._recent.addStretch(1)
+        self._recent_title.setVisible(bool(paths))
+
+    def show_thumbnail(self, path: Path, icon: QIcon) -> None:
+        """Show what a recent file looks like."""
+        if path in self._buttons:
+            self._buttons[path].setIcon(icon)
+
+    def _picture_button(self, path: Path, name: str) -> QToolButton:
+        button = QToolButton()
+        metrics = button.fontMetrics()
+        shown = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, SIZE.width() + 8)
+        button.setText(shown.replace("&", "&&"))
+        button.setIcon(self._blank)
+        button.setIconSize(SIZE)
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
+        button.setAutoRaise(True)
+        button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        button.clicked.connect(lambda _=False, each=path: self.chosen.emit(each))
+        return button
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Fill the canvas."""
+        if event.type() == QEvent.Type.Resize and watched is self._canvas:
+            self.resize(self._canvas.size())
+        return super().eventFilter(watched, event)
+
+
+def sample_name(path: Path) -> str:
+    """Return what a bundled picture is called."""
+    names = {
+        "coffee": _tr("Coffee"),
+        "astronaut": _tr("Astronaut"),
+        "cells": _tr("Cells"),
+        "fruit": _tr("Fruit"),
+        "leaf": _tr("Leaf"),
+    }
+    return names.get(path.stem, path.stem.capitalize())
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("Welcome", text)
+
+
+def _command(actions: Actions, name: str) -> QToolButton:
+    button = QToolButton()
+    button.setObjectName("invitation")
+    button.setDefaultAction(actions[name])
+    button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+    button.setIconSize(QSize(20, 20))
+    button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    button.setAccessibleName(actions.name_of(name))
+    return button
+
+
+def _small(text: str) -> QLabel:
+    label = QLabel(text)
+    label.setProperty("tone", "faint")
+    return label

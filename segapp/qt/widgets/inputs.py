@@ -1,0 +1,137 @@
+"""Input widgets: numbers, choices, and guards for wheel and keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QComboBox,
+    QDoubleSpinBox,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from segapp.imaging.measures import Scale
+from segapp.qt.widgets.layouts import Wrapping
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class NumberBox(QDoubleSpinBox):
+    """Shows a number without zeros that say nothing."""
+
+    def textFromValue(self, value: float) -> str:
+        """Return 40 and not 40.000."""
+        text, point = super().textFromValue(value), self.locale().decimalPoint()
+        return text.rstrip("0").removesuffix(point) if point in text else text
+
+
+class ChoiceBox(QComboBox):
+    """A box that knows what its rows mean; Qt would turn tuples into lists."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._meanings: list[object] = []
+        self.setAccessibleName(name)
+        self.setToolTip(name)
+
+    def fill(self, rows: Sequence[tuple[str, object]], chosen: object) -> None:
+        """Offer rows of text and meaning; the first is chosen where none is meant."""
+        with QSignalBlocker(self):
+            self.clear()
+            self.addItems([text for text, _ in rows])
+            self._meanings = [meaning for _, meaning in rows]
+            self.setCurrentIndex(self._meanings.index(chosen) if chosen in self._meanings else 0)
+
+    @property
+    def chosen(self) -> object:
+        """What the chosen row means."""
+        place = self.currentIndex()
+        return self._meanings[place] if 0 <= place < len(self._meanings) else None
+
+
+class WheelGuard(QObject):
+    """Lets the wheel scroll a panel; only a value that has the focus turns with it."""
+
+    def __init__(self, owner: QWidget) -> None:
+        super().__init__(owner)
+        self._area = owner if isinstance(owner, QScrollArea) else None
+
+    def watch(self, editor: QWidget) -> None:
+        """Guard one editor; the wheel no longer gives it the focus either."""
+        editor.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        editor.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Hand the wheel on to the scroll bar unless the editor has the focus."""
+        is_wheel = event.type() == QEvent.Type.Wheel
+        if is_wheel and isinstance(watched, QWidget) and not watched.hasFocus():
+            if self._area is not None:
+                QApplication.sendEvent(self._area.verticalScrollBar(), event)
+            return True
+        return super().eventFilter(watched, event)
+
+
+_SMALLEST, _LARGEST = 1e-6, 1e6
+
+
+class ScaleBox(QWidget):
+    """A length, its unit, and a switch."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.pixel = NumberBox()
+        self.pixel.setDecimals(6)
+        self.pixel.setRange(_SMALLEST, _LARGEST)
+        self.pixel.setStepType(QDoubleSpinBox.StepType.AdaptiveDecimalStepType)
+        self.pixel.setKeyboardTracking(False)
+        self.pixel.setMinimumWidth(90)
+        self.pixel.setAccessibleName(self.tr("Length of a pixel's side"))
+        self.pixel.setToolTip(self.tr("Length of a pixel's side, in the unit beside it"))
+        self.unit = QLineEdit()
+        self.unit.setMaximumWidth(56)
+        self.unit.setMaxLength(12)
+        self.unit.setAccessibleName(self.tr("Unit of length"))
+        self.unit.setToolTip(self.tr("px, µm, mm …"))
+        self.split = QCheckBox(self.tr("Split touching"))
+        self.split.setToolTip(
+            self.tr("Count parts that only touch as several, cut at their necks")
+        )
+        self.show_choice(Scale(), split=False)
+        length = QWidget()
+        row = QHBoxLayout(length)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(QLabel(self.tr("1 pixel =")))
+        row.addWidget(self.pixel)
+        row.addWidget(self.unit)
+        lines = Wrapping()
+        lines.add(length)
+        lines.add(self.split)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(lines)
+        self.pixel.valueChanged.connect(lambda _: self.changed.emit())
+        self.unit.editingFinished.connect(self.changed)
+        self.split.toggled.connect(lambda _: self.changed.emit())
+
+    @property
+    def scale(self) -> Scale:
+        """How large a pixel is; without a unit it is counted in pixels."""
+        return Scale(self.pixel.value(), self.unit.text().strip() or "px")
+
+    def show_choice(self, scale: Scale, *, split: bool) -> None:
+        """Show what was chosen, without telling of a change."""
+        with QSignalBlocker(self.pixel), QSignalBlocker(self.unit), QSignalBlocker(self.split):
+            self.pixel.setValue(scale.pixel)
+            self.unit.setText(scale.unit)
+            self.split.setChecked(split)

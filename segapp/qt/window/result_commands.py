@@ -1,0 +1,441 @@
+"""Commands on the result: copy, suggest, save and apply models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QPointF, QRectF, Signal
+from PySide6.QtGui import QGuiApplication, QImage
+
+from segapp.engine.loading import (
+    MODEL_SUFFIX,
+    let_see,
+    load_model,
+    save_model,
+    sight_of,
+    trainer_of,
+)
+from segapp.imaging.measures import ExportChoices
+from segapp.imaging.overlay import mask
+from segapp.io.export.formats import formats
+from segapp.io.export.rasters import matting, object_pixels, straight_cutout
+from segapp.io.export.tables import columns, parts_of, rows
+from segapp.io.strokes import load_strokes
+from segapp.model.document import Document, Start
+from segapp.model.validation import sentence, shown
+from segapp.qt.canvas.contours import outline_of
+from segapp.qt.canvas.layers import opaque, qimage_over
+from segapp.qt.files import file_dialogs
+from segapp.qt.files.preferences import (
+    opening_folder,
+    remember_choices,
+    remembered_choices,
+    saving_folder,
+)
+from segapp.qt.i18n import worded
+from segapp.qt.panels.measures_panel import MeasuresPanel
+from segapp.qt.session.jobs import Jobs, details_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from PySide6.QtWidgets import QMainWindow, QWidget
+
+    from segapp.app.state import Content
+    from segapp.engine.suggestion import Spot
+    from segapp.imaging.measures import MeasuredRegion, MeasuredRegions
+    from segapp.model.classes import ClassInfo
+    from segapp.model.labelling import Answer, Labelling
+    from segapp.model.picture import Picture
+    from segapp.qt.actions.actions import Actions
+    from segapp.qt.canvas.canvas import Canvas
+    from segapp.qt.files.files import Files
+    from segapp.qt.files.preferences import Preferences
+    from segapp.qt.session.session import Session
+    from segapp.qt.window.docks import Docks
+    from segapp.qt.window.labelling_view import LabellingView, RenderedLabelling
+
+    _Measured = tuple[Answer, bool]
+    """An answer, and whether touching parts were split."""
+
+
+class Copying(QObject):
+    """Copies what is shown; the cut-out has the edge that was chosen for exports."""
+
+    said = Signal(str)  # a sentence for the status bar
+
+    def __init__(
+        self, session: Session, preferences: Preferences, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._session, self._preferences = session, preferences
+        self._jobs = Jobs("copying", self)
+        self._jobs.arrived.connect(self._take)
+        self._jobs.failed.connect(self._fail)
+
+    def connect_actions(self, actions: Actions) -> None:
+        """Let the menu's commands arrive here."""
+        actions["copy_picture"].triggered.connect(self._copy_picture)
+        actions["copy_mask"].triggered.connect(self._copy_mask)
+        actions["copy_cutout"].triggered.connect(self._copy_cutout)
+
+    def _copy_picture(self) -> None:
+        picture = self._session.picture
+        if picture is not None:
+            self._copy(qimage_over(opaque(picture.rgb)).copy(), self.tr("Copied the picture"))
+
+    def _copy_mask(self) -> None:
+        answer = self._session.answers.answer
+        if answer is not None:
+            rgba = mask(answer.labelling, self._session.document.classes)
+            self._copy(qimage_over(rgba).copy(), self.tr("Copied the mask"))
+
+    def _copy(self, image: QImage, told: str) -> None:
+        self._jobs.cancel()  # a cut-out that is still being made would replace what was copied
+        QGuiApplication.clipboard().setImage(image)
+        self.said.emit(told)
+
+    def _copy_cutout(self) -> None:
+        answer, picture = self._session.answers.answer, self._session.picture
+        if answer is None or picture is None:
+            return
+        inside = object_pixels(answer.labelling, self._session.document)
+        edge = remembered_choices(self._preferences).edge
+
+        def work() -> Iterator[float | QImage]:
+            matte = yield from matting(inside, picture, edge)
+            rgba = straight_cutout(matte, picture)
+            height, width, _ = rgba.shape
+            form = QImage.Format.Format_RGBA8888
+            yield QImage(rgba.tobytes(), width, height, 4 * width, form).copy()
+
+        self._jobs.start(work)
+
+    def _take(self, ticket: int, made: float | QImage) -> None:
+        del ticket
+        if isinstance(made, float):
+            self.said.emit(self.tr("Softening the edge: {} %").format(round(100 * made)))
+        else:
+            self._copy(made, self.tr("Copied the cut-out"))
+
+    def _fail(self, ticket: int, error: Exception) -> None:
+        del ticket
+        self.said.emit(self.tr("The cut-out was not copied: {}").format(worded(sentence(error))))
+
+    def close(self, timeout: float | None = None) -> bool:
+        """Stop, and wait for the thread; say whether it has ended."""
+        return self._jobs.close(timeout)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Applied:
+    """What a saved model says about a picture."""
+
+    picture: Picture
+    content: Content  # as it was when the model was asked
+    name: str
+    classes: tuple[ClassInfo, ...]
+    labelling: Labelling
+
+
+class AnswerCommands(QObject):
+    """What a user does with an answer besides exporting it."""
+
+    said = Signal(str)  # a sentence for the status bar
+
+    def __init__(
+        self,
+        session: Session,
+        files: Files,
+        preferences: Preferences,
+        view: LabellingView,
+        canvas: Canvas,
+        window: QWidget,
+    ) -> None:
+        super().__init__(window)
+        self._session, self._files = session, files
+        self._canvas, self._window = canvas, window
+        self._copying = Copying(session, preferences, self)
+        self._copying.said.connect(self.said)
+        self._spot: Spot | None = None
+        self._marking = True
+        self.ring_known = False  # whether the user has been told what the ring is
+        self._jobs = Jobs("models", self)
+        self._jobs.arrived.connect(self._take_result)
+        self._jobs.failed.connect(self._fail)
+        view.rendered.connect(self._take_spot)
+        canvas.stroke_finished.connect(self._note_ring)
+
+    def connect_actions(self, actions: Actions) -> None:
+        """Let the menu's commands arrive here."""
+        self._copying.connect_actions(actions)
+        actions["spot"].triggered.connect(self._go_to_spot)
+        actions["mark_spot"].toggled.connect(self._set_marking)
+        actions["import_strokes"].triggered.connect(self._import_strokes)
+        actions["save_model"].triggered.connect(self._save_model)
+        actions["apply_model"].triggered.connect(self._apply_model)
+
+    def _fail(self, ticket: int, error: Exception) -> None:
+        del ticket
+        sentence = str(error) or type(error).__name__
+        file_dialogs.complain(self._window, sentence, details_of(error))
+
+    # Where to scribble next ---------------------------------------------------------------
+
+    def _take_spot(self, rendered: RenderedLabelling | None) -> None:
+        self._spot = rendered.spot if rendered is not None else None
+        self._show_spot()
+
+    def _show_spot(self) -> None:
+        name = "" if self.ring_known else self.tr("Least certain here: a stroke helps most")
+        self._canvas.set_spot(self._spot if self._marking else None, name)
+
+    def _note_ring(self) -> None:
+        """Name the ring no longer once somebody has painted beside it."""
+        if self._spot is not None and self._marking and not self.ring_known:
+            self.ring_known = True
+            self._show_spot()
+
+    def _set_marking(self, on: bool) -> None:  # noqa: FBT001 - a Qt slot
+        self._marking = on
+        self._show_spot()
+
+    def _go_to_spot(self) -> None:
+        if self._spot is None:
+            self.said.emit(self.tr("The answer is certain everywhere"))
+            return
+        self._canvas.viewport.centre_on(QPointF(self._spot.x, self._spot.y))
+        self._canvas.set_spot(self._spot)
+        self.said.emit(self.tr("Least certain here: a stroke helps most"))
+
+    # Strokes from elsewhere ---------------------------------------------------------------
+
+    def _import_strokes(self) -> None:
+        state, picture = self._session.state, self._session.picture
+        if state is None or picture is None:
+            return
+        title = self.tr("Import strokes")
+        path = file_dialogs.ask_image(self._window, title, opening_folder(state.path))
+        if path is None:
+            return
+        try:
+            document = load_strokes(Path(path), picture.size).document
+        except ValueError as error:
+            file_dialogs.complain(self._window, str(error))
+            return
+        self._session.edit(self.tr("importing {}").format(path.name), document)
+
+    # Models -------------------------------------------------------------------------------
+
+    def _save_model(self) -> None:
+        state, picture = self._session.state, self._session.picture
+        if state is None or picture is None:
+            return
+        proposed = self._files.default_project(state).with_suffix(MODEL_SUFFIX)
+        path = file_dialogs.ask_model(self._window, proposed, MODEL_SUFFIX, save=True)
+        if path is None:
+            return
+        content = state.content
+
+        def work() -> Iterator[object]:
+            learner = trainer_of(picture.rgb, picture.channels)
+            let_see(learner, picture.rgb, content.settings)
+            save_model(learner.learnt_model(content.document, content.settings), path)
+            yield path
+
+        self._jobs.start(work)
+        self.said.emit(self.tr("Learning the model …"))
+
+    def _apply_model(self) -> None:
+        state, picture = self._session.state, self._session.picture
+        if state is None or picture is None:
+            return
+        folder = opening_folder(state.path)
+        path = file_dialogs.ask_model(self._window, folder, MODEL_SUFFIX, save=False)
+        if path is None:
+            return
+
+        content = state.content
+
+        def work() -> Iterator[object]:
+            model = load_model(path)
+            with sight_of(model.settings) as sight:
+                labelling = model.apply(picture.rgb, picture.channels, sight(picture.rgb))
+            yield _Applied(picture, content, path.stem, model.classes, labelling)
+
+        self._jobs.start(work)
+        self.said.emit(self.tr("Applying {} …").format(path.name))
+
+    def _take_result(self, ticket: int, result: Path | _Applied) -> None:
+        del ticket
+        if isinstance(result, Path):
+            self.said.emit(self.tr("Saved {}").format(result.name))
+        elif result.picture is self._session.picture:
+            self._show_applied(result)
+
+    def _show_applied(self, applied: _Applied) -> None:
+        document, state = self._session.document, self._session.state
+        if state is None or state.content.lesson != applied.content.lesson:
+            self.said.emit(
+                self.tr("{} was not applied: there are other strokes since").format(applied.name)
+            )
+            return
+        name = self.tr("applying {}").format(applied.name)
+        start = Start.of(applied.labelling, applied.name)
+        if not document.strokes:
+            begun = Document(applied.classes, start=start, showing=document.showing)
+            self._session.edit(name, begun)
+        elif len(document.classes) == len(applied.classes):
+            self._session.edit(name, replace(document, start=start))
+        else:
+            file_dialogs.complain(
+                self._window,
+                self.tr("{} knows {} classes, and this picture's strokes {}.").format(
+                    applied.name, len(applied.classes), len(document.classes)
+                ),
+            )
+            return
+        self.said.emit(self.tr("This is the answer of {}").format(applied.name))
+
+    def close(self, timeout: float | None = None) -> bool:
+        """Wait for the threads; say whether they have ended."""
+        ended = [part.close(timeout) for part in (self._jobs, self._copying)]
+        return all(ended)
+
+
+class Measuring(QObject):
+    """Fills the table in a thread; a hidden one costs nothing, an old answer shows nothing."""
+
+    said = Signal(str)
+
+    def __init__(
+        self,
+        session: Session,
+        preferences: Preferences,
+        docks: Docks,
+        canvas: Canvas,
+        window: QMainWindow,
+    ) -> None:
+        super().__init__(window)
+        self._session, self._preferences = session, preferences
+        self._canvas, self._window = canvas, window
+        self.panel = MeasuresPanel()
+        self.dock = docks.add_tab(window, "measures", self.tr("Measures"), self.panel)
+        self._measured: tuple[_Measured, MeasuredRegions] | None = None
+        self._under_way: _Measured | None = None
+        self._jobs = Jobs("measures", self)
+        self._jobs.arrived.connect(self._take)
+        self._jobs.failed.connect(self._fail)
+        self._writing = Jobs("measures file", self)
+        self._writing.arrived.connect(self._tell_written)
+        self._writing.failed.connect(self._fail)
+        self._show_choices()
+        panel = self.panel
+        panel.shown.connect(self._show_choices)
+        panel.shown.connect(self.measure)
+        panel.choices_changed.connect(self._choose)
+        panel.part_chosen.connect(self._outline)
+        panel.part_wanted.connect(self._go_near)
+        panel.export_wanted.connect(self._export)
+        session.answers.answer_changed.connect(self.measure)
+        session.document_changed.connect(self.measure)
+
+    def measure(self) -> None:
+        """Measure the present answer, unless nobody looks or that is done already."""
+        if not self.panel.isVisible():
+            return
+        answer, picture = self._session.answers.answer, self._session.picture
+        if answer is None or picture is None:
+            self._jobs.cancel()
+            self._measured = self._under_way = None
+            self.panel.withdraw(self.tr("There is no answer to measure."))
+            return
+        split, document = self._choices.split, self._session.document
+        if self._measured is not None and self._measured[0] == (answer, split):
+            return
+        if self._under_way == (answer, split) and self._jobs.busy:
+            return
+        self._under_way = (answer, split)
+        self.panel.withdraw(self.tr("Measuring …"))
+
+        def work() -> Iterator[object]:
+            yield (answer, split), parts_of(answer.labelling, document, picture, split=split)
+
+        self._jobs.start(work)
+
+    def close(self, timeout: float | None = None) -> bool:
+        """Stop the threads and wait so long; say whether they have ended."""
+        ended = [jobs.close(timeout) for jobs in (self._jobs, self._writing)]
+        return all(ended)
+
+    def _take(self, ticket: int, measured: tuple[_Measured, MeasuredRegions]) -> None:
+        del ticket
+        self._measured = measured
+        self._show()
+
+    def _show(self) -> None:
+        picture = self._session.picture
+        if self._measured is not None and picture is not None:
+            scale = self._choices.scale
+            listed = list(rows(self._measured[1], self._session.document, scale))
+            self.panel.show_rows(columns(scale, picture), listed)
+
+    def _show_choices(self) -> None:
+        """Take what was chosen here or elsewhere last."""
+        self._choices = remembered_choices(self._preferences)
+        self.panel.scale_box.show_choice(self._choices.scale, split=self._choices.split)
+
+    def _choose(self) -> None:
+        box = self.panel.scale_box
+        self._choices = ExportChoices(self._choices.edge, box.scale, split=box.split.isChecked())
+        remember_choices(self._preferences, self._choices)
+        self._show()
+        self.measure()
+
+    def _outline(self, part: MeasuredRegion | None) -> None:
+        """Show where a part is."""
+        if part is None or self._measured is None:
+            self._canvas.set_selection(())
+            return
+        parts = self._measured[1]
+        left, top, width, height = part.box
+        box = parts.index_map[top : top + height, left : left + width]
+        self._canvas.set_selection(outline_of(box == parts.parts.index(part), left, top))
+        self._canvas.viewport.bring_box_into_sight(QRectF(left, top, width, height))
+
+    def _go_near(self, part: MeasuredRegion | None) -> None:
+        if part is not None:
+            self._canvas.viewport.show_box(QRectF(*part.box))
+
+    def _export(self) -> None:
+        answer, picture, state = (
+            self._session.answers.answer,
+            self._session.picture,
+            self._session.state,
+        )
+        if answer is None or picture is None or state is None:
+            return
+        folder = saving_folder(state.path, self._preferences.folder("export/folder"))
+        proposed = folder / f"{state.path.stem}-measures.csv"
+        path = file_dialogs.ask_table(self._window, proposed)
+        if path is None:
+            return
+        self._preferences.set_folder("export/folder", path.parent)
+        form, document = formats(self._choices)["measures"], self._session.document
+
+        def work() -> Iterator[object]:
+            (written,) = form.write(path, answer.labelling, document, picture)
+            yield written
+
+        self._writing.start(work)
+
+    def _tell_written(self, ticket: int, path: Path) -> None:
+        del ticket
+        self.said.emit(self.tr("Wrote {}").format(shown(path.name)))
+
+    def _fail(self, ticket: int, error: Exception) -> None:
+        del ticket
+        sentence = str(error) or type(error).__name__
+        file_dialogs.complain(self._window, sentence, details_of(error))

@@ -1,0 +1,253 @@
+"""A project that carries its answer gives the same answer, only sooner."""
+
+import tracemalloc
+import zlib
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from segapp.engine import prior
+from segapp.engine import trainer as training
+from segapp.engine.prior import KeptAnswer, RegionShares
+from segapp.engine.refinement import Outline
+from segapp.engine.state_update import StateUpdate
+from segapp.engine.trainer import Trainer
+from segapp.model.classes import TWO_CLASSES, ClassInfo
+from segapp.model.document import Document
+from segapp.model.labelling import CarriedAnswer, answer_of
+from tests.segapp.engine.test_locality import QUICK, RGB, START, dab, dabs
+
+LONG = Document(strokes=(*START, dab(50, 10, 1), dab(30, 50, 0), dab(60, 40, 1)))
+
+
+def answered(document, carried=None, wanted=QUICK, rgb=RGB):
+    trainer = Trainer(rgb)
+    if carried is not None:
+        trainer.recall(carried)
+    return answer_of(trainer.updates(document, wanted))
+
+
+@pytest.fixture
+def learnt(monkeypatch):
+    """Count the states that are learnt."""
+    states = []
+
+    class Counted(StateUpdate):
+        def __init__(self, picture, document, *others):
+            states.append(document)
+            super().__init__(picture, document, *others)
+
+    monkeypatch.setattr(training, "StateUpdate", Counted)
+    return states
+
+
+@pytest.fixture(scope="module")
+def carried():
+    return answered(LONG).carried()
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(dabs, min_size=1, max_size=4))
+def test_the_answer_is_the_same_with_and_without(more):
+    document = Document(strokes=(*START, *more))
+    try:
+        plain = answered(document)
+    except ValueError:  # a class was erased
+        return
+    again = answered(document, plain.carried())
+    np.testing.assert_array_equal(plain.labelling.labels, again.labelling.labels)
+    np.testing.assert_array_equal(plain.labelling.margin, again.labelling.margin)
+    assert again.carried() == plain.carried()
+
+
+def test_who_packs_an_answer_does_not_go_through_the_picture(monkeypatch):
+    """That may be the window's thread, and a digest of 100 MP takes a quarter of a second."""
+    answer = answered(LONG)
+    monkeypatch.delattr(training, "pixels_digest")
+    assert answer.carried() is not None
+
+
+def test_only_the_newest_stroke_is_learnt(carried, learnt):
+    answered(LONG, carried)
+    assert learnt == [LONG]
+    learnt.clear()
+    answered(LONG)
+    assert len(learnt) == 4  # the first mark alone has no answer
+
+
+def test_the_next_stroke_goes_on_from_there(carried, learnt):
+    trainer = Trainer(RGB)
+    trainer.recall(carried)
+    answer_of(trainer.updates(LONG, QUICK))
+    longer = LONG.with_stroke(dab(20, 8, 1))
+    found = answer_of(trainer.updates(longer, QUICK))
+    assert learnt == [LONG, longer]
+    np.testing.assert_array_equal(found.labelling.labels, answered(longer).labelling.labels)
+
+
+def swapped(document):
+    *first, second, last = document.strokes
+    return replace(document, strokes=(*first, last, second))
+
+
+def foreign(name):
+    """Return a document, settings and a picture that differ in one thing from the carried."""
+    background_first = tuple(ClassInfo(n, (0, 0, 0)) for n in ("background", "cat"))
+    moved = replace(LONG, strokes=(dab(15, 31, 0), *LONG.strokes[1:]))
+    other = RGB.copy()
+    other[0, 0, 0] ^= 1
+    return {
+        "another picture": (LONG, QUICK, other),
+        "a picture of another shape": (LONG, QUICK, RGB[:-1]),
+        "other settings": (LONG, replace(QUICK, smoothness=QUICK.smoothness + 1), RGB),
+        "other strokes": (moved, QUICK, RGB),
+        "another order": (swapped(LONG), QUICK, RGB),
+        "one state": (LONG.as_one_state().with_stroke(dab(9, 9, 0)), QUICK, RGB),
+        "another background": (replace(LONG, classes=background_first), QUICK, RGB),
+    }[name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "another picture",
+        "a picture of another shape",
+        "other settings",
+        "other strokes",
+        "another order",
+        "one state",
+        "another background",
+    ],
+)
+def test_what_belongs_to_something_else_is_ignored(name, carried, learnt):
+    document, wanted, rgb = foreign(name)
+    found = answered(document, carried, wanted, rgb)
+    with_carried = len(learnt)
+    learnt.clear()
+    plain = answered(document, None, wanted, rgb)
+    assert with_carried == len(learnt)
+    np.testing.assert_array_equal(found.labelling.labels, plain.labelling.labels)
+
+
+def test_what_another_program_answered_is_ignored(carried, learnt, monkeypatch):
+    monkeypatch.setattr(prior, "program_digest", lambda: "another")
+    answered(LONG, carried)
+    assert len(learnt) == 4
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [
+        lambda shares: shares[:-2],
+        lambda shares: shares * 2,
+        lambda shares: bytes(len(shares)),
+        lambda shares: bytes([shares[0] ^ 64]) + shares[1:],
+    ],
+)
+def test_wrong_shares_are_ignored_even_under_a_right_digest(shares, carried, learnt):
+    values = shares(carried.shares)
+    before = LONG.states[-2]
+    digest = prior._digest(
+        prior.pixels_digest(RGB),
+        before,
+        QUICK,
+        carried.n_classes,
+        (values, carried.outline),
+    )
+    answered(LONG, CarriedAnswer(digest, carried.n_classes, values, carried.outline))
+    assert len(learnt) == 4
+
+
+def test_a_byte_that_changed_is_noticed(carried, learnt):
+    """Two shares of a region that were exchanged still sum to all of it."""
+    rows = np.frombuffer(carried.shares, np.uint8).reshape(-1, carried.n_classes).copy()
+    rows[0] = rows[0, ::-1] if rows[0, 0] != rows[0, 1] else (255, 0)
+    answered(LONG, replace(carried, shares=rows.tobytes()))
+    assert len(learnt) == 4
+
+
+def test_more_classes_than_two_come_back():
+    classes = (ClassInfo("third", (1, 2, 3)), *TWO_CLASSES)
+    shares = RegionShares(np.array([[85, 85, 85], [0, 0, 255], [128, 128, 0]], np.uint8))
+    document = Document(classes, START)
+    outline = Outline(np.array([0, 2, 2, 1], np.uint8), np.full((3, 5), 2, np.uint8))
+    kept = KeptAnswer.of(shares, outline)
+    carried = prior.packed("pixels", document, QUICK, kept)
+    found = prior.unpacked(carried, "pixels", document, QUICK, 3)
+    np.testing.assert_array_equal(found.shares.shares, shares.shares)
+    np.testing.assert_array_equal(found.outline(4, (3, 5)).patches, outline.patches)
+    np.testing.assert_array_equal(found.outline(4, (3, 5)).labels, outline.labels)
+
+
+def test_an_outline_that_changed_is_noticed(carried, learnt):
+    answered(LONG, replace(carried, outline=carried.outline[:-1] + b"x"))
+    assert len(learnt) == 4
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [b"", b"nonsense", zlib.compress(b""), zlib.compress(bytes(18)), zlib.compress(bytes(20))],
+)
+def test_an_outline_of_another_size_is_none(packed):
+    kept = KeptAnswer(RegionShares(np.array([[255, 0]], np.uint8)), packed)
+    assert kept.outline(4, (3, 5)) is None
+    assert KeptAnswer(kept.shares, zlib.compress(bytes(19))).outline(4, (3, 5)) is not None
+
+
+def test_an_outline_that_would_fill_the_memory_is_not_unpacked():
+    kept = KeptAnswer(
+        RegionShares(np.array([[255, 0]], np.uint8)), zlib.compress(bytes(200 << 20), 9)
+    )
+    tracemalloc.start()
+    assert kept.outline(4, (3, 5)) is None
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1 << 20
+
+
+def test_nothing_is_carried_where_it_would_save_nothing():
+    assert answered(Document(strokes=START)).carried() is None
+    assert answered(LONG.as_one_state()).carried() is None
+    assert answered(LONG, wanted=replace(QUICK, locality=0.0)).carried() is None
+
+
+def test_the_program_is_told_by_its_sources():
+    assert prior.program_digest() == prior.program_digest()
+    assert len(prior.program_digest()) == 64
+
+
+def test_other_libraries_are_another_program(monkeypatch):
+    """Also where nobody knows which they are: saving must not fail for it."""
+    fresh = prior.program_digest.__wrapped__
+
+    def missing(name):
+        raise PackageNotFoundError(name)
+
+    known = fresh()
+    monkeypatch.setattr(prior, "version", missing)
+    assert fresh() != known
+
+
+@pytest.mark.parametrize(
+    ("digest", "n_classes", "shares", "sentence"),
+    [
+        ("ab", 2, b"12", "digest: wanted 64 hexadecimal digits, got 'ab'"),
+        ("g" * 64, 2, b"12", "digest: wanted 64 hexadecimal digits"),
+        ("a" * 64, 1, b"12", "classes: wanted 2 to 255, got 1"),
+        ("a" * 64, 2, b"123", "shares: wanted 2 bytes for each of 1 to 65536 regions, got 3"),
+        ("a" * 64, 2, b"", "got 0"),
+        ("a" * 64, 2, bytes(2 * 65537), "got 131074"),
+    ],
+)
+def test_impossible_ones_cannot_be_made(digest, n_classes, shares, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        CarriedAnswer(digest, n_classes, shares)
+
+
+def test_an_impossible_outline_cannot_be_carried():
+    with pytest.raises(ValueError, match="outline: wanted at most 4194304 bytes, got 4194305"):
+        CarriedAnswer("a" * 64, 2, b"12", bytes((4 << 20) + 1))

@@ -1,0 +1,241 @@
+"""The answer is a function of picture, settings and the strokes in their order."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from segapp.engine.kernels import Geodesics
+from segapp.engine.prior import RegionShares, prior_costs, strength
+from segapp.engine.region_graph import Edges
+from segapp.engine.superpixels import Prototypes
+from segapp.engine.trainer import Trainer, segment
+from segapp.model.classes import ClassInfo
+from segapp.model.document import Document, Stroke
+from segapp.model.labelling import answer_of
+from segapp.model.settings import PRESETS
+
+QUICK = replace(PRESETS["best"], prototypes=150, passes=1)
+
+
+def picture():
+    """Three bands whose colours run into each other: one stroke more may turn any of them."""
+    rng = np.random.default_rng(3)
+    x = np.arange(90)
+    base = np.stack([60 + 1.5 * x, 140 - 0.8 * x, 100 + 20 * np.sin(x / 7)], axis=1)
+    rgb = base[None] + rng.normal(0, 12, (60, 90, 3))
+    return np.clip(rgb, 0, 255).astype(np.uint8)
+
+
+RGB = picture()
+
+
+def dab(x, y, label, radius=3.0):
+    return Stroke(((x, y),), radius, label)
+
+
+START = (dab(15, 30, 0), dab(75, 30, 1))
+dabs = st.builds(dab, st.integers(2, 87), st.integers(2, 57), st.sampled_from([0, 1, 0, 1, None]))
+
+
+def answer(trainer, document, wanted=QUICK):
+    return answer_of(trainer.updates(document, wanted)).labelling
+
+
+def test_shares_are_those_of_the_answer_in_bytes():
+    prototypes = Prototypes.of_map(np.array([[0, 0, 1, 1]]))
+    shares = RegionShares.of(prototypes, np.array([[0, 2, 2, 2]], np.uint8), 3)
+    np.testing.assert_array_equal(shares.shares, [[128, 0, 128], [0, 0, 255]])
+    np.testing.assert_allclose(
+        shares.of_classes(np.array([2, 4])), [[128 / 255, 0], [1, 0]]
+    )  # class 4 came later
+
+
+def test_a_stroke_confirms_as_much_as_had_its_class_before():
+    prototypes = Prototypes.of_map(np.array([[0, 0, 1, 1]]))
+    shares = RegionShares(np.array([[255, 0], [51, 204]], np.uint8))
+    for marks, confirmed in (
+        ([0, 0, -1, -1], 1.0),
+        ([-1, 1, -1, -1], 0.0),
+        ([0, -1, -1, 1], 0.9),
+        ([-1, 0, 0, 0], (1 + 0.2 + 0.2) / 3),
+        ([-1, 0, -1, 2], 0.5),  # class 2 came later
+        ([-1, -1, -1, -1], 0.0),
+    ):
+        found = shares.confirmed_by(prototypes, np.array([marks], np.int16))
+        assert found == pytest.approx(confirmed)
+
+
+def test_the_less_a_stroke_says_the_more_of_the_answer_stays():
+    assert strength(0.0) == 1.0
+    assert strength(0.2) < strength(0.5) < strength(1.0)
+
+
+def test_the_prior_is_strong_far_from_the_newest_stroke_and_nothing_at_it():
+    edges = Edges(np.arange(4, dtype=np.int32), np.arange(1, 5, dtype=np.int32), np.ones(4))
+    geodesics = Geodesics.of(edges, np.ones(4), np.full((5, 2), 0.5))
+    held = np.tile([1.0, 0.0], (5, 1))
+    costs = prior_costs(geodesics, np.array([0]), np.array([4]), held)
+    np.testing.assert_allclose(costs[:, 1], [0, 0.25, 0.5, 0.75, 1.0])
+    np.testing.assert_array_equal(costs[:, 0], 0)
+    nowhere = np.array([], dtype=np.intp)
+    np.testing.assert_allclose(
+        prior_costs(geodesics, nowhere, np.array([4]), held)[:, 1], 1, atol=1e-3
+    )
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(dabs, min_size=1, max_size=4))
+def test_one_after_the_other_or_all_at_once_is_the_same_answer(more):
+    """The window sees each stroke, a reopened project and the commands only the last state."""
+    document = Document(strokes=START)
+    trainer = Trainer(RGB)
+    answer(trainer, document)
+    for stroke in more:
+        document = document.with_stroke(stroke)
+        try:
+            grown = answer(trainer, document)
+        except ValueError:  # a class was erased
+            grown = None
+    if grown is not None:
+        fresh = segment(RGB, document, QUICK)
+        np.testing.assert_array_equal(grown.labels, fresh.labels)
+        np.testing.assert_array_equal(grown.margin, fresh.margin)
+
+
+def test_undo_returns_to_exactly_the_earlier_answer():
+    trainer = Trainer(RGB)
+    two = Document(strokes=START)
+    first = answer(trainer, two)
+    three = two.with_stroke(dab(50, 10, 1))
+    answer(trainer, three)
+    answer(trainer, three.with_stroke(dab(30, 50, 0)))
+    np.testing.assert_array_equal(answer(trainer, two).labels, first.labels)
+
+
+def test_strokes_of_one_state_are_learnt_at_once():
+    document = Document(strokes=(*START, dab(50, 10, 1), dab(30, 50, 0)))
+    assert len(document.states) == 4
+    anew = document.as_one_state()
+    assert anew.states == (anew,)
+    assert anew.as_one_state() == anew
+    at_once = segment(RGB, document, replace(QUICK, locality=0.0))
+    np.testing.assert_array_equal(segment(RGB, anew, QUICK).labels, at_once.labels)
+
+
+def test_live_strokes_do_not_enter_the_sequence():
+    trainer = Trainer(RGB)
+    document = Document(strokes=START)
+    answer(trainer, document)
+    for reach in (20, 40, 60):  # a stroke that is being drawn
+        answer(trainer, document.with_stroke(Stroke(((20, 50), (reach + 20, 50)), 3.0, 0)))
+    finished = document.with_stroke(Stroke(((20, 50), (80, 50)), 3.0, 0))
+    np.testing.assert_array_equal(
+        answer(trainer, finished).labels, segment(RGB, finished, QUICK).labels
+    )
+
+
+def test_far_from_the_stroke_the_answer_stays():
+    """What is held costs more to change the stronger it is held."""
+    before = Document(strokes=(*START, dab(40, 30, 1)))
+    after = before.with_stroke(dab(8, 8, 1))
+    far = np.s_[:, 60:]
+    changed = {}
+    for locality in (0.0, 50.0):
+        wanted = replace(QUICK, locality=locality)
+        trainer = Trainer(RGB)
+        one, two = answer(trainer, before, wanted), answer(trainer, after, wanted)
+        changed[locality] = np.count_nonzero(one.labels[far] != two.labels[far])
+    assert changed[50.0] <= min(changed[0.0], 20)
+
+
+@pytest.mark.parametrize("mark", [Stroke(((1, 1),), 2.0, 0, joined=True)])
+def test_the_first_mark_begins_a_state(mark):
+    document = Document(strokes=(mark, dab(5, 5, 1)))
+    assert [len(state.strokes) for state in document.states] == [1, 2]
+
+
+def grown_and_fresh(*documents):
+    """Answer documents one after the other, and the last one alone."""
+    trainer = Trainer(RGB)
+    for document in documents:
+        grown = answer(trainer, document)
+    return grown, segment(RGB, documents[-1], QUICK)
+
+
+def test_erasing_is_a_state_that_frees_what_was_marked():
+    marked = Document(strokes=(*START, dab(45, 30, 0, radius=8)))
+    erased = marked.with_stroke(dab(45, 30, None, radius=10))
+    assert len(erased.states) == 4
+    grown, fresh = grown_and_fresh(marked, erased)
+    np.testing.assert_array_equal(grown.labels, fresh.labels)
+    held = answer(Trainer(RGB), marked).labels
+    assert (held[23:38, 38:53] == 0).mean() > 0.7
+    again = answer(Trainer(RGB), erased.with_stroke(dab(45, 30, 1)))
+    assert again.labels[30, 45] == 1
+
+
+def test_after_a_class_was_erased_the_next_state_begins_afresh():
+    """What was answered before the erasing has no say any more."""
+    erased = Document(strokes=(*START, dab(50, 10, 1), dab(15, 30, None, radius=9)))
+    with pytest.raises(ValueError, match="Only background is marked"):
+        answer(Trainer(RGB), erased)
+    again = erased.with_stroke(dab(20, 40, 0))
+    anew = Document(strokes=again.strokes).as_one_state()
+    np.testing.assert_array_equal(
+        answer(Trainer(RGB), again).labels, answer(Trainer(RGB), anew).labels
+    )
+
+
+def test_painting_over_a_mark_moves_it_to_the_other_class():
+    wrong = Document(strokes=(*START, dab(60, 20, 0, radius=6)))
+    right = wrong.with_stroke(dab(60, 20, 1, radius=7))
+    grown, fresh = grown_and_fresh(wrong, right)
+    np.testing.assert_array_equal(grown.labels, fresh.labels)
+    disc = np.hypot(*(np.indices(RGB.shape[:2]) - np.array([[[19.5]], [[59.5]]]))) <= 6
+    assert (grown.labels[disc] == 1).all()
+
+
+def test_deleting_a_class_takes_it_out_of_all_states():
+    classes = (*Document().classes, ClassInfo("third", (1, 2, 3)))
+    three = Document(classes, (*START, dab(45, 50, 2), dab(50, 10, 1)))
+    two = three.without_class(2)
+    grown, fresh = grown_and_fresh(three, two)
+    np.testing.assert_array_equal(grown.labels, fresh.labels)
+    never = Document(two.classes, (*START, dab(50, 10, 1)))
+    np.testing.assert_array_equal(grown.labels, segment(RGB, never, QUICK).labels)
+
+
+def test_other_settings_hold_for_all_states():
+    document = Document(strokes=(*START, dab(50, 10, 1), dab(30, 50, 0)))
+    other = replace(QUICK, locality=5.0)
+    trainer = Trainer(RGB)
+    answer(trainer, document)
+    np.testing.assert_array_equal(
+        answer(trainer, document, other).labels, segment(RGB, document, other).labels
+    )
+
+
+def test_nothing_is_held_against_a_class_that_is_marked_for_the_first_time():
+    """Before its first stroke the background could be nowhere; the answer then is no reason.
+
+    The stroke of the square leaves it by a hair, which is enough to hold much of the background.
+    """
+    rows, columns = np.mgrid[:150, :220]
+    truth = np.ones((150, 220), int)
+    truth[(columns - 53) ** 2 + (rows - 54) ** 2 < 26**2] = 0
+    truth[25:75, 130:185] = 2
+    truth[119:141, 30:190] = 3
+    colours = np.array([(200, 60, 50), (90, 110, 90), (60, 90, 200), (220, 200, 70)])
+    noise = np.random.default_rng(8).normal(0, 10, (150, 220, 3))
+    rgb = np.clip(colours[truth] + noise, 0, 255).astype(np.uint8)
+    names = ("disc", "background", "square", "bar")
+    classes = tuple(ClassInfo(name, (0, 0, 0)) for name in names)
+    strokes = tuple(
+        Stroke(((x, y), (x + 14.5, y)), 4.0, label)
+        for x, y, label in ((42.0, 51.0, 0), (168.3, 45.0, 2), (102.5, 129.0, 3), (102.5, 97.0, 1))
+    )
+    labels = segment(rgb, Document(classes, strokes), PRESETS["best"]).labels
+    assert (labels == truth).mean() > 0.98

@@ -1,0 +1,33 @@
+"""How much unmarked pixels count, which depends on how many parts the strokes have."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis.extra import numpy as hnp
+from scipy import ndimage
+
+from segapp.engine.superpixels import Prototypes
+from segapp.engine.supervision import Supervision
+from segapp.model.settings import PRESETS
+
+
+@given(
+    hnp.arrays(
+        np.int16,
+        hnp.array_shapes(min_dims=2, max_dims=2, max_side=12),
+        elements={
+            "min_value": -1,
+            "max_value": 1,
+        },
+    )
+)
+def test_unmarked_pixels_fade_with_the_parts_of_all_classes(marked):
+    marked[0, 0] = 0
+    prototypes = Prototypes.of_map(np.arange(marked.size).reshape(marked.shape))
+    settings = replace(PRESETS["best"], few_strokes=2, unlabelled_weight=0.5)
+    found = Supervision.of(prototypes, marked, settings)
+    parts = sum(ndimage.label(marked == label)[1] for label in (0, 1))
+    wanted = max(0.5 * min(1.0, 2 / parts) ** 10, 1e-9)
+    assert found.weights[: marked.size][marked.ravel() < 0] == pytest.approx(wanted)

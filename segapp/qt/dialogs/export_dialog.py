@@ -215,11 +215,7 @@ class ExportDialog(QDialog):
         self._made: bytes | None = None  # the file that the preview shows, if it took long
         self._proposed, self._proposed_text = folder, ""
         self._jobs = Jobs("export preview", self)
-        self._jobs.arrived.connect(self._show_preview)
-        self._jobs.failed.connect(self._show_failure)
         self._writing = Jobs("export", self)
-        self._writing.arrived.connect(self._finish)
-        self._writing.failed.connect(self._complain)
         self.choices_box = ExportChoicesBox(choices, session.document.classes)
         self.choices_box.changed.connect(self._refresh)
         self._build()
@@ -334,10 +330,13 @@ class ExportDialog(QDialog):
             return
         labelling = answer.labelling
         form, stem, document = self.form, self._stem(), self._session.document
-        self._jobs.start(lambda: file_previews(form, stem, labelling, document, picture))
+        self._jobs.run(
+            lambda: file_previews(form, stem, labelling, document, picture),
+            self._show_preview,
+            lambda error: self._preview.show_preview(None, worded(error)),
+        )
 
-    def _show_preview(self, ticket: int, preview: FilePreview | float) -> None:
-        del ticket
+    def _show_preview(self, preview: FilePreview | float) -> None:
         if isinstance(preview, float):
             told = self.tr("Making the preview: {} %").format(round(100 * preview))
             self._preview.show_preview(None, told)
@@ -351,10 +350,6 @@ class ExportDialog(QDialog):
             if len(preview.names) > 1
             else amount
         )
-
-    def _show_failure(self, ticket: int, error: Exception) -> None:
-        del ticket
-        self._preview.show_preview(None, worded(error))
 
     def _tell_state(self) -> None:
         ready, target = self._session.answers.is_current, self._target()
@@ -406,11 +401,10 @@ class ExportDialog(QDialog):
 
         if made is None:
             self._jobs.cancel()  # what it shows would be made twice at the same time
-        self._writing.start(work)
+        self._writing.run(work, self._finish, self._complain)
         self._tell_state()
 
-    def _finish(self, ticket: int, paths: tuple[Path, ...] | float) -> None:
-        del ticket
+    def _finish(self, paths: tuple[Path, ...] | float) -> None:
         if isinstance(paths, float):
             told = self.tr("Writing the file: {} %").format(round(100 * paths))
             self._state.setText(told)
@@ -418,8 +412,7 @@ class ExportDialog(QDialog):
         self.exported.emit(paths, self.form.name)
         self.accept()
 
-    def _complain(self, ticket: int, error: Exception) -> None:
-        del ticket
+    def _complain(self, error: Exception) -> None:
         reason = getattr(error, "strerror", None) or worded(error) or type(error).__name__
         target = self._target() or self._folder
         QMessageBox.warning(

@@ -182,9 +182,6 @@ class Autosave(QObject):
         self._timer = self._single_shot(self._write_next)
         self._again = self._single_shot(self._try_again)
         self._jobs = Jobs("autosave", self)
-        self._jobs.arrived.connect(self._note)
-        self._jobs.failed.connect(self._fail)
-        self._jobs.ended.connect(self._write_next)
         session.document_changed.connect(self._watch)
         session.settings_changed.connect(self._watch)
 
@@ -219,8 +216,8 @@ class Autosave(QObject):
     def _write_next(self) -> None:
         while (self._waiting or self._aside) and not self._jobs.busy and not self._closed:
             if self._aside:  # first: the picture's own copy may be of the same strokes
-                self._writing = self._aside.pop(0)
-                self._jobs.start(partial(self._copy_aside, self._writing))
+                self._writing = aside = self._aside.pop(0)
+                self._run(partial(self._copy_aside, aside))
                 return
             path = next(iter(self._waiting))
             del self._waiting[path]
@@ -228,11 +225,14 @@ class Autosave(QObject):
             if state is not None:
                 self._writing = path
                 place, answer = self.place_of(state), answer_beside(self._session, state)
-                self._jobs.start(partial(self._copy, state, place, answer))
+                self._run(partial(self._copy, state, place, answer))
+
+    def _run(self, work: Callable[[], Iterator[_Written]]) -> None:
+        self._jobs.run(work, self._note, self._fail, self._write_next)
 
     def _copy(
         self, state: PictureState, place: Path | None, answer: Answer | None
-    ) -> Iterator[Path | Kept | _Hindered]:
+    ) -> Iterator[_Written]:
         if place is not None and state.unsaved:
             try:
                 kept = keep(state, place, self._own_digests, answer)
@@ -264,7 +264,7 @@ class Autosave(QObject):
             except (ChangedByOthersError, OSError, ValueError) as error:
                 self._note_hindrance(_Hindered(state.path, error))
 
-    def _copy_aside(self, state: PictureState) -> Iterator[PictureState]:
+    def _copy_aside(self, state: PictureState) -> Iterator[_Written]:
         self._own.set_aside(state)
         yield state
 
@@ -279,8 +279,7 @@ class Autosave(QObject):
         told = self.tr("The project of {} is not written ({}); its strokes are kept for recovery")
         self.said.emit(told.format(shown(hindered.path.name), _reason(hindered.error)))
 
-    def _note(self, ticket: int, written: Path | PictureState | Kept | _Hindered) -> None:
-        del ticket
+    def _note(self, written: _Written) -> None:
         if isinstance(written, _Hindered):
             self._note_hindrance(written)
             return
@@ -295,8 +294,7 @@ class Autosave(QObject):
             self._again.stop()
             self.said.emit(self.tr("Strokes are kept for recovery again"))
 
-    def _fail(self, ticket: int, error: Exception) -> None:
-        del ticket
+    def _fail(self, error: Exception) -> None:
         first = not self._failures
         if self._writing is not None:
             self._failures[self._writing] = error
@@ -367,6 +365,10 @@ class _Hindered:
 
     path: Path
     error: Exception
+
+
+if TYPE_CHECKING:
+    _Written = Path | PictureState | Kept | _Hindered
 
 
 def _reason(error: Exception) -> str:

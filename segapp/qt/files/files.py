@@ -38,14 +38,13 @@ from segapp.qt.i18n import worded
 from segapp.qt.session.jobs import Jobs, details_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from PySide6.QtGui import QImage
 
     from segapp.app.state import PictureState
     from segapp.qt.files.preferences import Preferences
-    from segapp.qt.session.jobs import Work
     from segapp.qt.session.session import Session
 
 
@@ -76,9 +75,6 @@ class Files(QObject):
         self._goal: Path | None = None  # the picture of the folder that is being gone to
         self._step = 0  # the way there, when it is from neighbour to neighbour
         self._jobs = Jobs("reading", self)
-        self._jobs.arrived.connect(self._take)
-        self._jobs.failed.connect(self._fail)
-        self._jobs.ended.connect(lambda _: self.busy_changed.emit(""))
 
     @property
     def folder(self) -> list[Path]:
@@ -166,7 +162,7 @@ class Files(QObject):
         if known is not None and known.unsaved:
             showing = known.content.document.showing
 
-        def work() -> Iterator[object]:
+        def work() -> Iterator[Opened | ImageMissing]:
             ready = ahead.take(path)
             if ready is None and within:
                 ready = prepare(path, showing)
@@ -185,13 +181,12 @@ class Files(QObject):
                 self.start.showing,
             )
 
-    def _start(self, name: str, work: Work) -> None:
+    def _start(self, name: str, work: Callable[[], Iterator[Opened | ImageMissing]]) -> None:
         self._work = work
-        self._jobs.start(work)
+        self._jobs.run(work, self._take, self._fail, lambda: self.busy_changed.emit(""))
         self.busy_changed.emit(name)
 
-    def _take(self, ticket: int, result: Opened | ImageMissing) -> None:
-        del ticket
+    def _take(self, result: Opened | ImageMissing) -> None:
         if isinstance(result, ImageMissing):
             self.image_missing.emit(result)
             return
@@ -221,8 +216,7 @@ class Files(QObject):
         if result.warning:
             self.failed.emit(result.warning, "")
 
-    def _fail(self, ticket: int, error: Exception) -> None:
-        del ticket
+    def _fail(self, error: Exception) -> None:
         if self._remembered is not None and not self._remembered.exists():
             self._preferences.drop_recent(self._remembered)
             self.recent_changed.emit()

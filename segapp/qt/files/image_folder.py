@@ -60,8 +60,6 @@ class ProgressWriting(QObject):
         self._under_way: dict[str, Status | None] = {}
         self._hindered = False
         self._jobs = Jobs("progress", self)
-        self._jobs.arrived.connect(self._note)
-        self._jobs.failed.connect(self._fail)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(_DELAY)
@@ -96,18 +94,17 @@ class ProgressWriting(QObject):
         file, last, changes = self.place / PROGRESS_NAME, self._last, self.changes
         self._under_way, self.changes = changes, {}
 
-        def work() -> Iterator[object]:
+        def work() -> Iterator[None]:
             write_progress(file, changes, last)
-            yield None
+            yield
 
-        self._jobs.start(work)
+        self._jobs.run(work, self._note_written, self._fail)
 
-    def _note(self) -> None:
+    def _note_written(self, _: None) -> None:
         self._under_way, self._hindered = {}, False
 
-    def _fail(self, ticket: int, error: Exception) -> None:
+    def _fail(self, error: Exception) -> None:
         """Say that flags are not on disk; they go there with the next one, or at the end."""
-        del ticket
         self.changes = self._under_way | self.changes
         self._under_way = {}
         if not self._hindered:

@@ -25,7 +25,7 @@ from segapp.model.document import Document, History
 from segapp.model.settings import DEFAULT_SETTINGS
 from segapp.qt.canvas.layers import Layer, SharedPixels
 from segapp.qt.i18n import worded
-from segapp.qt.session.jobs import Jobs
+from segapp.qt.session.jobs import Jobs, unexpected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -313,14 +313,14 @@ class Prefetch(QObject):
     def look_ahead(self, paths: list[Path], showing: Showing) -> None:
         """Read these pictures, in this order, instead of what was looked for before."""
 
-        def work() -> Iterator[object]:
+        def work() -> Iterator[None]:
             for path in paths:
                 if self.take(path) is None:
-                    with suppress(ImageError):  # told when it is opened
+                    with suppress(ImageError, MemoryError):  # told when it is opened
                         self.add(path, prepare(path, showing))
-                yield path
+                yield
 
-        self._jobs.start(work)
+        self._jobs.run(work, lambda _: None, unexpected)
 
     def clear(self) -> None:
         """Forget all pictures: another folder is worked through."""

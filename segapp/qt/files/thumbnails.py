@@ -19,7 +19,7 @@ from segapp.io.pages import ImageError
 from segapp.io.project import PROJECT_SUFFIX, load_project
 from segapp.model.display import AS_IT_COMES
 from segapp.qt.i18n import worded
-from segapp.qt.session.jobs import Jobs
+from segapp.qt.session.jobs import Jobs, unexpected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,8 +53,6 @@ class Thumbnails(QObject):
         self._closed = False
         self._looks = 0  # how often it was told that pictures look different
         self._jobs = Jobs("thumbnails", self)
-        self._jobs.arrived.connect(self._take)
-        self._jobs.ended.connect(self._go_on)
 
     def of(self, path: Path) -> QPixmap | None:
         """Return a file's thumbnail; ``None`` while there is none, and `arrived` tells when."""
@@ -91,10 +89,14 @@ class Thumbnails(QObject):
         if self._waiting and not self._jobs.busy and not self._closed:
             path, _ = self._waiting.popitem()
             place, told, looks = self._place, self._told.get(path), self._looks
-            self._jobs.start(lambda: ((looks, *each) for each in _made(path, place, told)))
+            self._jobs.run(
+                lambda: ((looks, *each) for each in _made(path, place, told)),
+                self._take,
+                unexpected,
+                self._go_on,
+            )
 
-    def _take(self, ticket: int, made: tuple[int, Path, QImage | str]) -> None:
-        del ticket
+    def _take(self, made: tuple[int, Path, QImage | str]) -> None:
         looks, path, found = made
         if looks != self._looks:  # perhaps as it looked before: who sees it asks again
             self.arrived.emit(path)

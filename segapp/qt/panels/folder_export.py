@@ -31,6 +31,7 @@ from segapp.qt.i18n import worded
 from segapp.qt.session.jobs import Jobs
 
 if TYPE_CHECKING:
+    from segapp.model.labelling import Report
     from segapp.qt.files.image_folder import PictureFolder
     from segapp.qt.files.preferences import Preferences
 
@@ -53,9 +54,6 @@ class FolderExportPanel(QWidget):
         self._counts: dict[Fate, int] = {}
         self._problems: list[str] = []
         self.jobs = Jobs("folder export", self)
-        self.jobs.arrived.connect(self._take)
-        self.jobs.failed.connect(self._fail)
-        self.jobs.ended.connect(self._show_running)
         self._build()
         work.begun.connect(self._begin)
         work.place_changed.connect(self._begin)
@@ -183,7 +181,7 @@ class FolderExportPanel(QWidget):
         )
         self._counts, self._problems = dict.fromkeys(Fate, 0), []
         self._bar.setValue(0)
-        self.jobs.start(export.run)
+        self.jobs.run(export.run, self._take, self._fail, self._show_running)
         self._close.setFocus()  # which stops it; the other button is of no use meanwhile
         self._show_running()
 
@@ -200,8 +198,7 @@ class FolderExportPanel(QWidget):
         self.run_button.setEnabled(not busy)
         self._close.setText(self.tr("Stop") if busy else self.tr("Close"))
 
-    def _take(self, ticket: int, step: object) -> None:
-        del ticket
+    def _take(self, step: Exported | Finished | Report) -> None:
         if isinstance(step, Exported):
             self._counts[step.fate] += 1
             if step.fate is Fate.FAILED:
@@ -223,8 +220,7 @@ class FolderExportPanel(QWidget):
         self._told.setToolTip("\n".join(self._problems))
         self.exported.emit(told)
 
-    def _fail(self, ticket: int, error: Exception) -> None:
-        del ticket
+    def _fail(self, error: Exception) -> None:
         self._told.setText(self.tr("The export failed: {}").format(worded(sentence(error))))
 
 

@@ -61,8 +61,6 @@ class Answers(QObject):
         self.preview: Preview | None = None  # what is shown, when that is not final
         self.encoded: EncodedPicture | None = None  # what a network sees in the picture
         self._jobs = Jobs("learning", self)
-        self._jobs.arrived.connect(self._take)
-        self._jobs.failed.connect(self._take_failure)
         self.progress = Progress()
         self.live = True
         self.is_following = False  # whether a look at the stroke in the making is under way
@@ -142,7 +140,9 @@ class Answers(QObject):
         self._cancel()
         self._report(Progress(Stage.RUNNING, self.tr("Starting"), 0.0, time.monotonic()))
         encoded = self.encoded
-        self._jobs.start(lambda: learning(segmenter(), content, encoded))
+        self._jobs.run(
+            lambda: learning(segmenter(), content, encoded), self._take, self._take_failure
+        )
 
     def follow(self, content: Content) -> None:
         """Look at a stroke in the making: nothing is learnt from it before it is finished."""
@@ -155,7 +155,9 @@ class Answers(QObject):
         if self.progress.stage is not Stage.FOLLOWING:
             self._report(Progress(Stage.FOLLOWING, self.tr("Following the brush: not final")))
         encoded = self.encoded
-        self._jobs.start(lambda: looking(segmenter(), content, encoded))
+        self._jobs.run(
+            lambda: looking(segmenter(), content, encoded), self._take, self._take_failure
+        )
 
     def stop(self) -> None:
         """Stop learning; what is shown stays, and is called what it is."""
@@ -181,8 +183,7 @@ class Answers(QObject):
         self.is_following = False
         self._jobs.cancel()
 
-    def _take(self, ticket: int, item: Item) -> None:
-        del ticket  # `Jobs` passes on the newest job's items only
+    def _take(self, item: Item) -> None:
         if isinstance(item, Look):
             self.is_following = False
             if item.preview is not None:
@@ -212,8 +213,7 @@ class Answers(QObject):
                 self.answer_changed.emit()
             self._report(replace(self.progress, text=worded(item.step), fraction=item.fraction))
 
-    def _take_failure(self, ticket: int, error: Exception) -> None:
-        del ticket
+    def _take_failure(self, error: Exception) -> None:
         self.is_following = False
         if self.is_current:
             self._drop_preview()

@@ -121,9 +121,6 @@ class Seeing(QObject):
         self._encoder = ""
         self._reading: _Reading | None = None
         self._jobs = Jobs("seeing", self)
-        self._jobs.arrived.connect(self._take)
-        self._jobs.failed.connect(self._fail)
-        self._jobs.ended.connect(self._end)
         for moved in (session.picture_changed, session.shown_anew, session.settings_changed):
             moved.connect(self.look)
 
@@ -142,7 +139,7 @@ class Seeing(QObject):
             self._set(SightState(Sight.READING, time.monotonic()))
             ahead, showing = self.ahead()
             self._reading = _Reading(picture.rgb, settings.encoder, ahead, showing)
-            self._jobs.start(self._reading.run)
+            self._jobs.run(self._reading.run, self._take, self._fail, self._end)
 
     def stop(self) -> None:
         """Read no more; `look` begins again."""
@@ -165,8 +162,7 @@ class Seeing(QObject):
             self._reading = None
         self._jobs.cancel()
 
-    def _take(self, ticket: int, item: _Seen | _ReadAhead) -> None:
-        del ticket
+    def _take(self, item: _Seen | _ReadAhead) -> None:
         if isinstance(item, _ReadAhead):
             state = SightState(Sight.AHEAD, 0.0, self.state.seconds, item.place, item.total)
             self._set(state)
@@ -180,8 +176,7 @@ class Seeing(QObject):
         if self.state.sight is Sight.AHEAD:
             self._set(SightState(Sight.SEEN, seconds=self.state.seconds))
 
-    def _fail(self, ticket: int, error: Exception) -> None:
-        del ticket
+    def _fail(self, error: Exception) -> None:
         if self.state.sight is not Sight.READING:  # the open picture has been seen
             return
         self._set(SightState(Sight.FAILED))

@@ -1,55 +1,68 @@
-"""Generators in one background thread, told apart by tickets."""
+"""Background generators whose items are handled in the window's thread."""
 
 from __future__ import annotations
 
 import threading
 import traceback
+from dataclasses import dataclass, field
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-
-if TYPE_CHECKING:
-    Work = Callable[[], Iterator[object]]
+Item = TypeVar("Item")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _Job:
-    def __init__(self, ticket: int, work: Work) -> None:
-        self.ticket = ticket
-        self.work = work
-        self.cancelled = threading.Event()
+    """The part of a job that the thread knows."""
+
+    work: Callable[[], Iterator[Any]]
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Handlers:
+    """The part of a job that stays here: the thread must never own the last reference to it."""
+
+    on_item: Callable[[Any], object]
+    on_error: Callable[[Exception], object]
+    on_end: Callable[[], object]
 
 
 def details_of(error: BaseException) -> str:
-    """Return what a developer wants to know about an error, to be copied by the user."""
+    """Return the traceback of an error, for the user to copy into a report."""
     return "".join(traceback.format_exception(error))
 
 
-class Jobs(QObject):
-    """Runs one generator at a time; starting another one makes the older one stale.
+def unexpected(error: Exception) -> None:
+    """Raise an error that is a bug, so that the window reports it like any other bug."""
+    raise error
 
-    ``arrived(ticket, item)``, ``failed(ticket, error)`` and ``ended(ticket)`` are emitted in
-    the thread of this object, and only for the newest ticket: what belongs to an older one
-    is dropped here, so a late result can never be shown. A generator is stopped by not being
+
+def _ignore() -> None:
+    pass
+
+
+class Jobs(QObject):
+    """One thread that runs one generator at a time; a new one replaces the present one.
+
+    Handlers are called in the thread of this object, and for the newest job only: a late item
+    of an older job is dropped here and can never be shown. A generator is stopped by not being
     asked for its next item, so the time between two items is the time that stopping takes.
     """
 
-    arrived = Signal(int, object)
-    failed = Signal(int, object)
-    ended = Signal(int)
-    _reported = Signal(int, str, object)
+    _reported = Signal(object, str, object)
 
     def __init__(self, name: str, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._name = name
         self._queue: SimpleQueue[_Job | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._current: _Job | None = None
-        self._ticket = 0
+        self._current: tuple[_Job, _Handlers] | None = None
         self._closing = False
         self._reported.connect(self._receive, Qt.ConnectionType.QueuedConnection)
 
@@ -58,27 +71,45 @@ class Jobs(QObject):
         """Whether the newest job has neither ended nor been cancelled."""
         return self._current is not None
 
-    def start(self, work: Work) -> int:
-        """Run the generator that ``work`` makes, instead of whatever runs now."""
+    def run(
+        self,
+        work: Callable[[], Iterator[Item]],
+        on_item: Callable[[Item], object],
+        on_error: Callable[[Exception], object],
+        on_end: Callable[[], object] = _ignore,
+    ) -> None:
+        """Run the generator that ``work`` makes, instead of the present one.
+
+        Parameters
+        ----------
+        work
+            Called in the thread, as are the steps of the generator that it returns.
+        on_item
+            Called with each item.
+        on_error
+            Called with the exception that ended the generator: `unexpected` where only a bug
+            can raise one.
+        on_end
+            Called once, after the last item, the error or a cancellation.
+        """
         self.cancel()
-        self._ticket += 1
-        self._current = _Job(self._ticket, work)
+        job = _Job(work)
+        self._current = job, _Handlers(on_item, on_error, on_end)
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+            self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
             self._thread.start()
-        self._queue.put(self._current)
-        return self._ticket
+        self._queue.put(job)
 
     def cancel(self) -> None:
-        """Make the present job stale and end it at its next item."""
+        """Drop the present job and end it at its next item."""
         if self._current is None:
             return
-        self._current.cancelled.set()
-        ticket, self._current = self._current.ticket, None
-        self.ended.emit(ticket)
+        (job, handlers), self._current = self._current, None
+        job.cancelled.set()
+        handlers.on_end()
 
     def close(self, timeout: float | None = None) -> bool:
-        """Cancel and wait for the thread; say whether it has ended."""
+        """Cancel and wait for the thread; return whether it has ended."""
         self.cancel()
         if self._thread is None:
             return True
@@ -91,15 +122,15 @@ class Jobs(QObject):
         self._thread, self._closing = None, False
         return True
 
-    def _run(self) -> None:
+    def _work(self) -> None:
         while (job := self._queue.get()) is not None:
             try:
                 self._consume(job)
-            # The thread's edge: whatever went wrong is shown to the user by the receiver.
+            # The thread's edge: `on_error` shows every error to the user.
             except Exception as error:  # noqa: BLE001 - the thread's edge
-                self._reported.emit(job.ticket, "failed", error)
+                self._reported.emit(job, "error", error)
             finally:
-                self._reported.emit(job.ticket, "ended", None)
+                self._reported.emit(job, "end", None)
 
     def _consume(self, job: _Job) -> None:
         if job.cancelled.is_set():
@@ -107,16 +138,17 @@ class Jobs(QObject):
         for item in job.work():
             if job.cancelled.is_set():
                 return
-            self._reported.emit(job.ticket, "arrived", item)
+            self._reported.emit(job, "item", item)
 
-    @Slot(int, str, object)
-    def _receive(self, ticket: int, what: str, payload: object) -> None:
-        if self._current is None or ticket != self._current.ticket:
+    @Slot(object, str, object)
+    def _receive(self, job: _Job, kind: str, payload: Any) -> None:  # noqa: ANN401 - any item
+        if self._current is None or job is not self._current[0]:
             return
-        if what == "arrived":
-            self.arrived.emit(ticket, payload)
-        elif what == "failed":
-            self.failed.emit(ticket, payload)
+        handlers = self._current[1]
+        if kind == "item":
+            handlers.on_item(payload)
+        elif kind == "error":
+            handlers.on_error(payload)
         else:
             self._current = None
-            self.ended.emit(ticket)
+            handlers.on_end()

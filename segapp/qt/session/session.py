@@ -37,22 +37,19 @@ class Rendering(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._jobs = Jobs("showing", self)
-        self._jobs.arrived.connect(self._take)
-        self._jobs.failed.connect(self._fail)
-        self._jobs.ended.connect(self._go_on)
         self._wish: tuple[Picture, Showing] | None = None
         self._is_look = False
 
     def start(self, picture: Picture, showing: Showing) -> None:
         """Show a picture in another way."""
         self._wish, self._is_look = None, False
-        self._jobs.start(lambda: _rendered(picture, showing))
+        self._run(picture, showing)
 
     def look(self, picture: Picture, showing: Showing) -> None:
         """Make a look at a picture; of many wishes in a row, the last one is sure to come."""
         if not self._jobs.busy:
             self._is_look = True
-            self._jobs.start(lambda: _rendered(picture, showing))
+            self._run(picture, showing)
         elif self._is_look:  # what is under way is still worth seeing
             self._wish = picture, showing
 
@@ -61,8 +58,10 @@ class Rendering(QObject):
         self._wish = None
         self._jobs.cancel()
 
-    def _take(self, ticket: int, made: tuple[Picture, Layer]) -> None:
-        del ticket
+    def _run(self, picture: Picture, showing: Showing) -> None:
+        self._jobs.run(lambda: _rendered(picture, showing), self._take, self._fail, self._go_on)
+
+    def _take(self, made: tuple[Picture, Layer]) -> None:
         if self._is_look:
             self.looked.emit(made[1])
         else:
@@ -73,8 +72,7 @@ class Rendering(QObject):
         if wish is not None:
             self.look(*wish)
 
-    def _fail(self, ticket: int, error: Exception) -> None:
-        del ticket
+    def _fail(self, error: Exception) -> None:
         told = self.tr("The picture cannot be shown so: {}").format(
             str(error) or type(error).__name__
         )

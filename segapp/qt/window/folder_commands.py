@@ -30,7 +30,7 @@ from segapp.qt.files.folder_work import (
 )
 from segapp.qt.i18n import worded
 from segapp.qt.panels.folder_export import FolderExportPanel, FolderTask
-from segapp.qt.session.jobs import Jobs
+from segapp.qt.session.jobs import Jobs, unexpected
 from segapp.qt.widgets.layouts import Offer
 from segapp.qt.window.file_commands import KeepQuestion
 
@@ -71,8 +71,6 @@ class FolderCommands(QObject):
         self._autosave, self._class_offer, self._window = autosave, offer, window
         self._n_brought = self._n_kept = 0
         self._jobs = Jobs("classes", self)
-        self._jobs.arrived.connect(self._note)
-        self._jobs.ended.connect(self._tell_brought)
         session.document_changed.connect(self._follow)
         session.answers.answer_changed.connect(self._follow)
         files.folder_changed.connect(self._show_classes)
@@ -153,15 +151,16 @@ class FolderCommands(QObject):
         place = self._work.place
         if place is not None:
             marked = [p for p in elsewhere if self._work.status(p) is not Status.UNTOUCHED]
-            self._jobs.start(lambda: bring_classes(marked, place, before, after))
+            self._jobs.run(
+                lambda: bring_classes(marked, place, before, after),
+                lambda step: self._count(changed=step.changed),
+                unexpected,  # a project that cannot be read or written is a step without change
+                self._tell_brought,
+            )
 
     def _count(self, *, changed: bool) -> None:
         self._n_brought += changed
         self._n_kept += not changed
-
-    def _note(self, ticket: int, step: Step) -> None:
-        del ticket
-        self._count(changed=step.changed)
 
     def _tell_brought(self) -> None:
         told = self.tr("The folder has these classes now")
@@ -233,12 +232,7 @@ class CarryOver(QObject):
         self._source: Source | None = None
         self._model: tuple[Source, LearntModel] | None = None
         self._carrying = Jobs("carrying over", self)
-        self._carrying.arrived.connect(self._take)
-        self._carrying.failed.connect(self._fail)
         self._applying = Jobs("applying to all", self)
-        self._applying.arrived.connect(self._note)
-        self._applying.failed.connect(self._fail)
-        self._applying.ended.connect(task.hide)
         self._n_answered = 0
         task.stop_wanted.connect(self._stop)
         session.answers.answer_changed.connect(self._remember)
@@ -281,11 +275,10 @@ class CarryOver(QObject):
             for labelling in applied(model, picture):
                 yield None if labelling is None else _Carried(source, model, picture, labelling)
 
-        self._carrying.start(work)
+        self._carrying.run(work, self._take, self._fail)
         self.said.emit(self.tr("Carrying over from {} …").format(shown(source.name)))
 
-    def _take(self, ticket: int, carried: _Carried | None) -> None:
-        del ticket
+    def _take(self, carried: _Carried | None) -> None:
         if carried is None:
             return
         self._model = carried.source, carried.model
@@ -297,8 +290,7 @@ class CarryOver(QObject):
         self._session.edit(self.tr("carrying over from {}").format(shown(name)), begun)
         self.said.emit(self.tr("Answered as {} was: strokes correct it").format(shown(name)))
 
-    def _fail(self, ticket: int, error: Exception) -> None:
-        del ticket
+    def _fail(self, error: Exception) -> None:
         self.said.emit(self.tr("Nothing is carried over: {}").format(worded(sentence(error))))
 
     # All that are not done --------------------------------------------------------------------
@@ -315,8 +307,11 @@ class CarryOver(QObject):
         paths = [p for p in work.paths if work.status(p) not in ended and p != open_now]
         begun = self._files.start.document()
         source, self._n_answered = self._source, 0
-        self._applying.start(
-            lambda: apply_to_all(source, paths, work.project_folder, begun, self._is_busy)
+        self._applying.run(
+            lambda: apply_to_all(source, paths, work.project_folder, begun, self._is_busy),
+            self._note,
+            self._fail,
+            self._task.hide,
         )
         self._task.show_progress(self.tr("Learning from {}").format(shown(source.name)), 0, 1)
 
@@ -327,8 +322,7 @@ class CarryOver(QObject):
             return True
         return state is not None and (state.unsaved or bool(state.history.past))
 
-    def _note(self, ticket: int, step: Step | None) -> None:
-        del ticket
+    def _note(self, step: Step | None) -> None:
         if step is None:
             return
         if step.changed:

@@ -140,8 +140,6 @@ class LabellingView(QObject):
         self._shown: tuple[object, ...] = ()
         self._rendering: Rendering | None = None  # the thread's own
         self._jobs = Jobs("rendering", self)
-        self._jobs.arrived.connect(self._take)
-        self._jobs.failed.connect(self._fail)
         session.picture_changed.connect(self._withdraw)
         session.answers.answer_changed.connect(self.refresh)
         session.document_changed.connect(self.refresh)
@@ -186,12 +184,14 @@ class LabellingView(QObject):
             return
         self._shown = wanted
         wish = Wish(self._mode, classes, picture, codewords)
-        self._jobs.start(
+        self._jobs.run(
             lambda: (
                 self._rendered(wish, labelling)
                 if preview is None
                 else _rendered_preview(wish, preview)
-            )
+            ),
+            self.rendered.emit,
+            self._fail,
         )
 
     def _refresh_components(self) -> None:
@@ -201,7 +201,9 @@ class LabellingView(QObject):
             self._withdraw()
         elif self._shown[:1] != (encoded,):
             self._shown = (encoded,)
-            self._jobs.start(lambda: _rendered_components(encoded, picture))
+            self._jobs.run(
+                lambda: _rendered_components(encoded, picture), self.rendered.emit, self._fail
+            )
 
     def _rendered(self, wish: Wish, labelling: Labelling) -> Iterator[RenderedLabelling]:
         """Render in the thread: what is there is painted over where the labels have changed."""
@@ -225,12 +227,7 @@ class LabellingView(QObject):
         self._shown = ()
         self.rendered.emit(None)
 
-    def _take(self, ticket: int, rendered: RenderedLabelling) -> None:
-        del ticket
-        self.rendered.emit(rendered)
-
-    def _fail(self, ticket: int, error: Exception) -> None:
-        del ticket
+    def _fail(self, error: Exception) -> None:
         sentence = self.tr("The answer cannot be shown: {}").format(error)
         self.failed.emit(sentence, details_of(error))
 

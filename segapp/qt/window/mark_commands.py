@@ -18,7 +18,7 @@ from segapp.model.settings import preset_of, preset_with
 from segapp.qt.canvas.brush import Tool
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.preferences import opening_folder
-from segapp.qt.session.jobs import Jobs
+from segapp.qt.session.jobs import Jobs, unexpected
 from segapp.qt.widgets.layouts import Offer
 
 if TYPE_CHECKING:
@@ -193,8 +193,6 @@ class AlikeOffer(QObject):
         self.offer = Offer(canvas, Qt.AlignmentFlag.AlignBottom)
         self._answered: set[Path] = set()
         self._jobs = Jobs("marks alike", self)
-        self._jobs.arrived.connect(self._take)
-        self._jobs.failed.connect(self._fail)
         session.answers.answer_changed.connect(self._look)
         session.settings_changed.connect(self._look)
         session.document_changed.connect(self._jobs.cancel)
@@ -217,10 +215,9 @@ class AlikeOffer(QObject):
             def work() -> Iterator[bool]:
                 yield mark_many(document, labels)
 
-            self._jobs.start(work)
+            self._jobs.run(work, self._take, unexpected)  # none of its errors is the user's
 
-    def _take(self, ticket: int, many: bool) -> None:  # noqa: FBT001 - a Qt slot
-        del ticket
+    def _take(self, many: bool) -> None:  # noqa: FBT001 - the item of a job
         if many:
             self.offer.make(
                 self.tr("Many small marks: find everything that looks like them?"),
@@ -229,10 +226,6 @@ class AlikeOffer(QObject):
                     (self.tr("No"), lambda: self._answer(wanted=False)),
                 ),
             )
-
-    def _fail(self, ticket: int, error: Exception) -> None:
-        del ticket
-        raise error  # nothing of it is the user's doing: the window tells it like any mistake
 
     def _forget(self) -> None:
         self._jobs.cancel()

@@ -72,8 +72,6 @@ class Copying(QObject):
         super().__init__(parent)
         self._session, self._preferences = session, preferences
         self._jobs = Jobs("copying", self)
-        self._jobs.arrived.connect(self._take)
-        self._jobs.failed.connect(self._fail)
 
     def connect_actions(self, actions: Actions) -> None:
         """Let the menu's commands arrive here."""
@@ -111,17 +109,15 @@ class Copying(QObject):
             form = QImage.Format.Format_RGBA8888
             yield QImage(rgba.tobytes(), width, height, 4 * width, form).copy()
 
-        self._jobs.start(work)
+        self._jobs.run(work, self._take, self._fail)
 
-    def _take(self, ticket: int, made: float | QImage) -> None:
-        del ticket
+    def _take(self, made: float | QImage) -> None:
         if isinstance(made, float):
             self.said.emit(self.tr("Softening the edge: {} %").format(round(100 * made)))
         else:
             self._copy(made, self.tr("Copied the cut-out"))
 
-    def _fail(self, ticket: int, error: Exception) -> None:
-        del ticket
+    def _fail(self, error: Exception) -> None:
         self.said.emit(self.tr("The cut-out was not copied: {}").format(worded(sentence(error))))
 
     def close(self, timeout: float | None = None) -> bool:
@@ -163,8 +159,6 @@ class AnswerCommands(QObject):
         self._marking = True
         self.ring_known = False  # whether the user has been told what the ring is
         self._jobs = Jobs("models", self)
-        self._jobs.arrived.connect(self._take_result)
-        self._jobs.failed.connect(self._fail)
         view.rendered.connect(self._take_spot)
         canvas.stroke_finished.connect(self._note_ring)
 
@@ -177,8 +171,7 @@ class AnswerCommands(QObject):
         actions["save_model"].triggered.connect(self._save_model)
         actions["apply_model"].triggered.connect(self._apply_model)
 
-    def _fail(self, ticket: int, error: Exception) -> None:
-        del ticket
+    def _fail(self, error: Exception) -> None:
         sentence = str(error) or type(error).__name__
         file_dialogs.complain(self._window, sentence, details_of(error))
 
@@ -239,13 +232,13 @@ class AnswerCommands(QObject):
             return
         content = state.content
 
-        def work() -> Iterator[object]:
+        def work() -> Iterator[Path]:
             learner = trainer_of(picture.rgb, picture.channels)
             let_see(learner, picture.rgb, content.settings)
             save_model(learner.learnt_model(content.document, content.settings), path)
             yield path
 
-        self._jobs.start(work)
+        self._jobs.run(work, self._tell_saved, self._fail)
         self.said.emit(self.tr("Learning the model …"))
 
     def _apply_model(self) -> None:
@@ -259,23 +252,21 @@ class AnswerCommands(QObject):
 
         content = state.content
 
-        def work() -> Iterator[object]:
+        def work() -> Iterator[_Applied]:
             model = load_model(path)
             with sight_of(model.settings) as sight:
                 labelling = model.apply(picture.rgb, picture.channels, sight(picture.rgb))
             yield _Applied(picture, content, path.stem, model.classes, labelling)
 
-        self._jobs.start(work)
+        self._jobs.run(work, self._show_applied, self._fail)
         self.said.emit(self.tr("Applying {} …").format(path.name))
 
-    def _take_result(self, ticket: int, result: Path | _Applied) -> None:
-        del ticket
-        if isinstance(result, Path):
-            self.said.emit(self.tr("Saved {}").format(result.name))
-        elif result.picture is self._session.picture:
-            self._show_applied(result)
+    def _tell_saved(self, path: Path) -> None:
+        self.said.emit(self.tr("Saved {}").format(path.name))
 
     def _show_applied(self, applied: _Applied) -> None:
+        if applied.picture is not self._session.picture:
+            return
         document, state = self._session.document, self._session.state
         if state is None or state.content.lesson != applied.content.lesson:
             self.said.emit(
@@ -326,11 +317,7 @@ class Measuring(QObject):
         self._measured: tuple[_Measured, MeasuredRegions] | None = None
         self._under_way: _Measured | None = None
         self._jobs = Jobs("measures", self)
-        self._jobs.arrived.connect(self._take)
-        self._jobs.failed.connect(self._fail)
         self._writing = Jobs("measures file", self)
-        self._writing.arrived.connect(self._tell_written)
-        self._writing.failed.connect(self._fail)
         self._show_choices()
         panel = self.panel
         panel.shown.connect(self._show_choices)
@@ -360,18 +347,17 @@ class Measuring(QObject):
         self._under_way = (answer, split)
         self.panel.withdraw(self.tr("Measuring …"))
 
-        def work() -> Iterator[object]:
+        def work() -> Iterator[tuple[_Measured, MeasuredRegions]]:
             yield (answer, split), parts_of(answer.labelling, document, picture, split=split)
 
-        self._jobs.start(work)
+        self._jobs.run(work, self._take, self._fail)
 
     def close(self, timeout: float | None = None) -> bool:
         """Stop the threads and wait so long; say whether they have ended."""
         ended = [jobs.close(timeout) for jobs in (self._jobs, self._writing)]
         return all(ended)
 
-    def _take(self, ticket: int, measured: tuple[_Measured, MeasuredRegions]) -> None:
-        del ticket
+    def _take(self, measured: tuple[_Measured, MeasuredRegions]) -> None:
         self._measured = measured
         self._show()
 
@@ -425,17 +411,15 @@ class Measuring(QObject):
         self._preferences.set_folder("export/folder", path.parent)
         form, document = formats(self._choices)["measures"], self._session.document
 
-        def work() -> Iterator[object]:
+        def work() -> Iterator[Path]:
             (written,) = form.write(path, answer.labelling, document, picture)
             yield written
 
-        self._writing.start(work)
+        self._writing.run(work, self._tell_written, self._fail)
 
-    def _tell_written(self, ticket: int, path: Path) -> None:
-        del ticket
+    def _tell_written(self, path: Path) -> None:
         self.said.emit(self.tr("Wrote {}").format(shown(path.name)))
 
-    def _fail(self, ticket: int, error: Exception) -> None:
-        del ticket
+    def _fail(self, error: Exception) -> None:
         sentence = str(error) or type(error).__name__
         file_dialogs.complain(self._window, sentence, details_of(error))

@@ -545,7 +545,7 @@ def test_closing_waits_for_all_threads_together(make_window, picture_file, qtbot
 
     parts = (window.labelling_view, window.files, window.answer_commands, window.autosave)
     for part in parts:
-        part._jobs.start(endless)
+        part._jobs.run(endless, busy.append, pytest.fail)
     qtbot.waitUntil(lambda: len(busy) == len(parts))
     began = time.monotonic()
     window.close()

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject
 
 from segapp.app.state import PictureState, Stage
 from segapp.model.document import Stroke
@@ -23,10 +23,6 @@ from segapp.qt.session.session import Session
 class SteppedJobs(QObject):
     """Jobs without a thread: an item arrives when the test says so."""
 
-    arrived = Signal(int, object)
-    failed = Signal(int, object)
-    ended = Signal(int)
-
     def __init__(self, name, parent=None):
         super().__init__(parent)
         self._items = None
@@ -35,9 +31,8 @@ class SteppedJobs(QObject):
     def busy(self):
         return self._items is not None
 
-    def start(self, work):
-        self._items = work()
-        return 0
+    def run(self, work, on_item, on_error, on_end=None):
+        self._items, self._on_item = work(), on_item
 
     def cancel(self):
         self._items = None
@@ -51,7 +46,7 @@ class SteppedJobs(QObject):
         if item is None:
             self.cancel()
         else:
-            self.arrived.emit(0, item)
+            self._on_item(item)
 
 
 RGB = np.zeros((12, 16, 3), np.uint8)

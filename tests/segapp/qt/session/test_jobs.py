@@ -207,5 +207,5 @@ def test_the_type_checker_compares_items_with_their_handler(tmp_path):
     errors = [line for line in found.splitlines() if line.startswith(str(wrong))]
     assert code == 1, found
     assert [line.split(":")[1] for line in errors if "error" in line] == ["9", "10"]
-    assert "[arg-type]" in errors[0]
-    assert "[call-arg]" in errors[1]
+    assert "Item" in errors[0]
+    assert "on_error" in errors[1]

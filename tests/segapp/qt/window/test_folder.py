@@ -204,7 +204,7 @@ def test_a_folder_that_cannot_be_written_gets_a_chosen_place(
     home = tmp_path / "documents"
     home.mkdir()
     monkeypatch.setattr(image_folder.os, "access", lambda path, _: path != folder[0].parent)
-    monkeypatch.setattr("segapp.qt.files.preferences.documents_folder", lambda: home)
+    monkeypatch.setattr("segapp.qt.window.file_commands.documents_folder", lambda: home)
     window = make_window(folder[0].parent)
     window.session.add_stroke(two_strokes[0])
     assert window.folder.offer.isVisibleTo(window)
@@ -455,7 +455,7 @@ def test_what_is_done_before_a_place_is_chosen_is_not_forgotten(
     make_window, folder, two_strokes, tmp_path, monkeypatch, qtbot, no_questions
 ):
     monkeypatch.setattr(image_folder.os, "access", lambda path, _: path != folder[0].parent)
-    monkeypatch.setattr("segapp.qt.files.preferences.documents_folder", lambda: tmp_path)
+    monkeypatch.setattr("segapp.qt.window.file_commands.documents_folder", lambda: tmp_path)
     window = make_window(folder[0].parent)
     work = window.files.work
     window.commands["done"].trigger()

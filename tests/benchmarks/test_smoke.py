@@ -172,6 +172,13 @@ def test_mask_digests(folder, tmp_path):
     assert run("mask_digests.py", "--large", 0.02).count("| coffee |") == 4
 
 
+def test_structure():
+    """Counts are compared with another tree by people; here the strokes have to run."""
+    rows = dict(line.strip("| ").split(" | ") for line in run("structure.py").splitlines() if line)
+    assert int(rows["functions per stroke, trainer alone"]) > 100
+    assert int(rows["functions per stroke, in the window"]) > 200
+
+
 def test_open_memory():
     rows = run("open_memory.py", "--megapixels", "0.1").splitlines()[2:]
     assert [row.split(" | ")[1] for row in rows] == ["0.1"] * 5

@@ -262,7 +262,7 @@ def main():
                 sep="\n",
             )
         return
-    trees = [options.against.resolve()] * bool(options.against) + [tree]
+    trees = [path.resolve() for path in (options.against, tree) if path is not None]
     tables = [static_rows(root) | ({} if options.static else stroke_rows(root)) for root in trees]
     heads = ["before", "after"] if options.against else ["count"]
     print(f"| | {' | '.join(heads)} |\n|---|{'---|' * len(trees)}")

@@ -126,15 +126,15 @@ def _run_command(words: list[str]) -> int:
 
 
 def _report(error: Exception, *, as_json: bool) -> int:
-    from segapp.cli.console import say, say_json
+    from segapp.cli.console import print_json, print_line
     from segapp.model.validation import sentence
 
     told = sentence(error)
     if isinstance(error, OSError) and error.filename:
         told = f"{error.filename}: {error.strerror}."
-    say(f"segapp: {told}", sys.stderr)
+    print_line(f"segapp: {told}", sys.stderr)
     if as_json:
-        say_json({"error": told})
+        print_json({"error": told})
     return INTERRUPTED if isinstance(error.__cause__, KeyboardInterrupt) else FAILED
 
 

@@ -35,7 +35,7 @@ EXPORT_FOLDER = "segapp-export"
 _VERSION = 1  # of what is written for the same answer; another one writes everything anew
 
 
-class Fate(Enum):
+class ExportStatus(Enum):
     """What an export has done with a picture."""
 
     WRITTEN = "written"
@@ -45,18 +45,18 @@ class Fate(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ImageExported:
     """One picture of an export; ``place`` counts from 1 to ``total``."""
 
     image: Path
-    fate: Fate
+    status: ExportStatus
     place: int
     total: int
     told: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class ExportFinished:
     """The end of an export: the files of the whole."""
 
     files: tuple[Path, ...]
@@ -93,7 +93,7 @@ class FolderExport:
 
     def run(
         self, make_segmenter: MakeSegmenter = trainer_of
-    ) -> Iterator[Exported | Finished | Report]:
+    ) -> Iterator[ImageExported | ExportFinished | Report]:
         """Write picture by picture; whoever stops iterating can run it again later.
 
         A picture that fails is told, and stops no other.
@@ -106,27 +106,27 @@ class FolderExport:
         stems = _stems(self.images)
         kept: dict[str, Written] = {}
         for place, image in enumerate(chosen, start=1):
-            fate, told = Fate.SKIPPED, ""
+            status, told = ExportStatus.SKIPPED, ""
             project = projects[image]
             if project is not None:
                 try:
                     key = self._key(plan, image, project)
                     written = journal.found(image.name, key)
-                    fate = Fate.KEPT
+                    status = ExportStatus.KEPT
                     if written is None:
                         item = yield from _answered(
                             image, project, stems[image], self.choice, make_segmenter
                         )
                         written = yield from _told(self.form.adding(plan, item))
-                        fate = Fate.WRITTEN
+                        status = ExportStatus.WRITTEN
                         journal.add(image.name, key, written)
                     kept[image.name] = written
                 except NotEnoughStrokes as reason:
-                    fate, told = Fate.SKIPPED, str(reason)
+                    status, told = ExportStatus.SKIPPED, str(reason)
                 except (ValueError, OSError, MemoryError) as error:
-                    fate, told = Fate.FAILED, sentence(error)
-            yield Exported(image, fate, place, len(chosen), told)
-        yield Finished(self.form.finish(plan, kept))
+                    status, told = ExportStatus.FAILED, sentence(error)
+            yield ImageExported(image, status, place, len(chosen), told)
+        yield ExportFinished(self.form.finish(plan, kept))
 
     def _chosen(self) -> list[Path]:
         if not self.done_only:

@@ -126,7 +126,7 @@ def triple(
     )
 
 
-class Sheet:
+class ContactSheet:
     """Captions and triples of pictures on one page, more side by side the more there are.
 
     Rows come in any order, as soon as there is something to show, and are kept small.

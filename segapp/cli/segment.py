@@ -18,9 +18,9 @@ from segapp.cli.console import (
     chosen_format,
     chosen_page,
     chosen_settings,
-    made_folder,
+    make_folder,
     new_parser,
-    tell,
+    print_result,
 )
 from segapp.engine.learnt_model import save_model
 from segapp.engine.loading import let_see
@@ -91,22 +91,22 @@ def run(arguments: argparse.Namespace) -> int:
     start = time.perf_counter()
     labelling = labelled(trainer, document, settings)
     seconds = time.perf_counter() - start
-    made_folder(arguments.out.parent)
+    make_folder(arguments.out.parent)
     files = [*entry.write(arguments.out, labelling, document, picture)]
     if arguments.measures is not None:
-        made_folder(arguments.measures.parent)
+        make_folder(arguments.measures.parent)
         files += formats(choices)["measures"].write(
             arguments.measures, labelling, document, picture
         )
     if arguments.save_model is not None:
-        made_folder(arguments.save_model.parent)
+        make_folder(arguments.save_model.parent)
         save_model(trainer.learnt_model(document, settings), arguments.save_model)
         files.append(arguments.save_model)
     result = described(labelling, document, picture) | {
         "files": [str(path) for path in files],
         "seconds": round(seconds, 4),
     }
-    tell(arguments, result, [f"{path}" for path in files])
+    print_result(arguments, result, [f"{path}" for path in files])
     return 0
 
 

@@ -19,9 +19,9 @@ from segapp.model.validation import (
     whole,
 )
 
-MOST_VALUES = 1 << 24
+MAX_VALUES = 1 << 24
 """Numbers that a network may give for a picture: 32 MB as they are kept."""
-LARGEST_SIDE = 4096
+MAX_SIDE = 4096
 _LARGEST_MEAN = 1e6
 
 
@@ -107,11 +107,11 @@ class Encoder:
         check_name(self.name)
         _check_digest(self.digest)
         rows, columns = self.grid
-        if not (1 <= rows <= self.size[0] <= LARGEST_SIDE) or not (
-            1 <= columns <= self.size[1] <= LARGEST_SIDE
+        if not (1 <= rows <= self.size[0] <= MAX_SIDE) or not (
+            1 <= columns <= self.size[1] <= MAX_SIDE
         ):
             raise ValueError(
-                f"size, grid: wanted cells of at least a pixel, and at most {LARGEST_SIDE} "
+                f"size, grid: wanted cells of at least a pixel, and at most {MAX_SIDE} "
                 f"pixels, got {self.grid} for {self.size}"
             )
         _check_values(self.grid, self.channels)
@@ -144,9 +144,9 @@ def _check_digest(digest: str) -> None:
 
 def _check_values(grid: tuple[int, int], channels: int) -> None:
     rows, columns = grid
-    if rows * columns * channels > MOST_VALUES or channels < 1:
+    if rows * columns * channels > MAX_VALUES or channels < 1:
         raise ValueError(
-            f"grid: wanted at most {MOST_VALUES} values, got {rows} x {columns} x {channels}"
+            f"grid: wanted at most {MAX_VALUES} values, got {rows} x {columns} x {channels}"
         )
 
 
@@ -179,9 +179,9 @@ def encoder_from_plain(plain: object) -> Encoder:
         std=std,
         fit=Fit(text(require_field(told, "fit"), "fit")),
         layout=Layout(text(require_field(told, "layout"), "layout")),
-        skipped=whole(require_field(told, "skipped"), "skipped", 0, MOST_VALUES),
+        skipped=whole(require_field(told, "skipped"), "skipped", 0, MAX_VALUES),
         grid=grid,
-        channels=whole(require_field(told, "channels"), "channels", 1, MOST_VALUES),
+        channels=whole(require_field(told, "channels"), "channels", 1, MAX_VALUES),
         steps=_two(told, "steps", least=0),
         head=_head(told.get("head")),
     )
@@ -196,13 +196,13 @@ def _head(plain: object) -> Head | None:
         n_bytes=whole(require_field(told, "n_bytes"), "n_bytes", 1),
         output=text(require_field(told, "output"), "output"),
         grid=_two(told, "grid"),
-        channels=whole(require_field(told, "channels"), "channels", 1, MOST_VALUES),
+        channels=whole(require_field(told, "channels"), "channels", 1, MAX_VALUES),
     )
 
 
 def _two(told: dict[str, Any], name: str, least: int = 1) -> tuple[int, int]:
     rows, columns = listed(require_field(told, name), name, 2, 2)
-    return whole(rows, name, least, LARGEST_SIDE), whole(columns, name, least, LARGEST_SIDE)
+    return whole(rows, name, least, MAX_SIDE), whole(columns, name, least, MAX_SIDE)
 
 
 def _three(told: dict[str, Any], name: str) -> tuple[float, float, float]:

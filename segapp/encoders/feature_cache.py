@@ -14,8 +14,8 @@ import platformdirs
 
 from segapp.encoders.onnx_file import EncoderError
 from segapp.encoders.preprocessing import fitted, in_picture
-from segapp.encoders.registry import Installed
-from segapp.encoders.runner import RunningNetwork, what_is_lacking
+from segapp.encoders.registry import EncoderRegistry
+from segapp.encoders.runner import RunningNetwork, missing_runtime
 from segapp.io.pages import DAMAGE
 from shlcore.atomic_file import replacing
 
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     from segapp.model.picture import EncodedPicture
 
 
-MOST_BYTES = 2 << 30
+MAX_CACHE_BYTES = 2 << 30
 """Of all files: those of a thousand pictures of 2 MB each, or of 300 where there is a head."""
 _SUFFIX = ".npz"
 _VERSION = 2  # of how a picture is made ready; another one reads everything anew
 
 
 @dataclass(frozen=True, slots=True)
-class KeptFeatures:
+class FeatureCache:
     """A folder of files, one for each picture and encoder; it can be deleted at any time."""
 
     root: Path
-    most_bytes: int = MOST_BYTES
+    max_bytes: int = MAX_CACHE_BYTES
 
     @classmethod
-    def of_user(cls) -> KeptFeatures:
+    def for_user(cls) -> FeatureCache:
         """Return those in the user's folder for what can be made again."""
         return cls(platformdirs.user_cache_path("segapp", appauthor=False) / "encoded")
 
@@ -53,7 +53,7 @@ class KeptFeatures:
         seen.update(json.dumps(facts, sort_keys=True).encode())
         return self.root / (seen.hexdigest() + _SUFFIX)
 
-    def find(self, picture: FittedPicture, encoder: Encoder) -> EncodedPicture | None:
+    def load(self, picture: FittedPicture, encoder: Encoder) -> EncodedPicture | None:
         """Return what is kept of a picture; what is damaged counts as absent."""
         path = self.path(picture, encoder)
         names = ("cells",) if encoder.head is None else ("cells", "fine")
@@ -66,7 +66,7 @@ class KeptFeatures:
             return None
         return found
 
-    def keep(self, picture: FittedPicture, encoder: Encoder, encoded: EncodedPicture) -> None:
+    def save(self, picture: FittedPicture, encoder: Encoder, encoded: EncodedPicture) -> None:
         """Write what a network saw; a disk that is full or closed costs time, and no more."""
         path = self.path(picture, encoder)
         try:
@@ -88,7 +88,7 @@ class KeptFeatures:
                 files.append((seen.st_mtime_ns, seen.st_size, entry.path))
         total = sum(size for _, size, _ in files)
         for _, size, path in sorted(files)[:-1]:  # the newest is what was just made
-            if total <= self.most_bytes:
+            if total <= self.max_bytes:
                 return
             Path(path).unlink(missing_ok=True)
             total -= size
@@ -98,51 +98,51 @@ class MissingEncoderError(EncoderError):
     """Settings want a network that this user does not have."""
 
 
-class Encoding:
+class FeatureExtractor:
     """Reads one picture after the other with one encoder, whose process starts when needed.
 
     One thread asks; any thread may `stop`.
     """
 
     def __init__(
-        self, encoder: Encoder, installed: Installed, kept: KeptFeatures | None = None
+        self, encoder: Encoder, installed: EncoderRegistry, kept: FeatureCache | None = None
     ) -> None:
         self.encoder = encoder
-        self._kept = KeptFeatures.of_user() if kept is None else kept
-        network, head = installed.network(encoder), installed.head(encoder)
+        self._kept = FeatureCache.for_user() if kept is None else kept
+        network, head = installed.network_path(encoder), installed.head_file(encoder)
         self._running = RunningNetwork(encoder.name, network, encoder.digest, head=head)
 
     @classmethod
-    def with_identity(cls, identity: str) -> Encoding:
-        """Return the encoding by a network that the user has; else a sentence says so."""
-        installed = Installed.of_user()
+    def with_identity(cls, identity: str) -> FeatureExtractor:
+        """Return the extractor by a network that the user has; else a sentence says so."""
+        installed = EncoderRegistry.for_user()
         return cls(wanted(installed, identity), installed)
 
-    def __enter__(self) -> Encoding:
+    def __enter__(self) -> FeatureExtractor:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def fitted(self, rgb: NDArray[np.uint8]) -> FittedPicture:
+    def prepare(self, rgb: NDArray[np.uint8]) -> FittedPicture:
         """Return a picture as the network will see it."""
         return fitted(rgb, self.encoder)
 
-    def found(self, picture: FittedPicture) -> EncodedPicture | None:
+    def cached(self, picture: FittedPicture) -> EncodedPicture | None:
         """Return what is known of a picture already."""
-        return self._kept.find(picture, self.encoder)
+        return self._kept.load(picture, self.encoder)
 
-    def read(self, picture: FittedPicture) -> EncodedPicture:
+    def extract(self, picture: FittedPicture) -> EncodedPicture:
         """Let the network read a picture, and keep that; raises like `RunningNetwork.encode`."""
         encoded = self._running.encode(self.encoder, picture)
-        self._kept.keep(picture, self.encoder, encoded)
+        self._kept.save(picture, self.encoder, encoded)
         return encoded
 
-    def of(self, rgb: NDArray[np.uint8]) -> EncodedPicture:
+    def features(self, rgb: NDArray[np.uint8]) -> EncodedPicture:
         """Return what the encoder sees, known or read."""
-        picture = self.fitted(rgb)
-        known = self.found(picture)
-        return self.read(picture) if known is None else known
+        picture = self.prepare(rgb)
+        known = self.cached(picture)
+        return self.extract(picture) if known is None else known
 
     def stop(self) -> None:
         """End the network's process now."""
@@ -153,11 +153,11 @@ class Encoding:
         self._running.close()
 
 
-def wanted(installed: Installed, identity: str) -> Encoder:
+def wanted(installed: EncoderRegistry, identity: str) -> Encoder:
     """Return the encoder of that identity, or say that it is missing and what there is to do."""
     if not identity:
         raise EncoderError("Which encoder is meant is not said: name it by --encoder.")
-    encoder = installed.with_identity(identity)
+    encoder = installed.find(identity)
     if encoder is None:
         raise MissingEncoderError(
             f"The encoder with the digest {identity[:12]}… is not there: add it by segapp encoder "
@@ -166,16 +166,16 @@ def wanted(installed: Installed, identity: str) -> Encoder:
     return encoder
 
 
-def usable(name: str | None) -> Encoder:
+def resolve_encoder(name: str | None) -> Encoder:
     """Return the encoder of a name, or the only one there is, if it can run here."""
-    installed = Installed.of_user()
+    installed = EncoderRegistry.for_user()
     names = installed.names()
     if name is None:
         if len(names) != 1:
             there = f"there are {', '.join(names)}" if names else "there is none yet"
             raise EncoderError(f"Which encoder is meant is not said by --encoder: {there}.")
         name = names[0]
-    encoder = installed.named(name)
-    if lack := what_is_lacking():
+    encoder = installed.get(name)
+    if lack := missing_runtime():
         raise EncoderError(lack)
     return encoder

@@ -160,7 +160,7 @@ def texts(message: memoryview, wanted: int) -> Iterator[str]:
 
 # The numbers of the fields are those of ``onnx.proto``.
 
-LARGEST_FILE = 1 << 30
+MAX_FILE_BYTES = 1 << 30
 """Bytes of a network: the largest that read a picture within minutes on one thread."""
 _MOST_NODES, _DEEPEST = 100_000, 16
 _STANDARD = frozenset({"", "ai.onnx", "ai.onnx.ml"})
@@ -210,9 +210,9 @@ def read_network(path: Path) -> NetworkFile:
     name = shown(path.name)
     try:
         n_bytes = path.stat().st_size
-        if n_bytes > LARGEST_FILE:
+        if n_bytes > MAX_FILE_BYTES:
             raise EncoderError(
-                f"{name} has {n_bytes >> 20} MB: wanted at most {LARGEST_FILE >> 20} MB."
+                f"{name} has {n_bytes >> 20} MB: wanted at most {MAX_FILE_BYTES >> 20} MB."
             )
         if n_bytes == 0:
             raise EncoderError(f"{name} is no ONNX network: it is empty.")

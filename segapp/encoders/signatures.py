@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from segapp.encoders.encoder import (
-    LARGEST_SIDE,
-    MOST_VALUES,
+    MAX_SIDE,
+    MAX_VALUES,
     Encoder,
     Fit,
     Head,
@@ -19,7 +19,7 @@ from segapp.encoders.encoder import (
     identity_of,
 )
 from segapp.encoders.onnx_file import EncoderError, read_network
-from segapp.encoders.runner import RunningNetwork, what_is_lacking
+from segapp.encoders.runner import RunningNetwork, missing_runtime
 from segapp.model.validation import quoted
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ _EXTRA_TOKENS = (1, 0, 5)  # that of the whole picture; none; with four register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class NetworkOptions:
     """What somebody says of a network; ``None`` where its shapes are to tell."""
 
     size: tuple[int, int] | None = None
@@ -72,16 +72,16 @@ class _Meaning:
     fit: Fit | None = None  # of a family that is known, whose mean and deviation are so too
 
 
-def described(
-    name: str, network: NetworkFile, wishes: Wishes, shapes: Callable[[Size], Shapes]
+def describe_encoder(
+    name: str, network: NetworkFile, options: NetworkOptions, shapes: Callable[[Size], Shapes]
 ) -> Encoder:
     """Describe a network; ``shapes`` runs it once and returns those of its outputs.
 
     `EncoderError` names what is missing, or what does not fit.
     """
     port = _picture_input(network)
-    size, meaning = _tried(_sizes(port, wishes), wishes, shapes)
-    mean, std, fit = wishes.mean, wishes.std, wishes.fit
+    size, meaning = _tried(_sizes(port, options), options, shapes)
+    mean, std, fit = options.mean, options.std, options.fit
     if meaning.fit is not None:
         mean, std, fit = mean or IMAGENET_MEAN, std or IMAGENET_STD, fit or meaning.fit
     if mean is None:
@@ -136,39 +136,39 @@ def _picture_input(network: NetworkFile) -> Port:
     return port
 
 
-def _sizes(port: Port, wishes: Wishes) -> tuple[Size, ...]:
+def _sizes(port: Port, options: NetworkOptions) -> tuple[Size, ...]:
     """Return the sizes that may be tried, the likeliest first."""
     rows, columns = (port.shape or ())[2:]
-    if wishes.size is not None:
-        for wanted, fixed in zip(wishes.size, (rows, columns), strict=True):
+    if options.size is not None:
+        for wanted, fixed in zip(options.size, (rows, columns), strict=True):
             if fixed not in (None, wanted):
                 raise EncoderError(
                     f"--size: the network wants {rows or 'any'} x {columns or 'any'} pixels, got "
-                    f"{wishes.size[0]} x {wishes.size[1]}."
+                    f"{options.size[0]} x {options.size[1]}."
                 )
-        return (wishes.size,)
+        return (options.size,)
     if rows is not None and columns is not None:
-        if max(rows, columns) > LARGEST_SIDE:
+        if max(rows, columns) > MAX_SIDE:
             raise EncoderError(
-                f"The network reads {rows} x {columns} pixels: wanted at most {LARGEST_SIDE}."
+                f"The network reads {rows} x {columns} pixels: wanted at most {MAX_SIDE}."
             )
         return ((rows, columns),)
     return tuple((rows or side, columns or side) for side in _TOKEN_SIZES)
 
 
 def _tried(
-    sizes: tuple[Size, ...], wishes: Wishes, shapes: Callable[[Size], Shapes]
+    sizes: tuple[Size, ...], options: NetworkOptions, shapes: Callable[[Size], Shapes]
 ) -> tuple[Size, _Meaning]:
     """Run the network at these sizes until an output is understood."""
     first: tuple[Size, _Meaning] | None = None
     told = ""
     for size in sizes:
         try:
-            meaning = _meaning(size, shapes(size), wishes)
+            meaning = _meaning(size, shapes(size), options)
         except EncoderError as error:
             told = told or str(error)
             continue
-        if meaning.fit is not None or wishes.size is not None or len(sizes) == 1:
+        if meaning.fit is not None or options.size is not None or len(sizes) == 1:
             return size, meaning
         first = first or (size, meaning)
     if first is not None:  # it gives cells at any size, and which one is meant is not known
@@ -176,24 +176,24 @@ def _tried(
     raise EncoderError(told)
 
 
-def _meaning(size: Size, shapes: Shapes, wishes: Wishes) -> _Meaning:
+def _meaning(size: Size, shapes: Shapes, options: NetworkOptions) -> _Meaning:
     """Find the output that holds the cells."""
-    if wishes.output is not None:
-        if wishes.output not in shapes:
+    if options.output is not None:
+        if options.output not in shapes:
             names = ", ".join(quoted(name) for name in list(shapes)[:5])
-            raise EncoderError(f"--output: wanted {names}, got {quoted(wishes.output)}.")
-        shapes = {wishes.output: shapes[wishes.output]}
+            raise EncoderError(f"--output: wanted {names}, got {quoted(options.output)}.")
+        shapes = {options.output: shapes[options.output]}
     found = [
         meaning
         for name, shape in shapes.items()
-        if (meaning := _output(name, shape, size, wishes)) is not None
+        if (meaning := _output(name, shape, size, options)) is not None
     ]
     known = [meaning for meaning in found if meaning.fit is not None]
     if not found:
         told = "; ".join(f"{quoted(name)} {_times(shape)}" for name, shape in shapes.items())
         raise EncoderError(
             "The network gives no grid of cells: wanted 1xCHANNELSxROWSxCOLUMNS, or tokens "
-            f"1xCELLSxCHANNELS, of at most {MOST_VALUES} values, got {told}."
+            f"1xCELLSxCHANNELS, of at most {MAX_VALUES} values, got {told}."
         )
     if known:
         return known[0]
@@ -207,29 +207,33 @@ def _times(shape: tuple[int, ...]) -> str:
     return "x".join(str(length) for length in shape) or "of no shape"
 
 
-def _output(name: str, shape: tuple[int, ...], size: Size, wishes: Wishes) -> _Meaning | None:
+def _output(
+    name: str, shape: tuple[int, ...], size: Size, options: NetworkOptions
+) -> _Meaning | None:
     """Say what an output of this shape means; ``None`` where it holds no cells."""
-    if not shape or shape[0] != 1 or min(shape) < 1 or math.prod(shape) > MOST_VALUES:
+    if not shape or shape[0] != 1 or min(shape) < 1 or math.prod(shape) > MAX_VALUES:
         return None
-    if len(shape) == 3 and wishes.layout in (None, Layout.TOKENS):
-        return _tokens(name, shape, size, wishes)
-    if len(shape) != 4 or wishes.layout is Layout.TOKENS:
+    if len(shape) == 3 and options.layout in (None, Layout.TOKENS):
+        return _tokens(name, shape, size, options)
+    if len(shape) != 4 or options.layout is Layout.TOKENS:
         return None
-    if wishes.layout is Layout.CHANNELS_LAST:
+    if options.layout is Layout.CHANNELS_LAST:
         _, rows, columns, channels = shape
     else:
         _, channels, rows, columns = shape
     if not (1 < rows <= size[0] and 1 < columns <= size[1]):
         return None
     is_sam = size == _SAM_INPUT and shape == _SAM_OUTPUT
-    layout = wishes.layout or Layout.CHANNELS_FIRST
+    layout = options.layout or Layout.CHANNELS_FIRST
     return _Meaning(name, layout, 0, (rows, columns), channels, Fit.PAD if is_sam else None)
 
 
-def _tokens(name: str, shape: tuple[int, ...], size: Size, wishes: Wishes) -> _Meaning | None:
+def _tokens(
+    name: str, shape: tuple[int, ...], size: Size, options: NetworkOptions
+) -> _Meaning | None:
     """Find the grid of square cells that the tokens are, after some that are none."""
     _, tokens, channels = shape
-    extra = _EXTRA_TOKENS if wishes.skipped is None else (wishes.skipped,)
+    extra = _EXTRA_TOKENS if options.skipped is None else (options.skipped,)
     for skipped in extra:
         count = tokens - skipped
         side = math.sqrt(size[0] * size[1] / count) if count > 1 else 0.0
@@ -272,7 +276,7 @@ def head_file(path: Path, network: NetworkFile) -> HeadFile:
     return HeadFile(path, network.digest, network.widened[-1])
 
 
-def described_head(
+def describe_head(
     file: HeadFile, network: NetworkFile, encoder: Encoder, shape: tuple[int, ...]
 ) -> Head:
     """Describe a head by the shape of what is taken of it; `EncoderError` if it does not fit."""
@@ -293,7 +297,7 @@ def described_head(
         raise EncoderError(f"--head: {error}.") from error
 
 
-def nothing_asked(
+def empty_prompt(
     cells: NDArray[np.float32], size: list[int], mask: tuple[int, int]
 ) -> dict[str, NDArray[np.float32]]:
     """Return what a mask decoder reads when it is asked for no object at all."""
@@ -307,7 +311,7 @@ def nothing_asked(
     }
 
 
-def take_off_places(fine: NDArray[np.float32], times: tuple[int, int]) -> None:
+def remove_grid_bias(fine: NDArray[np.float32], times: tuple[int, int]) -> None:
     """Take off what cells have by their place alone, ``times`` rows and columns of places.
 
     Smaller cells are made from each larger one by weights of their own, so that all of one place
@@ -325,34 +329,34 @@ def take_off_places(fine: NDArray[np.float32], times: tuple[int, int]) -> None:
                 place -= place.mean(axis=(1, 2), keepdims=True)
 
 
-def examined(
+def probe_network(
     name: str,
     path: Path,
     head_path: Path | None,
-    wishes: Wishes,
-    welcome: Callable[[str], None] = lambda _: None,
+    options: NetworkOptions,
+    on_identity: Callable[[str], None] = lambda _: None,
 ) -> Encoder:
     """Describe a network, and its head; `EncoderError` says why it is none to be used.
 
     Parameters
     ----------
-    welcome
+    on_identity
         Hears the encoder's identity before the trial, and may refuse it.
     """
     network = read_network(path)
     head_network = None if head_path is None else read_network(head_path)
-    welcome(identity_of(network.digest, None if head_network is None else head_network.digest))
+    on_identity(identity_of(network.digest, None if head_network is None else head_network.digest))
     head = None
     if head_path is not None and head_network is not None:
         head = head_file(head_path.absolute(), head_network)
-    if lack := what_is_lacking():
+    if lack := missing_runtime():
         raise EncoderError(lack)
     with RunningNetwork(path.name, path.absolute(), network.digest, head=head) as running:
-        encoder = described(name, network, wishes, running.shapes)
+        encoder = describe_encoder(name, network, options, running.shapes)
         if encoder.fit is Fit.PAD:
             with suppress(EncoderError):  # what takes too long to be tried reads whole squares
                 encoder = replace(encoder, steps=running.steps(encoder))
         if head is not None and head_network is not None:
             shape = running.head_shape(encoder)
-            encoder = replace(encoder, head=described_head(head, head_network, encoder, shape))
+            encoder = replace(encoder, head=describe_head(head, head_network, encoder, shape))
     return encoder

@@ -18,10 +18,10 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from segapp.encoders.encoder import Layout
-from segapp.encoders.onnx_surgery import cells_of_step, narrowed, shortened
-from segapp.encoders.preprocessing import checked, halves, in_grid, squared
+from segapp.encoders.onnx_surgery import extract_subgraph, min_step_in_cells, resize_network
+from segapp.encoders.preprocessing import checked, in_grid, pad_to_square, to_float16
 from segapp.encoders.runner import receive, receive_plain, send, send_plain
-from segapp.encoders.signatures import nothing_asked, take_off_places
+from segapp.encoders.signatures import empty_prompt, remove_grid_bias
 from segapp.model.validation import reason
 
 if TYPE_CHECKING:
@@ -129,16 +129,16 @@ class _Head:
     """What goes on from a network's cells, asked for no object."""
 
     def __init__(self, told: dict[str, Any]) -> None:
-        self._session = _session(shortened(_model(told), told["output"]))
+        self._session = _session(extract_subgraph(_model(told), told["output"]))
         ports = {port.name: port.shape for port in self._session.get_inputs()}
         rows, columns = ports["mask_input"][2:]
         self._mask = int(rows), int(columns)
 
     def of(self, cells: NDArray[np.float32], size: list[int]) -> NDArray[np.float32]:
         """Return its smaller cells, 1 x channels x rows x columns."""
-        fine: NDArray[np.float32] = self._session.run(
-            None, nothing_asked(cells, size, self._mask)
-        )[0]
+        fine: NDArray[np.float32] = self._session.run(None, empty_prompt(cells, size, self._mask))[
+            0
+        ]
         return fine
 
 
@@ -159,7 +159,7 @@ class _Network:
         if session is None:
             model = _model(self._told)
             if [rows, columns] != whole:
-                model = narrowed(model, max(whole), (rows, columns))
+                model = resize_network(model, max(whole), (rows, columns))
             session = _session(model)
         self._sessions[rows, columns] = session  # the newest is the last
         if len(self._sessions) > _MOST_SESSIONS:
@@ -188,15 +188,15 @@ class _Network:
         """Find by how many rows and columns at a time it can read less, 0 for not at all."""
         whole: list[int] = asked["size"]
         side, count = whole[0], asked["grid"][0]
-        step = side // count * cells_of_step(_model(self._told))
+        step = side // count * min_step_in_cells(_model(self._told))
         if side != whole[1] or count != asked["grid"][1] or side % count or step >= side:
             return [0, 0]
         return [
-            step if self._sees_the_same(asked, size) else 0
+            step if self._features_match(asked, size) else 0
             for size in ((side - step, side), (side, side - step))
         ]
 
-    def _sees_the_same(self, asked: dict[str, Any], size: tuple[int, int]) -> bool:
+    def _features_match(self, asked: dict[str, Any], size: tuple[int, int]) -> bool:
         """Try whether it sees in a narrower picture what it sees in that one within its square."""
         rows, columns = size
         tiles = np.random.default_rng(0).standard_normal((1, 3, _TILES, _TILES), np.float32)
@@ -236,14 +236,14 @@ class _Network:
         ready = _ready(pixels.reshape(*asked["picture"], 3), asked)
         found, cells = self._cells(ready, asked)
         (rows, columns), *smaller = asked["parts"]
-        grids = [halves(cells[:rows, :columns])]
+        grids = [to_float16(cells[:rows, :columns])]
         if self._head is not None and smaller:
-            fine = checked(self._head.of(squared(found, asked["grid"]), asked["size"]))[0]
+            fine = checked(self._head.of(pad_to_square(found, asked["grid"]), asked["size"]))[0]
             times = fine.shape[1] // asked["grid"][0], fine.shape[2] // asked["grid"][1]
             rows, columns = smaller[0]
             fine = fine[:, :rows, :columns]
-            take_off_places(fine, times)
-            grids.append(halves(fine.transpose(1, 2, 0)))
+            remove_grid_bias(fine, times)
+            grids.append(to_float16(fine.transpose(1, 2, 0)))
         return grids
 
 

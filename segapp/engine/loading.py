@@ -85,10 +85,10 @@ def sight_of(settings: Settings) -> Iterator[Sight]:
     if FeatureGroup.ENCODER not in settings.features:
         yield lambda _: None
         return
-    from segapp.encoders.feature_cache import Encoding  # loaded by nobody else
+    from segapp.encoders.feature_cache import FeatureExtractor  # loaded by nobody else
 
-    with Encoding.with_identity(settings.encoder) as encoding:
-        yield encoding.of
+    with FeatureExtractor.with_identity(settings.encoder) as extractor:
+        yield extractor.features
 
 
 def let_see(segmenter: Segmenter, rgb: NDArray[np.uint8], settings: Settings) -> None:

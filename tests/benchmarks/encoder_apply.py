@@ -44,18 +44,18 @@ def main():
         "round cells among hollow ones, on other sheets": sheets(arguments.sheets, "hollow"),
         "round cells among rods, on other sheets": sheets(arguments.sheets, "rods"),
     }
-    with reading(arguments.package) as encoding:
+    with reading(arguments.package) as extractor:
         for name, pairs in tasks.items():
-            found = [compared(encoding, (plain, seeing), *pair) for pair in pairs]
+            found = [compared(extractor, (plain, seeing), *pair) for pair in pairs]
             without, with_it = np.transpose(found)
             better = np.count_nonzero(with_it > without)
             means = f"{without.mean():.3f} | {with_it.mean():.3f}"
             print(f"| {name} | {len(found)} | {means} | {better} |", flush=True)
 
 
-def compared(encoding, choices, rgb, document, other, truth):
+def compared(extractor, choices, rgb, document, other, truth):
     """Return the IoU on the other picture by the model of each of two settings."""
-    seen, seen_other = encoding.of(rgb), encoding.of(other)
+    seen, seen_other = extractor.features(rgb), extractor.features(other)
     trainer = Trainer(rgb, encoded=seen)
     models = [trainer.learnt_model(document, settings) for settings in choices]
     answers = (model.apply(other, encoded=seen_other) for model in models)

@@ -49,12 +49,12 @@ def main():
     seeing = with_value(seeing, f"encoder={DIGEST}")
     curves = defaultdict(list)
     cases = find_cases(arguments.data)[:: arguments.every]
-    with reading(arguments.package) as encoding:
+    with reading(arguments.package) as extractor:
         for case in cases:
             picture = load_image(case.image)
             rgb, truth = picture.rgb, load_truth(case.truth, picture.size, 2)
             embedding = networks.cells(networks.ready(rgb))
-            trainer = Trainer(rgb, encoded=encoding.of(rgb))
+            trainer = Trainer(rgb, encoded=extractor.features(rgb))
             starts = {
                 "dabs": first_dabs(truth, TWO_CLASSES),
                 "strokes": load_strokes(case.strokes, picture.size).document,

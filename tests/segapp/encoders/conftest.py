@@ -1,8 +1,8 @@
 import platformdirs
 import pytest
 
-from segapp.encoders.feature_cache import KeptFeatures
-from segapp.encoders.registry import Installed
+from segapp.encoders.feature_cache import FeatureCache
+from segapp.encoders.registry import EncoderRegistry
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -22,9 +22,9 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture
 def installed(home):
-    return Installed.of_user()
+    return EncoderRegistry.for_user()
 
 
 @pytest.fixture
 def kept(home):
-    return KeptFeatures.of_user()
+    return FeatureCache.for_user()

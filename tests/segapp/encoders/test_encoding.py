@@ -12,7 +12,7 @@ from PIL import Image
 
 from segapp.encoders import runner
 from segapp.encoders.encoder import Encoder, Fit, Layout
-from segapp.encoders.feature_cache import Encoding, MissingEncoderError, usable
+from segapp.encoders.feature_cache import FeatureExtractor, MissingEncoderError, resolve_encoder
 from segapp.encoders.onnx_file import EncoderError, read_network
 from segapp.encoders.preprocessing import fitted, parts
 from segapp.encoders.runner import EncodingStopped, RunningNetwork
@@ -265,11 +265,11 @@ def encoder(installed, tmp_path):
 
 
 def test_what_is_kept_is_what_was_seen(installed, kept, encoder, rgb, monkeypatch):
-    with Encoding(encoder, installed, kept) as encoding:
-        first = encoding.of(rgb)
+    with FeatureExtractor(encoder, installed, kept) as extractor:
+        first = extractor.features(rgb)
     monkeypatch.setattr(runner, "_started", lambda: pytest.fail("read twice"))
-    with Encoding(encoder, installed, kept) as encoding:
-        again = encoding.of(rgb)
+    with FeatureExtractor(encoder, installed, kept) as extractor:
+        again = extractor.features(rgb)
     assert np.array_equal(first.cells, again.cells)
     assert (first.step, first.encoder) == (again.step, again.encoder)
     assert len(list(kept.root.iterdir())) == 1
@@ -300,8 +300,8 @@ def test_other_pixels_encoders_and_preparations_are_kept_apart(kept, encoder, rg
     "damage", ["cut", "flip", "empty", "text", "folder", "pickle", "array", "shape"]
 )
 def test_damage_is_made_good(installed, kept, encoder, rgb, damage):
-    with Encoding(encoder, installed, kept) as encoding:
-        wanted = encoding.of(rgb).cells
+    with FeatureExtractor(encoder, installed, kept) as extractor:
+        wanted = extractor.features(rgb).cells
         path = kept.path(fitted(rgb, encoder), encoder)
         content = bytearray(path.read_bytes())
         if damage == "cut":
@@ -323,22 +323,22 @@ def test_damage_is_made_good(installed, kept, encoder, rgb, damage):
             np.savez(path, cells=np.array([{"a": 1}], dtype=object))
         else:
             np.savez(path, cells=wanted[:4])
-        assert encoding.found(encoding.fitted(rgb)) is None
-        assert np.array_equal(encoding.of(rgb).cells, wanted)
+        assert extractor.cached(extractor.prepare(rgb)) is None
+        assert np.array_equal(extractor.features(rgb).cells, wanted)
 
 
 def test_the_oldest_go_first(kept, encoder, rng):
-    bounded = replace(kept, most_bytes=3000)
+    bounded = replace(kept, max_bytes=3000)
     pictures = [
         fitted(rng.integers(0, 256, (32, 32, 3), dtype=np.uint8), encoder) for _ in range(6)
     ]
     encoded = EncodedPicture(np.zeros((8, 8, 3), np.float16), (4.0, 4.0), encoder.digest)
 
     def held(picture):
-        return bounded.find(picture, encoder) is not None
+        return bounded.load(picture, encoder) is not None
 
     for age, picture in enumerate(pictures):
-        bounded.keep(picture, encoder, encoded)
+        bounded.save(picture, encoder, encoded)
         os.utime(bounded.path(picture, encoder), (1000 + age, 1000 + age))
         if age == 1:
             assert held(pictures[0])  # of use: not the oldest now
@@ -353,36 +353,36 @@ def test_a_place_that_cannot_be_written_costs_no_more_than_time(
 ):
     blocked = tmp_path / "file"
     blocked.write_text("")
-    with Encoding(encoder, installed, replace(kept, root=blocked / "x")) as encoding:
-        assert encoding.of(rgb).cells.any()
+    with FeatureExtractor(encoder, installed, replace(kept, root=blocked / "x")) as extractor:
+        assert extractor.features(rgb).cells.any()
 
 
 # Which one ------------------------------------------------------------------------------------
 
 
 def test_the_only_one_need_not_be_named(encoder, installed, tmp_path):
-    assert usable(None) == encoder
-    assert usable("POOLED") == encoder
+    assert resolve_encoder(None) == encoder
+    assert resolve_encoder("POOLED") == encoder
     path = networks.pooled(tmp_path / "b.onnx", side=8)
     installed.add(replace(encoder, name="b", digest=read_network(path).digest), path)
     with pytest.raises(EncoderError, match="Which encoder is meant"):
-        usable(None)
+        resolve_encoder(None)
 
 
 def test_a_missing_one_is_told_by_its_digest(home):
     with pytest.raises(MissingEncoderError, match="abababababab… is not there"):
-        Encoding.with_identity("ab" * 32)
+        FeatureExtractor.with_identity("ab" * 32)
     with pytest.raises(EncoderError, match="Which encoder is meant is not said"):
-        Encoding.with_identity("")
+        FeatureExtractor.with_identity("")
 
 
 def test_one_that_cannot_run_is_told_before_anything_is_done(encoder, monkeypatch):
     monkeypatch.setattr(runner, "has_runtime", lambda: False)
     with pytest.raises(EncoderError, match="needs onnxruntime"):
-        usable("pooled")
+        resolve_encoder("pooled")
 
 
 def test_pictures_of_files_are_read_too(installed, kept, encoder, tmp_path, rgb):
     Image.fromarray(rgb).save(tmp_path / "a.png")
-    with Encoding(encoder, installed, kept) as encoding:
-        assert encoding.of(load_image(tmp_path / "a.png").rgb).cells.shape == (8, 8, 3)
+    with FeatureExtractor(encoder, installed, kept) as extractor:
+        assert extractor.features(load_image(tmp_path / "a.png").rgb).cells.shape == (8, 8, 3)

@@ -8,11 +8,11 @@ import pytest
 from scipy.special import ndtr
 
 from segapp.encoders.encoder import Head, encoder_from_plain, encoder_to_plain, identity_of
-from segapp.encoders.feature_cache import Encoding
+from segapp.encoders.feature_cache import FeatureExtractor
 from segapp.encoders.onnx_file import EncoderError, read_network
 from segapp.encoders.preprocessing import fitted
 from segapp.encoders.runner import RunningNetwork
-from segapp.encoders.signatures import described_head, head_file, take_off_places
+from segapp.encoders.signatures import describe_head, head_file, remove_grid_bias
 from tests.segapp.encoders import networks
 from tests.segapp.encoders.test_encoding import POOLED
 
@@ -29,14 +29,14 @@ def encoder(paths):
     file = head_file(paths[1], head_network)
     with RunningNetwork("It", paths[0], network.digest, head=file) as running:
         shape = running.head_shape(encoder)
-    return replace(encoder, head=described_head(file, head_network, encoder, shape))
+    return replace(encoder, head=describe_head(file, head_network, encoder, shape))
 
 
 @pytest.fixture
-def encoding(installed, kept, encoder, paths):
+def extractor(installed, kept, encoder, paths):
     installed.add(encoder, paths[0], head=paths[1])
-    with Encoding(encoder, installed, kept) as encoding:
-        yield encoding
+    with FeatureExtractor(encoder, installed, kept) as extractor:
+        yield extractor
 
 
 @pytest.fixture
@@ -58,8 +58,8 @@ def test_a_head_is_known_by_what_it_reads(encoder, paths):
         encoder_from_plain({**plain, "head": head | {"digest": "x"}})
 
 
-def test_fine_cells_are_what_the_head_makes_of_the_encoder_s(encoding, rgb):
-    encoded = encoding.of(rgb)
+def test_fine_cells_are_what_the_head_makes_of_the_encoder_s(extractor, rgb):
+    encoded = extractor.features(rgb)
     # The picture fills 32 x 24 of 32 x 32 pixels: all rows of cells and three quarters of columns.
     assert encoded.cells.shape == (8, 6, 3)
     cells = encoded.cells.astype(np.float32)
@@ -73,29 +73,29 @@ def test_fine_cells_are_what_the_head_makes_of_the_encoder_s(encoding, rgb):
     np.testing.assert_allclose(fine.cells.astype(np.float32), wanted, atol=0.05 * wanted.std())
     assert fine.step == tuple(side / 4 for side in encoded.step)
     assert encoded.finest is fine
-    assert {encoded.encoder, fine.encoder} == {encoding.encoder.identity}
+    assert {encoded.encoder, fine.encoder} == {extractor.encoder.identity}
 
 
-def test_both_are_kept_and_found_again(encoding, installed, kept, rgb):
-    first = encoding.of(rgb)
-    found = encoding.found(encoding.fitted(rgb))
+def test_both_are_kept_and_found_again(extractor, installed, kept, rgb):
+    first = extractor.features(rgb)
+    found = extractor.cached(extractor.prepare(rgb))
     assert np.array_equal(found.cells, first.cells)
     assert np.array_equal(found.fine.cells, first.fine.cells)
     assert (found.step, found.fine.step) == (first.step, first.fine.step)
-    path = kept.path(fitted(rgb, encoding.encoder), encoding.encoder)
+    path = kept.path(fitted(rgb, extractor.encoder), extractor.encoder)
     np.savez(path, cells=first.cells)  # of a program that knew no heads
-    assert encoding.found(encoding.fitted(rgb)) is None
-    assert np.array_equal(encoding.of(rgb).fine.cells, first.fine.cells)
+    assert extractor.cached(extractor.prepare(rgb)) is None
+    assert np.array_equal(extractor.features(rgb).fine.cells, first.fine.cells)
 
 
-def test_a_head_that_has_changed_is_not_run(encoding, installed, rgb):
-    head = installed.head(encoding.encoder)
+def test_a_head_that_has_changed_is_not_run(extractor, installed, rgb):
+    head = installed.head_file(extractor.encoder)
     head.path.write_bytes(head.path.read_bytes() + b"\0")
     with pytest.raises(EncoderError, match="has changed since it was added"):
-        encoding.of(rgb)
+        extractor.features(rgb)
     head.path.unlink()
     with pytest.raises(EncoderError, match="is damaged"):
-        installed.named(encoding.encoder.name)
+        installed.get(extractor.encoder.name)
 
 
 @pytest.mark.parametrize("left_out", ["mask_input", "orig_im_size"])
@@ -124,20 +124,20 @@ def test_a_head_of_another_encoder_is_refused(tmp_path, encoder, paths):
         running.head_shape(encoder)
     for shape in ((1, 5, 31, 32), (5, 32, 32), (2, 5, 32, 32)):
         with pytest.raises(EncoderError, match="--head: wanted each of 8 x 8 cells"):
-            described_head(file, read_network(other), encoder, shape)
+            describe_head(file, read_network(other), encoder, shape)
     with pytest.raises(EncoderError, match="--head: grid: wanted at most"):
-        described_head(file, read_network(other), encoder, (1, 1 << 24, 32, 32))
+        describe_head(file, read_network(other), encoder, (1, 1 << 24, 32, 32))
 
 
 def test_what_cells_have_by_their_place_alone_is_taken_off():
     rng = np.random.default_rng(0)
     object_like = np.repeat(np.repeat(rng.normal(size=(2, 3, 5)), 4, axis=1), 2, axis=2)
     even = (object_like + np.tile(rng.normal(size=(2, 4, 2)), (1, 3, 5))).astype(np.float32)
-    take_off_places(even, (4, 2))
+    remove_grid_bias(even, (4, 2))
     middle = object_like.mean(axis=(1, 2), keepdims=True)
     np.testing.assert_allclose(even, object_like - middle, atol=1e-5)
     few = np.ones((3, 1, 1), np.float32)  # less than one large cell
-    take_off_places(few, (4, 4))
+    remove_grid_bias(few, (4, 4))
     np.testing.assert_array_equal(few, 0.0)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from segapp.encoders.onnx_file import EncoderError, read_network
-from segapp.encoders.registry import Installed
+from segapp.encoders.registry import EncoderRegistry
 from tests.segapp.encoders import networks
 from tests.segapp.encoders.test_encoding import POOLED
 
@@ -25,11 +25,11 @@ def encoder(network):
 def test_what_is_added_is_listed_found_and_removed(installed, encoder, network):
     assert installed.encoders() == []
     installed.add(encoder, network, "free")
-    assert Installed(installed.root).encoders() == [encoder]
-    assert installed.named("Pooled") == encoder
-    assert installed.with_identity(encoder.digest) == encoder
-    assert installed.with_identity("1" * 64) is None
-    assert installed.network(encoder).read_bytes() == network.read_bytes()
+    assert EncoderRegistry(installed.root).encoders() == [encoder]
+    assert installed.get("Pooled") == encoder
+    assert installed.find(encoder.digest) == encoder
+    assert installed.find("1" * 64) is None
+    assert installed.network_path(encoder).read_bytes() == network.read_bytes()
     assert installed.licence(encoder) == "free"
     installed.remove("pooled")
     assert installed.names() == []
@@ -81,6 +81,6 @@ def test_a_damaged_one_is_told_and_can_be_removed(installed, encoder, network, d
     assert installed.encoders() == []
     assert installed.names() == ["pooled"]
     with pytest.raises(EncoderError, match=r"The encoder pooled is damaged \(.*\): remove it"):
-        installed.named("pooled")
+        installed.get("pooled")
     installed.remove("pooled")
     assert installed.names() == []

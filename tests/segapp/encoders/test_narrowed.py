@@ -10,19 +10,19 @@ from onnx import helper
 
 from segapp.encoders.encoder import Fit, Layout
 from segapp.encoders.onnx_file import EncoderError
-from segapp.encoders.onnx_surgery import cells_of_step, narrowed
+from segapp.encoders.onnx_surgery import min_step_in_cells, resize_network
 from segapp.encoders.preprocessing import filled, fitted, parts, read_size
 from segapp.encoders.runner import RunningNetwork
-from segapp.encoders.signatures import HeadFile, Wishes, examined
+from segapp.encoders.signatures import HeadFile, NetworkOptions, probe_network
 from tests.segapp.encoders import networks
 from tests.segapp.encoders.test_encoding import POOLED
 
-WISHES = Wishes(mean=(100.0, 100.0, 100.0), std=(50.0, 50.0, 50.0), fit=Fit.PAD)
+OPTIONS = NetworkOptions(mean=(100.0, 100.0, 100.0), std=(50.0, 50.0, 50.0), fit=Fit.PAD)
 SIDE = 44  # 11 cells, padded to 12: 4 windows
 
 
-def added(path, wishes=WISHES):
-    return examined("it", path, None, wishes)
+def added(path, options=OPTIONS):
+    return probe_network("it", path, None, options)
 
 
 def encoded(path, encoder, rgb):
@@ -42,26 +42,26 @@ def less_the_window_s_mean(cells):
 @pytest.mark.parametrize("size", [(32, 44), (20, 44), (44, 32), (44, 8)])
 def test_a_narrower_network_gives_what_the_same_one_for_that_size_would(tmp_path, size):
     model = networks.windowed(tmp_path / "a.onnx", SIDE).read_bytes()
-    assert cells_of_step(model) == 3
+    assert min_step_in_cells(model) == 3
     picture = np.random.default_rng(1).normal(size=(1, 3, *size)).astype(np.float32)
     cells = picture.reshape(3, size[0] // 4, 4, size[1] // 4, 4).mean(axis=(2, 4))
     wanted = less_the_window_s_mean(cells.transpose(1, 2, 0))
-    (found,) = networks.run(narrowed(model, SIDE, size), picture)
+    (found,) = networks.run(resize_network(model, SIDE, size), picture)
     np.testing.assert_allclose(found[0].transpose(1, 2, 0), wanted, atol=1e-5)
 
 
 def test_windows_that_cannot_be_whole_are_not_run(tmp_path):
     model = networks.windowed(tmp_path / "a.onnx", SIDE).read_bytes()
     with pytest.raises(Exception, match="Reshape"):
-        networks.run(narrowed(model, SIDE, (40, 44)), np.zeros((1, 3, 40, 44), np.float32))
+        networks.run(resize_network(model, SIDE, (40, 44)), np.zeros((1, 3, 40, 44), np.float32))
 
 
 def test_numbers_out_of_proportion_and_two_narrow_sides_are_refused(tmp_path):
     model = networks.windowed(tmp_path / "a.onnx", SIDE).read_bytes()
     with pytest.raises(ValueError, match="whole number"):
-        narrowed(model, SIDE, (33, 44))
+        resize_network(model, SIDE, (33, 44))
     with pytest.raises(ValueError, match="a side of 44"):
-        narrowed(model, SIDE, (32, 32))
+        resize_network(model, SIDE, (32, 32))
 
 
 @pytest.mark.parametrize("shape", [(30, 44), (33, 44), (44, 20), (88, 10), (44, 44)])
@@ -142,12 +142,12 @@ def test_without_windows_a_cell_is_a_step(tmp_path):
 
 def test_what_is_stretched_is_never_narrow(tmp_path):
     path = networks.pooled(tmp_path / "a.onnx")
-    assert added(path, replace(WISHES, fit=Fit.STRETCH)).steps == (0, 0)
+    assert added(path, replace(OPTIONS, fit=Fit.STRETCH)).steps == (0, 0)
 
 
 def test_tokens_are_read_as_far_as_the_picture_goes(tmp_path):
     path = networks.like_dino(tmp_path / "a.onnx", size=32, patch=8, extra=1)
-    encoder = added(path, replace(WISHES, layout=Layout.TOKENS))
+    encoder = added(path, replace(OPTIONS, layout=Layout.TOKENS))
     assert encoder.steps == (8, 8)
     rgb = np.random.default_rng(5).integers(0, 256, (16, 32, 3), dtype=np.uint8)
     narrow = encoded(path, encoder, rgb)
@@ -159,7 +159,7 @@ def test_tokens_are_read_as_far_as_the_picture_goes(tmp_path):
 def test_a_head_goes_on_from_a_square(tmp_path):
     path = networks.pooled(tmp_path / "a.onnx")
     head = networks.like_sam_decoder(tmp_path / "b.onnx")
-    encoder = examined("it", path, head, WISHES)
+    encoder = probe_network("it", path, head, OPTIONS)
     assert encoder.steps == (4, 4)
     rgb = np.random.default_rng(6).integers(0, 256, (20, 32, 3), dtype=np.uint8)
     found = []

@@ -68,7 +68,7 @@ def test_a_file_that_is_not_there(tmp_path):
 
 
 def test_a_file_that_is_too_large(tmp_path, monkeypatch):
-    monkeypatch.setattr(onnx_file, "LARGEST_FILE", 1 << 20)
+    monkeypatch.setattr(onnx_file, "MAX_FILE_BYTES", 1 << 20)
     path = tmp_path / "a.onnx"
     path.write_bytes(bytes(3 << 20))
     assert refused(path) == "a.onnx has 3 MB: wanted at most 1 MB."

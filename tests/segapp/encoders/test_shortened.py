@@ -5,7 +5,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from segapp.encoders.onnx_surgery import shortened
+from segapp.encoders.onnx_surgery import extract_subgraph
 from tests.segapp.encoders import networks
 
 
@@ -35,11 +35,11 @@ def test_what_leads_to_the_value_stays_and_the_rest_goes(tmp_path, picture):
         helper.make_node("ReduceMean", ["inner"], ["masks"], keepdims=1),
     ]
     model = written(tmp_path, nodes, ["masks", "aside"])
-    short = onnx.load_from_string(shortened(model, "inner"))
+    short = onnx.load_from_string(extract_subgraph(model, "inner"))
     assert [node.op_type for node in short.graph.node] == ["Constant", "AveragePool", "Mul"]
     assert [port.name for port in short.graph.output] == ["inner"]
     assert [port.name for port in short.graph.input] == ["x"]
-    (inner,) = networks.run(shortened(model, "inner"), picture)
+    (inner,) = networks.run(extract_subgraph(model, "inner"), picture)
     np.testing.assert_allclose(
         inner, 3 * picture.reshape(1, 3, 4, 2, 4, 2).mean((3, 5)), rtol=1e-5
     )
@@ -54,7 +54,7 @@ def test_an_activation_belongs_to_the_value(tmp_path, picture):
     ]
     model = written(tmp_path, nodes, ["masks", "active"], networks.GELU)
     (active,) = networks.run(model, picture, ["active"])
-    (given,) = networks.run(shortened(model, "inner"), picture)
+    (given,) = networks.run(extract_subgraph(model, "inner"), picture)
     np.testing.assert_allclose(given, active, rtol=1e-6)
 
 
@@ -65,7 +65,7 @@ def test_what_joins_other_values_is_no_activation(tmp_path):
         helper.make_node("Sub", ["inner", "mean"], ["masks"]),
     ]
     model = written(tmp_path, nodes, ["masks"])
-    short = onnx.load_from_string(shortened(model, "inner"))
+    short = onnx.load_from_string(extract_subgraph(model, "inner"))
     assert [node.op_type for node in short.graph.node] == ["AveragePool"]
 
 
@@ -87,7 +87,7 @@ def test_what_graphs_within_a_node_read_from_around_it_stays(tmp_path, picture):
         ),
     ]
     model = written(tmp_path, nodes, ["inner", "aside"], [("yes", np.array(True))])
-    (given,) = networks.run(shortened(model, "inner"), picture)
+    (given,) = networks.run(extract_subgraph(model, "inner"), picture)
     small = picture.reshape(1, 3, 4, 2, 4, 2).mean((3, 5))
     np.testing.assert_allclose(given, small, rtol=1e-5)
 
@@ -95,4 +95,4 @@ def test_what_graphs_within_a_node_read_from_around_it_stays(tmp_path, picture):
 def test_a_value_that_is_not_there_leaves_nothing_to_run(tmp_path, picture):
     model = written(tmp_path, [pooling("x", "y")], ["y"])
     with pytest.raises(Exception, match="elsewhere"):
-        networks.run(shortened(model, "elsewhere"), picture)
+        networks.run(extract_subgraph(model, "elsewhere"), picture)

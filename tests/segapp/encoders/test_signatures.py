@@ -5,7 +5,7 @@ import pytest
 
 from segapp.encoders.encoder import Encoder, Fit, Layout, encoder_from_plain, encoder_to_plain
 from segapp.encoders.onnx_file import EncoderError, NetworkFile, Port
-from segapp.encoders.signatures import IMAGENET_MEAN, Wishes, described
+from segapp.encoders.signatures import IMAGENET_MEAN, NetworkOptions, describe_encoder
 
 ALL = {"mean": (0.0, 0.0, 0.0), "std": (1.0, 1.0, 1.0), "fit": Fit.STRETCH}
 
@@ -14,16 +14,19 @@ def file_of(*shape, is_float=True):
     return NetworkFile((Port("x", tuple(shape), is_float),), (), "0" * 64, 10)
 
 
-def made(network, shapes, **wishes):
+def made(network, shapes, **options):
     """Describe a network whose outputs have shapes that depend on the size."""
-    return described(
-        "it", network, Wishes(**wishes), lambda size: {k: f(*size) for k, f in shapes.items()}
+    return describe_encoder(
+        "it",
+        network,
+        NetworkOptions(**options),
+        lambda size: {k: f(*size) for k, f in shapes.items()},
     )
 
 
-def refused(network, shapes, **wishes):
+def refused(network, shapes, **options):
     with pytest.raises(EncoderError) as told:
-        made(network, shapes, **wishes)
+        made(network, shapes, **options)
     assert str(told.value).endswith(".")
     return str(told.value)
 

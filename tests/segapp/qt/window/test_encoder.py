@@ -18,9 +18,9 @@ pytest.importorskip("onnxruntime")
 from segapp.app.state import Stage
 from segapp.encoders import runner
 from segapp.encoders.encoder import Head
-from segapp.encoders.feature_cache import Encoding, KeptFeatures
+from segapp.encoders.feature_cache import FeatureCache, FeatureExtractor
 from segapp.encoders.onnx_file import EncoderError, read_network
-from segapp.encoders.registry import Installed
+from segapp.encoders.registry import EncoderRegistry
 from segapp.engine.trainer import Trainer
 from segapp.imaging.overlay import ViewMode
 from segapp.io.project import Project, save_project
@@ -49,7 +49,7 @@ def add_pooled(folder, head=None):
         facts = read_network(head)
         described = Head(facts.digest, facts.n_bytes, facts.widened[-1], (32, 32), 5)
         encoder = replace(encoder, head=described)
-    Installed.of_user().add(encoder, path, head=head)
+    EncoderRegistry.for_user().add(encoder, path, head=head)
     return encoder.identity
 
 
@@ -75,15 +75,15 @@ def seer():
 def gate(monkeypatch):
     """Let the network wait until the test opens the gate."""
     opened = threading.Event()
-    read = Encoding.read
+    read = FeatureExtractor.extract
 
-    def waiting(encoding, picture):
+    def waiting(extractor, picture):
         while not opened.wait(0.01):
-            if encoding._running._stopped:
+            if extractor._running._stopped:
                 raise runner.EncodingStopped
-        return read(encoding, picture)
+        return read(extractor, picture)
 
-    monkeypatch.setattr(Encoding, "read", waiting)
+    monkeypatch.setattr(FeatureExtractor, "extract", waiting)
     yield opened
     opened.set()
 
@@ -113,7 +113,7 @@ def test_it_is_off_and_says_how_to_get_one(make_window, picture_file):
 def test_one_that_is_added_meanwhile_is_offered(make_window, picture_file, pooled, qtbot):
     window = make_window(picture_file())
     assert box(window).switch.isEnabled()
-    Installed.of_user().remove("pooled")
+    EncoderRegistry.for_user().remove("pooled")
     window.settings_panel.encoder.entered.emit()
     assert not box(window).switch.isEnabled()
     assert box(window).state_text
@@ -197,14 +197,14 @@ def test_one_that_fails_asks_and_loses_nothing(
     make_window, picture_file, pooled, seer, two_strokes, qtbot, monkeypatch, button
 ):
     broken = [True]
-    read = Encoding.read
+    read = FeatureExtractor.extract
 
-    def failing(encoding, picture):
+    def failing(extractor, picture):
         if broken[0]:
             raise EncoderError("pooled broke off: it is damaged.")
-        return read(encoding, picture)
+        return read(extractor, picture)
 
-    monkeypatch.setattr(Encoding, "read", failing)
+    monkeypatch.setattr(FeatureExtractor, "extract", failing)
     window = make_window(picture_file(), seer)
     turn_on(window)
     for each in two_strokes:
@@ -269,7 +269,7 @@ def test_the_next_pictures_are_read_ahead(make_window, picture_file, pooled, see
     texts = []
     window.session.seeing.changed.connect(lambda: texts.append(box(window).state_text))
     turn_on(window)
-    kept = KeptFeatures.of_user().root
+    kept = FeatureCache.for_user().root
     qtbot.waitUntil(lambda: kept.is_dir() and len(list(kept.iterdir())) == 3, timeout=30_000)
     qtbot.waitUntil(lambda: window.session.seeing.state.sight is Sight.SEEN)
     assert "Reading ahead: picture 2 of 2" in texts

@@ -64,18 +64,18 @@ def brush(megapixels, moves):
     from segapp.model.document import Document
     from segapp.qt.canvas.brush import Brush
     from segapp.qt.canvas.canvas import Canvas
-    from segapp.qt.canvas.layers import Layer, SharedPixels
-    from segapp.qt.canvas.painting import Sheet
+    from segapp.qt.canvas.layers import Layer, ZeroCopyImage
+    from segapp.qt.canvas.painting import LabelOverlay
 
     application = QApplication([])
     rgb, inside = picture(megapixels), truth(megapixels)
     canvas = Canvas()
     canvas.resize(1400, 900)
-    canvas.set_picture(Layer.over(SharedPixels.of_picture(rgb)))
+    canvas.set_picture(Layer.over(ZeroCopyImage.of_picture(rgb)))
     tint = np.array([[0, 0, 0, 0], [230, 159, 0, 255]], np.uint8)
     labels = inside.astype(np.uint8)
-    answer = SharedPixels.of_labels(labels, tint, lambda box: tint[labels[box]])
-    canvas.set_labelling(Sheet(Layer.over(answer)))
+    answer = ZeroCopyImage.of_labels(labels, tint, lambda box: tint[labels[box]])
+    canvas.set_overlay(LabelOverlay(Layer.over(answer)))
     canvas.set_document(Document())
     canvas.set_brush(Brush(radius=50.0))
     canvas.show()
@@ -173,7 +173,7 @@ def pauses(megapixels, strokes, sample):
     from segapp.model.picture import Picture
     from segapp.qt.application import SWITCH_SECONDS
     from segapp.qt.canvas.brush import BrushUnit
-    from segapp.qt.canvas.layers import Layer, SharedPixels
+    from segapp.qt.canvas.layers import Layer, ZeroCopyImage
     from segapp.qt.files.preferences import Preferences
     from segapp.qt.session.session import Session
     from segapp.qt.window.main_window import build_window
@@ -193,7 +193,7 @@ def pauses(megapixels, strokes, sample):
             application.processEvents()
             time.sleep(0.005)
         shown = Picture(rgb, None, Path(folder) / "picture.png", "0", "")
-        layer = Layer.over(SharedPixels.of_picture(rgb))
+        layer = Layer.over(ZeroCopyImage.of_picture(rgb))
         session.open(shown, layer, PictureState(shown.path, "0"))
         window.brush.set_unit(BrushUnit.PICTURE)
         window.brush.set_radius(RADIUS * max(shown.size))

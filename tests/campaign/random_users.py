@@ -40,7 +40,7 @@ from segapp.model.document import Document, Stroke
 from segapp.model.labelling import Answer, NotEnoughStrokes, answer_of
 from segapp.model.settings import DEFAULT_SETTINGS
 from segapp.qt.canvas.brush import Tool
-from segapp.qt.canvas.layers import Layer, opaque
+from segapp.qt.canvas.layers import Layer, add_alpha
 from segapp.qt.dialogs.export_dialog import ExportDialog
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Conflict, Unsaved
@@ -158,7 +158,7 @@ class SessionUser(RuleBasedStateMachine):
         next(done)
         picture = self.images[which]
         state = self.session.state_of(picture.path) or PictureState(picture.path, picture.sha256)
-        self.session.open(picture, Layer(opaque(picture.rgb)), state)
+        self.session.open(picture, Layer(add_alpha(picture.rgb)), state)
 
     @rule(start=places, end=places, label=st.integers(0, 4), erase=st.booleans())
     def stroke(self, start, end, label, erase):

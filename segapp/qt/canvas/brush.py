@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from segapp.model.document import Mark
 
 
-# Pixels, of the screen or of the picture: from a single one to a disc that covers a whole screen.
+# In pixels of the screen or of the picture.
 SMALLEST_RADIUS = 0.5
 LARGEST_RADIUS = 500.0
-# A notch of the wheel makes the brush so much larger, and at least by half a pixel.
+# Factor and least change of the radius for a notch of the wheel.
 _STEP_FACTOR, _STEP_LEAST = 1.15, 0.5
 
 
 class Tool(Enum):
-    """What the left and the right button do."""
+    """Tools of the left and the right mouse button."""
 
     BRUSH = "brush"
     ERASER = "eraser"
@@ -43,7 +43,7 @@ _AROUND = frozenset({Tool.AROUND, Tool.AROUND_BOX})
 
 
 class BrushUnit(StrEnum):
-    """What a brush is measured in: on the screen it looks alike at every zoom."""
+    """Unit of the brush's radius: pixels of the screen or of the picture."""
 
     SCREEN = "screen"
     PICTURE = "picture"
@@ -51,7 +51,7 @@ class BrushUnit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Brush:
-    """The left button paints ``left``, the right one ``right``; they may be the same."""
+    """Tool, size, and the classes ``left`` and ``right`` of the mouse buttons."""
 
     radius: float = 10.0
     unit: BrushUnit = BrushUnit.PICTURE
@@ -59,33 +59,33 @@ class Brush:
     right: int = 1
     tool: Tool = Tool.BRUSH
     keep_others: bool = False  # paint around other classes instead of over them
-    retouches: bool = False  # paint over the answer instead of teaching
+    retouches: bool = False  # edit the answer instead of adding training strokes
     left_colour: tuple[int, int, int] = (255, 255, 255)
     right_colour: tuple[int, int, int] = (255, 255, 255)
 
     def label(self, button: Qt.MouseButton) -> int | None:
-        """Return the class that a button paints; None erases."""
+        """Return the class of a button; None erases."""
         if self.tool is Tool.ERASER:
             return None
         return self.right if self._paints_right(button) else self.left
 
     def colour(self, button: Qt.MouseButton) -> tuple[int, int, int]:
-        """Return the colour that a button paints; white erases."""
+        """Return the colour of a button; white erases."""
         if self.tool is Tool.ERASER:
             return (255, 255, 255)
         return self.right_colour if self._paints_right(button) else self.left_colour
 
     def _paints_right(self, button: Qt.MouseButton) -> bool:
-        """Tell whose class is painted: around an object it is what is not meant."""
+        """Return whether to paint the right class; tools around an object swap both."""
         return (button is Qt.MouseButton.RightButton) != (self.tool in _AROUND)
 
     def radius_in_picture(self, scale: float) -> float:
-        """Return the radius in image pixels where one is ``scale`` widget pixels large."""
+        """Return the radius in image pixels at ``scale`` widget pixels per image pixel."""
         return self.radius / scale if self.unit is BrushUnit.SCREEN else self.radius
 
 
-def stepped_radius(radius: float, steps: float) -> float:
-    """Make a radius larger (or smaller, below 0) by steps that one can see at any size."""
+def scaled_radius(radius: float, steps: float) -> float:
+    """Return a radius that is larger (or, below 0, smaller) by visible steps."""
     grown = radius * math.pow(_STEP_FACTOR, steps)
     if steps > 0:
         grown = max(grown, radius + _STEP_LEAST * steps)
@@ -98,41 +98,41 @@ def stepped_radius(radius: float, steps: float) -> float:
 Point = tuple[float, float]
 Size = tuple[int, int]
 _Outline = Callable[[Sequence[Point]], Sequence[Point]]
-_Made = Callable[[Sequence[Point], Size, Stroke], "Mark | None"]
+_MakeMark = Callable[[Sequence[Point], Size, Stroke], "Mark | None"]
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """What a tool makes of its points.
+class ShapeTool:
+    """Conversion of a stroke's points to a shape.
 
     Parameters
     ----------
     two_ends
-        Whether only the first and the newest point count.
+        Whether the first and the last point alone define the shape.
     outline
-        The corners that are drawn.
-    made
-        The mark, from the corners, the picture's size and the stroke along all points.
+        Returns the corners of the outline.
+    make_mark
+        Returns the mark for the corners, the picture's size and the stroke along all points.
     """
 
     two_ends: bool
     outline: _Outline
-    made: _Made
+    make_mark: _MakeMark
 
-    def points_of(self, points: Sequence[Point]) -> Sequence[Point]:
-        """Return the points that count."""
+    def defining_points(self, points: Sequence[Point]) -> Sequence[Point]:
+        """Return the points that define the shape."""
         return [points[0], points[-1]] if self.two_ends else points
 
     def mark(self, stroke: Stroke, size: Size) -> Mark | None:
-        """Return what the stroke's points enclose; None when that is nothing."""
-        return self.made(self.outline(self.points_of(stroke.points)), size, stroke)
+        """Return the mark of the shape along a stroke; None if it has no pixel."""
+        return self.make_mark(self.outline(self.defining_points(stroke.points)), size, stroke)
 
 
-def _as_it_is(points: Sequence[Point]) -> Sequence[Point]:
+def _all_points(points: Sequence[Point]) -> Sequence[Point]:
     return points
 
 
-def _boxed(points: Sequence[Point]) -> Sequence[Point]:
+def _box_outline(points: Sequence[Point]) -> Sequence[Point]:
     return box_corners(points[0], points[-1])
 
 
@@ -150,11 +150,11 @@ def _outside(points: Sequence[Point], size: Size, stroke: Stroke) -> Mark | None
     return outside_of(points, size, stroke.label)
 
 
-SHAPES: dict[Tool, Shape] = {
-    Tool.LINE: Shape(two_ends=True, outline=_as_it_is, made=_line),
-    Tool.BOX: Shape(two_ends=True, outline=_boxed, made=_inside),
-    Tool.LASSO: Shape(two_ends=False, outline=_as_it_is, made=_inside),
-    Tool.POLYGON: Shape(two_ends=False, outline=_as_it_is, made=_inside),
-    Tool.AROUND: Shape(two_ends=False, outline=_as_it_is, made=_outside),
-    Tool.AROUND_BOX: Shape(two_ends=True, outline=_boxed, made=_outside),
+SHAPES: dict[Tool, ShapeTool] = {
+    Tool.LINE: ShapeTool(two_ends=True, outline=_all_points, make_mark=_line),
+    Tool.BOX: ShapeTool(two_ends=True, outline=_box_outline, make_mark=_inside),
+    Tool.LASSO: ShapeTool(two_ends=False, outline=_all_points, make_mark=_inside),
+    Tool.POLYGON: ShapeTool(two_ends=False, outline=_all_points, make_mark=_inside),
+    Tool.AROUND: ShapeTool(two_ends=False, outline=_all_points, make_mark=_outside),
+    Tool.AROUND_BOX: ShapeTool(two_ends=True, outline=_box_outline, make_mark=_outside),
 }

@@ -1,4 +1,4 @@
-"""The canvas widget: events, touch, and the view of the image."""
+"""Canvas widget: display of the image and its layers, and event handlers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QLineEdit, QTextEdit, QWidget
 
-from segapp.qt.canvas.brush import Brush, Tool, stepped_radius
-from segapp.qt.canvas.input import Hand
-from segapp.qt.canvas.painting import PAINTERS, Cursor, Scene, Sheet, chequerboard
+from segapp.qt.canvas.brush import Brush, Tool, scaled_radius
+from segapp.qt.canvas.input import CanvasInput
+from segapp.qt.canvas.painting import PAINTERS, BrushCursor, LabelOverlay, Scene, chequerboard
 from segapp.qt.canvas.stroke_layer import StrokeLayer
 from segapp.qt.canvas.viewport import ZOOM_STEP, Viewport
 
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     from segapp.qt.canvas.layers import Layer
 
 
-# Widget pixels: fingers nearer than this are one, and their distance says nothing.
-_NEAREST = 8.0
+# Widget pixels: below this mean distance, a change of the fingers' spread is noise.
+_MIN_SPREAD = 8.0
 
 
-class Touch:
-    """Keeps what lies under the fingers under them; it never paints."""
+class TouchNavigation:
+    """Panning and zooming by fingers on a touch screen."""
 
     def __init__(self, viewport: Viewport) -> None:
         self._viewport = viewport
@@ -55,36 +55,36 @@ class Touch:
         self._centre = QPointF()
         self._spread = 0.0  # mean distance from the centre
 
-    def take(self, event: QTouchEvent) -> None:
-        """Follow the fingers; one that comes or goes moves nothing."""
+    def handle(self, event: QTouchEvent) -> None:
+        """Keep the same image points under the fingers."""
         down = [
             point for point in event.points() if point.state() is not QEventPoint.State.Released
         ]
         fingers = frozenset(point.id() for point in down)
-        places = [point.position() for point in down]
-        centre, spread = _centre_and_spread(places)
-        if fingers and fingers == self._fingers:
+        positions = [point.position() for point in down]
+        centre, spread = _centre_and_spread(positions)
+        if fingers and fingers == self._fingers:  # a finger that is added moves nothing
             self._viewport.pan(centre - self._centre)
-            if spread > _NEAREST and self._spread > _NEAREST:
+            if spread > _MIN_SPREAD and self._spread > _MIN_SPREAD:
                 self._viewport.zoom(spread / self._spread, centre)
         self._fingers, self._centre, self._spread = fingers, centre, spread
 
-    def let_go(self) -> None:
-        """Forget the fingers: the system has taken them for something else."""
+    def reset(self) -> None:
+        """Forget the fingers, as when the system cancels the gesture."""
         self._fingers = frozenset()
 
 
-def _centre_and_spread(places: list[QPointF]) -> tuple[QPointF, float]:
-    if not places:
+def _centre_and_spread(points: list[QPointF]) -> tuple[QPointF, float]:
+    if not points:
         return QPointF(), 0.0
-    n = len(places)
-    centre = QPointF(sum(at.x() for at in places) / n, sum(at.y() for at in places) / n)
-    spread = sum(math.hypot(at.x() - centre.x(), at.y() - centre.y()) for at in places) / n
+    n = len(points)
+    centre = QPointF(sum(at.x() for at in points) / n, sum(at.y() for at in points) / n)
+    spread = sum(math.hypot(at.x() - centre.x(), at.y() - centre.y()) for at in points) / n
     return centre, spread
 
 
 class PictureView(QWidget):
-    """Holds what is to be seen and repaints only what has changed."""
+    """The image with its layers; only changed regions are repainted."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -93,28 +93,28 @@ class PictureView(QWidget):
         self.viewport = Viewport(self)
         self.viewport.changed.connect(self.update)
         self._image: Layer | None = None
-        self._labelling: Sheet | None = None
+        self._overlay: LabelOverlay | None = None
         self._opacity = 0.5
-        self._stroke_opacity = 0.85  # plain to see, and what is below still shows
+        self._stroke_opacity = 0.85
         self._strokes: StrokeLayer | None = None
         self._strokes_shown = True
-        self._labelling_hidden = False  # for good, by the command
-        self._peeking = False  # as long as a key is held
+        self._labelling_hidden = False  # by the command
+        self._peeking = False  # while a key is held
         self._spot: Spot | None = None
         self._spot_name = ""
         self._selection: tuple[QLineF, ...] = ()
         self._chequer = chequerboard()
 
     def set_picture(self, layer: Layer) -> None:
-        """Show another picture, whole, without labelling and strokes."""
+        """Show another picture in full, without labelling and strokes."""
         self._image = layer
-        self._labelling = self._spot = None
+        self._overlay = self._spot = None
         self._selection = ()
         height, width = layer.size
         self._strokes = StrokeLayer((height, width))
-        self.viewport.show_whole(QSize(width, height))
+        self.viewport.set_image_size(QSize(width, height))
 
-    def show_anew(self, layer: Layer) -> None:
+    def replace_layer(self, layer: Layer) -> None:
         """Show the same picture with other levels or channels, at the same zoom."""
         self._image = layer
         self.update()
@@ -124,80 +124,80 @@ class PictureView(QWidget):
         if self._strokes is not None:
             self._update_box(self._strokes.show(document))
 
-    def set_labelling(self, sheet: Sheet | None) -> None:
-        """Show the labelling over the picture or in its place; None withdraws it."""
-        before, self._labelling = self._labelling, sheet
-        box = sheet.changed_from(before) if sheet is not None and before is not None else None
+    def set_overlay(self, overlay: LabelOverlay | None) -> None:
+        """Show a labelling over the picture or in its place; None removes it."""
+        before, self._overlay = self._overlay, overlay
+        box = None if overlay is None or before is None else overlay.changed_box(before)
         if box is None:
             self.update()
         else:
             self._update_box(box)
 
     def set_spot(self, spot: Spot | None, name: str = "") -> None:
-        """Mark where a stroke would help most, and say so to those who do not know yet."""
+        """Ring the least certain region, with an optional label."""
         if (spot, name) != (self._spot, self._spot_name):
             self._spot, self._spot_name = spot, name
             self.update()
 
     def set_selection(self, lines: tuple[QLineF, ...]) -> None:
-        """Outline what somebody has chosen, by lines in the picture; none at all ends it."""
+        """Show the contour of the selected region, as lines in image coordinates."""
         if lines != self._selection:
             self._selection = lines
             self.update()
 
     def set_opacity(self, opacity: float) -> None:
-        """Set how strongly the labelling covers the picture, from 0 to 1."""
+        """Set the opacity of the labelling, from 0 to 1."""
         self._opacity = opacity
         self.update()
 
     def set_stroke_opacity(self, opacity: float) -> None:
-        """Set how strongly the strokes cover the picture, from 0 to 1."""
+        """Set the opacity of the strokes, from 0 to 1."""
         self._stroke_opacity = opacity
         self.update()
 
     def set_labelling_hidden(self, hidden: bool) -> None:  # noqa: FBT001 - a Qt slot
-        """Show the bare picture until the answer is wanted again."""
+        """Show or hide the labelling."""
         if hidden != self._labelling_hidden:
             self._labelling_hidden = hidden
             self.update()
 
     def peek(self, *, on: bool) -> None:
-        """Show the bare picture for a moment, and then what was shown before."""
+        """Hide the labelling for as long as a key is held."""
         if on != self._peeking:
             self._peeking = on
             self.update()
 
     def set_strokes_shown(self, shown: bool) -> None:  # noqa: FBT001 - a Qt slot
-        """Show or hide the strokes; one that is being drawn is always seen."""
+        """Show or hide the strokes; a stroke that is being drawn is always shown."""
         self._strokes_shown = shown
         self.update()
 
     def _update_box(self, box: Rectangle) -> None:
-        """Repaint what shows a box of the picture."""
+        """Repaint a box of the picture."""
         left, top, right, bottom = box
         if left < right and top < bottom:
             rect = QRectF(left, top, right - left, bottom - top)
             self.update(self.viewport.view.pixels_covering(rect, 3))
 
-    def _cursor(self) -> Cursor | None:
-        """Return the brush's outline, if there is one."""
+    def _cursor(self) -> BrushCursor | None:
+        """Return the preview circle of the brush; subclasses have one."""
         return None
 
     def _is_drawing(self) -> bool:
-        """Tell whether a stroke is in the making."""
+        """Return whether a stroke is being drawn; subclasses have strokes."""
         return False
 
     def _scene(self) -> Scene:
         hidden = self._labelling_hidden or self._peeking
-        sheet = None if hidden else self._labelling
-        bare = hidden or (sheet is not None and sheet.bare)
+        overlay = None if hidden else self._overlay
+        bare = hidden or (overlay is not None and overlay.bare)
         shown = (self._strokes_shown and not bare) or self._is_drawing()
-        see_through = sheet is not None and sheet.replaces_image
+        transparent = overlay is not None and overlay.replaces_image
         return Scene(
             view=self.viewport.view,
-            ground=self._ground(),
+            background=self._background(),
             image=self._image,
-            sheet=sheet,
+            overlay=overlay,
             opacity=self._opacity,
             strokes=self._strokes.layer if self._strokes is not None and shown else None,
             stroke_opacity=self._stroke_opacity,
@@ -205,17 +205,17 @@ class PictureView(QWidget):
             spot_name=self._spot_name,
             selection=self._selection,
             cursor=self._cursor(),
-            chequer=self._chequer if see_through else None,
+            chequer=self._chequer if transparent else None,
             pixel_ratio=self.devicePixelRatioF(),
         )
 
-    def _ground(self) -> QColor:
-        """Return a shade darker than the window, from which a picture stands out."""
+    def _background(self) -> QColor:
+        """Return a shade that is darker than the window."""
         window = self.palette().color(QPalette.ColorRole.Window)
         return window.darker(112) if window.lightness() > 128 else window.darker(135)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the layers in their order."""
+        """Paint the layers from bottom to top."""
         painter = QPainter(self)
         painter.setClipRegion(event.region())
         scene = self._scene()
@@ -224,21 +224,21 @@ class PictureView(QWidget):
         painter.end()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the picture in sight."""
+        """Keep the picture visible."""
         super().resizeEvent(event)
-        self.viewport.follow_widget()
+        self.viewport.handle_resize()
 
     def sizeHint(self) -> QSize:
-        """Ask for room, as the picture is what the window is for."""
+        """Return the preferred size."""
         return QSize(900, 640)
 
 
-# Qt counts the wheel in eighths of a degree, and a notch of nearly every mouse is 15 degrees.
+# Qt's unit is an eighth of a degree; a notch of nearly every mouse is 15 degrees.
 _WHEEL_NOTCH = 120.0
-# Widget pixels that a notch with Shift moves the picture sideways.
+# Widget pixels that the picture moves sideways per notch with Shift.
 _PAN_STEP = 60.0
-# Widget pixels around the brush's circle that its line, with its dark rim, may cover.
-_RING = 6.0
+# Widget pixels outside the brush's circle that its line and halo may cover.
+_CURSOR_MARGIN = 6.0
 _ARROWS = {
     Qt.Key.Key_Left: (-1, 0),
     Qt.Key.Key_Right: (1, 0),
@@ -248,13 +248,13 @@ _ARROWS = {
 
 
 class Canvas(PictureView):
-    """Shows the picture and lets a hand work on it."""
+    """The view on which strokes are drawn."""
 
     stroke_finished = Signal(object)  # Mark
-    stroke_grew = Signal()
-    stroke_dropped = Signal()
-    fill_wanted = Signal(object, object)  # QPointF in image coordinates, class or None
-    radius_wanted = Signal(float)
+    stroke_extended = Signal()
+    stroke_cancelled = Signal()
+    fill_requested = Signal(object, object)  # QPointF in image coordinates, class or None
+    radius_requested = Signal(float)
     pointer_moved = Signal(object)  # QPointF in image coordinates, or None outside
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -270,67 +270,67 @@ class Canvas(PictureView):
                 "Escape drops the stroke."
             )
         )
-        self._hand = Hand(self.viewport, self)
-        self._ringed = QRect()  # where the brush's outline was painted last
-        self._touch = Touch(self.viewport)
-        self._hand.stroke_finished.connect(self.stroke_finished)
-        self._hand.stroke_dropped.connect(self.stroke_dropped)
-        self._hand.fill_wanted.connect(self.fill_wanted)
-        self._hand.drew.connect(lambda _: self.stroke_grew.emit())
-        self._hand.pointer_moved.connect(self.pointer_moved)
-        self._hand.drew.connect(self._update_box)
-        self._hand.changed.connect(self._show_hand)
-        self.viewport.changed.connect(self._show_hand)
+        self._input = CanvasInput(self.viewport, self)
+        self._cursor_rect = QRect()  # of the last painted preview circle
+        self._touch = TouchNavigation(self.viewport)
+        self._input.stroke_finished.connect(self.stroke_finished)
+        self._input.stroke_cancelled.connect(self.stroke_cancelled)
+        self._input.fill_requested.connect(self.fill_requested)
+        self._input.drawn.connect(lambda _: self.stroke_extended.emit())
+        self._input.pointer_moved.connect(self.pointer_moved)
+        self._input.drawn.connect(self._update_box)
+        self._input.changed.connect(self._update_cursor)
+        self.viewport.changed.connect(self._update_cursor)
 
     @property
     def brush(self) -> Brush:
-        """The brush as it is set."""
-        return self._hand.brush
+        """The present brush."""
+        return self._input.brush
 
-    def stroke_so_far(self) -> Mark | None:
-        """Return the stroke in the making that will teach; None when there is none."""
-        return None if self.brush.retouches else self._hand.stroke
+    def unfinished_stroke(self) -> Mark | None:
+        """Return the stroke that is being drawn, unless it is a retouch."""
+        return None if self.brush.retouches else self._input.stroke
 
     def set_brush(self, brush: Brush) -> None:
-        """Use another size, class or tool from the next stroke on."""
-        self._hand.set_brush(brush)
+        """Set size, class and tool of the next stroke."""
+        self._input.set_brush(brush)
 
     def set_picture(self, layer: Layer) -> None:
-        """Show another picture; a stroke in the making belonged to the old one."""
+        """Show another picture and cancel an unfinished stroke."""
         super().set_picture(layer)
         if self._strokes is not None:
-            self._hand.take_picture(self._strokes)
+            self._input.set_stroke_layer(self._strokes)
 
-    # Cursor ---------------------------------------------------------------------------
+    # Cursor --------------------------------------------------------------------------------
 
     def _is_drawing(self) -> bool:
-        return self._hand.is_drawing
+        return self._input.is_drawing
 
-    def _cursor(self) -> Cursor | None:
-        hand = self._hand
-        if hand.pointer is None or self._image is None or hand.would_drag:
+    def _cursor(self) -> BrushCursor | None:
+        pointer = self._input.pointer
+        if pointer is None or self._image is None or self._input.pans_on_press:
             return None
-        erasing = hand.brush.tool is Tool.ERASER
-        radius = hand.brush.radius_in_picture(self.viewport.view.scale)
-        return Cursor(hand.pointer, radius, QColor(*hand.colour), erasing)
+        radius = self.brush.radius_in_picture(self.viewport.view.scale)
+        erasing = self.brush.tool is Tool.ERASER
+        return BrushCursor(pointer, radius, QColor(*self._input.colour), erasing)
 
-    def _show_hand(self) -> None:
-        """Draw the brush where it is now and no longer where it was, and shape the pointer."""
-        self.update(self._ringed)
-        self._ringed = QRect()
-        if self._hand.pointer is not None:
-            at = self.viewport.view.to_widget(self._hand.pointer)
+    def _update_cursor(self) -> None:
+        """Repaint the preview circle at its old and new position; set the mouse cursor."""
+        self.update(self._cursor_rect)
+        self._cursor_rect = QRect()
+        if self._input.pointer is not None:
+            at = self.viewport.view.to_widget(self._input.pointer)
             scale = self.viewport.view.scale
-            reach = self.brush.radius_in_picture(scale) * scale + _RING
-            self._ringed = QRectF(
+            reach = self.brush.radius_in_picture(scale) * scale + _CURSOR_MARGIN
+            self._cursor_rect = QRectF(
                 at.x() - reach, at.y() - reach, 2 * reach, 2 * reach
             ).toAlignedRect()
-        self.update(self._ringed)
+        self.update(self._cursor_rect)
         if self._image is None:
             shape = Qt.CursorShape.ArrowCursor
-        elif self._hand.is_dragging:
+        elif self._input.is_panning:
             shape = Qt.CursorShape.ClosedHandCursor
-        elif self._hand.would_drag:
+        elif self._input.pans_on_press:
             shape = Qt.CursorShape.OpenHandCursor
         else:
             shape = Qt.CursorShape.CrossCursor
@@ -340,7 +340,7 @@ class Canvas(PictureView):
     # Pointer --------------------------------------------------------------------------
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Begin a stroke or take hold of the picture."""
+        """Begin a stroke, or begin to pan."""
         buttons = (
             Qt.MouseButton.LeftButton,
             Qt.MouseButton.RightButton,
@@ -348,33 +348,33 @@ class Canvas(PictureView):
         )
         if event.button() in buttons:
             straight = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-            self._hand.press(
+            self._input.press(
                 event.position(), event.button(), straight=straight, time=event.timestamp()
             )
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """End a polygon; for every other tool it is a press like any other."""
-        if self.brush.tool is Tool.POLYGON and self._hand.is_drawing:
-            self._hand.lift()
+        """Finish a polygon; with other tools, act as for a single press."""
+        if self.brush.tool is Tool.POLYGON and self._input.is_drawing:
+            self._input.finish_stroke()
         else:
             self.mousePressEvent(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Go on with the stroke, or drag the picture."""
-        self._hand.move(event.position(), buttons=event.buttons(), time=event.timestamp())
+        """Extend the stroke, or pan."""
+        self._input.move(event.position(), buttons=event.buttons(), time=event.timestamp())
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Finish the stroke, or let go of the picture."""
-        self._hand.release(event.button(), event.position())
+        """Finish the stroke, or end panning."""
+        self._input.release(event.button(), event.position())
 
     def tabletEvent(self, event: QTabletEvent) -> None:
-        """Draw with a pen: its pressure is the brush's width, its other end erases."""
+        """Draw with a pen: pressure scales the width, the eraser end erases."""
         position, pressure = event.position(), event.pressure()
         kind = event.type()
         if kind == QEvent.Type.TabletPress:
-            # The buttons on a pen's side have classes like a mouse's, and no pressure.
+            # A pen's side buttons paint as a mouse's buttons do: without pressure.
             is_tip = event.button() is Qt.MouseButton.LeftButton
-            self._hand.press(
+            self._input.press(
                 position,
                 event.button(),
                 pressure if is_tip else None,
@@ -384,30 +384,30 @@ class Canvas(PictureView):
                 time=event.timestamp(),
             )
         elif kind == QEvent.Type.TabletMove:
-            self._hand.move(position, pressure, time=event.timestamp())
+            self._input.move(position, pressure, time=event.timestamp())
         elif kind == QEvent.Type.TabletRelease:
-            self._hand.lift()
+            self._input.finish_stroke()
         event.accept()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom at the pointer; with Ctrl, change the brush's size."""
+        """Zoom at the pointer; resize the brush with Ctrl, pan sideways with Shift."""
         notches = event.angleDelta().y() / _WHEEL_NOTCH
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            self.radius_wanted.emit(stepped_radius(self.brush.radius, notches))
+            self.radius_requested.emit(scaled_radius(self.brush.radius, notches))
         elif event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             self.viewport.pan(QPointF(notches * _PAN_STEP, 0.0))
         else:
             self.viewport.zoom(ZOOM_STEP**notches, event.position())
-            self._hand.point_at(self.viewport.view.to_image(event.position()))
+            self._input.set_pointer(self.viewport.view.to_image(event.position()))
         event.accept()
 
     def event(self, event: QEvent) -> bool:
-        """Zoom by pinching on a touchpad, take fingers; leave the rest to the handlers."""
+        """Handle touches and a touchpad's pinch; leave other events to their handlers."""
         if isinstance(event, QTouchEvent):
-            if event.type() == QEvent.Type.TouchCancel or self._hand.is_drawing:
-                self._touch.let_go()  # a hand that rests beside the pen means nothing
+            if event.type() == QEvent.Type.TouchCancel or self._input.is_drawing:
+                self._touch.reset()  # a palm that rests beside the pen must not pan
             else:
-                self._touch.take(event)
+                self._touch.handle(event)
             event.accept()
             return True
         if (
@@ -419,50 +419,50 @@ class Canvas(PictureView):
         return super().event(event)
 
     def enterEvent(self, event: QEnterEvent) -> None:
-        """Take the keys, unless somebody is typing."""
+        """Take the keyboard focus, except from a text field."""
         typing = (QLineEdit, QTextEdit, QAbstractSpinBox)
         if not isinstance(QApplication.focusWidget(), typing):
             self.setFocus(Qt.FocusReason.MouseFocusReason)
         super().enterEvent(event)
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Take the brush's outline away."""
-        self._hand.point_at(None)
+        """Remove the preview circle."""
+        self._input.set_pointer(None)
         super().leaveEvent(event)
 
     # Keys -----------------------------------------------------------------------------
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Hold Space to drag, hold H to see the bare picture, draw with the arrows."""
+        """Pan with Space, hide the labelling with H, draw with the arrow keys."""
         key = Qt.Key(event.key())
         if key == Qt.Key.Key_Space:
-            self._hand.hold_space(held=True)
+            self._input.hold_space(held=True)
         elif key == Qt.Key.Key_H:
             self.peek(on=True)
-        elif key == Qt.Key.Key_Escape and self._hand.is_drawing:
-            self._hand.drop_stroke()
+        elif key == Qt.Key.Key_Escape and self._input.is_drawing:
+            self._input.cancel_stroke()
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             straight = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-            self._hand.toggle_pen(straight=straight)
+            self._input.toggle_pen(straight=straight)
         elif key in _ARROWS and self._image is not None:
             fine = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-            self._hand.step(*_ARROWS[key], fine=fine)
+            self._input.move_by_key(*_ARROWS[key], fine=fine)
         else:
             super().keyPressEvent(event)
 
     def keyReleaseEvent(self, event: QKeyEvent) -> None:
-        """Let go of what a held key did."""
+        """End the effect of a held key."""
         if event.isAutoRepeat():
             return
         if event.key() == Qt.Key.Key_Space:
-            self._hand.hold_space(held=False)
+            self._input.hold_space(held=False)
         elif event.key() == Qt.Key.Key_H:
             self.peek(on=False)
         else:
             super().keyReleaseEvent(event)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Let go of held keys, whose release would arrive elsewhere."""
-        self._hand.hold_space(held=False)
+        """End the effect of held keys, as another widget will get their release."""
+        self._input.hold_space(held=False)
         self.peek(on=False)
         super().focusOutEvent(event)

@@ -17,7 +17,7 @@ from segapp.imaging.boundaries import (
     owners,
     redraw_edges,
 )
-from segapp.qt.canvas.layers import indexed_image
+from segapp.qt.canvas.layers import indexed_qimage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,27 +29,28 @@ if TYPE_CHECKING:
     from segapp.qt.canvas.viewport import View
 
 
-_SMALLEST = 64  # pixels of the longer side: no window shows a picture smaller
-# Above this scale a pixel is wider than a line should be, and the lines are drawn as such.
-_LARGEST_PIXEL = 1.42
-# So many lines are drawn within a frame; more are only met in noise, and drawn as pixels.
-_MOST_LINES = 12_000
+_SMALLEST = 64  # pixels of the longer side of the coarsest level
+# Above this scale a pixel is wider than a line: vector lines replace the raster.
+_VECTOR_SCALE = 1.42
+# Lines that can be drawn within a frame; noise may have more, and is drawn as a raster.
+_MAX_LINES = 12_000
 _WIDTH, _RIM_WIDTH = 1.5, 3.5  # widget pixels
-_MARGIN = 3  # pixels around what is seen, into which lines and smoothing reach
+_MARGIN = 3  # pixels around the visible ones, into which lines and smoothing reach
 _RIM_COLOUR = QColor(0, 0, 0, 150)
+_MAX_SELECTION_LINES = 20_000  # drawn within a frame; a mask with more gets its box
 
 
-class Outline:
-    """The edges of a labelling, with a dark rim so that they show on any picture.
+class ContourLayer:
+    """Contours of a labelling, with a dark rim, drawn quickly at any zoom.
 
     Parameters
     ----------
     labels
-        The class of each pixel; kept, not copied.
+        Class of each pixel; the array is not copied.
     classes
-        Names and colours; the line around an object has its colour.
+        Names and colours; the contour of an object has its colour.
     colour
-        One colour for all lines instead.
+        A colour for all contours instead.
     """
 
     def __init__(
@@ -60,77 +61,77 @@ class Outline:
     ) -> None:
         self._labels, self._owner = labels, owners(classes)
         self._colours = [colour or QColor(*info.colour) for info in classes]
-        self._pictures = edge_pictures(labels, self._owner, _SMALLEST)
-        self._images = [self._image(picture) for picture in self._pictures]
+        self._levels = edge_pictures(labels, self._owner, _SMALLEST)
+        self._images = [self._image(level) for level in self._levels]
 
     def redraw(self, labels: NDArray[np.uint8], boxes: Iterable[Rectangle]) -> None:
-        """Take labels that differ from those before within some boxes and nowhere else."""
+        """Show labels that differ from the previous ones within some boxes."""
         self._labels = labels
         for box in boxes:
-            redraw_edges(self._pictures, labels, self._owner, box)
+            redraw_edges(self._levels, labels, self._owner, box)
 
     def _image(self, picture: NDArray[np.uint8]) -> QImage:
         table = [0] * (LINE + len(self._colours))
         table[RIM] = _RIM_COLOUR.rgba()
         table[LINE:] = [colour.rgba() for colour in self._colours]
-        return indexed_image(picture, table)
+        return indexed_qimage(picture, table)
 
     def draw(self, painter: QPainter, view: View, room: QRectF) -> None:
-        """Draw what is seen in ``room``, all in widget coordinates."""
-        lines = self._lines_in(view, room) if view.scale > _LARGEST_PIXEL else None
+        """Draw the contours in ``room``, a rectangle in widget coordinates."""
+        lines = self._lines_in(view, room) if view.scale > _VECTOR_SCALE else None
         painter.save()
         painter.translate(view.x, view.y)
         painter.scale(view.scale, view.scale)
         if lines is None:
-            self._draw_picture(painter, view, room)
+            self._draw_raster(painter, view, room)
         else:
             self._draw_lines(painter, lines, view.scale)
         painter.restore()
 
-    def _draw_picture(self, painter: QPainter, view: View, room: QRectF) -> None:
+    def _draw_raster(self, painter: QPainter, view: View, room: QRectF) -> None:
         level = min(max(round(-math.log2(view.scale)), 0), len(self._images) - 1)
         image, factor = self._images[level], 2**level
         height, width = self._labels.shape
-        box = _seen(view, room, factor).intersected(image.rect())
+        box = _visible_pixels(view, room, factor).intersected(image.rect())
         if box.isEmpty():
             return
         painter.setClipRect(QRectF(0, 0, width, height), Qt.ClipOperation.IntersectClip)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         painter.scale(factor, factor)
         # Qt smooths this format several times faster than one with a table of colours.
-        seen = image.copy(box).convertToFormat(QImage.Format.Format_ARGB32_Premultiplied)
-        painter.drawImage(QPointF(box.topLeft()), seen)
+        part = image.copy(box).convertToFormat(QImage.Format.Format_ARGB32_Premultiplied)
+        painter.drawImage(QPointF(box.topLeft()), part)
 
     def _draw_lines(self, painter: QPainter, lines: dict[int, list[QLineF]], scale: float) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         rim = QPen(_RIM_COLOUR, _RIM_WIDTH / scale)
         pens = [rim] * len(lines)
-        pens += [QPen(self._colours[whose], _WIDTH / scale) for whose in lines]
+        pens += [QPen(self._colours[owner], _WIDTH / scale) for owner in lines]
         for pen, part in zip(pens, [*lines.values()] * 2, strict=True):
             pen.setCapStyle(Qt.PenCapStyle.SquareCap)
             painter.setPen(pen)
             painter.drawLines(part)
 
     def _lines_in(self, view: View, room: QRectF) -> dict[int, list[QLineF]] | None:
-        """Return the lines of the part that is seen by class; None if they are too many."""
+        """Return the visible lines by class; None if there are too many."""
         height, width = self._labels.shape
-        box = _seen(view, room, 1).intersected(QRect(0, 0, width, height))
+        box = _visible_pixels(view, room, 1).intersected(QRect(0, 0, width, height))
         if box.isEmpty():
             return {}
         corner = np.array([box.left(), box.top()] * 2, np.int32)
         part = self._labels[box.top() : box.bottom() + 1, box.left() : box.right() + 1]
-        found, whose = border_lines(part, self._owner)
-        if len(found) > _MOST_LINES:
+        found, owner = border_lines(part, self._owner)
+        if len(found) > _MAX_LINES:
             return None
         found += corner
         return {
-            int(each): [QLineF(*row) for row in found[whose == each].tolist()]
-            for each in np.unique(whose)
+            int(each): [QLineF(*row) for row in found[owner == each].tolist()]
+            for each in np.unique(owner)
         }
 
 
-def _seen(view: View, room: QRectF, factor: int) -> QRect:
-    """Return which pixels of a copy that is ``factor`` times coarser are seen, and some more."""
+def _visible_pixels(view: View, room: QRectF, factor: int) -> QRect:
+    """Return the visible pixels of a ``factor`` times coarser copy, with a margin."""
     start, end = view.to_image(room.topLeft()), view.to_image(room.bottomRight())
     return (
         QRectF(start / factor, end / factor)
@@ -139,14 +140,10 @@ def _seen(view: View, room: QRectF, factor: int) -> QRect:
     )
 
 
-_MAX_SELECTION_LINES = 20_000
-"""So many are drawn within a frame; what is more ragged than that is boxed."""
+def boundary_lines(mask: NDArray[np.bool_], left: int, top: int) -> tuple[QLineF, ...]:
+    """Return the lines between a mask's pixels and the others, in image coordinates.
 
-
-def outline_of(mask: NDArray[np.bool_], left: int, top: int) -> tuple[QLineF, ...]:
-    """Return the lines between a mask's pixels and others, in the picture's coordinates.
-
-    ``left`` and ``top`` are where the mask begins in the picture.
+    ``left`` and ``top`` are the position of the mask in the picture.
     """
     padded, corner = np.pad(mask, 1), np.array([top, left])
     rows = np.argwhere(padded[1:, 1:-1] != padded[:-1, 1:-1])

@@ -10,24 +10,24 @@ from PySide6.QtCore import QObject, QPointF, Qt, Signal
 from segapp.imaging.rasterise import NOWHERE
 from segapp.model.document import Stroke
 from segapp.qt.canvas.brush import SHAPES, Brush, Tool
-from segapp.qt.canvas.stroke_layer import joined_boxes
+from segapp.qt.canvas.stroke_layer import union_of_boxes
 
 if TYPE_CHECKING:
     from segapp.imaging.rasterise import Rectangle
     from segapp.model.document import Mark
-    from segapp.qt.canvas.brush import Shape
+    from segapp.qt.canvas.brush import ShapeTool
     from segapp.qt.canvas.stroke_layer import StrokeLayer
     from segapp.qt.canvas.viewport import Viewport
 
 
 Point = tuple[float, float]
 
-# A pen that hardly touches still draws: a radius of 0 would leave gaps.
-_LEAST_PRESSURE = 0.05
+# A lower pressure would leave gaps in the stroke.
+_MIN_PRESSURE = 0.05
 
 
 class StrokeInProgress:
-    """Collects the points of one stroke from press to release."""
+    """Points and pressures of a stroke, from press to release."""
 
     def __init__(self, radius: float, label: int | None, *, with_pressure: bool) -> None:
         self._radius = radius
@@ -37,15 +37,15 @@ class StrokeInProgress:
         self._pressures: list[float] = []
 
     def add(self, at: Point, pressure: float = 1.0) -> Stroke | None:
-        """Take a further position; return the piece that is new, None if there is none."""
+        """Append a position; return the new segment, None if the position is the last one."""
         if self._points and self._points[-1] == at:
             return None
         self._points.append(at)
-        self._pressures.append(min(max(pressure, _LEAST_PRESSURE), 1.0))
+        self._pressures.append(min(max(pressure, _MIN_PRESSURE), 1.0))
         return self._stroke(max(len(self._points) - 2, 0))
 
-    def so_far(self) -> Stroke:
-        """Return the whole stroke."""
+    def stroke(self) -> Stroke:
+        """Return the stroke along all points."""
         return self._stroke(0)
 
     @property
@@ -58,41 +58,39 @@ class StrokeInProgress:
         return Stroke(tuple(self._points[first:]), self._radius, self._label, pressures)
 
 
-class Pen:
-    """Draws into the layer of strokes; it is down from `put_down` to `lift` or `drop`.
+class StrokePainter:
+    """Drawing of one stroke at a time into the layer of strokes.
 
-    What returns a rectangle returns the box of the picture that looks different now.
+    A stroke goes on from `begin` to `finish` or `cancel`. Rectangles that are returned are boxes
+    of the picture to be repainted.
     """
 
     def __init__(self, strokes: StrokeLayer) -> None:
         self._strokes = strokes
         self._stroke: StrokeInProgress | None = None
-        self._shape: Shape | None = None  # what is drawn, if it is no stroke
-        self._thin = 0.0  # half the width of a shape's outline
+        self._shape: ShapeTool | None = None  # None for a plain stroke
+        self._outline_radius = 0.0  # half the width of a shape's outline
         self._keeps_others = False
-        self._has_hit = False  # whether the stroke has touched the picture
-        self.last_end: Point | None = None  # where the last stroke was lifted
+        self._has_marked = False  # whether the stroke has touched the picture
+        self.last_end: Point | None = None  # end of the last finished stroke
 
     @property
-    def is_down(self) -> bool:
+    def is_drawing(self) -> bool:
         """Whether a stroke is being drawn."""
         return self._stroke is not None
 
-    def put_down(
-        self, brush: Brush, label: int | None, *, with_pressure: bool, thin: float = 1.0
+    def begin(
+        self, brush: Brush, label: int | None, *, with_pressure: bool, outline_radius: float = 1.0
     ) -> None:
-        """Begin a stroke; its first point is yet to come.
-
-        ``thin`` is the radius with which the outline of a shape is drawn.
-        """
+        """Begin a stroke without points; ``outline_radius`` is that of a shape's outline."""
         self._stroke = StrokeInProgress(brush.radius, label, with_pressure=with_pressure)
         self._shape = SHAPES.get(brush.tool)
-        self._thin = brush.radius if brush.tool is Tool.LINE else thin
+        self._outline_radius = brush.radius if brush.tool is Tool.LINE else outline_radius
         self._keeps_others = brush.keep_others and label is not None and self._shape is None
-        self._has_hit = False
+        self._has_marked = False
 
-    def draw_to(self, at: Point, pressure: float | None = None) -> Rectangle:
-        """Go on to a point; a mouse has no pressure."""
+    def extend(self, at: Point, pressure: float | None = None) -> Rectangle:
+        """Append a point; the pressure is None for a mouse."""
         piece = None
         if self._stroke is not None:
             piece = self._stroke.add(at, 1.0 if pressure is None else pressure)
@@ -101,116 +99,113 @@ class Pen:
         if self._shape is not None:
             return self._draw_outline(self._shape, piece)
         box = self._strokes.stamp(piece, keep_others=self._keeps_others)
-        self._has_hit = self._has_hit or box[0] < box[2]
+        self._has_marked = self._has_marked or box[0] < box[2]
         return box
 
-    def _draw_outline(self, shape: Shape, piece: Stroke) -> Rectangle:
-        """Draw what is new of a shape's outline, or all of it when both ends make it."""
-        self._has_hit = True
+    def _draw_outline(self, shape: ShapeTool, piece: Stroke) -> Rectangle:
+        """Draw the new segment of a shape's outline; redraw it if two points define it."""
+        self._has_marked = True
         if not shape.two_ends or self._stroke is None:
-            return self._strokes.stamp(replace(piece, radius=self._thin, pressures=()))
-        gone = self._strokes.drop()
-        corners = shape.outline(shape.points_of(self._stroke.so_far().points))
-        outline = replace(piece, points=(*corners, corners[0]), radius=self._thin, pressures=())
-        return joined_boxes([gone, self._strokes.stamp(outline)])
+            return self._strokes.stamp(replace(piece, radius=self._outline_radius, pressures=()))
+        erased = self._strokes.drop()
+        corners = shape.outline(shape.defining_points(self._stroke.stroke().points))
+        outline = replace(
+            piece, points=(*corners, corners[0]), radius=self._outline_radius, pressures=()
+        )
+        return union_of_boxes([erased, self._strokes.stamp(outline)])
 
-    def so_far(self) -> Mark | None:
-        """Return the stroke as it would be if it ended here; None if it has marked nothing."""
-        if self._stroke is None or not self._has_hit:
+    def mark(self) -> Mark | None:
+        """Return the unfinished stroke's mark; None if it has marked no pixel."""
+        if self._stroke is None or not self._has_marked:
             return None
-        stroke = self._stroke.so_far()
+        stroke = self._stroke.stroke()
         if self._shape is not None:
             return self._shape.mark(stroke, self._strokes.size)
         return self._strokes.drawn_patch(stroke) if self._keeps_others else stroke
 
-    def lift(self) -> Mark | None:
-        """End the stroke and return it; None if it has marked nothing, and is to be dropped."""
-        mark = self.so_far()
+    def finish(self) -> Mark | None:
+        """End the stroke and return its mark; None if it has marked no pixel yet."""
+        mark = self.mark()
         if mark is not None and self._stroke is not None:
             self.last_end = self._stroke.end
             self._stroke = None
         return mark
 
-    def drop(self) -> Rectangle:
-        """Forget the stroke that is being drawn."""
+    def cancel(self) -> Rectangle:
+        """Discard the unfinished stroke."""
         if self._stroke is None:
             return NOWHERE
         self._stroke = None
         return self._strokes.drop()
 
 
-# Widget pixels that an arrow key moves the brush: a few steps cross an object, and with Shift
-# an image pixel at a time is left for the rest.
+# Widget pixels that an arrow key moves the brush; with Shift it is one image pixel.
 _KEY_STEP = 12.0
 # Half the width of a shape's outline while it is drawn, in widget pixels.
 _OUTLINE = 1.5
 
 
-class Hand(QObject):
-    """Turns presses and moves, in the widget's coordinates, into strokes and drags.
+class CanvasInput(QObject):
+    """Translation of mouse, pen and keys to strokes and panning.
 
-    Dragging wins over painting while the space bar, the middle button or the hand tool asks
-    for it; a stroke that was begun goes on afterwards.
+    Space bar, middle button and hand tool pan; a stroke that is interrupted so goes on afterwards.
     """
 
     stroke_finished = Signal(object)  # Mark
-    stroke_dropped = Signal()
-    fill_wanted = Signal(object, object)  # QPointF in image coordinates, class or None
-    drew = Signal(object)  # Rectangle of the picture that looks different now
+    stroke_cancelled = Signal()
+    fill_requested = Signal(object, object)  # QPointF in image coordinates, class or None
+    drawn = Signal(object)  # Rectangle of the picture to be repainted
     pointer_moved = Signal(object)  # QPointF in image coordinates, or None outside
-    changed = Signal()  # of what the cursor tells: place, size, tool
+    changed = Signal()  # of the cursor: position, size or tool
 
     def __init__(self, viewport: Viewport, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._viewport = viewport
-        self._pen: Pen | None = None
-        self._button = Qt.MouseButton.NoButton  # the one that holds the pen down
-        self._by_pen = False  # whether it is a tablet's, and no mouse's
-        self._since = 0  # when it was put down, in the events' milliseconds
+        self._painter: StrokePainter | None = None
+        self._button = Qt.MouseButton.NoButton  # of the stroke; none for a key or a polygon
+        self._by_pen = False  # whether a tablet draws the stroke
+        self._begin_time = 0  # of the stroke, in the events' milliseconds
         self._space = False
-        self._grip: QPointF | None = None  # widget position while the picture is dragged
+        self._pan_anchor: QPointF | None = None  # widget position while panning
         self.brush = Brush()
         self.pointer: QPointF | None = None  # in image coordinates
 
     @property
     def is_drawing(self) -> bool:
         """Whether a stroke is being drawn."""
-        return self._pen is not None and self._pen.is_down
+        return self._painter is not None and self._painter.is_drawing
 
     @property
     def stroke(self) -> Mark | None:
-        """The stroke in the making as it is now, None when it has marked nothing."""
-        return self._pen.so_far() if self._pen is not None else None
+        """Mark of the unfinished stroke, None if it has marked no pixel."""
+        return self._painter.mark() if self._painter is not None else None
 
     @property
     def colour(self) -> tuple[int, int, int]:
-        """What is painted with the button that is held, or would be with the left one."""
+        """Colour of the held button, or of the left one."""
         held = self._button if self.is_drawing else Qt.MouseButton.LeftButton
         return self.brush.colour(held)
 
     @property
-    def is_dragging(self) -> bool:
-        """Whether the picture is held."""
-        return self._grip is not None
+    def is_panning(self) -> bool:
+        """Whether the picture follows the pointer."""
+        return self._pan_anchor is not None
 
     @property
-    def would_drag(self) -> bool:
-        """Whether a press would hold the picture, and not paint."""
-        return self._space or self.is_dragging or self.brush.tool is Tool.HAND
+    def pans_on_press(self) -> bool:
+        """Whether a press pans instead of painting."""
+        return self._space or self.is_panning or self.brush.tool is Tool.HAND
 
     def set_brush(self, brush: Brush) -> None:
-        """Use another size, class or tool from the next stroke on.
-
-        Corners that no button holds would be lost among another tool's: they are dropped.
-        """
+        """Set size, class and tool of the next stroke; another tool cancels a polygon."""
         if self.is_drawing and self.brush.tool is Tool.POLYGON is not brush.tool:
-            self.drop_stroke()
+            self.cancel_stroke()
         self.brush = brush
         self.changed.emit()
 
-    def take_picture(self, strokes: StrokeLayer) -> None:
-        """Draw on another picture; a stroke in the making belonged to the old one."""
-        self._pen = Pen(strokes)
+    def set_stroke_layer(self, strokes: StrokeLayer) -> None:
+        """Draw on another picture, without the old one's unfinished stroke."""
+        self._painter = StrokePainter(strokes)
         self.changed.emit()
 
     # Pointer --------------------------------------------------------------------------
@@ -226,28 +221,28 @@ class Hand(QObject):
         straight: bool = False,
         time: int = 0,
     ) -> None:
-        """Begin a stroke, of a pen's pressure if it has one, or take hold of the picture.
+        """Begin a stroke, or begin to pan.
 
-        ``straight`` joins it to the last one. ``time`` is the event's, 0 for none.
+        ``straight`` joins the stroke to the last one. ``time`` is the event's, 0 if unknown.
         """
-        if button is Qt.MouseButton.MiddleButton or self.would_drag:
-            self._set_grip(position)
+        if button is Qt.MouseButton.MiddleButton or self.pans_on_press:
+            self._set_pan_anchor(position)
             return
         at = self._viewport.view.to_image(position)
         if self.brush.tool is Tool.FILL:
-            self.fill_wanted.emit(at, self.brush.label(button))
+            self.fill_requested.emit(at, self.brush.label(button))
             return
-        cornered = self.brush.tool is Tool.POLYGON  # no button holds it from corner to corner
-        if cornered and self.is_drawing:
-            self._draw_to(at)
+        by_corners = self.brush.tool is Tool.POLYGON  # no button is held between corners
+        if by_corners and self.is_drawing:
+            self._extend(at)
             return
         if self.is_drawing and button == self._button:
-            self.lift()  # its release went elsewhere: two strokes are not one
+            self.finish_stroke()  # another window got the release
         if not self.is_drawing:
-            held = Qt.MouseButton.NoButton if cornered else button
-            self._button, self._by_pen, self._since = held, by_pen, time
+            held = Qt.MouseButton.NoButton if by_corners else button
+            self._button, self._by_pen, self._begin_time = held, by_pen, time
             label = None if erases else self.brush.label(button)
-            self._put_down(at, label, pressure, straight=straight)
+            self._begin(at, label, pressure, straight=straight)
 
     def move(
         self,
@@ -257,51 +252,51 @@ class Hand(QObject):
         buttons: Qt.MouseButton | None = None,
         time: int = 0,
     ) -> None:
-        """Go on with the stroke, or drag the picture.
+        """Extend the stroke, or pan.
 
-        ``buttons`` are those that a mouse holds; a tablet gives None. A stroke is of one device:
-        what another one does meanwhile, or did before it was begun, is not part of it. Without
-        its button the stroke has ended, wherever its release went.
+        ``buttons`` are those that a mouse holds, None for a tablet. A stroke belongs to one
+        device: moves of another device, or from before its begin, are ignored. It is finished when
+        its button is no longer held, even if another window got the release.
         """
         if self.is_drawing:
-            if self._by_pen != (buttons is None) or 0 < time < self._since:
+            if self._by_pen != (buttons is None) or 0 < time < self._begin_time:
                 return
             by_key = self._button is Qt.MouseButton.NoButton
             if buttons is not None and not by_key and not buttons & self._button:
-                self.lift()
-        if self.is_drawing and self._space and self._grip is None:
-            self._set_grip(position)
-        if self._grip is not None:
-            delta = position - self._grip
-            self._grip = position
+                self.finish_stroke()
+        if self.is_drawing and self._space and self._pan_anchor is None:
+            self._set_pan_anchor(position)
+        if self._pan_anchor is not None:
+            delta = position - self._pan_anchor
+            self._pan_anchor = position
             self._viewport.pan(delta)
         elif self.brush.tool is not Tool.POLYGON:
-            self._draw_to(self._viewport.view.to_image(position), pressure)
-        self.point_at(self._viewport.view.to_image(position))
+            self._extend(self._viewport.view.to_image(position), pressure)
+        self.set_pointer(self._viewport.view.to_image(position))
 
     def release(self, button: Qt.MouseButton, position: QPointF) -> None:
-        """Finish the stroke where the button was let go, or let go of the picture."""
+        """Finish the stroke at a position, or end panning."""
         if self.is_drawing and button == self._button:
-            if self._grip is None:
-                self._draw_to(self._viewport.view.to_image(position))
-            self.lift()
-        elif self.is_dragging:
-            self._set_grip(None)
+            if self._pan_anchor is None:
+                self._extend(self._viewport.view.to_image(position))
+            self.finish_stroke()
+        elif self.is_panning:
+            self._set_pan_anchor(None)
 
-    def lift(self) -> None:
-        """Finish the stroke, and let go of the picture as well."""
-        self._set_grip(None)
-        if self._pen is None or not self._pen.is_down:
+    def finish_stroke(self) -> None:
+        """Finish the stroke and end panning."""
+        self._set_pan_anchor(None)
+        if self._painter is None or not self._painter.is_drawing:
             return
-        mark = self._pen.lift()
+        mark = self._painter.finish()
         if mark is None:
-            self.drop_stroke()
+            self.cancel_stroke()
         else:
             self.changed.emit()
             self.stroke_finished.emit(mark)
 
-    def point_at(self, at: QPointF | None) -> None:
-        """Move the brush to a place of the picture; None takes it away."""
+    def set_pointer(self, at: QPointF | None) -> None:
+        """Move the brush to a point of the picture; None hides it."""
         self.pointer = at
         self.changed.emit()
         self.pointer_moved.emit(at)
@@ -309,28 +304,28 @@ class Hand(QObject):
     # Keys -----------------------------------------------------------------------------
 
     def hold_space(self, *, held: bool) -> None:
-        """Drag instead of painting as long as the space bar is held."""
+        """Pan instead of painting while the space bar is held."""
         self._space = held
-        self._set_grip(self._grip if held else None)
+        self._set_pan_anchor(self._pan_anchor if held else None)
 
-    def drop_stroke(self) -> None:
-        """Forget the stroke that is being drawn, and let go of the picture."""
-        self._set_grip(None)
-        if self._pen is not None:
-            self.drew.emit(self._pen.drop())
-            self.stroke_dropped.emit()
+    def cancel_stroke(self) -> None:
+        """Discard the unfinished stroke and end panning."""
+        self._set_pan_anchor(None)
+        if self._painter is not None:
+            self.drawn.emit(self._painter.cancel())
+            self.stroke_cancelled.emit()
 
     def toggle_pen(self, *, straight: bool = False) -> None:
-        """Put the pen down where the pointer is, or lift it."""
+        """Begin a stroke at the pointer, or finish it."""
         if self.is_drawing:
-            self.lift()
+            self.finish_stroke()
         elif self.pointer is not None:
-            self._button, self._by_pen, self._since = Qt.MouseButton.NoButton, False, 0
+            self._button, self._by_pen, self._begin_time = Qt.MouseButton.NoButton, False, 0
             label = self.brush.label(Qt.MouseButton.LeftButton)
-            self._put_down(self.pointer, label, straight=straight)
+            self._begin(self.pointer, label, straight=straight)
 
-    def step(self, dx: int, dy: int, *, fine: bool) -> None:
-        """Move the brush without a mouse; the picture follows when it leaves the window."""
+    def move_by_key(self, dx: int, dy: int, *, fine: bool) -> None:
+        """Move the brush by an arrow key, and the picture if the brush leaves it."""
         viewport = self._viewport
         size = viewport.image_size
         start = self.pointer or QPointF(size.width() / 2, size.height() / 2)
@@ -339,13 +334,13 @@ class Hand(QObject):
             min(max(start.x() + dx * step, 0.5), size.width() - 0.5),
             min(max(start.y() + dy * step, 0.5), size.height() - 0.5),
         )
-        self._draw_to(at)
-        viewport.bring_into_sight(at)
-        self.point_at(at)
+        self._extend(at)
+        viewport.ensure_visible(at)
+        self.set_pointer(at)
 
-    # The pen --------------------------------------------------------------------------
+    # Drawing --------------------------------------------------------------------------
 
-    def _put_down(
+    def _begin(
         self,
         at: QPointF,
         label: int | None,
@@ -353,22 +348,23 @@ class Hand(QObject):
         *,
         straight: bool = False,
     ) -> None:
-        if self._pen is None:
+        if self._painter is None:
             return
-        self.drew.emit(self._pen.drop())
+        self.drawn.emit(self._painter.cancel())
         radius = self.brush.radius_in_picture(self._viewport.view.scale)
         brush = replace(self.brush, radius=radius)
-        thin = _OUTLINE / self._viewport.view.scale
-        self._pen.put_down(brush, label, with_pressure=pressure is not None, thin=thin)
+        outline = _OUTLINE / self._viewport.view.scale
+        with_pressure = pressure is not None
+        self._painter.begin(brush, label, with_pressure=with_pressure, outline_radius=outline)
         self.changed.emit()
-        if straight and self._pen.last_end is not None:
-            self._draw_to(QPointF(*self._pen.last_end), pressure)
-        self._draw_to(at, pressure)
+        if straight and self._painter.last_end is not None:
+            self._extend(QPointF(*self._painter.last_end), pressure)
+        self._extend(at, pressure)
 
-    def _draw_to(self, at: QPointF, pressure: float | None = None) -> None:
-        if self._pen is not None:
-            self.drew.emit(self._pen.draw_to((at.x(), at.y()), pressure))
+    def _extend(self, at: QPointF, pressure: float | None = None) -> None:
+        if self._painter is not None:
+            self.drawn.emit(self._painter.extend((at.x(), at.y()), pressure))
 
-    def _set_grip(self, at: QPointF | None) -> None:
-        self._grip = at
+    def _set_pan_anchor(self, at: QPointF | None) -> None:
+        self._pan_anchor = at
         self.changed.emit()

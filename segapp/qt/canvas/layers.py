@@ -22,15 +22,31 @@ if TYPE_CHECKING:
 
     from segapp.imaging.overlay import Painting
 
+    Box = tuple[int, int, int, int]
 
-# Two bytes of a word with room above each, and what rounds their sum of four up at a half.
+SCREEN_FORMAT = QImage.Format.Format_ARGB32_Premultiplied
+"""Qt's native format, drawn twice as fast as RGBA: bytes of blue, green, red and alpha."""
+
+# Pixels of the longer side: a picture that fits a screen needs no smaller copy.
+_SMALLEST_LEVEL = 1024
+# Qt's raster engine counts source pixels with 16 bits; larger pictures are drawn in tiles.
+_TILE = 16384
+# Pixels of two layers that are compared to find the box to be repainted.
+_MAX_COMPARED = 1 << 20
+# Columns that are painted at once: long rows are read faster.
+_COLUMNS_AT_ONCE = 4 * TILE
+# Pixels around the visible ones, into which smoothing reaches.
+_MARGIN = 3
+_PIXELS_AT_ONCE = 1 << 20
+
+# Two bytes of a word with room above each, and the half that rounds their sum of four.
 _LANES, _HALVES = np.uint32(0x00FF00FF), np.uint32(0x00020002)
 _TWO, _EIGHT = np.uint32(2), np.uint32(8)
 # Of a little-endian word of RGBA: green and alpha, and the lowest byte.
 _GREEN_ALPHA, _BYTE, _SIXTEEN = np.uint32(0xFF00FF00), np.uint32(0xFF), np.uint32(16)
 
 
-def opaque(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def add_alpha(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Add an alpha channel of 255 to an ``H x W x 3`` array."""
     rgba = np.empty((*rgb.shape[:2], 4), dtype=np.uint8)
     rgba[..., :3] = rgb
@@ -38,7 +54,7 @@ def opaque(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return rgba
 
 
-def in_screen_order(rgba: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def to_bgra(rgba: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Exchange red and blue, which is the order that the screen wants; return a copy."""
     words = np.ascontiguousarray(rgba).view(np.uint32)[..., 0]
     swapped = words & _GREEN_ALPHA
@@ -47,11 +63,11 @@ def in_screen_order(rgba: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return swapped[..., np.newaxis].view(np.uint8)
 
 
-def untouched(shape: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Return zeros in small pages of memory, none of which is there before it is written to.
+def lazy_zeros(shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    """Return zeros in small pages of memory that are allocated on the first write.
 
-    NumPy asks for pages of 2 MB. The first stroke over 300 rows of a picture of 100 MP would touch
-    seven of them, each of which is cleared first: 20 ms instead of one.
+    NumPy asks for pages of 2 MB: the first stroke over 300 rows of a picture of 100 MP would clear
+    seven of them, in 20 ms instead of one.
     """
     memory = mmap.mmap(-1, max(math.prod(shape), 1))
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
@@ -59,14 +75,13 @@ def untouched(shape: tuple[int, ...]) -> NDArray[np.uint8]:
     return np.frombuffer(memory, np.uint8, math.prod(shape)).reshape(shape)
 
 
-def halved(rgba: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def halve(rgba: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Average 2 x 2 pixels; an odd last row or column is averaged with itself."""
     height, width, _ = rgba.shape
     if height % 2 or width % 2:
         rgba = np.pad(rgba, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")
-    # The mean is that of `segapp.imaging.pyramid`, which has three channels and no hurry. Here
-    # two channels go at a time in one word, with room for the carry: four times fewer numbers.
-    # Rows are summed first: what lies side by side is read faster than every second pixel.
+    # The same mean as in `segapp.imaging.pyramid`, but of two channels at a time in one word, with
+    # room for the carry. Rows are summed first, as contiguous reads are faster.
     pixels = rgba.view(np.uint32)[..., 0]
     even = _halved_lanes(pixels & _LANES)
     odd = _halved_lanes((pixels >> _EIGHT) & _LANES)
@@ -84,20 +99,15 @@ def _halved_lanes(words: NDArray[np.uint32]) -> NDArray[np.uint32]:
     return lanes
 
 
-SCREEN_FORMAT = QImage.Format.Format_ARGB32_Premultiplied
-"""What Qt draws as it is, twice as fast as RGBA: bytes of blue, green, red and alpha."""
-
-
-def qimage_over(
+def qimage_view(
     rgba: NDArray[np.uint8],
     box: tuple[int, int, int, int] | None = None,
     form: QImage.Format = QImage.Format.Format_RGBA8888_Premultiplied,
 ) -> QImage:
-    """Show a C-contiguous ``H x W x 4`` RGBA array (alpha premultiplied) as an image.
+    """Return a view of a C-contiguous ``H x W x 4`` array, alpha premultiplied.
 
-    The image reads the array's memory: keep the array alive as long as the image lives, and
-    what is written into the array later is what the image shows. ``box`` (left, top, right,
-    bottom) shows a part of the array only; ``form`` tells another order of the bytes.
+    The image shares the array's memory, which the caller keeps alive. ``box`` (left, top, right,
+    bottom) selects a part of the array; ``form`` is the order of the bytes.
     """
     height, width, _ = rgba.shape
     left, top, right, bottom = box or (0, 0, width, height)
@@ -112,14 +122,14 @@ def qimage_over(
     )
 
 
-def rgb_image(rgb: NDArray[np.uint8]) -> QImage:
-    """Show a C-contiguous ``H x W x 3`` array in the same way."""
+def rgb_qimage(rgb: NDArray[np.uint8]) -> QImage:
+    """Return a view of a C-contiguous ``H x W x 3`` array."""
     height, width, _ = rgb.shape
     return QImage(rgb.reshape(-1).data, width, height, 3 * width, QImage.Format.Format_RGB888)
 
 
-def indexed_image(values: NDArray[np.uint8], colours: Sequence[int]) -> QImage:
-    """Show a C-contiguous ``H x W`` array in the same way, with a colour (0xAARRGGBB) a value."""
+def indexed_qimage(values: NDArray[np.uint8], colours: Sequence[int]) -> QImage:
+    """Return a view of a C-contiguous ``H x W`` array with a table of 0xAARRGGBB."""
     height, width = values.shape
     form = QImage.Format.Format_Indexed8
     image = QImage(values.reshape(-1).data, width, height, width, form)
@@ -127,61 +137,45 @@ def indexed_image(values: NDArray[np.uint8], colours: Sequence[int]) -> QImage:
     return image
 
 
-if TYPE_CHECKING:
-    Box = tuple[int, int, int, int]
-
-# Pixels of the longer side: what fits a screen is drawn quickly and needs no smaller copy.
-_SMALLEST_LEVEL = 1024
-# Qt's raster engine counts source pixels with 16 bits; larger pictures are drawn in tiles.
-_TILE = 16384
-# Pixels of two layers that are compared to find what has to be drawn again.
-_MOST_COMPARED = 1 << 20
-# Of a tile that is painted at once: long rows are read faster.
-_COLUMNS_AT_ONCE = 4 * TILE
-
-
 class Layer:
     """An RGBA picture (alpha premultiplied) with a pyramid of halved copies.
 
-    Drawing takes the level that is at most twice finer than the screen, so the cost follows
-    the painted area and not the picture's size. Whoever writes into `pixels`, whose bytes are
-    in the screen's order (`in_screen_order`), calls `refresh` with the box that changed. The
-    finest level may be somebody else's (`over`): then only its halved copies are made.
+    Drawing takes the level that is at most twice finer than the screen, so that the cost depends
+    on the painted area and not on the picture's size. After writing into `pixels`, which are in
+    the screen's byte order (`to_bgra`), call `refresh` with the box that changed. The finest level
+    may be a `ZeroCopyImage` (`over`): then the layer has the halved copies alone.
 
     Each pixel is drawn as ``times`` x ``times`` image pixels, within the image's ``size`` (height,
     width).
     """
 
-    _shared: SharedPixels | None
+    _shared: ZeroCopyImage | None
 
     def __init__(
         self, rgba: NDArray[np.uint8], times: int = 1, size: tuple[int, int] | None = None
     ) -> None:
-        levels = [in_screen_order(rgba)]
+        levels = [to_bgra(rgba)]
         while max(levels[-1].shape[:2]) > _SMALLEST_LEVEL:
-            levels.append(halved(levels[-1]))
+            levels.append(halve(levels[-1]))
         self._take(levels, times, size or (rgba.shape[0], rgba.shape[1]))
 
     @classmethod
     def painted(cls, size: tuple[int, int], painting: Painting) -> Layer:
-        """Return a layer that is painted tile by tile, with no copy of it beside it.
-
-        Where it is clear, no memory is touched.
-        """
+        """Return a layer that is painted tile by tile; clear tiles take no memory."""
         layer = cls._of_size(size, lambda shape: np.zeros(shape, dtype=np.uint8))
         layer._paint_first(painting)
         return layer
 
     @classmethod
-    def over(cls, shared: SharedPixels) -> Layer:
-        """Return a layer whose finest level is no copy, and cannot be written to."""
+    def over(cls, shared: ZeroCopyImage) -> Layer:
+        """Return a layer whose finest level is a read-only image without a copy."""
         size = shared.image.height(), shared.image.width()
         layer = cls._of_size(size, lambda shape: np.zeros(shape, dtype=np.uint8), shared)
         layer._paint_first(shared.painting)
         return layer
 
-    def follow(self, shared: SharedPixels) -> None:
-        """Take another finest level of the same size; what differs is to be repainted."""
+    def replace_image(self, shared: ZeroCopyImage) -> None:
+        """Replace the finest level; `repaint` the boxes that differ."""
         self._shared = shared
 
     def repaint(self, box: Box, painting: Painting) -> None:
@@ -191,15 +185,15 @@ class Layer:
 
     @classmethod
     def blank(cls, size: tuple[int, int]) -> Layer:
-        """Return a transparent layer; no memory is touched before something is drawn."""
-        return cls._of_size(size, untouched)
+        """Return a transparent layer, which takes memory when it is drawn into."""
+        return cls._of_size(size, lazy_zeros)
 
     @classmethod
     def _of_size(
         cls,
         size: tuple[int, int],
         zeros: Callable[[tuple[int, ...]], NDArray[np.uint8]],
-        shared: SharedPixels | None = None,
+        shared: ZeroCopyImage | None = None,
     ) -> Layer:
         height, width = size
         levels = [zeros((height, width, 4) if shared is None else (0, 0, 4))]
@@ -215,7 +209,7 @@ class Layer:
         levels: list[NDArray[np.uint8]],
         times: int,
         size: tuple[int, int],
-        shared: SharedPixels | None = None,
+        shared: ZeroCopyImage | None = None,
     ) -> None:
         self.size = size
         self._times, self._levels, self._shared = times, levels, shared
@@ -223,11 +217,11 @@ class Layer:
 
     @property
     def pixels(self) -> NDArray[np.uint8]:
-        """The finest level, to be written to; empty where it is somebody else's."""
+        """The writable finest level; empty if that is a `ZeroCopyImage`."""
         return self._levels[0]
 
     def _paint_first(self, painting: Painting) -> None:
-        """Paint what is clear; a tile of a single colour has it in all levels."""
+        """Paint a clear layer; a tile of a single colour is filled at all levels at once."""
         height, width = self.size
         for top in range(0, height, TILE):
             for left in range(0, width, _COLUMNS_AT_ONCE):
@@ -240,7 +234,7 @@ class Layer:
                     self._fill((left, top, right, bottom), rgba[:1, :1])
 
     def _fill(self, box: Box, colour: NDArray[np.uint8]) -> None:
-        word = in_screen_order(colour).view(np.uint32)[..., 0]
+        word = to_bgra(colour).view(np.uint32)[..., 0]
         for level in self._levels:
             left, top, right, bottom = box
             level.view(np.uint32)[top:bottom, left:right, 0] = word
@@ -248,18 +242,18 @@ class Layer:
 
     def _write(self, box: Box, rgba: NDArray[np.uint8]) -> None:
         left, top, right, bottom = box
-        pixels = in_screen_order(rgba)
+        pixels = to_bgra(rgba)
         if self._shared is None:
             self.pixels[top:bottom, left:right] = pixels
             self.refresh(box)
         elif len(self._levels) > 1:
             box = left // 2, top // 2, (right + 1) // 2, (bottom + 1) // 2
             left, top, right, bottom = box
-            self._levels[1][top:bottom, left:right] = halved(pixels)
+            self._levels[1][top:bottom, left:right] = halve(pixels)
             self._refresh(box, self._levels[1:])
 
     def refresh(self, box: Box) -> None:
-        """Carry a changed box (left, top, right, bottom) of the finest level to the others."""
+        """Update the halved copies of a box (left, top, right, bottom)."""
         self._refresh(box, self._levels)
 
     def _refresh(self, box: Box, levels: list[NDArray[np.uint8]]) -> None:
@@ -267,17 +261,17 @@ class Layer:
         for finer, coarser in pairwise(levels):
             left, top = left // 2, top // 2
             right, bottom = (right + 1) // 2, (bottom + 1) // 2
-            coarser[top:bottom, left:right] = halved(
+            coarser[top:bottom, left:right] = halve(
                 finer[2 * top : 2 * bottom, 2 * left : 2 * right]
             )
 
-    def changed_from(self, before: Layer) -> Box | None:
-        """Return the box of the image outside which both look the same; None if that is all.
+    def changed_box(self, before: Layer) -> Box | None:
+        """Return the box of the image that differs from ``before``; None if it is unknown.
 
-        What has more pixels than a screen is not compared: that would take longer than drawing.
+        Layers with more pixels than a screen are not compared: drawing them is faster.
         """
         alike = self.pixels.shape == before.pixels.shape and self._times == before._times
-        too_many = not self.pixels.size or self.pixels.size > 4 * _MOST_COMPARED
+        too_many = not self.pixels.size or self.pixels.size > 4 * _MAX_COMPARED
         if not alike or self is before or too_many:
             return None
         differ = self.pixels.view(np.uint32)[..., 0] != before.pixels.view(np.uint32)[..., 0]
@@ -289,13 +283,13 @@ class Layer:
         return left, top, right, bottom
 
     def draw(self, painter: QPainter, scale: float) -> None:
-        """Draw in image coordinates; ``scale`` is screen pixels an image pixel."""
+        """Draw in image coordinates; ``scale`` is in screen pixels per image pixel."""
         level, scale = 0, scale * self._times
         while level + 1 < len(self._levels) and scale * 2 ** (level + 1) <= 1.0:
             level += 1
         height, width = self.size
         painter.save()
-        # A halved level rounds its size up; nothing may show beyond the picture's edge.
+        # A halved level's size is rounded up; nothing may show beyond the picture's edge.
         painter.setClipRect(QRectF(0, 0, width, height), Qt.ClipOperation.IntersectClip)
         painter.setRenderHint(painter.RenderHint.SmoothPixmapTransform, scale * 2**level < 2.0)
         painter.scale(self._times * 2**level, self._times * 2**level)
@@ -311,24 +305,19 @@ def _tiles(pixels: NDArray[np.uint8]) -> Iterator[tuple[QPointF, QImage]]:
     for top in range(0, height, _TILE):
         for left in range(0, width, _TILE):
             box = (left, top, min(left + _TILE, width), min(top + _TILE, height))
-            yield QPointF(left, top), qimage_over(pixels, box, SCREEN_FORMAT)
-
-
-# Pixels around what is seen, into which smoothing reaches.
-_MARGIN = 3
-_PIXELS_AT_ONCE = 1 << 20
+            yield QPointF(left, top), qimage_view(pixels, box, SCREEN_FORMAT)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SharedPixels:
-    """The finest level of a layer: what is seen of it is converted when it is drawn.
+class ZeroCopyImage:
+    """View of an array as an image, whose visible part is converted when it is drawn.
 
     Parameters
     ----------
     pixels
-        What ``image`` reads.
+        The memory of ``image``.
     painting
-        The same as RGBA.
+        The same pixels as RGBA.
     """
 
     pixels: NDArray[np.uint8]
@@ -336,43 +325,43 @@ class SharedPixels:
     painting: Painting
 
     @classmethod
-    def of_picture(cls, rgb: NDArray[np.uint8]) -> SharedPixels:
-        """Draw ``H x W x 3`` colours."""
+    def of_picture(cls, rgb: NDArray[np.uint8]) -> ZeroCopyImage:
+        """Return a view of ``H x W x 3`` colours."""
         pixels = np.ascontiguousarray(rgb)
-        return cls(pixels, rgb_image(pixels), lambda box: opaque(pixels[box]))
+        return cls(pixels, rgb_qimage(pixels), lambda box: add_alpha(pixels[box]))
 
     @classmethod
     def of_labels(
         cls, labels: NDArray[np.uint8], table: NDArray[np.uint8], painting: Painting
-    ) -> SharedPixels:
-        """Draw labels in the colours of a table: RGBA, each opaque or clear."""
+    ) -> ZeroCopyImage:
+        """Return a view of labels in the colours of a table: RGBA, each opaque or clear."""
         pixels = np.ascontiguousarray(labels)
-        colours = in_screen_order(table[np.newaxis]).view("<u4")[0, :, 0]
-        return cls(pixels, indexed_image(pixels, colours.tolist()), painting)
+        colours = to_bgra(table[np.newaxis]).view("<u4")[0, :, 0]
+        return cls(pixels, indexed_qimage(pixels, colours.tolist()), painting)
 
     def draw(self, painter: QPainter) -> None:
-        """Draw what is not clipped, in image coordinates.
+        """Draw the part inside the clip rectangle, in image coordinates.
 
-        A few rows of the window at a time: what is converted stays in memory that is used again.
+        Drawing a few rows at a time keeps the converted pixels in the processor's cache.
         """
         to_window = painter.worldTransform()
         to_image, _ = to_window.inverted()
-        seen = to_window.mapRect(painter.clipBoundingRect()).toAlignedRect()
-        for strip in _strips(seen, to_window.m22()):
-            wanted = to_image.mapRect(QRectF(strip))
-            around = wanted.toAlignedRect().adjusted(-_MARGIN, -_MARGIN, _MARGIN, _MARGIN)
+        visible = to_window.mapRect(painter.clipBoundingRect()).toAlignedRect()
+        for strip in _strips(visible, to_window.m22()):
+            target = to_image.mapRect(QRectF(strip))
+            around = target.toAlignedRect().adjusted(-_MARGIN, -_MARGIN, _MARGIN, _MARGIN)
             around = around.intersected(self.image.rect())
             if around.isEmpty():
                 continue
             part = self.image.copy(around).convertToFormat(SCREEN_FORMAT)
             painter.save()
-            painter.setClipRect(wanted, Qt.ClipOperation.IntersectClip)
+            painter.setClipRect(target, Qt.ClipOperation.IntersectClip)
             painter.drawImage(QPointF(around.topLeft()), part)
             painter.restore()
 
 
-def _strips(seen: QRect, scale: float) -> Iterator[QRect]:
-    """Divide a part of the window into rows of about as many image pixels as are converted."""
-    rows = max(1, round(_PIXELS_AT_ONCE * scale**2 / max(seen.width(), 1)))
-    for top in range(seen.top(), seen.bottom() + 1, rows):
-        yield QRect(seen.left(), top, seen.width(), min(rows, seen.bottom() + 1 - top))
+def _strips(rect: QRect, scale: float) -> Iterator[QRect]:
+    """Divide a rectangle of the window into strips of about equally many image pixels."""
+    rows = max(1, round(_PIXELS_AT_ONCE * scale**2 / max(rect.width(), 1)))
+    for top in range(rect.top(), rect.bottom() + 1, rows):
+        yield QRect(rect.left(), top, rect.width(), min(rows, rect.bottom() + 1 - top))

@@ -1,4 +1,4 @@
-"""What the canvas shows, painted layer upon layer; nothing is computed or changed here."""
+"""Painters of the canvas, one for each layer, over an immutable scene."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPixmap, qGray
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from segapp.qt.canvas.contours import Outline
+    from segapp.qt.canvas.contours import ContourLayer
     from segapp.qt.canvas.layers import Box, Layer
     from segapp.qt.canvas.viewport import View
 
 
-# Side of a square of the chequerboard in screen pixels: seen as a pattern, not as a picture.
+# Side of a square of the chequerboard, in screen pixels.
 _CHEQUER = 8
-# Below this grey a colour of a class would be lost on a dark picture with a black rim.
+# A class colour below this grey value gets a white rim instead of a black one.
 _DARK = 110
 
 
 @dataclass(frozen=True, slots=True)
-class Cursor:
-    """The brush's preview circle, in image coordinates."""
+class BrushCursor:
+    """Preview circle of the brush, in image coordinates."""
 
     centre: QPointF
     radius: float
@@ -33,49 +33,49 @@ class Cursor:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sheet:
-    """What is shown of a labelling: areas, lines, or both.
+class LabelOverlay:
+    """Areas and contours of a labelling.
 
-    ``replaces_image`` shows the areas in the picture's place, on a chequerboard; ``bare`` shows
-    it without strokes and marks.
+    ``replaces_image`` shows the areas instead of the picture, on a chequerboard; ``bare`` hides
+    strokes and markers.
     """
 
     areas: Layer | None = None
-    lines: Outline | None = None
+    lines: ContourLayer | None = None
     replaces_image: bool = False
     bare: bool = False
 
-    def changed_from(self, before: Sheet) -> Box | None:
-        """Return the box of the image that looks different; None if that may be all of it."""
+    def changed_box(self, before: LabelOverlay) -> Box | None:
+        """Return the box of the image that differs from ``before``; None if it is unknown."""
         alike = (self.replaces_image, self.bare) == (before.replaces_image, before.bare)
         if not alike or self.lines is not None or before.lines is not None:
             return None
         if self.areas is None or before.areas is None:
             return None
-        return self.areas.changed_from(before.areas)
+        return self.areas.changed_box(before.areas)
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """All that is painted, as one value a paint event."""
+    """Input of the painters, made for each paint event."""
 
     view: View
-    ground: QColor
+    background: QColor
     image: Layer | None = None
-    sheet: Sheet | None = None
+    overlay: LabelOverlay | None = None
     opacity: float = 1.0
     strokes: Layer | None = None
     stroke_opacity: float = 1.0
     spot: tuple[float, float, float] | None = None
     spot_name: str = ""
     selection: tuple[QLineF, ...] = ()
-    cursor: Cursor | None = None
+    cursor: BrushCursor | None = None
     chequer: QBrush | None = None
     pixel_ratio: float = 1.0
 
     @property
     def screen_scale(self) -> float:
-        """Physical screen pixels an image pixel."""
+        """Physical screen pixels per image pixel."""
         return self.view.scale * self.pixel_ratio
 
 
@@ -90,9 +90,9 @@ def chequerboard() -> QBrush:
     return QBrush(tile)
 
 
-def paint_ground(painter: QPainter, scene: Scene) -> None:
-    """Fill what lies around the picture, and what shows through it."""
-    painter.fillRect(painter.viewport(), scene.ground)
+def paint_background(painter: QPainter, scene: Scene) -> None:
+    """Fill the area around the picture, and the chequerboard behind it."""
+    painter.fillRect(painter.viewport(), scene.background)
     if scene.image is None or scene.chequer is None:
         return
     height, width = scene.image.size
@@ -110,27 +110,27 @@ def _draw(painter: QPainter, scene: Scene, layer: Layer) -> None:
 
 
 def paint_image(painter: QPainter, scene: Scene) -> None:
-    """Draw the picture, unless the labelling stands in its place."""
-    replaced = scene.sheet is not None and scene.sheet.replaces_image
+    """Draw the picture, unless the overlay replaces it."""
+    replaced = scene.overlay is not None and scene.overlay.replaces_image
     if scene.image is not None and not replaced:
         _draw(painter, scene, scene.image)
 
 
 def paint_labelling(painter: QPainter, scene: Scene) -> None:
     """Draw the labelling in the chosen view mode."""
-    sheet = scene.sheet
-    if sheet is None:
+    overlay = scene.overlay
+    if overlay is None:
         return
-    if sheet.areas is not None:
-        painter.setOpacity(1.0 if sheet.replaces_image else scene.opacity)
-        _draw(painter, scene, sheet.areas)
+    if overlay.areas is not None:
+        painter.setOpacity(1.0 if overlay.replaces_image else scene.opacity)
+        _draw(painter, scene, overlay.areas)
         painter.setOpacity(1.0)
-    if sheet.lines is not None:
-        sheet.lines.draw(painter, scene.view, painter.clipBoundingRect())
+    if overlay.lines is not None:
+        overlay.lines.draw(painter, scene.view, painter.clipBoundingRect())
 
 
 def paint_strokes(painter: QPainter, scene: Scene) -> None:
-    """Draw what the user has painted."""
+    """Draw the layer of strokes."""
     if scene.strokes is not None:
         painter.setOpacity(scene.stroke_opacity)
         _draw(painter, scene, scene.strokes)
@@ -138,7 +138,7 @@ def paint_strokes(painter: QPainter, scene: Scene) -> None:
 
 
 def _two_tone(colour: QColor, width: float = 1.5) -> tuple[QPen, QPen]:
-    """Return a dark and a bright pen, so that a line shows on any picture."""
+    """Return pens for a halo and for the line on it, visible on any picture."""
     dark = qGray(colour.rgb()) < _DARK
     halo = QPen(QColor(255, 255, 255, 200) if dark else QColor(0, 0, 0, 170), width + 2.0)
     line = QPen(colour, width)
@@ -146,7 +146,7 @@ def _two_tone(colour: QColor, width: float = 1.5) -> tuple[QPen, QPen]:
 
 
 def paint_spot(painter: QPainter, scene: Scene) -> None:
-    """Ring the region where a stroke would help most."""
+    """Ring the least certain region."""
     if scene.spot is None:
         return
     x, y, radius = scene.spot
@@ -163,7 +163,7 @@ def paint_spot(painter: QPainter, scene: Scene) -> None:
 
 
 def paint_selection(painter: QPainter, scene: Scene) -> None:
-    """Outline the part that somebody has chosen."""
+    """Draw the contour of the selected region."""
     if not scene.selection:
         return
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
@@ -175,7 +175,7 @@ def paint_selection(painter: QPainter, scene: Scene) -> None:
 
 
 def _draw_name(painter: QPainter, name: str, centre: QPointF, reach: float) -> None:
-    """Write what a ring is below it, or above where there is no room below."""
+    """Draw the label of a ring below it, or above if there is no room."""
     text = QRectF(painter.fontMetrics().boundingRect(name)).adjusted(-9, -5, 9, 5)
     room = QRectF(painter.viewport())
     text.moveCenter(QPointF(centre.x(), centre.y() + reach + text.height() / 2 + 6))
@@ -190,7 +190,7 @@ def _draw_name(painter: QPainter, name: str, centre: QPointF, reach: float) -> N
 
 
 def paint_cursor(painter: QPainter, scene: Scene) -> None:
-    """Draw the brush's outline where the pointer is."""
+    """Draw the preview circle of the brush."""
     cursor = scene.cursor
     if cursor is None:
         return
@@ -206,7 +206,7 @@ def paint_cursor(painter: QPainter, scene: Scene) -> None:
 
 
 PAINTERS: tuple[Callable[[QPainter, Scene], None], ...] = (
-    paint_ground,
+    paint_background,
     paint_image,
     paint_labelling,
     paint_strokes,

@@ -1,4 +1,4 @@
-"""The layer of strokes, updated box by box."""
+"""Layer of strokes, updated box by box."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from segapp.imaging.rasterise import NOWHERE, THINNEST, UNMARKED, stamp, strips_of
 from segapp.model.document import Document, Mark, Patch, Stroke
-from segapp.qt.canvas.layers import Layer, in_screen_order, untouched
+from segapp.qt.canvas.layers import Layer, lazy_zeros, to_bgra
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,60 +19,63 @@ if TYPE_CHECKING:
     from segapp.model.classes import ClassInfo
 
 
-_MUCH = 0.04  # of the picture's pixels: what covers more would hide what it is about
-_LINES = 400  # along the longer side, drawn ones and gaps: a few screen pixels each when fitted
-_EVERY = 3  # of them is drawn
+_AREA_SHARE = 0.04  # of the picture's pixels: a larger mark is hatched
+_STRIPES = 400  # along the longer side, drawn ones and gaps
+_DRAWN_STRIPE = 3  # one of so many is drawn
 
 
 class Hatching:
-    """Where the uppermost mark is a large area; no memory is taken before there is one."""
+    """Stripes that replace the fill of large areas, so that the picture shows through.
+
+    Memory is allocated with the first large mark.
+    """
 
     def __init__(self, size: tuple[int, int]) -> None:
         self._size = size
-        self._width = max(round(max(size) / _LINES), 1)  # of a line, in pixels of the picture
-        self._areas: NDArray[np.int16] | None = None  # 1 where it is, else 0
+        self._width = max(round(max(size) / _STRIPES), 1)  # of a stripe, in image pixels
+        self._areas: NDArray[np.int16] | None = None  # 1 where the uppermost mark is large
 
     def stamp(self, mark: Mark, box: Rectangle | None = None) -> None:
-        """Put a mark upon the others, or what of it lies in a part of the picture."""
+        """Add a mark on top of the others, or its part in a box."""
         is_area = _is_area(mark, self._size)
         if self._areas is None and is_area:
-            self._areas = untouched((*self._size, 2)).view(np.int16)[..., 0]
+            self._areas = lazy_zeros((*self._size, 2)).view(np.int16)[..., 0]
         if self._areas is None:
             return
         drawn = replace(mark, label=0 if is_area else None)
         if box is None:
             stamp(self._areas, drawn, unmarked=0)
         else:
-            stamp(self._areas[_part(box)], shifted(drawn, box[0], box[1]), unmarked=0)
+            stamp(self._areas[_part(box)], translated(drawn, box[0], box[1]), unmarked=0)
 
     def clear(self, box: Rectangle) -> None:
-        """Forget the marks of a part of the picture."""
+        """Remove the marks of a box."""
         if self._areas is not None:
             self._areas[_part(box)] = 0
 
-    def kept(self, box: Rectangle) -> NDArray[np.int16] | None:
-        """Return a copy of a part, for `restore`."""
+    def copy(self, box: Rectangle) -> NDArray[np.int16] | None:
+        """Return a copy of a box, for `restore`."""
         return None if self._areas is None else self._areas[_part(box)].copy()
 
     def restore(
-        self, box: Rectangle, kept: NDArray[np.int16] | None, where: NDArray[np.bool_]
+        self, box: Rectangle, copied: NDArray[np.int16] | None, where: NDArray[np.bool_]
     ) -> None:
-        """Bring back what a part was, at some of its pixels."""
-        if self._areas is not None and kept is not None:
-            self._areas[_part(box)][where] = kept[where]
+        """Restore some pixels of a box from a copy."""
+        if self._areas is not None and copied is not None:
+            self._areas[_part(box)][where] = copied[where]
 
-    def thin(self, words: NDArray[np.uint32], box: Rectangle) -> None:
-        """Make the pixels of a part transparent that lie between the lines of an area."""
+    def apply(self, words: NDArray[np.uint32], box: Rectangle) -> None:
+        """Make the pixels of a box between the stripes transparent."""
         if self._areas is None:
             return
         left, top, right, bottom = box
         down, across = np.arange(top, bottom)[:, np.newaxis], np.arange(left, right)
-        gaps = (down + across) // self._width % _EVERY != 0
+        gaps = (down + across) // self._width % _DRAWN_STRIPE != 0
         words[gaps & (self._areas[_part(box)] != 0)] = 0
 
 
-def shifted(mark: Mark, left: int, top: int) -> Mark:
-    """Move a mark by whole pixels, which floating point does without rounding."""
+def translated(mark: Mark, left: int, top: int) -> Mark:
+    """Move a mark by whole pixels, without rounding."""
     if isinstance(mark, Patch):
         return replace(mark, left=mark.left - left, top=mark.top - top)
     return replace(mark, points=tuple((x - left, y - top) for x, y in mark.points))
@@ -83,7 +86,7 @@ def _is_area(mark: Mark, size: tuple[int, int]) -> bool:
     if not isinstance(mark, Patch) or mark.label is None:
         return False
     count = int.from_bytes(mark.bits, "big").bit_count()
-    return count > _MUCH * size[0] * size[1]
+    return count > _AREA_SHARE * size[0] * size[1]
 
 
 def _part(box: Rectangle) -> tuple[slice, slice]:
@@ -92,42 +95,41 @@ def _part(box: Rectangle) -> tuple[slice, slice]:
 
 
 class StrokeLayer:
-    """Pixels of a document's strokes, and of the one being drawn, as a `Layer`.
+    """Rendered strokes of a document, and of the unfinished stroke, as a `Layer`.
 
-    Every method returns the box that changed, so that no more than that is painted anew. Where
-    nothing was ever drawn no memory is touched: to fill it would hold the window for 0.1 s at
-    12 MP, so 0 is what is not marked (`numbers`) and the first class is 1.
+    Methods return the box to be repainted. In ``numbers`` 0 is unmarked and 1 the first class, so
+    that unmarked regions take no memory: filling it takes 0.1 s at 12 MP.
     """
 
     def __init__(self, size: tuple[int, int]) -> None:
         self.size = size
-        self.numbers: NDArray[np.int16] = untouched((*size, 2)).view(np.int16)[..., 0]
+        self.numbers: NDArray[np.int16] = lazy_zeros((*size, 2)).view(np.int16)[..., 0]
         self.layer = Layer.blank(size)
         self._hatching = Hatching(size)
         self._document = Document()
-        self._bounds: list[Rectangle] = []  # of the document's strokes
+        self._bounds: list[Rectangle] = []  # of the document's marks
         self._colours = _colour_table(self._document.classes)
-        self._pieces: list[Stroke] = []  # of the stroke that is being drawn
+        self._pieces: list[Stroke] = []  # of the unfinished stroke
         self._live = NOWHERE
 
     def show(self, document: Document) -> Rectangle:
-        """Show a document; a stroke in the making that is not in it disappears."""
+        """Show a document, without an unfinished stroke that is not in it."""
         before, after = self._document.strokes, document.strokes
         same = _common_start(before, after)
-        gone = joined_boxes([self._live, *self._bounds[same:]])
+        removed = union_of_boxes([self._live, *self._bounds[same:]])
         self._bounds[same:] = [_bounds(mark, self.size) for mark in after[same:]]
-        changed = joined_boxes([gone, *self._bounds[same:]])
+        changed = union_of_boxes([removed, *self._bounds[same:]])
         recoloured = document.classes != self._document.classes
         if recoloured:
             self._colours = _colour_table(document.classes)
-            changed = joined_boxes([gone, *self._bounds])
+            changed = union_of_boxes([removed, *self._bounds])
         added = after[same:]
         only_added = same == len(before) and not recoloured
         drawn = bool(self._pieces) and self._was_drawn(added)
         self._document, self._live, self._pieces = document, NOWHERE, []
         if only_added and drawn and len(added) == 1:
-            return NOWHERE  # all of it is there already
-        if only_added and gone == NOWHERE:
+            return NOWHERE  # the pieces have drawn it
+        if only_added and removed == NOWHERE:
             for mark in added:
                 stamp(self.numbers, mark, unmarked=0)
                 self._hatching.stamp(mark)
@@ -137,14 +139,14 @@ class StrokeLayer:
         return changed
 
     def drop(self) -> Rectangle:
-        """Forget the stroke that is being drawn."""
+        """Remove the unfinished stroke."""
         return self.show(self._document)
 
     def stamp(self, piece: Stroke, *, keep_others: bool = False) -> Rectangle:
-        """Add a piece of the stroke that is being drawn, over other classes or around them."""
+        """Draw a piece of the unfinished stroke, over other classes or around them."""
         left, top, right, bottom = bounds = _bounds(piece, self.size)
         before = self.numbers[top:bottom, left:right].copy() if keep_others else None
-        hatched = self._hatching.kept(bounds) if keep_others else None
+        hatched = self._hatching.copy(bounds) if keep_others else None
         box = stamp(self.numbers, piece, unmarked=0)
         self._hatching.stamp(piece)
         if before is not None:
@@ -152,18 +154,18 @@ class StrokeLayer:
             self.numbers[top:bottom, left:right][others] = before[others]
             self._hatching.restore(bounds, hatched, others)
         self._pieces.append(piece)
-        self._live = joined_boxes([self._live, box])
+        self._live = union_of_boxes([self._live, box])
         for strip in strips_of(piece, self.size):
             self._colour(strip)
         return box
 
     def drawn_patch(self, stroke: Stroke) -> Patch | None:
-        """Return the pixels that a stroke has marked around other classes, if there are any."""
+        """Return the pixels that a stroke has marked around other classes; None if none."""
         left, top, right, bottom = self._live
         if _is_empty(self._live) or stroke.label is None:
             return None
         covered = np.full((bottom - top, right - left), UNMARKED, dtype=np.int16)
-        stamp(covered, shifted(stroke, left, top))
+        stamp(covered, translated(stroke, left, top))
         mask = (covered != UNMARKED) & (self.numbers[top:bottom, left:right] == _number(stroke))
         if not mask.any():
             return None
@@ -171,7 +173,7 @@ class StrokeLayer:
         return replace(patch, left=patch.left + left, top=patch.top + top)
 
     def _was_drawn(self, added: tuple[Mark, ...]) -> bool:
-        """Tell whether the drawn pieces are the first of ``added``."""
+        """Return whether the drawn pieces are the first of ``added``."""
         if not added or not isinstance(added[0], Stroke):
             return False
         return tuple(piece.points[-1] for piece in self._pieces) == added[0].points
@@ -185,7 +187,7 @@ class StrokeLayer:
         self._hatching.clear(box)
         for mark, bounds in zip(self._document.strokes, self._bounds, strict=True):
             if not _is_empty(_common(bounds, box)):
-                stamp(part, shifted(mark, left, top), unmarked=0)
+                stamp(part, translated(mark, left, top), unmarked=0)
                 self._hatching.stamp(mark, box)
 
     def _colour(self, box: Rectangle) -> None:
@@ -193,19 +195,19 @@ class StrokeLayer:
         if _is_empty(box):
             return
         pixels = self.layer.pixels.view(np.uint32)[..., 0]
-        # No number is beyond the table; to look whether one is takes as long again.
+        # Numbers never exceed the table; bounds checks would take as long again.
         words = self._colours.take(self.numbers[top:bottom, left:right], mode="wrap")
-        self._hatching.thin(words, box)
+        self._hatching.apply(words, box)
         pixels[top:bottom, left:right] = words
         self.layer.refresh(box)
 
 
 def _colour_table(classes: tuple[ClassInfo, ...]) -> NDArray[np.uint32]:
-    """Return an empty pixel of RGBA for what is not marked, then an opaque one a class."""
+    """Return RGBA words: transparent, for unmarked pixels, then each class's colour."""
     table = np.zeros((len(classes) + 1, 4), dtype=np.uint8)
     for row, info in enumerate(classes, start=1):
         table[row] = (*info.colour, 255)
-    words: NDArray[np.uint32] = in_screen_order(table[np.newaxis]).view(np.uint32)[0, :, 0]
+    words: NDArray[np.uint32] = to_bgra(table[np.newaxis]).view(np.uint32)[0, :, 0]
     return words
 
 
@@ -246,8 +248,8 @@ def _common(first: Rectangle, second: Rectangle) -> Rectangle:
     )
 
 
-def joined_boxes(boxes: list[Rectangle]) -> Rectangle:
-    """Bound all boxes that are not empty."""
+def union_of_boxes(boxes: list[Rectangle]) -> Rectangle:
+    """Return the bounding box of all boxes that are not empty."""
     filled = [box for box in boxes if not _is_empty(box)]
     if not filled:
         return NOWHERE

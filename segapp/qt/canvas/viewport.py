@@ -11,46 +11,46 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
 
-# The largest pictures fit into a window at 1/64; at 64 a single pixel is as large as an icon.
+# The largest pictures fit a window at 1/64; at 64 a pixel is as large as an icon.
 SMALLEST_SCALE = 1 / 64
 LARGEST_SCALE = 64.0
-# Small pictures are fitted at eightfold size at the most: more shows nothing but squares.
+# A larger fit of a small picture would show nothing but squares.
 _LARGEST_FIT = 8.0
-# Widget pixels around a fitted picture, on which a stroke along its edge can begin.
+# Widget pixels around a fitted picture, for strokes that begin outside of it.
 _MARGIN = 16
-# Widget pixels of a picture that stay in sight, enough to take hold of it again.
+# Widget pixels of the picture that stay visible, so that it can be moved back.
 _REACH = 48.0
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Maps image pixels to widget pixels: ``widget = image * scale + (x, y)``."""
+    """Affine map from image to widget pixels: ``widget = image * scale + (x, y)``."""
 
     scale: float = 1.0
     x: float = 0.0
     y: float = 0.0
 
     def to_image(self, point: QPointF) -> QPointF:
-        """Widget coordinates to image coordinates."""
+        """Return image coordinates of a point in widget coordinates."""
         return QPointF((point.x() - self.x) / self.scale, (point.y() - self.y) / self.scale)
 
     def to_widget(self, point: QPointF) -> QPointF:
-        """Image coordinates to widget coordinates."""
+        """Return widget coordinates of a point in image coordinates."""
         return QPointF(point.x() * self.scale + self.x, point.y() * self.scale + self.y)
 
     def rect_to_widget(self, rect: QRectF) -> QRectF:
-        """Image rectangle to widget rectangle."""
+        """Return an image rectangle in widget coordinates."""
         return QRectF(
             self.to_widget(rect.topLeft()),
             QSizeF(rect.width() * self.scale, rect.height() * self.scale),
         )
 
     def pixels_covering(self, rect: QRectF, margin: int = 2) -> QRect:
-        """Whole widget pixels that show an image rectangle, with room for smoothing."""
+        """Return the widget pixels of an image rectangle, with a margin for smoothing."""
         return self.rect_to_widget(rect).toAlignedRect().adjusted(-margin, -margin, margin, margin)
 
     def zoomed(self, factor: float, anchor: QPointF) -> View:
-        """Zoom so that what lies under ``anchor`` (widget coordinates) stays there."""
+        """Zoom about a fixed point in widget coordinates."""
         scale = min(max(self.scale * factor, SMALLEST_SCALE), LARGEST_SCALE)
         fixed = self.to_image(anchor)
         return View(scale, anchor.x() - fixed.x() * scale, anchor.y() - fixed.y() * scale)
@@ -60,7 +60,7 @@ class View:
         return View(self.scale, self.x + delta.x(), self.y + delta.y())
 
     def aligned(self, pixel_ratio: float) -> View:
-        """Put image pixels onto screen pixels where they are of one size, or a multiple."""
+        """Align image and screen pixels if one is a whole multiple of the other."""
         scale = self.scale * pixel_ratio
         if abs(scale - round(scale)) > 1e-6 * scale:
             return self
@@ -70,8 +70,8 @@ class View:
             round(self.y * pixel_ratio) / pixel_ratio,
         )
 
-    def within_reach(self, image: QSize, window: QSize) -> View:
-        """Keep the picture from being pushed out of sight: a margin of it always shows."""
+    def clamped(self, image: QSize, window: QSize) -> View:
+        """Limit the offset so that a margin of the picture stays visible."""
 
         def clamp(shift: float, length: float, room: float) -> float:
             low, high = min(_REACH - length, 0.0), max(room - _REACH, 0.0)
@@ -85,14 +85,14 @@ class View:
 
     @staticmethod
     def fitted(image: QSize, window: QSize) -> View:
-        """Show the whole picture, centred, and never larger than eightfold."""
+        """Return a view of the whole picture, centred, at most eightfold enlarged."""
         room = QSize(max(window.width() - 2 * _MARGIN, 1), max(window.height() - 2 * _MARGIN, 1))
         scale = min(room.width() / image.width(), room.height() / image.height(), _LARGEST_FIT)
         return View.centred(image, window, max(scale, SMALLEST_SCALE))
 
     @staticmethod
     def centred(image: QSize, window: QSize, scale: float) -> View:
-        """Show the picture's centre in the window's centre."""
+        """Return a view with the picture's centre in the window's centre."""
         return View(
             scale,
             (window.width() - image.width() * scale) / 2,
@@ -100,14 +100,14 @@ class View:
         )
 
 
-# A notch of the wheel, or a command, zooms by a quarter: three of them about double the size.
+# Factor of a notch of the wheel, or of a zoom command.
 ZOOM_STEP = 1.25
-# Of the widget, that a box takes when it is shown large.
-_SURROUNDED = 0.4
+# Share of the widget that `show_box` gives to a box.
+_BOX_SHARE = 0.4
 
 
 class Viewport(QObject):
-    """Zooms and moves the `View` of a widget; without a picture it stays as it is."""
+    """The `View` of a widget, and its changes by zooming and panning."""
 
     changed = Signal()
 
@@ -116,11 +116,11 @@ class Viewport(QObject):
         self._widget = widget
         self._view = View()
         self._image_size = QSize()
-        self._fits = True  # follow the widget's size until the user zooms or moves
+        self._fits = True  # until the user zooms or pans
 
     @property
     def view(self) -> View:
-        """Where the picture lies."""
+        """The present map from image to widget."""
         return self._view
 
     @property
@@ -130,22 +130,22 @@ class Viewport(QObject):
 
     @property
     def screen_scale(self) -> float:
-        """Pixels of the screen an image pixel."""
+        """Screen pixels per image pixel."""
         return self._view.scale * self._widget.devicePixelRatioF()
 
-    def show_whole(self, image_size: QSize) -> None:
-        """Show another picture, all of it."""
+    def set_image_size(self, image_size: QSize) -> None:
+        """Fit a picture of another size."""
         self._image_size = image_size
         self.fit()
 
     def fit(self) -> None:
-        """Show the whole picture, and keep doing so when the widget's size changes."""
+        """Fit the picture to the widget, now and when the widget is resized."""
         if not self._image_size.isEmpty():
             self._set(View.fitted(self._image_size, self._widget.size()))
             self._fits = True
 
     def show_actual_size(self) -> None:
-        """Show one image pixel as one pixel of the screen, around the present centre."""
+        """Show one image pixel as one screen pixel, about the present centre."""
         self.zoom(1.0 / self.screen_scale)
 
     def zoom(self, factor: float, anchor: QPointF | None = None) -> None:
@@ -157,15 +157,15 @@ class Viewport(QObject):
         self._move_to(self._view.panned(delta))
 
     def centre_on(self, at: QPointF) -> None:
-        """Bring a point of the picture into the middle."""
+        """Show a point of the picture in the centre."""
         self.pan(self._centre() - self._view.to_widget(at))
 
-    def bring_into_sight(self, at: QPointF) -> None:
+    def ensure_visible(self, at: QPointF) -> None:
         """Centre on a point of the picture unless the widget shows it."""
         if not self._widget.rect().contains(self._view.to_widget(at).toPoint()):
             self.centre_on(at)
 
-    def bring_box_into_sight(self, box: QRectF) -> None:
+    def ensure_box_visible(self, box: QRectF) -> None:
         """Centre on a box of the picture unless the widget shows some of it."""
         shown = QRectF(
             self._view.to_widget(box.topLeft()), self._view.to_widget(box.bottomRight())
@@ -174,14 +174,14 @@ class Viewport(QObject):
             self.centre_on(box.center())
 
     def show_box(self, box: QRectF) -> None:
-        """Show a box of the picture large, with a good deal of what surrounds it."""
+        """Zoom to a box of the picture and its surroundings."""
         room = self._widget.size()
         fitting = min(room.width() / box.width(), room.height() / box.height())
-        self.zoom(_SURROUNDED * fitting / self._view.scale)
+        self.zoom(_BOX_SHARE * fitting / self._view.scale)
         self.centre_on(box.center())
 
-    def follow_widget(self) -> None:
-        """Keep a fitted picture fitted, and any other in sight, when the size has changed."""
+    def handle_resize(self) -> None:
+        """Fit a fitted picture again, and keep any other visible."""
         if self._fits:
             self.fit()
         else:
@@ -192,7 +192,7 @@ class Viewport(QObject):
 
     def _move_to(self, view: View) -> None:
         if not self._image_size.isEmpty():
-            self._set(view.within_reach(self._image_size, self._widget.size()))
+            self._set(view.clamped(self._image_size, self._widget.size()))
             self._fits = False
 
     def _set(self, view: View) -> None:

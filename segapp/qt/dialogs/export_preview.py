@@ -27,7 +27,7 @@ from PySide6.QtWidgets import QWidget
 from segapp.io.export.tables import WHOLE
 from segapp.io.images import load_image
 from segapp.model.validation import cell
-from segapp.qt.canvas.layers import opaque, qimage_over
+from segapp.qt.canvas.layers import add_alpha, qimage_view
 from segapp.qt.canvas.painting import chequerboard
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def small_picture(picture: Picture) -> tuple[QImage, float]:
     step = max(
         max(height, width) // (2 * _ANNOTATION_SIDE), 1
     )  # a quick first halving, then a smooth one
-    rough = qimage_over(opaque(np.ascontiguousarray(picture.rgb[::step, ::step])))
+    rough = qimage_view(add_alpha(np.ascontiguousarray(picture.rgb[::step, ::step])))
     scale = min(_ANNOTATION_SIDE / max(height, width), 1.0)
     image = rough.scaled(
         max(round(width * scale), 1),
@@ -144,7 +144,7 @@ def _draw_polygons(
 def _draw_mask(painter: QPainter, mask: NDArray[np.bool_], colour: _Colour) -> None:
     rgba = np.zeros((*mask.shape, 4), dtype=np.uint8)
     rgba[mask] = (*(part * _FILLED // 255 for part in colour), _FILLED)
-    painter.drawImage(QPointF(0, 0), qimage_over(rgba))
+    painter.drawImage(QPointF(0, 0), qimage_view(rgba))
 
 
 def _coco(content: dict[str, Any]) -> Iterable[_Part]:
@@ -377,8 +377,8 @@ def _look_at(path: Path, document: Document, picture: Picture) -> tuple[QImage |
         case ".png":
             return _small(QImage(str(path))), ""
         case ".tif" | ".tiff":
-            rgba = opaque(load_image(path).rgb)
-            return _small(qimage_over(rgba)), ""
+            rgba = add_alpha(load_image(path).rgb)
+            return _small(qimage_view(rgba)), ""
         case ".npz":
             with np.load(path) as arrays:
                 lines = [

@@ -23,7 +23,7 @@ from segapp.io.project import PROJECT_SUFFIX, Project, ProjectError, load_projec
 from segapp.model.display import AS_IT_COMES
 from segapp.model.document import Document, History
 from segapp.model.settings import DEFAULT_SETTINGS
-from segapp.qt.canvas.layers import Layer, SharedPixels
+from segapp.qt.canvas.layers import Layer, ZeroCopyImage
 from segapp.qt.i18n import worded
 from segapp.qt.session.jobs import Jobs, unexpected
 
@@ -266,7 +266,7 @@ def _tr(text: str) -> str:
 
 def _layer(picture: Picture) -> Layer:
     try:
-        return Layer.over(SharedPixels.of_picture(picture.rgb))
+        return Layer.over(ZeroCopyImage.of_picture(picture.rgb))
     except MemoryError as error:
         raise ImageError(f"{picture.path.name} does not fit into the memory.") from error
 

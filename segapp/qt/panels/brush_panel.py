@@ -23,7 +23,7 @@ from segapp.qt.canvas.brush import (
     Brush,
     BrushUnit,
     Tool,
-    stepped_radius,
+    scaled_radius,
 )
 from segapp.qt.widgets.inputs import WheelGuard
 
@@ -174,7 +174,7 @@ class BrushState(QObject):
 
     def step_radius(self, steps: int) -> None:
         """Use a larger (or below 0 a smaller) brush."""
-        self.set_radius(stepped_radius(self.brush.radius, steps))
+        self.set_radius(scaled_radius(self.brush.radius, steps))
 
     def begin(self, document: Document) -> None:
         """Take the classes for another picture: an object left, the background right."""

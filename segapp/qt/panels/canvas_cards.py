@@ -83,7 +83,7 @@ class Hint(Card):
         self.place()
 
 
-class LookMark(Card):
+class PreviewBadge(Card):
     """Says "preview" in the lower left corner: the answer comes when the brush is lifted."""
 
     def __init__(self, canvas: QWidget) -> None:

@@ -16,7 +16,7 @@ from segapp.model.validation import sentence
 from segapp.qt.i18n import number, worded
 from segapp.qt.session.encoder_service import Sight
 from segapp.qt.widgets.inputs import ChoiceBox
-from segapp.qt.widgets.layouts import Offer
+from segapp.qt.widgets.layouts import Banner
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,7 +110,7 @@ class EncoderParts(QObject):
     def __init__(self, session: Session, files: Files, box: EncoderBox, canvas: QWidget) -> None:
         super().__init__(canvas)
         self._session, self._files, self._box = session, files, box
-        self.offer = Offer(canvas, Qt.AlignmentFlag.AlignBottom)
+        self.offer = Banner(canvas, Qt.AlignmentFlag.AlignBottom)
         self._clock = QTimer(self)
         self._clock.setInterval(_TICK)
         self._clock.timeout.connect(self._show)

@@ -484,7 +484,7 @@ class LevelsCommands(QObject):
         self.panel = LevelsPanel(window)
         self.panel.changed.connect(self._change)
         self.panel.looked.connect(self._look)
-        session.rendering.looked.connect(canvas.show_anew)
+        session.rendering.looked.connect(canvas.replace_layer)
         session.picture_changed.connect(self._show)
         session.shown_anew.connect(self._show_anew)
         session.picture_changed.connect(self._offer_channels)
@@ -507,7 +507,7 @@ class LevelsCommands(QObject):
 
     def _show_anew(self) -> None:
         if self._session.layer is not None:
-            self._canvas.show_anew(self._session.layer)
+            self._canvas.replace_layer(self._session.layer)
         self._show()
 
     def _show(self) -> None:

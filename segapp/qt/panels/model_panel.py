@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 
 from segapp.imaging.overlay import overlay
 from segapp.io.export.tables import insight_csv, insight_json
-from segapp.qt.canvas.layers import opaque, qimage_over
+from segapp.qt.canvas.layers import add_alpha, qimage_view
 from segapp.qt.files.file_dialogs import ask_where, save_bytes
 from segapp.qt.files.preferences import documents_folder
 from segapp.qt.i18n import number, worded
@@ -170,7 +170,7 @@ class _Side(QWidget):
 
     def _show(self) -> None:
         answer = self.answer
-        image = qimage_over(opaque(answer.shown)).copy()
+        image = qimage_view(add_alpha(answer.shown)).copy()
         ratio = self.devicePixelRatioF()
         fitted = image.scaled(
             _PICTURE * ratio,

@@ -10,7 +10,7 @@ from segapp.app.state import Content, PictureState
 from segapp.engine.loading import trainer_of
 from segapp.io.deep_images import shown_anew
 from segapp.model.document import Document, Stroke
-from segapp.qt.canvas.layers import Layer, SharedPixels
+from segapp.qt.canvas.layers import Layer, ZeroCopyImage
 from segapp.qt.i18n import class_name
 from segapp.qt.session.answers import Answers
 from segapp.qt.session.encoder_service import Seeing
@@ -85,7 +85,7 @@ class Rendering(QObject):
 
 def _rendered(picture: Picture, showing: Showing) -> Iterator[tuple[Picture, Layer]]:
     made = shown_anew(picture, showing)
-    yield made, Layer.over(SharedPixels.of_picture(made.rgb))
+    yield made, Layer.over(ZeroCopyImage.of_picture(made.rgb))
 
 
 class Session(QObject):

@@ -198,7 +198,7 @@ if TYPE_CHECKING:
     Choices = tuple[tuple[str, Callable[[], None]], ...]
 
 
-class Offer(Card):
+class Banner(Card):
     """A sentence at an edge of the canvas with a few buttons; nothing waits for it."""
 
     def __init__(

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from segapp.qt.files.recovery import LeftFolder
     from segapp.qt.files.restore_dialog import Left
     from segapp.qt.session.session import Session
-    from segapp.qt.widgets.layouts import Offer
+    from segapp.qt.widgets.layouts import Banner
 
 
 _FIRST_SAMPLE = "coffee"
@@ -281,7 +281,7 @@ class KeepQuestion(QObject):
         autosave: Autosave,
         work: PictureFolder,
         keeping: Keeping,
-        offer: Offer,
+        offer: Banner,
         window: QWidget,
     ) -> None:
         super().__init__(window)

@@ -31,7 +31,7 @@ from segapp.qt.files.folder_work import (
 from segapp.qt.i18n import worded
 from segapp.qt.panels.folder_export import FolderExportPanel, FolderTask
 from segapp.qt.session.jobs import Jobs, unexpected
-from segapp.qt.widgets.layouts import Offer
+from segapp.qt.widgets.layouts import Banner
 from segapp.qt.window.file_commands import KeepQuestion
 
 if TYPE_CHECKING:
@@ -362,7 +362,7 @@ class FolderParts:
         self.export = FolderExportPanel(files.work, preferences)
         self.task = FolderTask()
         file_list.add_below(self.task, self.export)
-        self.offer = Offer(canvas)
+        self.offer = Banner(canvas)
         self.keeping = Keeping(files.work, preferences, window)
         self.commands = FolderCommands(session, files, autosave, class_panel.offer, window)
         self.question = KeepQuestion(

@@ -12,9 +12,9 @@ from segapp.engine.suggestion import Spot, least_certain
 from segapp.imaging.boundaries import changed_tiles
 from segapp.imaging.overlay import ALL, ViewMode, components, label_colours, painting
 from segapp.imaging.pyramid import repeated
-from segapp.qt.canvas.contours import Outline
-from segapp.qt.canvas.layers import Layer, SharedPixels
-from segapp.qt.canvas.painting import Sheet
+from segapp.qt.canvas.contours import ContourLayer
+from segapp.qt.canvas.layers import Layer, ZeroCopyImage
+from segapp.qt.canvas.painting import LabelOverlay
 from segapp.qt.session.jobs import Jobs, details_of
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _BY_LABEL_ALONE = frozenset({ViewMode.OVERLAY, ViewMode.OUTLINE, ViewMode.MASK, 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wish:
+class RenderRequest:
     """How a labelling shall be shown."""
 
     mode: ViewMode
@@ -44,24 +44,26 @@ class Wish:
     codewords: NDArray[np.int8] | None
 
 
-class Rendering:
-    """The sheet of a labelling, which follows the labelling in place.
+class OverlayRenderer:
+    """The overlay of a labelling, which follows the labelling in place.
 
     The canvas may draw it meanwhile, from another thread: for the length of a frame, parts of
     the new answer stand beside parts of the old.
     """
 
-    def __init__(self, wish: Wish, labelling: Labelling) -> None:
+    def __init__(self, wish: RenderRequest, labelling: Labelling) -> None:
         self._wish, self._labels = wish, labelling.labels
         mode, classes = wish.mode, wish.classes
         lines = None
         if mode is ViewMode.OUTLINE:
-            lines = Outline(labelling.labels, classes)
+            lines = ContourLayer(labelling.labels, classes)
         elif mode is ViewMode.OVERLAY:  # a tint alone may be the picture's own colour
-            lines = Outline(labelling.labels, classes, QColor(255, 255, 255))
-        self.sheet = Sheet(_areas(wish, labelling), lines, mode.replaces_image, mode.is_bare)
+            lines = ContourLayer(labelling.labels, classes, QColor(255, 255, 255))
+        self.overlay = LabelOverlay(
+            _areas(wish, labelling), lines, mode.replaces_image, mode.is_bare
+        )
 
-    def serves(self, wish: Wish) -> bool:
+    def serves(self, wish: RenderRequest) -> bool:
         """Tell whether it can follow a labelling that shall be shown so."""
         mine = self._wish
         return (
@@ -75,20 +77,20 @@ class Rendering:
         """Show another labelling of the same picture."""
         wish, before = self._wish, self._labels
         boxes = list(changed_tiles(before, labelling.labels))
-        paint, areas = _painting(wish, labelling), self.sheet.areas
+        paint, areas = _painting(wish, labelling), self.overlay.areas
         if areas is not None and paint is not None:
             shared = _shared(wish, labelling, paint)
             if shared is not None:
-                areas.follow(shared)
+                areas.replace_image(shared)
             for box in boxes:
                 areas.repaint(box, paint)
-        if self.sheet.lines is not None:
-            self.sheet.lines.redraw(labelling.labels, boxes)
+        if self.overlay.lines is not None:
+            self.overlay.lines.redraw(labelling.labels, boxes)
         self._labels = labelling.labels
-        self.sheet = replace(self.sheet)  # who compares sheets sees that this is another
+        self.overlay = replace(self.overlay)  # who compares sheets sees that this is another
 
 
-def _areas(wish: Wish, labelling: Labelling) -> Layer | None:
+def _areas(wish: RenderRequest, labelling: Labelling) -> Layer | None:
     paint = _painting(wish, labelling)
     if paint is None:
         return None
@@ -99,23 +101,23 @@ def _areas(wish: Wish, labelling: Labelling) -> Layer | None:
     return Layer.painted((height, width), paint)
 
 
-def _painting(wish: Wish, labelling: Labelling) -> Painting | None:
+def _painting(wish: RenderRequest, labelling: Labelling) -> Painting | None:
     return painting(wish.mode, labelling, wish.classes, wish.picture, wish.codewords)
 
 
-def _shared(wish: Wish, labelling: Labelling, paint: Painting) -> SharedPixels | None:
+def _shared(wish: RenderRequest, labelling: Labelling, paint: Painting) -> ZeroCopyImage | None:
     """Return the labels themselves where nothing else is shown."""
     table = label_colours(wish.mode, labelling, wish.classes)
     if table is None:
         return None
-    return SharedPixels.of_labels(labelling.labels, table, paint)
+    return ZeroCopyImage.of_labels(labelling.labels, table, paint)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RenderedLabelling:
     """What the canvas shows of a labelling, and what it was made from."""
 
-    sheet: Sheet
+    overlay: LabelOverlay
     mode: ViewMode
     spot: Spot | None
     labelling: Labelling | None
@@ -138,7 +140,7 @@ class LabellingView(QObject):
         self._session = session
         self._mode = ViewMode.OVERLAY
         self._shown: tuple[object, ...] = ()
-        self._rendering: Rendering | None = None  # the thread's own
+        self._rendering: OverlayRenderer | None = None  # the thread's own
         self._jobs = Jobs("rendering", self)
         session.picture_changed.connect(self._withdraw)
         session.answers.answer_changed.connect(self.refresh)
@@ -183,7 +185,7 @@ class LabellingView(QObject):
         ):
             return
         self._shown = wanted
-        wish = Wish(self._mode, classes, picture, codewords)
+        wish = RenderRequest(self._mode, classes, picture, codewords)
         self._jobs.run(
             lambda: (
                 self._rendered(wish, labelling)
@@ -205,15 +207,15 @@ class LabellingView(QObject):
                 lambda: _rendered_components(encoded, picture), self.rendered.emit, self._fail
             )
 
-    def _rendered(self, wish: Wish, labelling: Labelling) -> Iterator[RenderedLabelling]:
+    def _rendered(self, wish: RenderRequest, labelling: Labelling) -> Iterator[RenderedLabelling]:
         """Render in the thread: what is there is painted over where the labels have changed."""
         if self._rendering is None or not self._rendering.serves(wish):
             self._rendering = None  # not two at once
-            self._rendering = Rendering(wish, labelling)
+            self._rendering = OverlayRenderer(wish, labelling)
         else:
             self._rendering.follow(labelling)
         yield RenderedLabelling(
-            sheet=self._rendering.sheet,
+            overlay=self._rendering.overlay,
             mode=wish.mode,
             spot=least_certain(labelling),
             labelling=labelling,
@@ -236,7 +238,7 @@ class LabellingView(QObject):
         return self._jobs.close(timeout)
 
 
-def _rendered_preview(wish: Wish, preview: Preview) -> Iterator[RenderedLabelling]:
+def _rendered_preview(wish: RenderRequest, preview: Preview) -> Iterator[RenderedLabelling]:
     """Render what is not final, from the few pixels that it has, and without lines over a tint."""
     mode, picture, times, labelling = wish.mode, wish.picture, preview.times, preview.labelling
     if mode in (ViewMode.OUTLINE, ViewMode.CUTOUT):
@@ -249,9 +251,9 @@ def _rendered_preview(wish: Wish, preview: Preview) -> Iterator[RenderedLabellin
         layer = Layer.painted(picture.size, paint)
     elif paint is not None:
         layer = Layer(paint(ALL), times, picture.size)
-    lines = Outline(labelling.labels, wish.classes) if mode is ViewMode.OUTLINE else None
+    lines = ContourLayer(labelling.labels, wish.classes) if mode is ViewMode.OUTLINE else None
     yield RenderedLabelling(
-        sheet=Sheet(layer, lines, mode.replaces_image, mode.is_bare),
+        overlay=LabelOverlay(layer, lines, mode.replaces_image, mode.is_bare),
         mode=mode,
         spot=None,
         labelling=labelling,
@@ -265,7 +267,7 @@ def _rendered_components(encoded: EncodedPicture, picture: Picture) -> Iterator[
     mode = ViewMode.COMPONENTS
     layer = Layer.painted(picture.size, components(encoded, picture.size))
     yield RenderedLabelling(
-        sheet=Sheet(layer, None, mode.replaces_image, mode.is_bare),
+        overlay=LabelOverlay(layer, None, mode.replaces_image, mode.is_bare),
         mode=mode,
         spot=None,
         labelling=None,

@@ -26,7 +26,7 @@ from segapp.qt.files.files import Files
 from segapp.qt.files.thumbnails import Thumbnails, filling
 from segapp.qt.i18n import LANGUAGES
 from segapp.qt.panels.brush_panel import BrushState
-from segapp.qt.panels.canvas_cards import CodeLegend, Hint, LookMark, Welcome
+from segapp.qt.panels.canvas_cards import CodeLegend, Hint, PreviewBadge, Welcome
 from segapp.qt.panels.class_panel import ClassPanel
 from segapp.qt.panels.encoder_panel import EncoderParts
 from segapp.qt.panels.file_list import FileList
@@ -101,8 +101,8 @@ class MainWindow(QMainWindow):
     def _build(self) -> None:
         self.canvas = Canvas()
         self.hint = Hint(self.canvas)
-        self.look_mark = LookMark(self.canvas)
-        self.follower = BrushFollower(self.session, self.canvas.stroke_so_far, self)
+        self.preview_badge = PreviewBadge(self.canvas)
+        self.follower = BrushFollower(self.session, self.canvas.unfinished_stroke, self)
         self.legend = CodeLegend(self.canvas)
         self.alike_offer = AlikeOffer(self.session, self.canvas)
         self.welcome = Welcome(self.canvas, self.commands)
@@ -161,8 +161,8 @@ class MainWindow(QMainWindow):
 
     def show_labelling(self, rendered: RenderedLabelling | None) -> None:
         """Show a rendered labelling; None withdraws the last one."""
-        self.canvas.set_labelling(rendered.sheet if rendered is not None else None)
-        self.look_mark.show_for(is_preview=rendered is not None and rendered.is_preview)
+        self.canvas.set_overlay(rendered.overlay if rendered is not None else None)
+        self.preview_badge.show_for(is_preview=rendered is not None and rendered.is_preview)
         if rendered is not None and rendered.mode is ViewMode.CODES:
             if rendered.labelling is not None and not rendered.is_preview:
                 self.legend.explain(rendered.labelling, rendered.classes, rendered.codewords)
@@ -340,11 +340,11 @@ def _connect_session(window: MainWindow) -> None:
     window.class_panel.paint_box.unit_changed.connect(window.brush.set_unit)
     window.brush.changed.connect(window.show_brush)
     canvas.stroke_finished.connect(window.mark_commands.take)
-    canvas.fill_wanted.connect(window.mark_commands.fill)
+    canvas.fill_requested.connect(window.mark_commands.fill)
     canvas.pointer_moved.connect(window.mark_commands.point)
-    canvas.stroke_grew.connect(window.follower.look)
-    canvas.stroke_dropped.connect(window.follower.forget)
-    canvas.radius_wanted.connect(window.brush.set_radius)
+    canvas.stroke_extended.connect(window.follower.look)
+    canvas.stroke_cancelled.connect(window.follower.forget)
+    canvas.radius_requested.connect(window.brush.set_radius)
     canvas.viewport.changed.connect(lambda: window.status.show_zoom(canvas.viewport.screen_scale))
     canvas.pointer_moved.connect(
         lambda at: window.status.show_place(

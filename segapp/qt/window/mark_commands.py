@@ -19,7 +19,7 @@ from segapp.qt.canvas.brush import Tool
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.preferences import opening_folder
 from segapp.qt.session.jobs import Jobs, unexpected
-from segapp.qt.widgets.layouts import Offer
+from segapp.qt.widgets.layouts import Banner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -190,7 +190,7 @@ class AlikeOffer(QObject):
     def __init__(self, session: Session, canvas: QWidget) -> None:
         super().__init__(canvas)
         self._session = session
-        self.offer = Offer(canvas, Qt.AlignmentFlag.AlignBottom)
+        self.offer = Banner(canvas, Qt.AlignmentFlag.AlignBottom)
         self._answered: set[Path] = set()
         self._jobs = Jobs("marks alike", self)
         session.answers.answer_changed.connect(self._look)

@@ -25,8 +25,8 @@ from segapp.io.export.tables import columns, parts_of, rows
 from segapp.io.strokes import load_strokes
 from segapp.model.document import Document, Start
 from segapp.model.validation import sentence, shown
-from segapp.qt.canvas.contours import outline_of
-from segapp.qt.canvas.layers import opaque, qimage_over
+from segapp.qt.canvas.contours import boundary_lines
+from segapp.qt.canvas.layers import add_alpha, qimage_view
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.preferences import (
     opening_folder,
@@ -82,13 +82,13 @@ class Copying(QObject):
     def _copy_picture(self) -> None:
         picture = self._session.picture
         if picture is not None:
-            self._copy(qimage_over(opaque(picture.rgb)).copy(), self.tr("Copied the picture"))
+            self._copy(qimage_view(add_alpha(picture.rgb)).copy(), self.tr("Copied the picture"))
 
     def _copy_mask(self) -> None:
         answer = self._session.answers.answer
         if answer is not None:
             rgba = mask(answer.labelling, self._session.document.classes)
-            self._copy(qimage_over(rgba).copy(), self.tr("Copied the mask"))
+            self._copy(qimage_view(rgba).copy(), self.tr("Copied the mask"))
 
     def _copy(self, image: QImage, told: str) -> None:
         self._jobs.cancel()  # a cut-out that is still being made would replace what was copied
@@ -388,8 +388,8 @@ class Measuring(QObject):
         parts = self._measured[1]
         left, top, width, height = part.box
         box = parts.index_map[top : top + height, left : left + width]
-        self._canvas.set_selection(outline_of(box == parts.parts.index(part), left, top))
-        self._canvas.viewport.bring_box_into_sight(QRectF(left, top, width, height))
+        self._canvas.set_selection(boundary_lines(box == parts.parts.index(part), left, top))
+        self._canvas.viewport.ensure_box_visible(QRectF(left, top, width, height))
 
     def _go_near(self, part: MeasuredRegion | None) -> None:
         if part is not None:

@@ -9,7 +9,7 @@ from segapp.qt.canvas.brush import (
     SMALLEST_RADIUS,
     BrushUnit,
     Tool,
-    stepped_radius,
+    scaled_radius,
 )
 from segapp.qt.panels.brush_panel import BrushState
 
@@ -18,7 +18,7 @@ radii = st.floats(SMALLEST_RADIUS, LARGEST_RADIUS)
 
 @given(radii, st.integers(1, 5))
 def test_every_step_can_be_seen_and_stays_within_bounds(radius, steps):
-    larger, smaller = stepped_radius(radius, steps), stepped_radius(radius, -steps)
+    larger, smaller = scaled_radius(radius, steps), scaled_radius(radius, -steps)
     assert SMALLEST_RADIUS <= smaller <= radius <= larger <= LARGEST_RADIUS
     assert larger > radius or radius > LARGEST_RADIUS - 1
     assert smaller < radius or radius < SMALLEST_RADIUS + 1

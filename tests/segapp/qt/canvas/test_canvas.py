@@ -16,8 +16,8 @@ from segapp.imaging.rasterise import rasterize
 from segapp.model.document import Document, Stroke
 from segapp.qt.canvas.brush import Brush, Tool
 from segapp.qt.canvas.canvas import Canvas
-from segapp.qt.canvas.layers import Layer, opaque
-from segapp.qt.canvas.painting import Sheet
+from segapp.qt.canvas.layers import Layer, add_alpha
+from segapp.qt.canvas.painting import LabelOverlay
 
 LEFT, RIGHT, MIDDLE = (
     Qt.MouseButton.LeftButton,
@@ -37,7 +37,7 @@ def canvas(qtbot):
     made.show()
     qtbot.waitExposed(made)
     rng = np.random.default_rng(0)
-    made.set_picture(Layer(opaque(rng.integers(0, 256, (HEIGHT, WIDTH, 3), dtype=np.uint8))))
+    made.set_picture(Layer(add_alpha(rng.integers(0, 256, (HEIGHT, WIDTH, 3), dtype=np.uint8))))
     made.set_document(Document())
     made.set_brush(Brush(radius=3.0))
     return made
@@ -169,7 +169,7 @@ def test_pinching_zooms_at_the_pointer(canvas):
 
 def test_ctrl_and_wheel_change_the_brush(canvas):
     wanted = []
-    canvas.radius_wanted.connect(wanted.append)
+    canvas.radius_requested.connect(wanted.append)
     wheel(canvas, QPoint(50, 50), 1, Qt.KeyboardModifier.ControlModifier)
     wheel(canvas, QPoint(50, 50), -1, Qt.KeyboardModifier.ControlModifier)
     assert wanted[0] > 3.0 > wanted[1] > 0
@@ -251,7 +251,7 @@ def test_the_hand_drags_with_the_left_button(canvas, qtbot):
 
 
 def test_the_preview_circle_has_the_brushs_size(canvas, qtbot):
-    canvas.set_picture(Layer(opaque(np.full((HEIGHT, WIDTH, 3), 128, np.uint8))))
+    canvas.set_picture(Layer(add_alpha(np.full((HEIGHT, WIDTH, 3), 128, np.uint8))))
     canvas.set_brush(Brush(radius=10.0))
     bare = canvas.grab().toImage()
     qtbot.mouseMove(canvas, at(canvas, 40, 30))
@@ -268,7 +268,7 @@ def test_holding_h_shows_the_bare_picture(canvas, qtbot):
     tint[...] = (255, 0, 255, 255)
     bare = canvas.grab().toImage()
     canvas.set_opacity(1.0)
-    canvas.set_labelling(Sheet(Layer(tint)))
+    canvas.set_overlay(LabelOverlay(Layer(tint)))
     place = at(canvas, 20, 20)
     assert canvas.grab().toImage().pixelColor(place).name() == "#ff00ff"
     qtbot.keyPress(canvas, Qt.Key.Key_H)
@@ -289,12 +289,12 @@ def test_a_new_answer_is_painted_where_it_differs_and_looks_as_if_all_were(canva
     watch = Watch()
     tint = np.zeros((HEIGHT, WIDTH, 4), np.uint8)
     tint[10:30, 20:50] = (255, 0, 0, 255)
-    canvas.set_labelling(Sheet(Layer(tint)))
+    canvas.set_overlay(LabelOverlay(Layer(tint)))
     QApplication.processEvents()
     canvas.installEventFilter(watch)
     other = tint.copy()
     other[40:44, 60:70] = (0, 0, 255, 255)
-    canvas.set_labelling(Sheet(Layer(other)))
+    canvas.set_overlay(LabelOverlay(Layer(other)))
     qtbot.waitUntil(lambda: bool(painted))
     everything = canvas.width() * canvas.height()
     assert sum(rect.width() * rect.height() for rect in painted) < everything / 4
@@ -307,8 +307,8 @@ def test_a_new_answer_is_painted_where_it_differs_and_looks_as_if_all_were(canva
 
 
 def test_opacity_blends_picture_and_answer(canvas):
-    canvas.set_picture(Layer(opaque(np.zeros((HEIGHT, WIDTH, 3), np.uint8))))
-    canvas.set_labelling(Sheet(Layer(np.full((HEIGHT, WIDTH, 4), 255, np.uint8))))
+    canvas.set_picture(Layer(add_alpha(np.zeros((HEIGHT, WIDTH, 3), np.uint8))))
+    canvas.set_overlay(LabelOverlay(Layer(np.full((HEIGHT, WIDTH, 4), 255, np.uint8))))
     for opacity in (0.0, 0.25, 1.0):
         canvas.set_opacity(opacity)
         value = canvas.grab().toImage().pixelColor(at(canvas, 20, 20)).red()

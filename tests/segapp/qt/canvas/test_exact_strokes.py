@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 from segapp.model.document import Document
 from segapp.qt.canvas.brush import Brush
 from segapp.qt.canvas.canvas import Canvas
-from segapp.qt.canvas.layers import Layer, opaque
+from segapp.qt.canvas.layers import Layer, add_alpha
 
 LEFT, RIGHT, NONE = (
     Qt.MouseButton.LeftButton,
@@ -33,7 +33,7 @@ def canvas(qtbot):
     made.stroke_finished.connect(made.strokes.append)
     made.show()
     qtbot.waitExposed(made)
-    made.set_picture(Layer(opaque(np.zeros((300, 400, 3), np.uint8))))
+    made.set_picture(Layer(add_alpha(np.zeros((300, 400, 3), np.uint8))))
     made.set_document(Document())
     made.set_brush(Brush(radius=3.0))
     made.viewport.show_actual_size()

@@ -17,13 +17,13 @@ SCRIPT = """
     from segapp.qt.canvas.brush import Brush
     from segapp.qt.canvas.canvas import Canvas
     from segapp.qt.canvas.layers import Layer
-    from segapp.qt.canvas.layers import opaque
+    from segapp.qt.canvas.layers import add_alpha
 
     application = QApplication([])
     canvas = Canvas()
     canvas.resize(300, 200)
     rgb = np.random.default_rng(0).integers(0, 256, (100, 160, 3), dtype=np.uint8)
-    canvas.set_picture(Layer(opaque(rgb)))
+    canvas.set_picture(Layer(add_alpha(rgb)))
     canvas.set_document(Document())
     canvas.set_brush(Brush(radius=2.0))
     canvas.show()

@@ -7,7 +7,7 @@ from PySide6.QtCore import QRect
 from PySide6.QtGui import QImage, QPainter
 
 from segapp.qt.canvas import layers
-from segapp.qt.canvas.layers import Layer, SharedPixels, halved, opaque
+from segapp.qt.canvas.layers import Layer, ZeroCopyImage, add_alpha, halve
 
 pictures = hnp.arrays(np.uint8, st.tuples(st.integers(1, 9), st.integers(1, 9), st.just(4)))
 
@@ -27,7 +27,7 @@ def test_halving_takes_the_rounded_mean_of_four(rgba):
     padded = np.pad(rgba, ((0, len(rgba) % 2), (0, rgba.shape[1] % 2), (0, 0)), mode="edge")
     height, width = padded.shape[0] // 2, padded.shape[1] // 2
     blocks = padded.reshape(height, 2, width, 2, 4).astype(float)
-    np.testing.assert_array_equal(halved(rgba), np.floor(blocks.mean(axis=(1, 3)) + 0.5))
+    np.testing.assert_array_equal(halve(rgba), np.floor(blocks.mean(axis=(1, 3)) + 0.5))
 
 
 @settings(deadline=None)  # megabytes of pixels, on a machine that may be busy
@@ -40,24 +40,24 @@ def test_a_refreshed_box_is_as_good_as_a_new_layer(data):
     top, bottom = sorted(data.draw(st.lists(st.integers(0, height), min_size=2, max_size=2)))
     layer.pixels[top:bottom, left:right] = rng.integers(0, 256, 4, dtype=np.uint8)
     layer.refresh((left, top, right, bottom))
-    np.testing.assert_array_equal(layer._levels[1], halved(layer.pixels))
+    np.testing.assert_array_equal(layer._levels[1], halve(layer.pixels))
 
 
 def test_at_actual_size_every_pixel_is_itself():
     rgb = np.random.default_rng(1).integers(0, 256, (20, 30, 3), dtype=np.uint8)
-    np.testing.assert_array_equal(drawn(Layer(opaque(rgb)), 30, 20, 1.0), opaque(rgb))
+    np.testing.assert_array_equal(drawn(Layer(add_alpha(rgb)), 30, 20, 1.0), add_alpha(rgb))
 
 
 def test_enlarged_pixels_stay_crisp():
     rgb = np.random.default_rng(1).integers(0, 256, (5, 6, 3), dtype=np.uint8)
-    expected = opaque(rgb).repeat(4, axis=0).repeat(4, axis=1)
-    np.testing.assert_array_equal(drawn(Layer(opaque(rgb)), 24, 20, 4.0), expected)
+    expected = add_alpha(rgb).repeat(4, axis=0).repeat(4, axis=1)
+    np.testing.assert_array_equal(drawn(Layer(add_alpha(rgb)), 24, 20, 4.0), expected)
 
 
 def test_reduced_pictures_are_averaged_and_not_sampled():
     rgb = np.zeros((1024 * 4, 64, 3), np.uint8)
     rgb[::2] = 200  # every sampled row would be all 200 or all 0
-    shown = drawn(Layer(opaque(rgb)), 8, 512, 1 / 8)
+    shown = drawn(Layer(add_alpha(rgb)), 8, 512, 1 / 8)
     assert np.abs(shown[2:-2, 1:-1, 0].astype(int) - 100).max() <= 2
 
 
@@ -66,7 +66,7 @@ def test_pictures_wider_than_qt_counts_are_drawn_to_their_end(scale):
     width = 33_000
     rgb = np.zeros((4, width, 3), np.uint8)
     rgb[:, -40:] = 255
-    layer = Layer(opaque(rgb))
+    layer = Layer(add_alpha(rgb))
     image = QImage(30, 2, QImage.Format.Format_RGBA8888_Premultiplied)
     image.fill(0)
     painter = QPainter(image)
@@ -89,7 +89,10 @@ def test_a_blank_layer_has_the_levels_of_any_other(size):
 
 def test_a_painted_layer_is_that_of_the_whole_picture():
     rgb = np.random.default_rng(1).integers(0, 256, (1031, 1100, 3), dtype=np.uint8)
-    layer, whole = Layer.painted(rgb.shape[:2], lambda box: opaque(rgb[box])), Layer(opaque(rgb))
+    layer, whole = (
+        Layer.painted(rgb.shape[:2], lambda box: add_alpha(rgb[box])),
+        Layer(add_alpha(rgb)),
+    )
     for painted, expected in zip(layer._levels, whole._levels, strict=True):
         np.testing.assert_array_equal(painted, expected)
 
@@ -133,8 +136,8 @@ def test_shared_pixels_are_drawn_like_a_copy_of_them(monkeypatch, scale, room, a
     labels = (rgb[..., 0] > 100).astype(np.uint8)
     table = np.array([[0, 0, 0, 0], [230, 159, 20, 255]], np.uint8)
     pairs = [
-        (SharedPixels.of_picture(rgb), opaque(rgb)),
-        (SharedPixels.of_labels(labels, table, lambda box: table[labels[box]]), table[labels]),
+        (ZeroCopyImage.of_picture(rgb), add_alpha(rgb)),
+        (ZeroCopyImage.of_labels(labels, table, lambda box: table[labels[box]]), table[labels]),
     ]
     for shared, rgba in pairs:
         over, own = Layer.over(shared), Layer(rgba)
@@ -151,7 +154,7 @@ def test_shared_pixels_are_drawn_like_a_copy_of_them(monkeypatch, scale, room, a
 
 def test_shared_pixels_cannot_be_written_to_and_hold_what_they_show():
     rgb = np.full((30, 40, 3), 7, np.uint8)
-    layer = Layer.over(SharedPixels.of_picture(rgb[:, ::2]))  # a copy that nobody else holds
+    layer = Layer.over(ZeroCopyImage.of_picture(rgb[:, ::2]))  # a copy that nobody else holds
     assert layer.pixels.size == 0
     assert seen(layer, 1.0, (0, 0), QRect(0, 0, 300, 200))[5, 5].tolist() == [7, 7, 7, 255]
 
@@ -161,7 +164,7 @@ def test_what_looks_different_lies_within_the_box_that_is_told(differ, times):
     before = np.full((6, 9, 4), 200, np.uint8)
     after = np.where(differ[..., None], np.uint8(7), before)
     size = 6 * times, 9 * times
-    box = Layer(after, times, size).changed_from(Layer(before, times, size))
+    box = Layer(after, times, size).changed_box(Layer(before, times, size))
     rows, columns = np.nonzero(differ)
     if not rows.size:
         assert box == (0, 0, 0, 0)
@@ -172,6 +175,6 @@ def test_what_looks_different_lies_within_the_box_that_is_told(differ, times):
 
 def test_layers_that_cannot_be_compared_differ_everywhere():
     layer = Layer(np.zeros((6, 9, 4), np.uint8))
-    assert layer.changed_from(layer) is None  # painted over, perhaps
-    assert Layer(np.zeros((9, 6, 4), np.uint8)).changed_from(layer) is None
-    assert Layer(np.zeros((6, 9, 4), np.uint8), 2, (12, 18)).changed_from(layer) is None
+    assert layer.changed_box(layer) is None  # painted over, perhaps
+    assert Layer(np.zeros((9, 6, 4), np.uint8)).changed_box(layer) is None
+    assert Layer(np.zeros((6, 9, 4), np.uint8), 2, (12, 18)).changed_box(layer) is None

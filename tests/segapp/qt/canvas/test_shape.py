@@ -9,7 +9,7 @@ from segapp.imaging.rasterise import rasterize
 from segapp.model.document import Document, Patch, Stroke
 from segapp.qt.canvas.brush import Brush, Tool
 from segapp.qt.canvas.canvas import Canvas
-from segapp.qt.canvas.layers import Layer, opaque
+from segapp.qt.canvas.layers import Layer, add_alpha
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 HEIGHT, WIDTH = 60, 80
@@ -23,10 +23,10 @@ def canvas(qtbot):
     made.resize(480, 360)
     made.marks, made.fills = [], []
     made.stroke_finished.connect(made.marks.append)
-    made.fill_wanted.connect(lambda at, label: made.fills.append((at, label)))
+    made.fill_requested.connect(lambda at, label: made.fills.append((at, label)))
     made.show()
     qtbot.waitExposed(made)
-    made.set_picture(Layer(opaque(np.zeros((HEIGHT, WIDTH, 3), np.uint8))))
+    made.set_picture(Layer(add_alpha(np.zeros((HEIGHT, WIDTH, 3), np.uint8))))
     made.set_document(Document())
     return made
 
@@ -169,5 +169,5 @@ def test_a_stroke_that_retouches_is_not_followed(canvas, qtbot):
         canvas.set_brush(Brush(radius=3.0, retouches=retouches))
         qtbot.mousePress(canvas, LEFT, pos=at(canvas, 10, 10))
         qtbot.mouseMove(canvas, at(canvas, 30, 30))
-        assert (canvas.stroke_so_far() is None) == retouches
+        assert (canvas.unfinished_stroke() is None) == retouches
         qtbot.mouseRelease(canvas, LEFT, pos=at(canvas, 30, 30))

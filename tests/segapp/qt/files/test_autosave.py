@@ -342,7 +342,7 @@ def test_after_a_kill_the_strokes_are_offered_and_restored(
         from segapp.model.document import Stroke
         from segapp.io.images import load_image
         from segapp.qt.canvas.layers import Layer
-        from segapp.qt.canvas.layers import opaque
+        from segapp.qt.canvas.layers import add_alpha
         from segapp.qt.files.autosave import Autosave
         from segapp.qt.session.session import Session
         from segapp.app.state import PictureState
@@ -352,7 +352,7 @@ def test_after_a_kill_the_strokes_are_offered_and_restored(
         autosave = Autosave(session, Path({str(root)!r}))
         picture = load_image({str(image)!r})
         state = PictureState(picture.path, picture.sha256)
-        session.open(picture, Layer(opaque(picture.rgb)), state)
+        session.open(picture, Layer(add_alpha(picture.rgb)), state)
         session.add_stroke(Stroke(((10.0, 30.0), (20.0, 40.0)), 4.0, 0))
         while not list(Path({str(root)!r}).glob("*/*.segapp")):
             application.processEvents()

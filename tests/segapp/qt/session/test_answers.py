@@ -14,7 +14,7 @@ from segapp.model.document import Stroke
 from segapp.model.labelling import answer_of
 from segapp.model.picture import Picture
 from segapp.model.settings import PRESETS
-from segapp.qt.canvas.layers import Layer, opaque
+from segapp.qt.canvas.layers import Layer, add_alpha
 from segapp.qt.session import answers as answers_module
 from segapp.qt.session.answers import BrushFollower
 from segapp.qt.session.session import Session
@@ -62,7 +62,7 @@ class AnySequence(RuleBasedStateMachine):
         picture = Picture(RGB, None, Path("picture.png"), "0", "")
         self.mark = None  # the stroke in the making
         self.follower = BrushFollower(self.session, lambda: self.mark)
-        self.session.open(picture, Layer(opaque(RGB)), PictureState(picture.path, "0"))
+        self.session.open(picture, Layer(add_alpha(RGB)), PictureState(picture.path, "0"))
         self.paint(0, 3, 6)
         self.paint(1, 12, 6)
         self.let_all_arrive()

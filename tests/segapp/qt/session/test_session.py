@@ -8,7 +8,7 @@ from segapp.io.images import load_image
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Stroke
 from segapp.model.settings import DEFAULT_SETTINGS, PRESETS
-from segapp.qt.canvas.layers import Layer, opaque
+from segapp.qt.canvas.layers import Layer, add_alpha
 from segapp.qt.session.session import Session
 
 
@@ -21,7 +21,7 @@ def make_session(qtbot, picture_file):
         sessions.append(session)
         picture = load_image(picture_file())
         state = PictureState(picture.path, picture.sha256)
-        session.open(picture, Layer(opaque(picture.rgb)), state)
+        session.open(picture, Layer(add_alpha(picture.rgb)), state)
         return session
 
     yield make

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 
 from segapp.model.document import Stroke
 from segapp.model.settings import PRESETS
-from segapp.qt.widgets.layouts import Offer
+from segapp.qt.widgets.layouts import Banner
 from segapp.qt.window import mark_commands
 
 PLACES = [(50, 50), (200, 60), (300, 250)]
@@ -39,7 +39,7 @@ def offered(window):
     return next(
         (
             each
-            for each in window.canvas.findChildren(Offer)
+            for each in window.canvas.findChildren(Banner)
             if each.isVisible() and "small marks" in each.text
         ),
         None,

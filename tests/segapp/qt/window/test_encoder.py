@@ -140,7 +140,7 @@ def test_strokes_do_not_wait_and_what_they_give_is_called_not_final(
     assert answers.preview is not None
     assert answers.answer is None  # nothing that could be exported
     assert answers.progress.stage is Stage.RUNNING
-    qtbot.waitUntil(lambda: window.look_mark.isVisible())
+    qtbot.waitUntil(lambda: window.preview_badge.isVisible())
     assert all(FeatureGroup.ENCODER not in asked.features for asked, _ in seer.asked)
     gate.set()
     qtbot.waitUntil(lambda: answers.is_current, timeout=30_000)
@@ -148,7 +148,7 @@ def test_strokes_do_not_wait_and_what_they_give_is_called_not_final(
     assert asked == window.session.settings
     assert known is answers.encoded
     assert known.encoder == pooled
-    qtbot.waitUntil(lambda: not window.look_mark.isVisible())
+    qtbot.waitUntil(lambda: not window.preview_badge.isVisible())
     assert box(window).state_text.startswith("Has read the picture in ")
 
 
@@ -291,7 +291,7 @@ def test_the_components_are_a_way_to_look(make_window, picture_file, pooled, see
     qtbot.waitUntil(lambda: bool(rendered) and rendered[-1] is not None)
     shown = rendered[-1]
     assert shown.mode is ViewMode.COMPONENTS
-    pixels = shown.sheet.areas.pixels.astype(int)
+    pixels = shown.overlay.areas.pixels.astype(int)
     # The halves of the picture have opposite colours in the strongest component.
     assert np.abs(pixels[:, 10] - pixels[:, 54]).max() > 200
     box(window).switch.click()

@@ -42,19 +42,19 @@ def test_what_is_shown_during_the_drag_is_a_preview_and_says_so(
     window = answered(make_window(picture_file()))
     answers, before = window.session.answers, window.session.answers.answer
     qtbot.waitUntil(lambda: not window.labelling_view.busy)
-    assert not window.look_mark.isVisible()
+    assert not window.preview_badge.isVisible()
     press(qtbot, window, 60, 10)
     move(qtbot, window, 70, 12)
     qtbot.waitUntil(lambda: answers.preview is not None)
     assert answers.progress.stage is Stage.FOLLOWING
     assert "not final" in window.status.state_text
-    qtbot.waitUntil(window.look_mark.isVisible)
+    qtbot.waitUntil(window.preview_badge.isVisible)
     assert answers.shown is answers.preview.labelling
     assert answers.answer is before  # what may leave the program is what it was
     assert len(window.session.document.strokes) == 2
     release(qtbot, window, 70, 12)
     qtbot.waitUntil(lambda: answers.is_current)
-    qtbot.waitUntil(lambda: not window.look_mark.isVisible())
+    qtbot.waitUntil(lambda: not window.preview_badge.isVisible())
     assert len(window.session.document.strokes) == 3
     assert answers.preview is None
 

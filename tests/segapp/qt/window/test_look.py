@@ -17,7 +17,7 @@ from segapp.model.classes import TWO_CLASSES
 from segapp.model.document import Stroke
 from segapp.model.labelling import Preview
 from segapp.qt.files.opening import keep_picture, pasted_folder
-from segapp.qt.widgets.layouts import Card, Offer
+from segapp.qt.widgets.layouts import Banner, Card
 from segapp.qt.window.docks import first_place
 from segapp.qt.window.main_window import begin
 from tests.segapp.qt.window.by_hand import paint, pixels
@@ -245,7 +245,7 @@ def test_no_card_covers_another(make_window, picture_file, answered, qtbot):
     answered(window)
     window.commands["view_codes"].trigger()
     qtbot.waitUntil(lambda: window.legend.isVisible())
-    (question,) = (card for card in window.canvas.findChildren(Offer) if card.isVisible())
+    (question,) = (card for card in window.canvas.findChildren(Banner) if card.isVisible())
     window.resize(1030, 640)
 
     def cards():
@@ -284,7 +284,7 @@ def shown(window, qtbot, mode):
 
 def test_strokes_and_ring_stay_out_of_the_results(window, answered, qtbot):
     answered(window)
-    qtbot.waitUntil(lambda: window.canvas._labelling is not None)
+    qtbot.waitUntil(lambda: window.canvas._overlay is not None)
     for mode in ViewMode:
         window.canvas.set_spot(Spot(5.0, 5.0, 4.0))
         scene = shown(window, qtbot, mode)
@@ -307,7 +307,7 @@ def test_the_overlay_shows_on_a_picture_of_its_own_colour(make_window, tmp_path,
         window.session.add_stroke(Stroke(((x, 30.0), (x + 10, 40.0)), 4.0, label))
     qtbot.waitUntil(lambda: window.session.answers.is_current)
     window.commands["mark_spot"].setChecked(False)
-    qtbot.waitUntil(lambda: window.canvas._labelling is not None)
+    qtbot.waitUntil(lambda: window.canvas._overlay is not None)
     qtbot.waitUntil(lambda: not window.labelling_view.busy)
     view = window.canvas.viewport.view
     row = view.to_widget(QPointF(40, 5)).toPoint()
@@ -393,7 +393,7 @@ def test_a_view_for_a_look_does_not_come_back_at_the_next_start(make_window, pic
 
 def test_the_ring_is_named_until_the_first_stroke_beside_it(window, answered, qtbot):
     answered(window)
-    qtbot.waitUntil(lambda: window.canvas._labelling is not None)
+    qtbot.waitUntil(lambda: window.canvas._overlay is not None)
     window.answer_commands._spot = Spot(20.0, 30.0, 6.0)
     window.answer_commands._show_spot()
     assert "stroke helps" in window.canvas._scene().spot_name

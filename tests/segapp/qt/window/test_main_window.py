@@ -110,9 +110,7 @@ def test_every_view_mode_shows_something_else(window, answered, qtbot, mode):
     assert window.commands[f"view_{mode.value}"].isChecked()
     if mode is not ViewMode.OVERLAY:
         qtbot.waitUntil(lambda: bool(shown) and shown[-1].mode is mode)
-    qtbot.waitUntil(
-        lambda: window.canvas._labelling is not None and not window.labelling_view.busy
-    )
+    qtbot.waitUntil(lambda: window.canvas._overlay is not None and not window.labelling_view.busy)
     inside = window.canvas.viewport.view.to_widget(QPointF(30, 55)).toPoint()
     outside = window.canvas.viewport.view.to_widget(QPointF(50, 55)).toPoint()
     image = window.canvas.grab().toImage()
@@ -134,7 +132,7 @@ def test_every_view_mode_shows_something_else(window, answered, qtbot, mode):
 
 def test_the_opacity_slider_fades_the_answer(window, answered, qtbot):
     answered(window)
-    qtbot.waitUntil(lambda: window.canvas._labelling is not None)
+    qtbot.waitUntil(lambda: window.canvas._overlay is not None)
     place = window.canvas.viewport.view.to_widget(QPointF(35, 55)).toPoint()
     window.class_panel.paint_box.answer.setValue(0)
     assert window.canvas.grab().toImage().pixelColor(place).name() == "#c82828"
@@ -193,12 +191,12 @@ def test_intermediate_answers_are_painted_as_they_come(
     for stroke in two_strokes:
         window.session.add_stroke(stroke)
     gated.gate.release(2)
-    qtbot.waitUntil(lambda: window.canvas._labelling is not None)
-    halfway = window.canvas._labelling
+    qtbot.waitUntil(lambda: window.canvas._overlay is not None)
+    halfway = window.canvas._overlay
     assert not window.session.answers.is_current
     gated.gate.release(1)
     qtbot.waitUntil(lambda: window.session.answers.is_current)
-    qtbot.waitUntil(lambda: window.canvas._labelling is not halfway)
+    qtbot.waitUntil(lambda: window.canvas._overlay is not halfway)
 
 
 def test_an_error_that_nobody_expected_is_told_and_strokes_are_kept(
@@ -224,7 +222,7 @@ def test_live_update_is_switched_and_update_now_answers_to_f5(window, two_stroke
 
 def test_the_least_certain_region_is_marked_and_brought_into_view(window, answered, qtbot):
     answered(window)
-    qtbot.waitUntil(lambda: window.canvas._labelling is not None)
+    qtbot.waitUntil(lambda: window.canvas._overlay is not None)
     spot = (5.0, 6.0, 4.0)
     window.answer_commands._spot = None
     window.commands["spot"].trigger()

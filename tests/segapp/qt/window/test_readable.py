@@ -17,7 +17,7 @@ from segapp.model.classes import PALETTE
 from segapp.model.document import Document
 from segapp.qt.canvas.brush import Brush, BrushUnit
 from segapp.qt.canvas.canvas import Canvas
-from segapp.qt.canvas.layers import Layer, opaque
+from segapp.qt.canvas.layers import Layer, add_alpha
 from tests.segapp.qt.window.test_accessibility import contrast
 
 LEFT = Qt.MouseButton.LeftButton
@@ -122,7 +122,7 @@ def test_the_ring_is_seen_on_every_picture(qtbot, ground, colour):
     qtbot.waitExposed(canvas)
     rgb = np.empty((60, 80, 3), np.uint8)
     rgb[...] = QColor(ground).toTuple()[:3]
-    canvas.set_picture(Layer(opaque(rgb)))
+    canvas.set_picture(Layer(add_alpha(rgb)))
     canvas.set_document(Document())
     canvas.set_brush(Brush(10.0, BrushUnit.SCREEN, left_colour=colour))
     place = canvas.viewport.view.to_widget(QPointF(40, 30)).toPoint()

@@ -10,7 +10,7 @@ from segapp.imaging.pyramid import repeated
 from segapp.model.classes import TWO_CLASSES
 from segapp.model.labelling import Labelling, Preview
 from segapp.model.picture import Picture
-from segapp.qt.window.labelling_view import Rendering, Wish, _rendered_preview
+from segapp.qt.window.labelling_view import OverlayRenderer, RenderRequest, _rendered_preview
 
 SIZE = (1100, 1300)
 
@@ -20,10 +20,10 @@ def labelling(labels):
 
 
 def pixels(rendering):
-    areas, lines = rendering.sheet.areas, rendering.sheet.lines
+    areas, lines = rendering.overlay.areas, rendering.overlay.lines
     return [
         *(areas._levels if areas is not None else []),
-        *(lines._pictures if lines is not None else []),
+        *(lines._levels if lines is not None else []),
     ]
 
 
@@ -34,25 +34,25 @@ def pixels(rendering):
 def test_a_rendering_that_followed_is_one_made_anew(mode):
     rng = np.random.default_rng(0)
     rgb = rng.integers(0, 256, (*SIZE, 3), dtype=np.uint8)
-    wish = Wish(mode, TWO_CLASSES, Picture(rgb, None, Path("a.png"), "", ""), None)
+    wish = RenderRequest(mode, TWO_CLASSES, Picture(rgb, None, Path("a.png"), "", ""), None)
     labels = np.ones(SIZE, np.uint8)
     labels[200:700, 300:900] = 0
-    rendering = Rendering(wish, labelling(labels.copy()))
+    rendering = OverlayRenderer(wish, labelling(labels.copy()))
     for _ in range(3):
         top, left = rng.integers(0, 1000, 2)
         labels[top : top + 90, left : left + 90] ^= 1
         answer = labelling(labels.copy())
         assert rendering.serves(wish)
         rendering.follow(answer)
-        anew = Rendering(wish, answer)
+        anew = OverlayRenderer(wish, answer)
         for followed, expected in zip(pixels(rendering), pixels(anew), strict=True):
             np.testing.assert_array_equal(followed, expected)
 
 
 def test_what_shows_more_than_labels_is_made_anew():
-    wish = Wish(ViewMode.CONFIDENCE, TWO_CLASSES, None, None)
+    wish = RenderRequest(ViewMode.CONFIDENCE, TWO_CLASSES, None, None)
     answer = labelling(np.zeros((9, 9), np.uint8))
-    assert not Rendering(wish, answer).serves(wish)
+    assert not OverlayRenderer(wish, answer).serves(wish)
 
 
 class Unread:
@@ -68,13 +68,13 @@ def test_a_preview_shows_labels_and_makes_nothing_else(mode):
     """Margins and codes of a large picture, made for a look at labels, would take gigabytes."""
     rng = np.random.default_rng(0)
     rgb = rng.integers(0, 256, (*SIZE, 3), dtype=np.uint8)
-    wish = Wish(mode, TWO_CLASSES, Picture(rgb, None, Path("a.png"), "", ""), None)
+    wish = RenderRequest(mode, TWO_CLASSES, Picture(rgb, None, Path("a.png"), "", ""), None)
     small = np.ones((-(-SIZE[0] // 8), -(-SIZE[1] // 8)), np.uint8)
     small[20:70, 30:90] = 0
     preview = Preview(Labelling(small, Unread(), Unread(), 2, 1), times=8)
     (rendered,) = _rendered_preview(wish, preview)
     assert rendered.is_preview
     if mode in (ViewMode.OUTLINE, ViewMode.CUTOUT):
-        answer = Rendering(wish, labelling(np.ascontiguousarray(repeated(small, SIZE, 8))))
+        answer = OverlayRenderer(wish, labelling(np.ascontiguousarray(repeated(small, SIZE, 8))))
         for shown, expected in zip(pixels(rendered), pixels(answer), strict=True):
             np.testing.assert_array_equal(shown, expected)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from segapp.app.state import Content, Lesson
     from segapp.model.labelling import Segmenter
-    from segapp.model.picture import EncodedPicture
+    from segapp.model.picture import EncoderFeatures
     from segapp.model.settings import Settings
 
 
@@ -48,7 +48,7 @@ def wants_encoder(settings: Settings) -> bool:
 
 
 def learning(
-    segmenter: Segmenter, content: Content, encoded: EncodedPicture | None
+    segmenter: Segmenter, content: Content, encoded: EncoderFeatures | None
 ) -> Iterator[Item]:
     """Report until there is an answer, or say why there is none.
 
@@ -70,7 +70,7 @@ def learning(
 
 
 def looking(
-    segmenter: Segmenter, content: Content, encoded: EncodedPicture | None
+    segmenter: Segmenter, content: Content, encoded: EncoderFeatures | None
 ) -> Iterator[Report | Look]:
     """Look once; what is yielded on the way only says that the work may be stopped there."""
     preview = None
@@ -85,7 +85,7 @@ def looking(
 
 
 def seen_settings(
-    segmenter: Segmenter, settings: Settings, encoded: EncodedPicture | None
+    segmenter: Segmenter, settings: Settings, encoded: EncoderFeatures | None
 ) -> Settings:
     """Let the segmenter see, and return the settings that it can answer with what there is."""
     if not wants_encoder(settings):

@@ -6,14 +6,14 @@ from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from segapp.model.display import AS_IT_COMES, Showing
+from segapp.model.display import DEFAULT_DISPLAY, DisplaySettings
 from segapp.model.document import Document, History
 from segapp.model.settings import DEFAULT_SETTINGS, Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from segapp.model.document import Mark, Start
+    from segapp.model.document import InitialLabels, Mark
 
 
 _BLANK = Document()
@@ -33,9 +33,9 @@ class Lesson:
     background: int
     background_is_named: bool
     settings: Settings
-    start: Start | None = None
+    start: InitialLabels | None = None
     retouches: tuple[Mark, ...] = ()
-    showing: Showing = AS_IT_COMES
+    display: DisplaySettings = DEFAULT_DISPLAY
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ class Content:
             background,
             document.classes[background].is_background,
             self.settings,
-            document.start,
+            document.initial,
             document.retouches,
-            document.showing,
+            document.display,
         )
 
 
@@ -114,11 +114,11 @@ class PictureState:
             return self.restored or self.history.present != self.begun
         return self.content != self.saved
 
-    def edited(self, name: str, document: Document) -> PictureState:
+    def edit(self, name: str, document: Document) -> PictureState:
         """Go on to another document."""
         if document == self.history.present:
             return self
-        return replace(self, history=self.history.edited(name, document), settings_future=())
+        return replace(self, history=self.history.edit(name, document), settings_future=())
 
     def with_settings(self, settings: Settings) -> PictureState:
         """Go on to other settings, which undo takes back like any edit."""
@@ -149,10 +149,10 @@ class PictureState:
         future = self.settings_future
         return bool(future) and future[-1][0] == len(self.history.past)
 
-    def undone(self) -> PictureState:
+    def undo(self) -> PictureState:
         """Go one edit back, or stay when there is none."""
         if not self.undoes_settings:
-            return replace(self, history=self.history.undone())
+            return replace(self, history=self.history.undo())
         place, settings = self.settings_past[-1]
         return replace(
             self,
@@ -161,10 +161,10 @@ class PictureState:
             settings_future=(*self.settings_future, (place, self.settings)),
         )
 
-    def redone(self) -> PictureState:
+    def redo(self) -> PictureState:
         """Make the edit that was undone last once more, or stay when there is none."""
         if not self.redoes_settings:
-            return replace(self, history=self.history.redone())
+            return replace(self, history=self.history.redo())
         place, settings = self.settings_future[-1]
         return replace(
             self,
@@ -181,7 +181,7 @@ class PictureState:
         self, name: str, content: Content, project: Path, digest: str
     ) -> PictureState:
         """Go on to what a project holds; undo brings back what was there before."""
-        moved = replace(self.edited(name, content.document), settings=content.settings)
+        moved = replace(self.edit(name, content.document), settings=content.settings)
         return moved.written(content, project, digest)
 
 

@@ -13,18 +13,18 @@ import numpy as np
 
 from segapp.batch.robot_user import IGNORED
 from segapp.io.desktop import SAMPLES
-from segapp.io.images import digest_of, images_in, load_indices
+from segapp.io.images import digest_of, list_images, load_indices
 from segapp.io.project import PROJECT_SUFFIX
 from segapp.model.validation import (
     SegappError,
     from_json,
-    listed,
-    number,
     require_field,
+    require_int,
+    require_list,
+    require_number,
     require_object,
-    shown,
-    text,
-    whole,
+    require_text,
+    sanitize,
 )
 from shlcore.atomic_file import write_text
 
@@ -60,22 +60,23 @@ def find_cases(folder: str | Path) -> tuple[Case, ...]:
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise CaseError(f"There is no folder {shown(folder)}.")
+        raise CaseError(f"There is no folder {sanitize(folder)}.")
     if (folder / "images").is_dir() and (folder / "images-labels").is_dir():
         cases = [
             _case(image, folder / "images-labels", "-anno.png", folder / "images-gt", ".png")
-            for image in images_in(folder / "images")
+            for image in list_images(folder / "images")
         ]
     else:
         cases = [
             _case(image, folder, "-strokes.png", folder, "-truth.png")
-            for image in images_in(folder)
+            for image in list_images(folder)
         ]
     found = [case for case in cases if case is not None]
     if not found:
         raise CaseError(
-            f"There is no image with strokes in {shown(folder)}: wanted X.jpg with X-strokes.png "
-            f"or X{PROJECT_SUFFIX}, or the folders images and images-labels of the Gulshan set."
+            f"There is no image with strokes in {sanitize(folder)}: wanted X.jpg with "
+            f"X-strokes.png or X{PROJECT_SUFFIX}, or the folders images and images-labels of "
+            "the Gulshan set."
         )
     named = _with_different_names(sorted(found, key=lambda case: case.image.name))
     return tuple(sorted(named, key=lambda case: case.name))
@@ -98,7 +99,7 @@ def load_truth(
     values = indices.values
     if values.shape != size:
         raise CaseError(
-            f"{shown(path.name)} has {values.shape[1]} x {values.shape[0]} pixels: "
+            f"{sanitize(path.name)} has {values.shape[1]} x {values.shape[0]} pixels: "
             f"wanted the image's {size[1]} x {size[0]}."
         )
     if indices.palette is not None:
@@ -116,7 +117,7 @@ def load_truth(
             if indices.palette is not None
             else ("grey values of 0, 128 and 255")
         )
-        raise CaseError(f"{shown(path.name)}: wanted {wanted}, got {worst}.")
+        raise CaseError(f"{sanitize(path.name)}: wanted {wanted}, got {worst}.")
     return truth
 
 
@@ -206,19 +207,19 @@ def read_record(task: Task, key: str, empty: Outcome) -> Outcome | None:
 
 def _outcome(record: dict[str, Any], task: Task, empty: Outcome) -> Outcome:
     steps = (task.robot or 0) + 1
-    ious = listed(require_field(record, "ious"), "ious", 0, steps)
+    ious = require_list(require_field(record, "ious"), "ious", 0, steps)
     if len(ious) not in (0, steps):
         raise ValueError(f"ious: wanted none or {steps}, got {len(ious)}")
-    seconds = listed(require_field(record, "seconds"), "seconds", 1, steps)
+    seconds = require_list(require_field(record, "seconds"), "seconds", 1, steps)
     return replace(
         empty,
-        width=whole(require_field(record, "width"), "width", 1, _LONGEST_SIDE),
-        height=whole(require_field(record, "height"), "height", 1, _LONGEST_SIDE),
-        classes=whole(require_field(record, "classes"), "classes", 2, 255),
-        ious=tuple(number(value, "ious", 0, 1) for value in ious),
-        seconds=tuple(number(value, "seconds", 0) for value in seconds),
+        width=require_int(require_field(record, "width"), "width", 1, _LONGEST_SIDE),
+        height=require_int(require_field(record, "height"), "height", 1, _LONGEST_SIDE),
+        classes=require_int(require_field(record, "classes"), "classes", 2, 255),
+        ious=tuple(require_number(value, "ious", 0, 1) for value in ious),
+        seconds=tuple(require_number(value, "seconds", 0) for value in seconds),
         reused=True,
-        encoder=text(record.get("encoder", ""), "encoder"),
+        encoder=require_text(record.get("encoder", ""), "encoder"),
     )
 
 

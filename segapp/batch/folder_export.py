@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 from segapp.app.project_store import project_of
 from segapp.engine.loading import let_see, trainer_of
-from segapp.imaging.measures import Per
-from segapp.io.class_list import folder_list
-from segapp.io.export.datasets import Categories, Item, Journal, Plan, Written
-from segapp.io.folder_files import PROGRESS_NAME, Status, read_progress
-from segapp.io.images import images_in, load_image
-from segapp.io.pages import file_of
+from segapp.imaging.measures import AnnotationScope
+from segapp.io.class_list import find_class_list
+from segapp.io.export.datasets import Categories, DatasetItem, ExportPlan, ItemRecord, Journal
+from segapp.io.folder_files import PROGRESS_FILE, Status, read_progress
+from segapp.io.images import list_images, load_image
+from segapp.io.pages import page_file
 from segapp.io.project import ProjectError, load_project
 from segapp.model.labelling import Answer, NotEnoughStrokes, Report
 from segapp.model.settings import SettingsChoice
-from segapp.model.validation import sentence, shown
+from segapp.model.validation import sanitize, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -82,14 +82,14 @@ class FolderExport:
     place: Path
     form: DatasetFormat
     out: Path
-    per: Per = Per.PART
+    per: AnnotationScope = AnnotationScope.PART
     done_only: bool = False
     choice: SettingsChoice = field(default_factory=lambda: SettingsChoice(None, ()))
 
     @classmethod
     def of_folder(cls, folder: Path, form: DatasetFormat, out: Path) -> FolderExport:
         """Export all pictures of a folder whose projects lie beside them."""
-        return cls(tuple(images_in(folder)), folder, form, out)
+        return cls(tuple(list_images(folder)), folder, form, out)
 
     def run(
         self, make_segmenter: MakeSegmenter = trainer_of
@@ -101,23 +101,23 @@ class FolderExport:
         chosen = self._chosen()
         self.out.mkdir(parents=True, exist_ok=True)
         projects = {image: project_of(image, self.place) for image in self.images}
-        plan = Plan(self.out, self._categories(projects), self.per)
+        plan = ExportPlan(self.out, self._categories(projects), self.per)
         journal = Journal(self.out / f".{self.form.name}.jsonl")
         stems = _stems(self.images)
-        kept: dict[str, Written] = {}
+        kept: dict[str, ItemRecord] = {}
         for place, image in enumerate(chosen, start=1):
             status, told = ExportStatus.SKIPPED, ""
             project = projects[image]
             if project is not None:
                 try:
                     key = self._key(plan, image, project)
-                    written = journal.found(image.name, key)
+                    written = journal.lookup(image.name, key)
                     status = ExportStatus.KEPT
                     if written is None:
                         item = yield from _answered(
                             image, project, stems[image], self.choice, make_segmenter
                         )
-                        written = yield from _told(self.form.adding(plan, item))
+                        written = yield from _told(self.form.steps(plan, item))
                         status = ExportStatus.WRITTEN
                         journal.add(image.name, key, written)
                     kept[image.name] = written
@@ -131,14 +131,14 @@ class FolderExport:
     def _chosen(self) -> list[Path]:
         if not self.done_only:
             return list(self.images)
-        states = read_progress(self.place / PROGRESS_NAME).states
+        states = read_progress(self.place / PROGRESS_FILE).states
         return [image for image in self.images if states.get(image.name) is Status.DONE]
 
     def _categories(self, projects: dict[Path, Path | None]) -> Categories:
         """Gather the classes of the folder and of all its pictures, done or not."""
-        found = folder_list(self.place)
+        found = find_class_list(self.place)
         if found is None and self.images:
-            found = folder_list(self.images[0].parent)
+            found = find_class_list(self.images[0].parent)
         listing: ClassList | None = found[1] if found is not None else None
         others = []
         for project in projects.values():
@@ -149,13 +149,13 @@ class FolderExport:
                     continue  # told when its turn comes
         return Categories.of(listing, others)
 
-    def _key(self, plan: Plan, image: Path, project: Path) -> str:
+    def _key(self, plan: ExportPlan, image: Path, project: Path) -> str:
         """Describe all that a picture's files depend on; an image by size and time."""
-        seen = file_of(image).stat()
+        seen = page_file(image).stat()
         rows = [
             _VERSION,
             [self.form.name, self.form.choices],
-            self.per.value if self.form.counts_parts else "",
+            self.per.value if self.form.per_region else "",
             [[info.name, info.colour] for info in plan.categories.classes],
             [seen.st_size, seen.st_mtime_ns],
             [self.choice.preset, list(self.choice.changes)],
@@ -172,28 +172,28 @@ def _answered(
     stem: str,
     choice: SettingsChoice,
     make_segmenter: MakeSegmenter,
-) -> Generator[Report, None, Item]:
+) -> Generator[Report, None, DatasetItem]:
     project: Project = load_project(project_path)
     settings = choice.settings(project.settings)
-    picture = load_image(image, project.document.showing)
+    picture = load_image(image, project.document.display)
     segmenter = make_segmenter(picture.rgb, picture.channels)
     let_see(segmenter, picture.rgb, settings)
     if project.answer is not None:
         segmenter.recall(project.answer)
     for update in segmenter.updates(project.document, settings):
         if isinstance(update, Answer):
-            return Item(stem, update.labelling, project.document, picture)
+            return DatasetItem(stem, update.labelling, project.document, picture)
         yield update
-    raise ValueError(f"There is no answer for {shown(image.name)}.")
+    raise ValueError(f"There is no answer for {sanitize(image.name)}.")
 
 
-def _told(work: Generator[float, None, Written]) -> Generator[Report, None, Written]:
+def _told(work: Generator[float, None, ItemRecord]) -> Generator[Report, None, ItemRecord]:
     """Report how far work is, so that it can be left between two of its steps."""
     while True:
         try:
             share = next(work)
         except StopIteration as end:
-            written: Written = end.value
+            written: ItemRecord = end.value
             return written
         yield Report("Writing", share)
 
@@ -204,6 +204,6 @@ def _stems(images: tuple[Path, ...]) -> dict[Path, str]:
     for image in images:
         counts[image.stem.casefold()] = counts.get(image.stem.casefold(), 0) + 1
     return {
-        image: shown(image.stem if counts[image.stem.casefold()] == 1 else image.name)
+        image: sanitize(image.stem if counts[image.stem.casefold()] == 1 else image.name)
         for image in images
     }

@@ -13,8 +13,8 @@ from PIL import Image, ImageDraw, ImageFont, ImageOps
 
 from segapp.batch.robot_user import dips, strokes_to
 from segapp.imaging.rasterise import rasterize
-from segapp.model.classes import background_of
-from segapp.model.validation import cell, shown
+from segapp.model.classes import background_index
+from segapp.model.validation import csv_cell, sanitize
 from shlcore.atomic_file import replacing, write_text
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _csv(outcomes: Sequence[Outcome], robot: int | None) -> str:
 
 
 def _row(outcome: Outcome, robot: int | None) -> dict[str, Any]:
-    row: dict[str, Any] = {"image": cell(outcome.name), "error": cell(outcome.error)}
+    row: dict[str, Any] = {"image": csv_cell(outcome.name), "error": csv_cell(outcome.error)}
     if outcome.error:
         return row
     row |= {"width": outcome.width, "height": outcome.height, "classes": outcome.classes}
@@ -161,7 +161,7 @@ class ContactSheet:
         for index, (_, (caption, pictures)) in enumerate(sorted(self._rows.items())):
             left = _MARGIN + index % columns * (across + 3 * _MARGIN)
             top = _MARGIN + index // columns * (down + _MARGIN)
-            pen.text((left, top), shown(caption), fill=_INK, font=font)
+            pen.text((left, top), sanitize(caption), fill=_INK, font=font)
             for place, small in enumerate(pictures):
                 x = left + place * (width + _GAP) + (width - small.width) // 2
                 sheet.paste(small, (x, top + _CAPTION + (height - small.height) // 2))
@@ -204,7 +204,7 @@ def _with_result(
 ) -> NDArray[np.uint8]:
     """Cut out the object of two classes; with more, tint all."""
     if len(classes) == 2:
-        inside = labels != background_of(classes)
+        inside = labels != background_index(classes)
         return np.where(inside[:, :, np.newaxis], rgb, np.uint8(255))
     colours = np.array([info.colour for info in classes], np.float64)
     return np.rint(0.4 * rgb + 0.6 * colours[labels]).astype(np.uint8)

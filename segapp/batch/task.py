@@ -17,14 +17,14 @@ import numpy as np
 from segapp.batch.cases import Case, load_truth, read_record, write_record
 from segapp.batch.robot_user import IGNORED, first_dabs, robot_steps
 from segapp.engine.loading import let_see
-from segapp.io.export.formats import formats, usual_format
+from segapp.io.export.formats import default_format, formats
 from segapp.io.export.rasters import write_strokes_png
-from segapp.io.folder_files import showing_beside, showing_to_plain
+from segapp.io.folder_files import display_to_plain, folder_display
 from segapp.io.images import digest_of
 from segapp.io.project import PROJECT_SUFFIX, Project, is_project, load_project, save_project
 from segapp.io.strokes import load_with_strokes
-from segapp.model.display import AS_IT_COMES
-from segapp.model.labelling import answer_of
+from segapp.model.display import DEFAULT_DISPLAY
+from segapp.model.labelling import final_answer
 from segapp.model.settings import FeatureGroup, to_plain
 from segapp.model.validation import sentence
 from shlcore.cluster import ClusterError, as_they_come, connected
@@ -167,13 +167,13 @@ def _run(task: Task, make_segmenter: MakeSegmenter, stopped: Callable[[], bool])
         seconds.append(last.seconds)
     for path in (task.mask_path, task.strokes_path, task.project_path, task.record_path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    usual_format(n_classes).write(task.mask_path, last.labelling, last.document, picture)
+    default_format(n_classes).write(task.mask_path, last.labelling, last.document, picture)
     write_strokes_png(task.strokes_path, last.labelling, last.document, picture)
     if task.measures is not None:
         task.measures_path.parent.mkdir(parents=True, exist_ok=True)
         writer = formats(task.measures)["measures"]
         writer.write(task.measures_path, last.labelling, last.document, picture)
-    carried = answers.last.carried() if answers.last is not None else None
+    carried = answers.last.snapshot() if answers.last is not None else None
     project = Project(last.document, settings, task.case.image, picture.sha256, answer=carried)
     save_project(task.project_path, project)
     height, width = picture.size
@@ -195,7 +195,7 @@ def _dabs(task: Task, truth: NDArray[np.int16], document: Document) -> Document:
         raise ValueError(
             "--start dabs: wanted a truth that shows where the classes are, got none."
         )
-    return replace(first_dabs(truth, document.classes), showing=document.showing)
+    return replace(first_dabs(truth, document.classes), display=document.display)
 
 
 class _Answers:
@@ -209,7 +209,7 @@ class _Answers:
 
     def labelling(self, document: Document) -> Labelling:
         """Return the final labelling, unless the user asks to stop."""
-        self.last = answer_of(self._segmenter.updates(document, self._settings), self._watch)
+        self.last = final_answer(self._segmenter.updates(document, self._settings), self._watch)
         return self.last.labelling
 
     def _watch(self, _: Report) -> None:
@@ -227,8 +227,8 @@ def _key(task: Task) -> str:
     choice = task.settings
     asked: list[object] = [choice.preset, choice.changes, to_plain(choice.settings(None))]
     asked += [task.robot, task.dabs]
-    showing = showing_beside(task.case.image)
-    asked += [showing_to_plain(showing)] if showing != AS_IT_COMES else []
+    display = folder_display(task.case.image)
+    asked += [display_to_plain(display)] if display != DEFAULT_DISPLAY else []
     asked += [repr(task.measures)] if task.measures is not None else []
     digest = hashlib.sha256(json.dumps(asked).encode())
     for path in (task.case.image, task.case.strokes, task.case.truth):

@@ -25,8 +25,8 @@ from segapp.cli.console import (
 from segapp.cli.segment import described
 from segapp.engine.learnt_model import load_model
 from segapp.engine.loading import sight_of
-from segapp.io.export.formats import formats, usual_format
-from segapp.io.folder_files import showing_beside
+from segapp.io.export.formats import default_format, formats
+from segapp.io.folder_files import folder_display
 from segapp.io.images import load_image
 from segapp.model.document import Document
 from segapp.model.validation import sentence
@@ -61,7 +61,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Do the command."""
     model = load_model(arguments.model)
-    name = arguments.format or usual_format(len(model.classes)).name
+    name = arguments.format or default_format(len(model.classes)).name
     entry = formats(chosen_exports(arguments))[name]
     if entry.name == "strokes":
         raise CommandError("--as: a learnt model has no strokes to write.")
@@ -100,9 +100,9 @@ def _sight(model: LearntModel, stack: ExitStack) -> Sight:
 def _apply(
     model: LearntModel, image: Path, target: Path, entry: ExportFormat, sight: Sight
 ) -> dict[str, Any]:
-    picture = load_image(image, showing_beside(image))
+    picture = load_image(image, folder_display(image))
     labelling = model.apply(picture.rgb, picture.channels, sight(picture.rgb))
-    document = Document(model.classes, showing=picture.showing)
+    document = Document(model.classes, display=picture.display)
     files = entry.write(target, labelling, document, picture)
     return described(labelling, document, picture) | {"files": [str(path) for path in files]}
 

@@ -27,10 +27,10 @@ from segapp.cli.console import (
     printable,
 )
 from segapp.engine.loading import trainer_of
-from segapp.io.export.tables import write_joined
+from segapp.io.export.tables import write_joined_measures
 from segapp.io.images import load_image, load_indices
 from segapp.io.project import is_project, load_project
-from segapp.model.validation import sentence, shown
+from segapp.model.validation import sanitize, sentence
 from shlcore.cluster import ClusterError
 
 if TYPE_CHECKING:
@@ -181,9 +181,9 @@ def _run_tasks(
 def _join_measures(path: Path, tasks: Sequence[Task], done: Sequence[Outcome]) -> None:
     """Write one table of all images that went well."""
     well = {outcome.name for outcome in done if not outcome.error}
-    write_joined(
+    write_joined_measures(
         path,
-        ((shown(t.case.image.name), t.measures_path) for t in tasks if t.case.name in well),
+        ((sanitize(t.case.image.name), t.measures_path) for t in tasks if t.case.name in well),
     )
 
 
@@ -199,7 +199,7 @@ def _add_row(sheet: ContactSheet, task: Task, outcome: Outcome) -> None:
 
 def _pictures(task: Task, outcome: Outcome) -> Sequence[Image.Image]:
     document = load_project(task.project_path).document
-    picture = load_image(task.case.image, document.showing)
+    picture = load_image(task.case.image, document.display)
     labels = load_indices(task.mask_path).values
     if outcome.classes == 2:  # white is the object
         labels = np.where(labels > 0, 1 - document.background, document.background)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from segapp.imaging.measures import ExportChoices, Scale
 from segapp.io.export.formats import FORMATS, ExportFormat, formats
-from segapp.io.pages import MOST_PAGES, with_page
+from segapp.io.pages import MAX_PAGES, with_page
 from segapp.model.settings import (
     DEFAULT_PRESET,
     PRESETS,
@@ -18,7 +18,7 @@ from segapp.model.settings import (
     SettingsChoice,
     setting_names,
 )
-from segapp.model.validation import SegappError, shown
+from segapp.model.validation import SegappError, sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ def print_line(text: str, stream: TextIO | None = None) -> None:
 def printable(text: str, stream: TextIO) -> str:
     """Return a line with what the stream cannot show replaced."""
     extractor = stream.encoding or "utf-8"
-    return shown(text).encode(extractor, "replace").decode(extractor)
+    return sanitize(text).encode(extractor, "replace").decode(extractor)
 
 
 def print_json(result: dict[str, Any]) -> None:
@@ -180,7 +180,7 @@ def chosen_exports(arguments: argparse.Namespace) -> ExportChoices:
         scale = Scale(arguments.pixel_size, arguments.unit)
         edge, only = getattr(arguments, "edge", None), getattr(arguments, "only", None)
         return ExportChoices(edge, scale, arguments.split, only)
-    except ValueError as error:
+    except SegappError as error:
         raise CommandError(f"{error}.") from error
 
 
@@ -215,8 +215,8 @@ def chosen_page(arguments: argparse.Namespace, image: Path) -> Path:
     """Return the page of an image that ``--page`` asks for."""
     if arguments.page is None:
         return image
-    if not 1 <= arguments.page <= MOST_PAGES:
-        raise CommandError(f"--page: wanted 1 to {MOST_PAGES}, got {arguments.page}.")
+    if not 1 <= arguments.page <= MAX_PAGES:
+        raise CommandError(f"--page: wanted 1 to {MAX_PAGES}, got {arguments.page}.")
     return with_page(image, arguments.page)
 
 

@@ -25,7 +25,7 @@ from segapp.encoders.onnx_file import EncoderError
 from segapp.encoders.registry import PACKAGES, EncoderRegistry, fetch
 from segapp.encoders.runner import missing_runtime
 from segapp.encoders.signatures import NetworkOptions, probe_network
-from segapp.imaging.overlay import component_colours, component_picture
+from segapp.imaging.overlay import pca_colours, pca_picture
 from segapp.io.desktop import SAMPLES
 from segapp.io.images import load_image
 from shlcore.atomic_file import replacing
@@ -206,7 +206,7 @@ def _show(arguments: argparse.Namespace, installed: EncoderRegistry) -> None:
             encoded = extractor.features(picture.rgb)
         seconds = time.perf_counter() - start
         box = (range(picture.size[0]), range(picture.size[1]))
-        colours = component_picture(component_colours(encoded.finest), encoded.finest.step, box)
+        colours = pca_picture(pca_colours(encoded.finest), encoded.finest.step, box)
         make_folder(arguments.out.parent)
         with replacing(arguments.out) as file:
             Image.fromarray(colours).save(file, "PNG")

@@ -35,10 +35,10 @@ from segapp.cli.console import (
 from segapp.cli.segment import described, labelled
 from segapp.engine.loading import let_see
 from segapp.engine.trainer import Trainer
-from segapp.imaging.measures import USUAL, Per
+from segapp.imaging.measures import DEFAULT_EXPORT, AnnotationScope
 from segapp.io.export.formats import FOLDER_FORMATS, FORMATS, folder_formats, formats
 from segapp.io.images import load_image
-from segapp.io.pages import file_of
+from segapp.io.pages import page_file
 from segapp.io.project import Project, load_project
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ formats of a project, and of each picture of a folder:
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Describe the command."""
     listed = _listed(list(FORMATS.values()))
-    whole = [entry for entry in FOLDER_FORMATS.values() if entry.as_whole]
+    whole = [entry for entry in FOLDER_FORMATS.values() if entry.is_folder_wide]
     listed += "\n\nformats of a folder as a whole:\n" + _listed(whole)
     parser = new_parser(
         commands, "export", "write a project's result, or a folder's", _EXAMPLES + listed
@@ -109,8 +109,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument(
         "--per",
-        choices=[per.value for per in Per],
-        default=Per.PART.value,
+        choices=[per.value for per in AnnotationScope],
+        default=AnnotationScope.PART.value,
         help="one annotation for each connected part, or for each class (default: part)",
     )
     parser.add_argument("--image", metavar="FILE", type=Path, help="the image, if it was moved")
@@ -170,7 +170,7 @@ def _export_folder(arguments: argparse.Namespace) -> int:
         export = replace(
             FolderExport.of_folder(folder, table[name], make_folder(out)),
             place=arguments.projects or folder,
-            per=Per(arguments.per),
+            per=AnnotationScope(arguments.per),
             done_only=arguments.done,
             choice=choice,
         )
@@ -202,7 +202,7 @@ def _targets(arguments: argparse.Namespace) -> dict[str, Path]:
     if out is not None and not out.is_dir():
         if len(arguments.formats) > 1:
             raise CommandError(f"--out: several formats want a folder that exists, got {out}.")
-        return {chosen_format(arguments.formats[0], out, USUAL).name: out}
+        return {chosen_format(arguments.formats[0], out, DEFAULT_EXPORT).name: out}
     folder = project.parent if out is None else out
     return {
         name: folder / f"{project.stem}-{name}{FORMATS[name].suffix}" for name in arguments.formats
@@ -211,9 +211,9 @@ def _targets(arguments: argparse.Namespace) -> dict[str, Path]:
 
 def _picture(project: Project, image: Path | None) -> Picture:
     path = image or project.image_path
-    if image is None and not file_of(path).is_file():
+    if image is None and not page_file(path).is_file():
         raise CommandError(f"The project's image {path} is not there: say where it is by --image.")
-    picture = load_image(path, project.document.showing)
+    picture = load_image(path, project.document.display)
     if project.image_sha256 and picture.sha256 != project.image_sha256:
         print_line(f"{path.name} is not the image that the project was made with.", sys.stderr)
     return picture

@@ -25,9 +25,9 @@ from segapp.cli.console import (
 from segapp.engine.learnt_model import save_model
 from segapp.engine.loading import let_see
 from segapp.engine.trainer import Trainer
-from segapp.io.export.formats import formats, usual_format
+from segapp.io.export.formats import default_format, formats
 from segapp.io.strokes import load_with_strokes
-from segapp.model.labelling import answer_of
+from segapp.model.labelling import final_answer
 
 if TYPE_CHECKING:
     import argparse
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     picture, strokes = load_with_strokes(image, arguments.strokes)
     document = strokes.document
     if arguments.format is None and entry.name == "mask":
-        entry = usual_format(len(document.classes))
+        entry = default_format(len(document.classes))
     settings = chosen_settings(arguments).settings(strokes.settings)
     trainer = Trainer(picture.rgb, picture.channels)
     let_see(trainer, picture.rgb, settings)
@@ -118,7 +118,7 @@ def labelled(trainer: Trainer, document: Document, settings: Settings) -> Labell
             bar.set_description_str(report.step)
             bar.update(100 * report.fraction - bar.n)
 
-        return answer_of(trainer.updates(document, settings), show).labelling
+        return final_answer(trainer.updates(document, settings), show).labelling
 
 
 def described(labelling: Labelling, document: Document, picture: Picture) -> dict[str, Any]:

@@ -10,13 +10,13 @@ from enum import StrEnum
 from typing import Any
 
 from segapp.model.validation import (
-    listed,
-    number,
-    quoted,
     require_field,
+    require_int,
+    require_list,
+    require_number,
     require_object,
-    text,
-    whole,
+    require_text,
+    short_repr,
 )
 
 MAX_VALUES = 1 << 24
@@ -139,7 +139,7 @@ def identity_of(digest: str, head: str | None) -> str:
 
 def _check_digest(digest: str) -> None:
     if not re.fullmatch("[0-9a-f]{64}", digest):
-        raise ValueError(f"digest: wanted 64 hexadecimal digits, got {quoted(digest)}")
+        raise ValueError(f"digest: wanted 64 hexadecimal digits, got {short_repr(digest)}")
 
 
 def _check_values(grid: tuple[int, int], channels: int) -> None:
@@ -154,7 +154,7 @@ def check_name(name: str) -> None:
     """Refuse a name that could not be a folder's on every system."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,62}[A-Za-z0-9_+-]|[A-Za-z0-9]", name):
         raise ValueError(
-            f"--name: wanted up to 64 letters, digits, dots or dashes, got {quoted(name)}"
+            f"--name: wanted up to 64 letters, digits, dots or dashes, got {short_repr(name)}"
         )
 
 
@@ -169,19 +169,19 @@ def encoder_from_plain(plain: object) -> Encoder:
     mean, std = (_three(told, name) for name in ("mean", "std"))
     size, grid = (_two(told, name) for name in ("size", "grid"))
     return Encoder(
-        name=text(require_field(told, "name"), "name"),
-        digest=text(require_field(told, "digest"), "digest"),
-        n_bytes=whole(require_field(told, "n_bytes"), "n_bytes", 1),
-        input=text(require_field(told, "input"), "input"),
-        output=text(require_field(told, "output"), "output"),
+        name=require_text(require_field(told, "name"), "name"),
+        digest=require_text(require_field(told, "digest"), "digest"),
+        n_bytes=require_int(require_field(told, "n_bytes"), "n_bytes", 1),
+        input=require_text(require_field(told, "input"), "input"),
+        output=require_text(require_field(told, "output"), "output"),
         size=size,
         mean=mean,
         std=std,
-        fit=Fit(text(require_field(told, "fit"), "fit")),
-        layout=Layout(text(require_field(told, "layout"), "layout")),
-        skipped=whole(require_field(told, "skipped"), "skipped", 0, MAX_VALUES),
+        fit=Fit(require_text(require_field(told, "fit"), "fit")),
+        layout=Layout(require_text(require_field(told, "layout"), "layout")),
+        skipped=require_int(require_field(told, "skipped"), "skipped", 0, MAX_VALUES),
         grid=grid,
-        channels=whole(require_field(told, "channels"), "channels", 1, MAX_VALUES),
+        channels=require_int(require_field(told, "channels"), "channels", 1, MAX_VALUES),
         steps=_two(told, "steps", least=0),
         head=_head(told.get("head")),
     )
@@ -192,22 +192,22 @@ def _head(plain: object) -> Head | None:
         return None
     told = require_object(plain, "head")
     return Head(
-        digest=text(require_field(told, "digest"), "digest"),
-        n_bytes=whole(require_field(told, "n_bytes"), "n_bytes", 1),
-        output=text(require_field(told, "output"), "output"),
+        digest=require_text(require_field(told, "digest"), "digest"),
+        n_bytes=require_int(require_field(told, "n_bytes"), "n_bytes", 1),
+        output=require_text(require_field(told, "output"), "output"),
         grid=_two(told, "grid"),
-        channels=whole(require_field(told, "channels"), "channels", 1, MAX_VALUES),
+        channels=require_int(require_field(told, "channels"), "channels", 1, MAX_VALUES),
     )
 
 
 def _two(told: dict[str, Any], name: str, least: int = 1) -> tuple[int, int]:
-    rows, columns = listed(require_field(told, name), name, 2, 2)
-    return whole(rows, name, least, MAX_SIDE), whole(columns, name, least, MAX_SIDE)
+    rows, columns = require_list(require_field(told, name), name, 2, 2)
+    return require_int(rows, name, least, MAX_SIDE), require_int(columns, name, least, MAX_SIDE)
 
 
 def _three(told: dict[str, Any], name: str) -> tuple[float, float, float]:
     red, green, blue = (
-        number(value, name, -_LARGEST_MEAN, _LARGEST_MEAN)
-        for value in listed(require_field(told, name), name, 3, 3)
+        require_number(value, name, -_LARGEST_MEAN, _LARGEST_MEAN)
+        for value in require_list(require_field(told, name), name, 3, 3)
     )
     return red, green, blue

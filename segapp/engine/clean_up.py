@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from segapp.imaging.seeds import Marked
+    from segapp.imaging.seeds import SeedMap
     from segapp.model.settings import CleanUp
 
 
@@ -256,7 +256,7 @@ _ROWS_AT_ONCE = 256
 
 
 def clean_up(
-    labels: NDArray[np.uint8], marked: Marked, wishes: CleanUp, background: int
+    labels: NDArray[np.uint8], marked: SeedMap, wishes: CleanUp, background: int
 ) -> NDArray[np.uint8]:
     """Apply what is asked for, in the order smoothing, smallest area, holes, loose parts.
 
@@ -276,14 +276,14 @@ def clean_up(
 
 
 def parts_to_rewrite(
-    labels: NDArray[np.uint8], marked: Marked, wishes: CleanUp, background: int
+    labels: NDArray[np.uint8], marked: SeedMap, wishes: CleanUp, background: int
 ) -> Rewriting | None:
     """Return what `clean_up` writes after smoothing; None if nothing of that is asked for."""
     wanted = _wanted(wishes, background)
     if not wanted:
         return None
     runs = Runs.of(labels)
-    parts, part_of_run = runs.parts(marked.beginnings())
+    parts, part_of_run = runs.parts(marked.run_starts())
     for dropped_of in wanted:
         dropped = dropped_of(parts)
         if dropped.any() and not dropped.all():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from segapp.engine.region_graph import Edges, RegionGraph
     from segapp.engine.superpixels import Prototypes
-    from segapp.model.picture import EncodedPicture
+    from segapp.model.picture import EncoderFeatures
     from segapp.model.settings import Settings
 
 
@@ -41,7 +41,7 @@ _KEPT = 0.0003
 and 0.0001 to 0.001 differ by a point."""
 
 
-def refuse_unseen(encoded: EncodedPicture | None, settings: Settings) -> None:
+def refuse_unseen(encoded: EncoderFeatures | None, settings: Settings) -> None:
     """Refuse settings that want what this network, or none, has not seen."""
     if FeatureGroup.ENCODER not in settings.features:
         return
@@ -140,7 +140,7 @@ def _weighted_laplacian(
 
 
 def region_means(
-    encoded: EncodedPicture, prototypes: Prototypes, times: int
+    encoded: EncoderFeatures, prototypes: Prototypes, times: int
 ) -> NDArray[np.float64]:
     """Average over each region's pixels what the cells, joined by straight lines, are there."""
     height, width = prototypes.index_map.shape
@@ -236,7 +236,7 @@ class FineRegions:
 
     @classmethod
     def of(
-        cls, fine: EncodedPicture, graph: RegionGraph, prototypes: Prototypes, times: int
+        cls, fine: EncoderFeatures, graph: RegionGraph, prototypes: Prototypes, times: int
     ) -> FineRegions:
         """Look at regions of a picture whose pixels are ``times`` smaller along a side."""
         rows, columns, channels = fine.cells.shape

@@ -12,9 +12,9 @@ from scipy import ndimage
 from scipy.linalg import eigh
 from skimage.color import rgb2lab
 
-from segapp.model.display import MOST_CHANNELS
+from segapp.model.display import MAX_CHANNELS
 from segapp.model.settings import FeatureGroup
-from segapp.model.validation import listed, number, require_field, require_object
+from segapp.model.validation import require_field, require_list, require_number, require_object
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -129,7 +129,7 @@ class ChannelScales:
     def from_plain(cls, plain: object) -> ChannelScales:
         """Make a value of what JSON holds of it, or a `ValueError` that says what is wrong."""
         told = require_object(plain, "channels")
-        spans = _pairs(told, "spans", 1, MOST_CHANNELS)
+        spans = _pairs(told, "spans", 1, MAX_CHANNELS)
         return cls(spans, _rows(told, "mixing", 3, 3), _pairs(told, "colour_spans", 3, 3))
 
     @classmethod
@@ -151,8 +151,10 @@ class ChannelScales:
 
 
 def _rows(told: dict[str, Any], name: str, least: int, most: int) -> tuple[tuple[float, ...], ...]:
-    found = listed(require_field(told, name), name, least, most)
-    return tuple(tuple(number(part, name) for part in listed(row, name)) for row in found)
+    found = require_list(require_field(told, name), name, least, most)
+    return tuple(
+        tuple(require_number(part, name) for part in require_list(row, name)) for row in found
+    )
 
 
 def _pairs(told: dict[str, Any], name: str, least: int, most: int) -> Spans:

@@ -10,7 +10,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from segapp.engine.likelihood import LARGEST_COST
-from segapp.model.settings import STROKE_BOUND, FeatureGroup, Settings
+from segapp.model.settings import STROKE_DEPENDENT, FeatureGroup, Settings
 from shlcore import Grams
 from shlcore.kernels import Gaussian, Kernel, Linear, paper_kernels
 from shlcore.low_rank import LowRank
@@ -38,7 +38,7 @@ def nearness(geodesics: Geodesics, sources: Sequence[NDArray[np.intp]]) -> NDArr
 
 def kernels_of(group: FeatureGroup, settings: Settings) -> tuple[Kernel, ...]:
     """Return the kernels that act on the columns of a group."""
-    if group in STROKE_BOUND:
+    if group in STROKE_DEPENDENT:
         bandwidths = settings.stroke_bandwidths
     elif group is FeatureGroup.POSITION:
         bandwidths = settings.position_bandwidths
@@ -68,12 +68,12 @@ def _kernel_name(kernel: Kernel) -> str:
 
 def fixed_groups(settings: Settings) -> tuple[FeatureGroup, ...]:
     """Return the groups that the picture alone gives."""
-    return tuple(g for g in settings.features if g not in STROKE_BOUND)
+    return tuple(g for g in settings.features if g not in STROKE_DEPENDENT)
 
 
 def stroke_groups(settings: Settings) -> tuple[FeatureGroup, ...]:
     """Return the groups that depend on the strokes."""
-    return tuple(g for g in settings.features if g in STROKE_BOUND)
+    return tuple(g for g in settings.features if g in STROKE_DEPENDENT)
 
 
 if TYPE_CHECKING:

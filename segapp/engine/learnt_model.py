@@ -21,27 +21,27 @@ from segapp.engine.refinement import PixelTask
 from segapp.engine.state_update import Verdict
 from segapp.engine.superpixels import BIN_LEVELS, colour_bins
 from segapp.engine.supervision import Laps, Supervision, estimator_of, first_passes
-from segapp.imaging.seeds import Marked
+from segapp.imaging.seeds import SeedMap
 from segapp.io.project import (
-    check_parts,
+    check_members,
     classes_from_plain,
     classes_to_plain,
-    opened_archive,
-    read_part,
+    open_archive,
+    read_member,
 )
 from segapp.model.document import Document, Stroke
-from segapp.model.labelling import Answer, Report, answer_of
-from segapp.model.picture import EncodedPicture
-from segapp.model.settings import PICTURE_BOUND, FeatureGroup, Settings, from_plain, to_plain
+from segapp.model.labelling import Answer, Report, final_answer
+from segapp.model.picture import EncoderFeatures
+from segapp.model.settings import IMAGE_SPECIFIC, FeatureGroup, Settings, from_plain, to_plain
 from segapp.model.validation import (
     SegappError,
     from_json,
-    listed,
-    quoted,
     require_field,
+    require_int,
+    require_list,
     require_object,
-    shown,
-    whole,
+    sanitize,
+    short_repr,
 )
 from shlcore import SHL
 from shlcore.atomic_file import replacing
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from segapp.engine.encoder_belief import EncoderBelief
     from segapp.engine.preparation import FeatureTable
     from segapp.model.classes import ClassInfo
-    from segapp.model.document import Mark, Start
+    from segapp.model.document import InitialLabels, Mark
     from segapp.model.labelling import Labelling, Update
 
 
@@ -103,7 +103,7 @@ class LearntModel:
         ):
             raise ValueError(
                 f"learnt_classes: wanted at least two of {len(self.classes)} classes in their "
-                f"order, got {quoted(learnt)}"
+                f"order, got {short_repr(learnt)}"
             )
         if costs.shape != (BIN_LEVELS**3, len(learnt)):
             raise ValueError(
@@ -111,7 +111,7 @@ class LearntModel:
             )
         if not ((costs >= 0) & (costs <= np.float32(LARGEST_COST))).all():
             raise ValueError(f"colours: wanted costs from 0 to {LARGEST_COST:g}, got others")
-        if bound := PICTURE_BOUND.intersection(self.settings.features):
+        if bound := IMAGE_SPECIFIC.intersection(self.settings.features):
             raise ValueError(
                 "features: wanted groups that mean the same in other pictures, "
                 f"got {', '.join(sorted(bound))}"
@@ -128,7 +128,7 @@ class LearntModel:
         settings: Settings,
     ) -> LearntModel:
         """Learn from a picture and the marked pixels of at least two classes."""
-        chosen = tuple(group for group in settings.features if group not in PICTURE_BOUND)
+        chosen = tuple(group for group in settings.features if group not in IMAGE_SPECIFIC)
         if not chosen:
             raise ValueError(
                 "features: wanted a group that means the same in other pictures "
@@ -162,7 +162,7 @@ class LearntModel:
         self,
         rgb: NDArray[np.uint8],
         channels: NDArray[Any] | None = None,
-        encoded: EncodedPicture | None = None,
+        encoded: EncoderFeatures | None = None,
     ) -> Iterator[Update]:
         """Label another picture, with the outline and clean-up of the settings.
 
@@ -180,7 +180,7 @@ class LearntModel:
         appearance = Appearance(graph.bins, graph.patch_colours, self.likelihood, weight)
         task = PixelTask(
             picture,
-            Marked.nothing((rgb.shape[0], rgb.shape[1]), picture.times),
+            SeedMap.empty((rgb.shape[0], rgb.shape[1]), picture.times),
             Document(self.classes),
             self.learnt_classes,
             (appearance,),
@@ -204,10 +204,10 @@ class LearntModel:
         self,
         rgb: NDArray[np.uint8],
         channels: NDArray[Any] | None = None,
-        encoded: EncodedPicture | None = None,
+        encoded: EncoderFeatures | None = None,
     ) -> Labelling:
         """Return the labelling of another picture."""
-        return answer_of(self.updates(rgb, channels, encoded)).labelling
+        return final_answer(self.updates(rgb, channels, encoded)).labelling
 
 
 def _described(
@@ -231,7 +231,7 @@ _LARGEST = 24.0  # pixels of a dab's radius at the size at which is looked
 _LOOKED_AT = 512  # pixels of the longer side
 
 
-def checked_labels(start: Start, size: tuple[int, ...]) -> NDArray[np.uint8]:
+def checked_labels(start: InitialLabels, size: tuple[int, ...]) -> NDArray[np.uint8]:
     """Return the labels of a start that is of this picture's size."""
     if (start.height, start.width) != size:
         raise ValueError(
@@ -262,7 +262,7 @@ def document_of_start(document: Document, labels: NDArray[np.uint8]) -> Document
             if not denied:
                 radius = max(min(_DEPTH * depth, _LARGEST), 0.5) * step
                 dabs.append(Stroke(((x, y),), radius, index))
-    return replace(document, strokes=tuple(dabs), start=None).as_one_state()
+    return replace(document, strokes=tuple(dabs), initial=None).as_one_state()
 
 
 def _points(mark: Mark) -> tuple[NDArray[np.floating], NDArray[np.floating], float]:
@@ -331,8 +331,8 @@ def save_model(model: LearntModel, path: str | Path) -> None:
 def load_model(path: str | Path) -> LearntModel:
     """Read what `save_model` wrote; `LearntModelError` says why it cannot be read."""
     path = Path(path)
-    name = shown(path.name)
-    with opened_archive(path, "a learnt model", LearntModelError) as archive:
+    name = sanitize(path.name)
+    with open_archive(path, "a learnt model", LearntModelError) as archive:
         model = _read(archive, name)
         with np.errstate(all="ignore"):
             _try(model)
@@ -340,13 +340,15 @@ def load_model(path: str | Path) -> LearntModel:
 
 
 def _read(archive: zipfile.ZipFile, name: str) -> LearntModel:
-    header = from_json(read_part(archive, _HEADER, _LARGEST_HEADER), _HEADER)
+    header = from_json(read_member(archive, _HEADER, _LARGEST_HEADER), _HEADER)
     header = _checked_header(header, name)
     classes = classes_from_plain(require_field(header, "classes"))
-    listing = listed(require_field(header, "learnt_classes"), "learnt_classes", 2, len(classes))
-    learnt = [whole(label, "learnt_classes", 0, len(classes) - 1) for label in listing]
+    listing = require_list(
+        require_field(header, "learnt_classes"), "learnt_classes", 2, len(classes)
+    )
+    learnt = [require_int(label, "learnt_classes", 0, len(classes) - 1) for label in listing]
     settings = from_plain(require_field(header, "settings"))
-    colours = np.frombuffer(read_part(archive, _COLOURS, _LARGEST_COLOURS), dtype="<f4")
+    colours = np.frombuffer(read_member(archive, _COLOURS, _LARGEST_COLOURS), dtype="<f4")
     if colours.size != BIN_LEVELS**3 * len(learnt):
         raise ValueError(
             f"{_COLOURS}: wanted {BIN_LEVELS**3} x {len(learnt)} costs, got {colours.size}"
@@ -354,11 +356,11 @@ def _read(archive: zipfile.ZipFile, name: str) -> LearntModel:
     costs = colours.reshape(BIN_LEVELS**3, len(learnt)).astype(np.float32)
     with tempfile.TemporaryDirectory() as folder:
         inner = Path(folder) / _LEARNER
-        inner.write_bytes(read_part(archive, _LEARNER, _LARGEST_LEARNER))
+        inner.write_bytes(read_member(archive, _LEARNER, _LARGEST_LEARNER))
         shl = _read_learner(inner)
     sight = None
     if FeatureGroup.ENCODER in settings.features:
-        sight = LearntSight.from_bytes(read_part(archive, _SIGHT, _LARGEST_SIGHT), len(learnt))
+        sight = LearntSight.from_bytes(read_member(archive, _SIGHT, _LARGEST_SIGHT), len(learnt))
     learnt_classes = np.array(learnt, dtype=np.intp)
     scales = None
     if FeatureGroup.CHANNELS in settings.features:
@@ -370,10 +372,10 @@ def _read(archive: zipfile.ZipFile, name: str) -> LearntModel:
 def _checked_header(header: object, name: str) -> dict[str, Any]:
     if not isinstance(header, dict) or header.get("format") != _FORMAT:
         raise LearntModelError(f"{name} is not a learnt model.")
-    if whole(require_field(header, "version"), "version", 1) > _VERSION:
+    if require_int(require_field(header, "version"), "version", 1) > _VERSION:
         raise LearntModelError(
             f"{name} was written by a newer version: wanted version {_VERSION}, "
-            f"got {quoted(header['version'])}."
+            f"got {short_repr(header['version'])}."
         )
     return require_object(header, _HEADER)
 
@@ -381,13 +383,15 @@ def _checked_header(header: object, name: str) -> dict[str, Any]:
 def _read_learner(path: Path) -> SHL:
     """Read the learner's own file, all of whose arrays must be numbers of a sensible size."""
     with zipfile.ZipFile(path) as archive:
-        check_parts(archive, _LARGEST_LEARNER)
+        check_members(archive, _LARGEST_LEARNER)
     _, arrays = read_model(path)
     for name, array in arrays.items():
         if array.dtype.kind not in "biuf" or array.size * array.itemsize > _LARGEST_LEARNER:
-            raise ValueError(f"{shown(name)}: wanted numbers, got {array.size} of {array.dtype}")
+            raise ValueError(
+                f"{sanitize(name)}: wanted numbers, got {array.size} of {array.dtype}"
+            )
         if not (np.abs(array.astype(np.float64)) <= LARGEST_VALUE).all():
-            raise ValueError(f"{shown(name)}: wanted finite numbers, got others")
+            raise ValueError(f"{sanitize(name)}: wanted finite numbers, got others")
     return SHL.load(path)
 
 
@@ -399,11 +403,11 @@ def _try(model: LearntModel) -> None:
     channels = np.resize(rgb, (16, 16, n_channels))
     seen = 1 if model.sight is None else model.sight.centre.size
     cells = np.zeros((2, 2, seen), np.float16)
-    encoded = EncodedPicture(cells, (8.0, 8.0), model.settings.encoder)
+    encoded = EncoderFeatures(cells, (8.0, 8.0), model.settings.encoder)
     picture = PreparedPicture(rgb, channels, encoded, model.scales)
     shl, n_classes = model.shl, len(model.learnt_classes)
     if shl.classes_.tolist() != list(range(n_classes)):
-        raise ValueError(f"{_LEARNER}: wanted {n_classes} classes, got {quoted(shl.classes_)}")
+        raise ValueError(f"{_LEARNER}: wanted {n_classes} classes, got {short_repr(shl.classes_)}")
     if shl.codewords_.shape[-1] != model.settings.bits:
         raise ValueError(
             f"{_LEARNER}: wanted {model.settings.bits} bits, got {shl.codewords_.shape[-1]}"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from segapp.engine.learnt_model import LearntModel
     from segapp.engine.trainer import Trainer
     from segapp.model.labelling import Segmenter
-    from segapp.model.picture import EncodedPicture
+    from segapp.model.picture import EncoderFeatures
     from segapp.model.settings import Settings
 
 
@@ -73,7 +73,7 @@ def load_model(path: Path) -> LearntModel:
 
 
 if TYPE_CHECKING:
-    Sight = Callable[[NDArray[np.uint8]], EncodedPicture | None]
+    Sight = Callable[[NDArray[np.uint8]], EncoderFeatures | None]
 
 
 @contextmanager

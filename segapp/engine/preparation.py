@@ -19,7 +19,7 @@ from segapp.engine.features import Channels, ChannelScales, SeenColours, describ
 from segapp.engine.kernels import fixed_groups, kernels_of_all, stroke_groups
 from segapp.engine.region_graph import RegionGraph
 from segapp.engine.superpixels import Prototypes, palette, superpixels
-from segapp.imaging.pyramid import halvings, shrunk
+from segapp.imaging.pyramid import count_halvings, downsample
 from segapp.model.settings import FeatureGroup, Samples, Settings
 from shlcore import Grams
 from shlcore.kernels import KernelBank
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from segapp.engine.encoder_features import Kinds
     from segapp.engine.region_graph import Box
     from segapp.engine.superpixels import Palette
-    from segapp.model.picture import EncodedPicture
+    from segapp.model.picture import EncoderFeatures
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,11 +108,11 @@ class PreparedPicture:
         self,
         rgb: NDArray[np.uint8],
         channels: NDArray[Any] | None = None,
-        encoded: EncodedPicture | None = None,
+        encoded: EncoderFeatures | None = None,
         scales: ChannelScales | None = None,
     ) -> None:
         self.rgb, self._encoded = rgb, encoded
-        self.times = 1 << halvings(rgb.shape)
+        self.times = 1 << count_halvings(rgb.shape)
         """Pixels along a side of what is one pixel of the size at which is learnt."""
         self.channels = Channels(rgb if channels is None else channels, self.times, scales)
         self._levels: tuple[NDArray[np.uint8], ...] | None = None
@@ -123,7 +123,7 @@ class PreparedPicture:
         self._encoded_kernel: tuple[FeatureTable, NDArray[np.float64]] | None = None
         self._fine_regions: tuple[RegionGraph, FineRegions] | None = None
 
-    def see(self, encoded: EncodedPicture) -> None:
+    def see(self, encoded: EncoderFeatures) -> None:
         """Take what a network has come to see only now."""
         if encoded is not self._encoded:
             self._encoded, self._encoded_kernel, self._fine_regions = encoded, None, None
@@ -136,7 +136,7 @@ class PreparedPicture:
     def levels(self) -> tuple[NDArray[np.uint8], ...]:
         """The picture, and what is learnt on if that is smaller; learning is on the last."""
         if self._levels is None:
-            coarse = shrunk(self.rgb, self.times.bit_length() - 1)
+            coarse = downsample(self.rgb, self.times.bit_length() - 1)
             self._levels = (self.rgb,) if self.times == 1 else (self.rgb, coarse)
         return self._levels
 

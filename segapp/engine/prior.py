@@ -17,7 +17,7 @@ import numpy as np
 import shlcore
 from segapp.engine.refinement import Outline
 from segapp.io.project import marks_to_plain
-from segapp.model.labelling import Answer, CarriedAnswer
+from segapp.model.labelling import Answer, AnswerSnapshot
 from segapp.model.settings import to_plain
 
 if TYPE_CHECKING:
@@ -216,16 +216,18 @@ def _version(name: str) -> str:
         return "unknown"
 
 
-def packed(pixels: str, document: Document, settings: Settings, kept: KeptAnswer) -> CarriedAnswer:
+def packed(
+    pixels: str, document: Document, settings: Settings, kept: KeptAnswer
+) -> AnswerSnapshot:
     """Make what a project may carry of the answer to a document."""
     values = np.ascontiguousarray(kept.shares.shares).tobytes()
     n_classes = kept.shares.shares.shape[1]
     digest = _digest(pixels, document, settings, n_classes, (values, kept.packed))
-    return CarriedAnswer(digest, n_classes, values, kept.packed)
+    return AnswerSnapshot(digest, n_classes, values, kept.packed)
 
 
 def unpacked(
-    carried: CarriedAnswer, pixels: str, document: Document, settings: Settings, n_regions: int
+    carried: AnswerSnapshot, pixels: str, document: Document, settings: Settings, n_regions: int
 ) -> KeptAnswer | None:
     """Return what was carried, or ``None`` when it is not the answer to this document."""
     n_classes, values = carried.n_classes, carried.shares

@@ -13,9 +13,9 @@ from scipy import ndimage
 from segapp.engine.boundary_cut import Level, cut_band, cut_regions
 from segapp.engine.clean_up import clean_up, parts_to_rewrite
 from segapp.engine.upsampling import enlarged
-from segapp.imaging.pyramid import repeated
+from segapp.imaging.pyramid import upsample
 from segapp.imaging.rasterise import UNMARKED
-from segapp.imaging.seeds import Marked
+from segapp.imaging.seeds import SeedMap
 from segapp.model.labelling import Labelling, Preview, Report
 
 if TYPE_CHECKING:
@@ -329,7 +329,7 @@ class PixelTask:
     """
 
     picture: PreparedPicture
-    marked: Marked
+    marked: SeedMap
     document: Document
     classes: NDArray[np.intp]
     appearances: tuple[Appearance, ...]
@@ -405,7 +405,7 @@ class PixelTask:
     def _tidied_coarse(self, labels: NDArray[np.uint8], laps: Laps) -> NDArray[np.uint8]:
         marked = self.marked
         if marked.times > 1:
-            marked = Marked.of_array(marked.coarse)
+            marked = SeedMap.from_array(marked.coarse)
         tidied = self._tidied(labels, marked)
         laps.end("tidying")
         return tidied
@@ -459,7 +459,7 @@ class PixelTask:
             labels = prototypes.palette.painted(colours, classes)
         else:
             coarse = classes[prototypes.index_map]
-            labels = np.ascontiguousarray(repeated(coarse, self.marked.shape, self.picture.times))
+            labels = np.ascontiguousarray(upsample(coarse, self.marked.shape, self.picture.times))
         self.marked.pin(labels)
         return labels
 
@@ -473,7 +473,7 @@ class PixelTask:
         drawn = drawing.tidied(tidying)
         return drawn.labels, drawn
 
-    def _tidied(self, labels: NDArray[np.uint8], marked: Marked) -> NDArray[np.uint8]:
+    def _tidied(self, labels: NDArray[np.uint8], marked: SeedMap) -> NDArray[np.uint8]:
         return clean_up(labels, marked, self.settings.clean_up, self.document.background)
 
     def _class_of(self, positions: NDArray[np.uint8]) -> NDArray[np.uint8]:

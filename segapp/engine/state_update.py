@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from segapp.engine.preparation import PreparedPicture
     from segapp.engine.refinement import CoarseAnswer, Outline
     from segapp.engine.supervision import Laps
-    from segapp.imaging.seeds import Marked
+    from segapp.imaging.seeds import SeedMap
     from segapp.model.document import Document
     from segapp.model.labelling import Preview
     from segapp.model.settings import Settings
@@ -100,9 +100,10 @@ _SECONDS_BETWEEN_PREVIEWS = 0.15
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Before:
-    """The state before: its marked pixels, and what is kept of its answer."""
+    """The state before: its document, its marked pixels, and what is kept of its answer."""
 
-    marked: Marked
+    document: Document
+    marked: SeedMap
     kept: KeptAnswer
 
 
@@ -139,7 +140,7 @@ class StateUpdate:
         self,
         picture: PreparedPicture,
         document: Document,
-        marked: Marked,
+        marked: SeedMap,
         settings: Settings,
         before: Before | None,
     ) -> None:

@@ -65,7 +65,7 @@ _MAX_MARK_SIDE = 1500
 """Pixels of the longer side at which parts are told apart: enough for the smallest mark."""
 
 
-def mark_many(document: Document, labels: NDArray[np.uint8]) -> bool:
+def suggests_many_objects(document: Document, labels: NDArray[np.uint8]) -> bool:
     """Tell whether a class has many small marks, on as many small parts of the answer.
 
     Small marks on one large object lie on one part, and mean that object.

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 from skimage.segmentation import slic
 
-from segapp.imaging.pyramid import averaged, repeated
+from segapp.imaging.pyramid import halve, upsample
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -186,9 +186,9 @@ def superpixels(seen: NDArray[np.floating], wanted: int) -> Prototypes:
         return Prototypes.of_map(np.arange(height * width).reshape(height, width))
     times = 1
     while seen.shape[0] * seen.shape[1] > _LARGEST_REGION * wanted:
-        seen, times = averaged(seen), 2 * times
+        seen, times = halve(seen), 2 * times
     regions = _divided(seen, wanted).astype(np.int32)
-    found = np.ascontiguousarray(repeated(regions, (height, width), times))
+    found = np.ascontiguousarray(upsample(regions, (height, width), times))
     # SLIC leaves no gaps between its numbers, and to sort them all would take long.
     return Prototypes(found, np.bincount(found.ravel()).astype(np.float64))
 

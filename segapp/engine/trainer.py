@@ -22,9 +22,9 @@ from segapp.engine.prior import (
 )
 from segapp.engine.state_update import Before, StateUpdate
 from segapp.engine.supervision import Laps
-from segapp.imaging.retouch import retouched_report, retouching
-from segapp.imaging.seeds import MarkedStates
-from segapp.model.labelling import Answer, Labelling, NotEnoughStrokes, Report, answer_of
+from segapp.imaging.retouch import retouch_report, retouch_updates
+from segapp.imaging.seeds import SeedCache
+from segapp.model.labelling import Answer, Labelling, NotEnoughStrokes, Report, final_answer
 from segapp.model.settings import FeatureGroup
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.engine.upsampling import Enlarged
-    from segapp.imaging.seeds import Marked
+    from segapp.imaging.seeds import SeedMap
     from segapp.model.document import Document, Mark
-    from segapp.model.labelling import CarriedAnswer, Update
-    from segapp.model.picture import EncodedPicture
+    from segapp.model.labelling import AnswerSnapshot, Update
+    from segapp.model.picture import EncoderFeatures
     from segapp.model.settings import Settings
 
 
@@ -50,7 +50,7 @@ _REMEMBERED = 4096
 
 def segment(rgb: NDArray[np.uint8], document: Document, settings: Settings) -> Labelling:
     """Return the final labelling of a picture."""
-    return answer_of(Trainer(rgb).updates(document, settings)).labelling
+    return final_answer(Trainer(rgb).updates(document, settings)).labelling
 
 
 class Trainer:
@@ -71,7 +71,7 @@ class Trainer:
         self,
         rgb: NDArray[np.uint8],
         channels: NDArray[Any] | None = None,
-        encoded: EncodedPicture | None = None,
+        encoded: EncoderFeatures | None = None,
     ) -> None:
         if rgb.ndim != 3 or rgb.shape[2] != 3 or rgb.dtype != np.uint8 or not rgb.size:
             raise ValueError(f"rgb: wanted H x W x 3 of uint8, got {rgb.shape} of {rgb.dtype}")
@@ -83,9 +83,9 @@ class Trainer:
         self._picture = PreparedPicture(rgb, channels, encoded)
         self.see = self._picture.see  # what a network comes to see after the first strokes
         self._kept: OrderedDict[_State, KeptAnswer] = OrderedDict()
-        self._carried: CarriedAnswer | None = None
+        self._carried: AnswerSnapshot | None = None
         height, width = rgb.shape[:2]
-        self._marked = MarkedStates((height, width), self._picture.times)
+        self._marked = SeedCache((height, width), self._picture.times)
         self._drawn: Enlarged | None = None
         self._last = LastAnswer()
 
@@ -98,7 +98,7 @@ class Trainer:
         self._picture.kinds(settings)
         self._pixels(settings)
 
-    def recall(self, carried: CarriedAnswer) -> None:
+    def recall(self, carried: AnswerSnapshot) -> None:
         """Use what a project carries where it fits, so that only its newest stroke is learnt."""
         self._carried = carried
 
@@ -110,21 +110,21 @@ class Trainer:
         without strokes, and one with retouches shows them on bare background.
         """
         self._picture.refuse_unseen(settings)
-        if document.start is not None and not document.strokes:
-            checked_labels(document.start, self._picture.rgb.shape[:2])
-            begun = Answer(document.start.labelling(len(document.classes)))
-            return retouching((begun,), document)
-        start, marks = document.start, document.retouches
+        if document.initial is not None and not document.strokes:
+            checked_labels(document.initial, self._picture.rgb.shape[:2])
+            begun = Answer(document.initial.labelling(len(document.classes)))
+            return retouch_updates((begun,), document)
+        start, marks = document.initial, document.retouches
         document = self._after_start(document, settings)
         try:
             marked = self._answerable(document)
         except NotEnoughStrokes:
             if not document.retouches:
                 raise
-            return retouching((Answer(self._bare(document, settings)),), document)
-        asked = replace(document, start=start, retouches=()), settings
+            return retouch_updates((Answer(self._bare(document, settings)),), document)
+        asked = replace(document, initial=start, retouches=()), settings
         answer = self._last.known_or(asked, marks, self._answer(document, marked, settings))
-        return retouching(answer, document)
+        return retouch_updates(answer, document)
 
     def glimpses(self, document: Document, settings: Settings) -> Iterator[Report]:
         """Yield reports, the last one with a preview: a look at a stroke in the making.
@@ -136,7 +136,7 @@ class Trainer:
         self._picture.refuse_unseen(settings)
         document = self._after_start(document, settings)
         looks = self._glimpses(document, self._answerable(document), settings)
-        return (retouched_report(look, document) for look in looks)
+        return (retouch_report(look, document) for look in looks)
 
     def learnt_model(self, document: Document, settings: Settings) -> LearntModel:
         """Learn what can be applied to other pictures: without what only this one has."""
@@ -147,7 +147,7 @@ class Trainer:
         self._picture.refuse_unseen(settings)
         return LearntModel.of_strokes(self._picture, marked.coarse, document, settings)
 
-    def _answerable(self, document: Document) -> Marked:
+    def _answerable(self, document: Document) -> SeedMap:
         """Return the marked pixels, or say what is still missing for an answer."""
         marked = self._marked.of(document.strokes)
         if not document.is_answerable(marked.classes()) or not self._has_a_second_class(marked):
@@ -161,7 +161,7 @@ class Trainer:
         margin, codes = np.zeros(size, np.float32), np.zeros(size, np.uint32)
         return Labelling(labels, margin, codes, len(document.classes), settings.bits)
 
-    def _has_a_second_class(self, marked: Marked) -> bool:
+    def _has_a_second_class(self, marked: SeedMap) -> bool:
         """Tell whether there are two to tell apart: the border may be the second."""
         if len(marked.classes()) > 1:
             return True
@@ -169,9 +169,9 @@ class Trainer:
 
     def _after_start(self, document: Document, settings: Settings) -> Document:
         """Put the dabs that stand for a start before the strokes; the start is their answer."""
-        if document.start is None:
+        if document.initial is None:
             return document
-        labels = checked_labels(document.start, self._picture.rgb.shape[:2])
+        labels = checked_labels(document.initial, self._picture.rgb.shape[:2])
         begun = document_of_start(document, labels)
         step = self._picture.times
         shares = RegionShares.of(
@@ -182,7 +182,7 @@ class Trainer:
         self._remember(begun, settings, KeptAnswer(shares))
         return replace(begun, strokes=(*begun.strokes, *document.strokes))
 
-    def _answer(self, document: Document, marked: Marked, settings: Settings) -> Iterator[Update]:
+    def _answer(self, document: Document, marked: SeedMap, settings: Settings) -> Iterator[Update]:
         laps = Laps()
         yield Report("Finding regions", 0.0)
         self._picture.graph(settings)
@@ -190,8 +190,7 @@ class Trainer:
         yield Report("Comparing regions", 0.1)
         self._picture.grams(settings)
         laps.end("kernels")
-        *earlier, _ = document.states
-        before = yield from self._before(earlier, settings)
+        before = yield from self._before(document, settings)
         laps.end("earlier strokes")
         update = StateUpdate(self._picture, document, marked, settings, before)
         learnt = yield from update.learn(laps)
@@ -208,22 +207,21 @@ class Trainer:
         if before is not None:
             # The digest is made here and now: who saves by hand packs in the window's thread.
             pixels = self._pixels(settings)
-            carry = partial(packed, pixels, earlier[-1], settings, before.kept)
+            carry = partial(packed, pixels, before.document, settings, before.kept)
         yield Answer(labelling, update.insight(learnt, laps), carry)
 
     def _glimpses(
-        self, document: Document, marked: Marked, settings: Settings
+        self, document: Document, marked: SeedMap, settings: Settings
     ) -> Iterator[Report]:
         yield Report("Looking", 0.0)
         self.prepare(settings)
-        *earlier, _ = document.states
-        before = yield from self._before(earlier, settings)
+        before = yield from self._before(document, settings)
         update = StateUpdate(self._picture, document, marked, settings, before)
         learnt = yield from update.learn(Laps(), with_previews=False)
         yield Report("Looking", 1.0, update.glimpse(learnt))
 
     def _before(
-        self, earlier: list[Document], settings: Settings
+        self, document: Document, settings: Settings
     ) -> Generator[Report, None, Before | None]:
         """Return the last of the earlier states, answered; what is remembered is not redone.
 
@@ -234,10 +232,10 @@ class Trainer:
         if settings.locality == 0 or not settings.refine:
             return before
         missing: list[Document] = []
-        for state in reversed(earlier):
+        for state in document.earlier_states():
             kept = self._known(state, settings, newest=not missing)
             if kept is not None:
-                before = Before(self._marked.of(state.strokes), kept)
+                before = Before(state, self._marked.of(state.strokes), kept)
                 break
             missing.append(state)
         for number, state in enumerate(reversed(missing), start=1):
@@ -250,7 +248,7 @@ class Trainer:
             learnt = yield from update.learn(Laps())
             kept = update.kept((yield from update.coarse_answer(learnt.verdict, Laps())))
             self._remember(state, settings, kept)
-            before = Before(marked, kept)
+            before = Before(state, marked, kept)
         return before
 
     def _known(self, state: Document, settings: Settings, *, newest: bool) -> KeptAnswer | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import ndimage
 
-from segapp.imaging.pyramid import repeated
+from segapp.imaging.pyramid import upsample
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.engine.clean_up import Rewriting
-    from segapp.imaging.seeds import Marked
+    from segapp.imaging.seeds import SeedMap
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +36,7 @@ class Enlarged:
     """
 
     small: NDArray[np.uint8]
-    marked: Marked
+    marked: SeedMap
     labels: NDArray[np.uint8]
     tidying: Rewriting | None
 
@@ -53,7 +53,7 @@ class FreshDrawing:
     """What has just been drawn, and was shown to nobody: its labels may be written to, once."""
 
     small: NDArray[np.uint8]
-    marked: Marked
+    marked: SeedMap
     labels: NDArray[np.uint8]
 
     def tidied(self, tidying: Rewriting | None) -> Enlarged:
@@ -164,7 +164,7 @@ _PIXELS_AT_ONCE = 1 << 18
 def enlarged(
     sizes: tuple[NDArray[np.uint8], NDArray[np.uint8]],
     small: NDArray[np.uint8],
-    marked: Marked,
+    marked: SeedMap,
     n_classes: int,
     before: Enlarged | None,
 ) -> Generator[float, None, FreshDrawing]:
@@ -253,7 +253,7 @@ class _Enlarging:
                 part = small[row * _BLOCK : (row + 1) * _BLOCK, first:last]
                 top, left = row * _BLOCK * self._times, first * self._times
                 into = labels[top : top + _BLOCK * self._times, left : last * self._times]
-                into[:] = repeated(part, into.shape, self._times)
+                into[:] = upsample(part, into.shape, self._times)
 
     def _draw_mixed(
         self,

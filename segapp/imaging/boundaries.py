@@ -31,7 +31,7 @@ def changed_tiles(before: NDArray[np.uint8], after: NDArray[np.uint8]) -> Iterat
         yield from _joined(columns, top, bottom, width)
 
 
-def mixed_tiles(labels: NDArray[np.uint8]) -> Iterator[Rectangle]:
+def boundary_tiles(labels: NDArray[np.uint8]) -> Iterator[Rectangle]:
     """Yield the tiles that have a border of classes within or at one of their sides.
 
     They are joined along a row.
@@ -59,7 +59,7 @@ NOTHING, RIM, LINE = 0, 1, 2
 """Values of an edge picture: off the edge, beside the line, and on the line of class 0."""
 
 
-def owners(classes: Sequence[ClassInfo]) -> NDArray[np.uint8]:
+def line_owners(classes: Sequence[ClassInfo]) -> NDArray[np.uint8]:
     """Return which of two neighbours a line belongs to: ``[one, other]``, a class.
 
     An object's line has the object's colour whatever it borders on; between two objects, the
@@ -103,7 +103,7 @@ def border_lines(
     return np.concatenate(found).astype(np.int32), np.concatenate(classes).astype(np.uint8)
 
 
-def edge_pictures(
+def edge_pyramid(
     labels: NDArray[np.uint8], owner: NDArray[np.uint8], smallest: int
 ) -> list[NDArray[np.uint8]]:
     """Draw the edges a pixel wide, with a rim, into the image and its halved copies.
@@ -118,12 +118,12 @@ def edge_pictures(
     while max(rows, columns) > smallest:
         rows, columns = (rows + 1) // 2, (columns + 1) // 2
         pictures.append(np.zeros((rows, columns), np.uint8))
-    for box in mixed_tiles(labels):
-        redraw_edges(pictures, labels, owner, box)
+    for box in boundary_tiles(labels):
+        update_edge_pyramid(pictures, labels, owner, box)
     return pictures
 
 
-def redraw_edges(
+def update_edge_pyramid(
     pictures: list[NDArray[np.uint8]],
     labels: NDArray[np.uint8],
     owner: NDArray[np.uint8],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 
-from segapp.imaging.measures import WIDEST_EDGE
+from segapp.imaging.measures import MAX_EDGE_WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -33,15 +33,15 @@ _N_HALF = 13
 """Ties go both ways: a pixel itself, and those of its neighbours that come later in reading."""
 
 
-def neighbours(width: int) -> NDArray[np.int64]:
+def neighbour_offsets(width: int) -> NDArray[np.int64]:
     """Return how far the pixels of 5 x 5 are from the middle one, in a picture so wide."""
     return np.array([dy * width + dx for dy in range(-2, 3) for dx in range(-2, 3)])
 
 
-def laplacian_rows(
+def matting_laplacian(
     rgb: NDArray[np.floating[Any]], unknown: NDArray[np.bool_], kind: type[np.floating[Any]]
 ) -> NDArray[np.floating[Any]]:
-    """Return the Laplacian's rows of the unknown pixels: 25 columns, their `neighbours`.
+    """Return the Laplacian's rows of the unknown pixels: 25 columns, their `neighbour_offsets`.
 
     Those outside of the picture are tied by 0. ``kind`` is float32 or float64.
     """
@@ -51,7 +51,7 @@ def laplacian_rows(
         _add_windows(half, planes, rows, columns)
     flat, here = half.reshape(_N_HALF, -1), np.flatnonzero(unknown)
     found = np.empty((here.size, 25), kind)
-    for later, shift in enumerate(neighbours(unknown.shape[1])[12:]):
+    for later, shift in enumerate(neighbour_offsets(unknown.shape[1])[12:]):
         found[:, 12 + later] = flat[later][here]
         # Going back may lead over the picture's side, to a pixel that has no tie this far.
         found[:, 12 - later] = flat[later][here - shift]
@@ -115,7 +115,7 @@ _BLOCKS = 8
 """How many blocks a square reaches to each side, if it is that wide."""
 
 
-class WideMeans:
+class BoxMeans:
     """The means of squares of ``2 * radius + 1`` pixels, for pictures of one size.
 
     Squares that reach over the picture's side are filled with its border.
@@ -207,9 +207,9 @@ def closed_form_alpha(
         return alpha
     here = np.flatnonzero(unknown)
     few = here.size <= _FEW
-    rows = laplacian_rows(rgb, unknown, np.float64 if few else np.float32)
+    rows = matting_laplacian(rgb, unknown, np.float64 if few else np.float32)
     # A neighbour outside of the picture has the weight 0, whichever pixel it is taken for.
-    columns = here[:, np.newaxis] + neighbours(unknown.shape[1])
+    columns = here[:, np.newaxis] + neighbour_offsets(unknown.shape[1])
     columns = np.clip(columns, 0, unknown.size - 1).astype(np.int32)
     starts = np.arange(0, rows.size + 1, rows.shape[1], dtype=np.int32)
     ties = scipy.sparse.csr_array(
@@ -284,7 +284,7 @@ class _Colours:
 
     @classmethod
     def around(
-        cls, rgb: NDArray[np.float32], sure: NDArray[np.bool_], means: WideMeans
+        cls, rgb: NDArray[np.float32], sure: NDArray[np.bool_], means: BoxMeans
     ) -> _Colours:
         weight = sure[:, :, np.newaxis].astype(np.float32)
         picked = rgb * weight
@@ -295,7 +295,7 @@ class _Colours:
         return cls(mean, np.maximum(found[:, :, 4:] / total - mean**2, 0), share > _FEWEST)
 
 
-def with_colour_guess(
+def colour_prior(
     rgb: NDArray[np.float32],
     guess: NDArray[np.float32],
     depth: NDArray[np.float32],
@@ -305,7 +305,7 @@ def with_colour_guess(
 
     ``depth`` is above 0 inside the mask; farther than ``width`` from the outline it is sure.
     """
-    means = WideMeans(depth.shape, int(np.ceil(REACH * width)))
+    means = BoxMeans(depth.shape, int(np.ceil(REACH * width)))
     front = _Colours.around(rgb, depth > width, means)
     back = _Colours.around(rgb, depth < -width, means)
     way = front.mean - back.mean
@@ -328,16 +328,18 @@ def with_colour_guess(
 _REACHES = (45, 3)
 """Pixels around a pixel that its colours come from, first and then again."""
 
-FARTHEST_COLOUR = sum(_REACHES)
+COLOUR_REACH = sum(_REACHES)
 """How far away a pixel can lie that has a say."""
 
 
-def object_colours(rgb: NDArray[np.float32], alpha: NDArray[np.float32]) -> NDArray[np.float32]:
+def foreground_colours(
+    rgb: NDArray[np.float32], alpha: NDArray[np.float32]
+) -> NDArray[np.float32]:
     """Return the colours, from 0 to 1, that the object alone would have; all arrays ``H x W``."""
     front, back = rgb, rgb
     weight = alpha[:, :, np.newaxis]
     for reach in _REACHES:
-        means = WideMeans(alpha.shape, reach)
+        means = BoxMeans(alpha.shape, reach)
         near_front = _averaged(front, weight, means)
         near_back = _averaged(back, 1 - weight, means)
         missing = rgb - near_back
@@ -348,14 +350,14 @@ def object_colours(rgb: NDArray[np.float32], alpha: NDArray[np.float32]) -> NDAr
 
 
 def _averaged(
-    colours: NDArray[np.float32], weight: NDArray[np.float32], means: WideMeans
+    colours: NDArray[np.float32], weight: NDArray[np.float32], means: BoxMeans
 ) -> NDArray[np.float32]:
     weighted = np.concatenate([colours * weight, weight], axis=2)
     found = means.fine(means.coarse(weighted))
     return np.asarray(found[:, :, :3] / np.maximum(found[:, :, 3:], np.float32(1e-5)))
 
 
-HARD = 0.0
+HARD_EDGE = 0.0
 """The width of an edge that is not softened."""
 
 _RAMP = 2.0
@@ -385,10 +387,10 @@ class Matte:
             array.flags.writeable = False
 
 
-def usual_width(size: tuple[int, int]) -> float:
+def default_band_width(size: tuple[int, int]) -> float:
     """Return a band that holds the hair of a portrait of this height and width, in pixels.
 
-    >>> usual_width((480, 640)), usual_width((3000, 4000))
+    >>> default_band_width((480, 640)), default_band_width((3000, 4000))
     (5.0, 30.0)
     """
     return float(np.clip(round(0.006 * np.hypot(*size)), 5, 40))
@@ -402,16 +404,16 @@ def soft_edge(
     Farther from the outline than that nothing changes, and a mask without an outline is its
     own matte. Tiles overlap by more than a band's width, so that no seam is seen.
     """
-    if not HARD <= width <= WIDEST_EDGE:
-        raise ValueError(f"width: wanted 0 to {WIDEST_EDGE:.0f} pixels, got {width}")
+    if not HARD_EDGE <= width <= MAX_EDGE_WIDTH:
+        raise ValueError(f"width: wanted 0 to {MAX_EDGE_WIDTH:.0f} pixels, got {width}")
     alpha = mask.astype(np.uint8) * np.uint8(255)
     colours = np.where(mask[:, :, np.newaxis], rgb, np.uint8(0))
-    farthest = FARTHEST_COLOUR + int(np.ceil(REACH * width))
-    tiles = list(_tiles(mask.shape)) if width > HARD and min(mask.shape) >= 3 else []
+    farthest = COLOUR_REACH + int(np.ceil(REACH * width))
+    tiles = list(_tiles(mask.shape)) if width > HARD_EDGE and min(mask.shape) >= 3 else []
     for done, core in enumerate(tiles):
         yield done / len(tiles)
         # Guesses look around as far as the first, and colours as the second.
-        outer, middle = (_grown(core, by, mask.shape) for by in (farthest, FARTHEST_COLOUR))
+        outer, middle = (_grown(core, by, mask.shape) for by in (farthest, COLOUR_REACH))
         depth = _depth(mask[outer])
         mixed = np.abs(depth[_within(core, outer)]) <= width
         if not mixed.any():
@@ -420,9 +422,9 @@ def soft_edge(
         ramp = np.clip(0.5 + depth / np.float32(_RAMP), 0, 1)
         inner = _within(middle, outer)
         band = np.abs(depth[inner]) <= width
-        guess = with_colour_guess(seen, ramp, depth, width)[inner]
+        guess = colour_prior(seen, ramp, depth, width)[inner]
         soft = closed_form_alpha(seen[inner], np.where(band, guess, ramp[inner]), band)
-        pure = object_colours(seen[inner], soft)
+        pure = foreground_colours(seen[inner], soft)
         inmost = _within(core, middle)
         alpha[core][mixed] = np.rint(255 * soft[inmost][mixed]).astype(np.uint8)
         colours[core][mixed] = np.rint(255 * pure[inmost][mixed]).astype(np.uint8)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy
 
+from segapp.model.validation import SegappError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -39,7 +41,7 @@ class Scale:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.pixel) and self.pixel > 0):
-            raise ValueError(f"pixel: wanted a positive length, got {self.pixel}")
+            raise SegappError(f"pixel: wanted a positive length, got {self.pixel}")
 
 
 PIXELS = Scale()
@@ -174,7 +176,7 @@ def _in_reading_order(numbered: NDArray[np.int32]) -> NDArray[np.int32]:
     return order[numbered]
 
 
-WIDEST_EDGE = 200.0
+MAX_EDGE_WIDTH = 200.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,14 +202,14 @@ class ExportChoices:
     only: str | None = None
 
     def __post_init__(self) -> None:
-        if self.edge is not None and not 0 <= self.edge <= WIDEST_EDGE:
-            raise ValueError(f"edge: wanted 0 to {WIDEST_EDGE:.0f} pixels, got {self.edge}")
+        if self.edge is not None and not 0 <= self.edge <= MAX_EDGE_WIDTH:
+            raise SegappError(f"edge: wanted 0 to {MAX_EDGE_WIDTH:.0f} pixels, got {self.edge}")
 
 
-USUAL = ExportChoices()
+DEFAULT_EXPORT = ExportChoices()
 
 
-class Per(Enum):
+class AnnotationScope(Enum):
     """What one annotation is of."""
 
     PART = "part"
@@ -215,7 +217,7 @@ class Per(Enum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ExportRegion:
+class ClassRegion:
     """Some pixels of one class: their mask within a box of the picture.
 
     ``left`` and ``top`` say where the box is; the mask touches all four of its sides.
@@ -245,10 +247,10 @@ class ExportRegion:
         return full
 
 
-def parts_of(labels: NDArray[np.uint8], label: int, per: Per) -> Iterator[ExportRegion]:
+def parts_of(labels: NDArray[np.uint8], label: int, per: AnnotationScope) -> Iterator[ClassRegion]:
     """Yield a class's 4-connected parts in reading order, or all of it as one."""
     mask = labels == label
-    if per is Per.CLASS:
+    if per is AnnotationScope.CLASS:
         numbered, count = mask.astype(np.int8), 1
     else:
         numbered, count = scipy.ndimage.label(mask)
@@ -256,4 +258,4 @@ def parts_of(labels: NDArray[np.uint8], label: int, per: Per) -> Iterator[Export
     for number, box in enumerate(boxes, start=1):
         if box is not None:
             rows, columns = box
-            yield ExportRegion(label, columns.start, rows.start, numbered[box] == number)
+            yield ClassRegion(label, columns.start, rows.start, numbered[box] == number)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.model.classes import background_of
+from segapp.model.classes import background_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from segapp.model.classes import ClassInfo
     from segapp.model.labelling import Labelling
-    from segapp.model.picture import EncodedPicture, Picture
+    from segapp.model.picture import EncoderFeatures, Picture
 
 
 _MIDDLE = (1.0, 99.0)  # per cent of the cells between black and full colour
 
 
-def component_colours(encoded: EncodedPicture) -> NDArray[np.uint8]:
+def pca_colours(encoded: EncoderFeatures) -> NDArray[np.uint8]:
     """Return an RGB colour for each cell: cells that are alike to the network look alike.
 
     The strongest component is green, which the eye sees best; the sign of each is the one in
@@ -45,7 +45,7 @@ def component_colours(encoded: EncodedPicture) -> NDArray[np.uint8]:
     return colours.reshape(rows, columns, 3)
 
 
-def component_picture(
+def pca_picture(
     colours: NDArray[np.uint8], step: tuple[float, float], box: tuple[range, range]
 ) -> NDArray[np.uint8]:
     """Return the colours of some of a picture's rows and columns, straight between the cells.
@@ -53,7 +53,7 @@ def component_picture(
     Parameters
     ----------
     colours
-        Of `component_colours`.
+        Of `pca_colours`.
     step
         Height and width of a cell in pixels.
     """
@@ -106,7 +106,7 @@ class ViewMode(StrEnum):
         return self in (ViewMode.MASK, ViewMode.CUTOUT, ViewMode.CODES, ViewMode.COMPONENTS)
 
 
-def painting(
+def overlay_painter(
     mode: ViewMode,
     labelling: Labelling,
     classes: Sequence[ClassInfo],
@@ -178,9 +178,9 @@ def codes(
     return _by_code(labelling, classes, codewords, ALL)
 
 
-def components(encoded: EncodedPicture, size: tuple[int, int]) -> Painting:
+def components_painter(encoded: EncoderFeatures, size: tuple[int, int]) -> Painting:
     """Return what paints how alike places are to a network; needs no answer."""
-    return partial(_by_cell, component_colours(encoded.finest), encoded.finest.step, size)
+    return partial(_by_cell, pca_colours(encoded.finest), encoded.finest.step, size)
 
 
 def _by_cell(
@@ -188,7 +188,7 @@ def _by_cell(
 ) -> NDArray[np.uint8]:
     rows, columns = (range(*part.indices(length)) for part, length in zip(box, size, strict=True))
     rgba = np.full((len(rows), len(columns), 4), 255, np.uint8)
-    rgba[:, :, :3] = component_picture(colours, step, (rows, columns))
+    rgba[:, :, :3] = pca_picture(colours, step, (rows, columns))
     return rgba
 
 
@@ -199,7 +199,7 @@ def _by_label(labelling: Labelling, table: NDArray[np.uint8], box: Box) -> NDArr
 def _cutout(
     labelling: Labelling, classes: Sequence[ClassInfo], picture: Picture, box: Box
 ) -> NDArray[np.uint8]:
-    inside = labelling.labels[box] != background_of(classes)
+    inside = labelling.labels[box] != background_index(classes)
     rgba = np.zeros((*inside.shape, 4), np.uint8)
     if not inside.any():  # as in most tiles of a large picture
         return rgba
@@ -253,14 +253,14 @@ def _by_code(
         distances = code_distances(values, codewords)
         nearest = distances.argmin(axis=1)
         colours = np.array([info.colour for info in classes])[nearest]
-        table[:, :3] = shaded(colours, distances.min(axis=1), labelling.n_bits)
+        table[:, :3] = shade_by_distance(colours, distances.min(axis=1), labelling.n_bits)
     return _look_up(table, place)
 
 
 def _mask_colours(labelling: Labelling, classes: Sequence[ClassInfo]) -> NDArray[np.uint8]:
     table = np.full((max(len(classes), labelling.n_classes), 4), 255, np.uint8)
     if len(classes) == 2:
-        table[background_of(classes), :3] = 0
+        table[background_index(classes), :3] = 0
     else:
         for row, info in enumerate(classes):
             table[row, :3] = info.colour
@@ -281,7 +281,7 @@ def code_distances(values: NDArray[np.uint32], codewords: NDArray[np.int8]) -> N
     return nearest
 
 
-def shaded(
+def shade_by_distance(
     colours: NDArray[np.integer], distances: NDArray[np.intp], n_bits: int
 ) -> NDArray[np.uint8]:
     """Darken a row of RGB for each bit that a code lies away from its codeword."""

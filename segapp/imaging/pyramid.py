@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
 Float = TypeVar("Float", bound=np.floating)
 
-LARGEST_WORKING_SIZE = 1 << 20
+MAX_WORKING_PIXELS = 1 << 20
 """Pixels of the size at which is learnt; larger pictures are halved until they fit."""
 _ROWS_AT_ONCE = 256
 """Of the picture, in which halving stays within the processor's caches."""
 
 
-def halvings(shape: tuple[int, ...]) -> int:
+def count_halvings(shape: tuple[int, ...]) -> int:
     """Return how often a picture of some height and width has to be halved."""
     height, width = shape[:2]
     count = 0
-    while height * width > LARGEST_WORKING_SIZE:
+    while height * width > MAX_WORKING_PIXELS:
         height, width = (height + 1) // 2, (width + 1) // 2
         count += 1
     return count
 
 
-def shrunk(rgb: NDArray[np.uint8], count: int) -> NDArray[np.uint8]:
+def downsample(rgb: NDArray[np.uint8], count: int) -> NDArray[np.uint8]:
     """Halve a picture so often: each time, blocks of 2 x 2 are averaged and rounded.
 
     An odd last row or column is averaged with itself. Rows go all the way a few at a time, so
@@ -49,8 +49,8 @@ def shrunk(rgb: NDArray[np.uint8], count: int) -> NDArray[np.uint8]:
     return np.concatenate(strips)
 
 
-def averaged(image: NDArray[Float]) -> NDArray[Float]:
-    """Halve an image of any numbers: the means of blocks of 2 x 2, as in `shrunk`."""
+def halve(image: NDArray[Float]) -> NDArray[Float]:
+    """Halve an image of any numbers: the means of blocks of 2 x 2, as in `downsample`."""
     means: NDArray[Float] = _block_sums(image, image.dtype) / image.dtype.type(4)
     return means
 
@@ -71,7 +71,7 @@ def _block_sums(image: NDArray[Any], precision: np.dtype[Any]) -> NDArray[Any]:
     return np.asarray(total[:, ::2] + total[:, 1::2])
 
 
-def repeated(image: NDArray[Any], shape: tuple[int, int], times: int = 2) -> NDArray[Any]:
+def upsample(image: NDArray[Any], shape: tuple[int, int], times: int = 2) -> NDArray[Any]:
     """Repeat each pixel as a block, cut to the shape of the larger level."""
     if times == 1:
         return image

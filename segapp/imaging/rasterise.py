@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 UNMARKED = -1
 # The half diagonal of a pixel: a thinner brush could slip between the pixels' centres, so that
 # a click marked nothing and a line had gaps.
-THINNEST = math.sqrt(0.5)
+MIN_RADIUS = math.sqrt(0.5)
 
 Rectangle = tuple[int, int, int, int]
 """Left, top, right, bottom in pixels; right and bottom are outside."""
 
-NOWHERE: Rectangle = (0, 0, 0, 0)
+EMPTY_RECTANGLE: Rectangle = (0, 0, 0, 0)
 _End = tuple[tuple[float, float], float]
 _Segment = tuple[_End, _End]
 """Two points, each with the brush's radius there."""
@@ -47,7 +47,7 @@ def rasterized(marks: Iterable[Mark], size: tuple[int, int]) -> NDArray[np.int16
     """Paint marks in their order, as `rasterize` does."""
     labels = np.full(size, UNMARKED, dtype=np.int16)
     for mark in marks:
-        patch = pixels_of(mark, size)
+        patch = mark_patch(mark, size)
         if patch is not None:
             stamp(labels, patch)
     return labels
@@ -67,7 +67,7 @@ def stamp(labels: NDArray[np.int16], mark: Mark, *, unmarked: int = UNMARKED) ->
     value = unmarked if mark.label is None else unmarked + 1 + mark.label
     if isinstance(mark, Patch):
         return _stamp_patch(labels, mark, value)
-    touched = NOWHERE
+    touched = EMPTY_RECTANGLE
     for segment in _segments(mark):
         box = _box(segment, labels.shape)
         for strip in _strips(segment, box):
@@ -77,7 +77,7 @@ def stamp(labels: NDArray[np.int16], mark: Mark, *, unmarked: int = UNMARKED) ->
     return touched
 
 
-def pixels_of(mark: Mark, size: tuple[int, int]) -> Patch | None:
+def mark_patch(mark: Mark, size: tuple[int, int]) -> Patch | None:
     """Return what a mark covers in an image of ``size``, or ``None`` when it lies outside."""
     return mark if isinstance(mark, Patch) else _pixels_of(mark, size)
 
@@ -87,7 +87,7 @@ def pixels_of(mark: Mark, size: tuple[int, int]) -> Patch | None:
 def _pixels_of(stroke: Stroke, size: tuple[int, int]) -> Patch | None:
     """Return what a stroke covers in an image of ``size``, or ``None`` when it lies outside."""
     segments = _segments(stroke)
-    whole = NOWHERE
+    whole = EMPTY_RECTANGLE
     for segment in segments:
         whole = _union(whole, _box(segment, size))
     x, y, right, bottom = whole
@@ -104,7 +104,7 @@ def _pixels_of(stroke: Stroke, size: tuple[int, int]) -> Patch | None:
     return replace(patch, left=patch.left + x, top=patch.top + y)
 
 
-def strips_of(stroke: Stroke, size: tuple[int, ...]) -> Iterator[Rectangle]:
+def stroke_strips(stroke: Stroke, size: tuple[int, ...]) -> Iterator[Rectangle]:
     """Yield rectangles that hold all that a stroke can cover, and together little more."""
     for segment in _segments(stroke):
         yield from _strips(segment, _box(segment, size))
@@ -112,7 +112,7 @@ def strips_of(stroke: Stroke, size: tuple[int, ...]) -> Iterator[Rectangle]:
 
 def _segments(stroke: Stroke) -> list[_Segment]:
     pressures = stroke.pressures or (1.0,) * len(stroke.points)
-    radii = [max(stroke.radius * pressure, THINNEST) for pressure in pressures]
+    radii = [max(stroke.radius * pressure, MIN_RADIUS) for pressure in pressures]
     ends = list(zip(stroke.points, radii, strict=True))
     return list(zip(ends, ends[1:] or ends, strict=False))
 
@@ -187,7 +187,7 @@ def _stamp_patch(labels: NDArray[np.int16], patch: Patch, value: int) -> Rectang
     right = min(patch.left + patch.width, width)
     bottom = min(patch.top + patch.height, height)
     if left >= right or top >= bottom:
-        return NOWHERE
+        return EMPTY_RECTANGLE
     inside = patch.mask()[
         top - patch.top : bottom - patch.top, left - patch.left : right - patch.left
     ]
@@ -244,13 +244,15 @@ def box_corners(one: Point, other: Point) -> tuple[Point, ...]:
     return one, (other[0], one[1]), other, (one[0], other[1])
 
 
-def inside_of(points: Sequence[Point], size: tuple[int, int], label: int | None) -> Patch | None:
+def polygon_inside(
+    points: Sequence[Point], size: tuple[int, int], label: int | None
+) -> Patch | None:
     """Return the mark of a shape's inside, or ``None`` when it holds no pixel."""
     mask = polygon_mask(points, size)
     return Patch.of_mask(mask, label) if mask.any() else None
 
 
-def core_of(outside: Patch, size: tuple[int, int], label: int) -> Stroke | None:
+def core_stroke(outside: Patch, size: tuple[int, int], label: int) -> Stroke | None:
     """Return a dab in the middle of what a mark leaves free: where the object is, most likely."""
     free = np.ones(size, bool)
     rows = slice(outside.top, outside.top + outside.height)
@@ -264,7 +266,9 @@ def core_of(outside: Patch, size: tuple[int, int], label: int) -> Stroke | None:
     return Stroke(((float(x) + 0.5, float(y) + 0.5),), radius, label)
 
 
-def outside_of(points: Sequence[Point], size: tuple[int, int], label: int | None) -> Patch | None:
+def polygon_outside(
+    points: Sequence[Point], size: tuple[int, int], label: int | None
+) -> Patch | None:
     """Return the mark of all that lies around a shape: around an object, what is not it."""
     mask = polygon_mask(points, size)
     return Patch.of_mask(~mask, label) if mask.any() and not mask.all() else None

@@ -21,25 +21,25 @@ if TYPE_CHECKING:
     from segapp.model.labelling import Labelling, Report, Update
 
 
-def retouching(updates: Iterable[Update], document: Document) -> Iterator[Update]:
+def retouch_updates(updates: Iterable[Update], document: Document) -> Iterator[Update]:
     """Paint a document's retouches over each picture on its way, and over the answer."""
     for update in updates:
         if isinstance(update, Answer):
-            yield replace(update, labelling=retouched(update.labelling, document.retouches))
+            yield replace(update, labelling=retouch(update.labelling, document.retouches))
         else:
-            yield retouched_report(update, document)
+            yield retouch_report(update, document)
 
 
-def retouched_report(report: Report, document: Document) -> Report:
+def retouch_report(report: Report, document: Document) -> Report:
     """Return a report whose preview, if it has one, shows the retouches."""
     preview = report.preview
     if preview is None:
         return report
-    looked_at = retouched(preview.labelling, document.retouches, preview.times)
+    looked_at = retouch(preview.labelling, document.retouches, preview.times)
     return replace(report, preview=replace(preview, labelling=looked_at))
 
 
-def retouched(labelling: Labelling, marks: tuple[Mark, ...], times: int = 1) -> Labelling:
+def retouch(labelling: Labelling, marks: tuple[Mark, ...], times: int = 1) -> Labelling:
     """Return a labelling with marks painted over it; margins and codes stay the learner's.
 
     ``times`` is how many pixels of the picture a side of one of the labelling's stands for.
@@ -52,22 +52,22 @@ def retouched(labelling: Labelling, marks: tuple[Mark, ...], times: int = 1) -> 
     return replace(labelling, labels=labels)
 
 
-def locked_class(labels: NDArray[np.uint8], index: int) -> Patch:
+def class_lock(labels: NDArray[np.uint8], index: int) -> Patch:
     """Return the mark that keeps a class's pixels as they are."""
     return Patch.of_mask(labels == index, index)
 
 
-def part_at(labels: NDArray[np.uint8], x: int, y: int) -> NDArray[np.bool_]:
+def component_at(labels: NDArray[np.uint8], x: int, y: int) -> NDArray[np.bool_]:
     """Return the connected part that a pixel belongs to, which may be of any class."""
     numbered, _ = scipy.ndimage.label(labels == labels[y, x])
     return np.asarray(numbered == numbered[y, x])
 
 
-def locked_part(labels: NDArray[np.uint8], x: int, y: int) -> Patch:
+def component_lock(labels: NDArray[np.uint8], x: int, y: int) -> Patch:
     """Return the mark that keeps the part under a pixel as it is."""
-    return Patch.of_mask(part_at(labels, x, y), int(labels[y, x]))
+    return Patch.of_mask(component_at(labels, x, y), int(labels[y, x]))
 
 
-def filled_part(labels: NDArray[np.uint8], x: int, y: int, class_index: int | None) -> Patch:
+def component_fill(labels: NDArray[np.uint8], x: int, y: int, class_index: int | None) -> Patch:
     """Return the mark that gives the part under a pixel to a class."""
-    return Patch.of_mask(part_at(labels, x, y), class_index)
+    return Patch.of_mask(component_at(labels, x, y), class_index)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from segapp.model.validation import SegappError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -26,7 +28,7 @@ def run_lengths(mask: NDArray[np.bool_]) -> list[int]:
     return [0, *counts] if flat.size and flat[0] else counts
 
 
-def compressed(counts: Sequence[int]) -> str:
+def encode_counts(counts: Sequence[int]) -> str:
     """Write run lengths as COCO's text.
 
     From the fourth count on, the difference to the count two places before is written, five
@@ -45,10 +47,10 @@ def compressed(counts: Sequence[int]) -> str:
     return text.decode("ascii")
 
 
-def expanded(text: str) -> list[int]:
+def decode_counts(text: str) -> list[int]:
     """Read run lengths from COCO's text, or say by a `ValueError` that it is none.
 
-    >>> expanded(compressed([3, 40, 1, 7000]))
+    >>> decode_counts(encode_counts([3, 40, 1, 7000]))
     [3, 40, 1, 7000]
     """
     counts: list[int] = []
@@ -56,7 +58,7 @@ def expanded(text: str) -> list[int]:
     for letter in text:
         bits = ord(letter) - 48
         if not 0 <= bits < 64 or shift > 40:
-            raise ValueError(f"counts: wanted COCO's run lengths, got {letter!r}")
+            raise SegappError(f"counts: wanted COCO's run lengths, got {letter!r}")
         value |= (bits & 0x1F) << shift
         shift += 5
         if not bits & 0x20:
@@ -65,18 +67,18 @@ def expanded(text: str) -> list[int]:
             counts.append(value + counts[-2] if len(counts) > 2 else value)
             value = shift = 0
     if shift:
-        raise ValueError("counts: the run lengths end too early")
+        raise SegappError("counts: the run lengths end too early")
     return counts
 
 
-def mask_of_runs(counts: Sequence[int], size: tuple[int, int]) -> NDArray[np.bool_]:
+def mask_from_runs(counts: Sequence[int], size: tuple[int, int]) -> NDArray[np.bool_]:
     """Return the mask of some run lengths; they must be those of exactly so many pixels.
 
-    >>> mask_of_runs([1, 3], (2, 2)).astype(int)
+    >>> mask_from_runs([1, 3], (2, 2)).astype(int)
     array([[0, 1],
            [1, 1]])
     """
     if any(count < 0 for count in counts) or sum(counts) != size[0] * size[1]:
-        raise ValueError(f"counts: wanted {size[0] * size[1]} pixels, got {sum(counts)}")
+        raise SegappError(f"counts: wanted {size[0] * size[1]} pixels, got {sum(counts)}")
     values = np.arange(len(counts)) % 2 == 1
     return np.repeat(values, counts).reshape(size, order="F")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.imaging.rasterise import UNMARKED, pixels_of
+from segapp.imaging.rasterise import UNMARKED, mark_patch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -27,7 +27,7 @@ _TILE = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MarkedTile:
+class SeedTile:
     """The marks of one tile, and where its rows of equal marks begin.
 
     Parameters
@@ -46,7 +46,7 @@ class MarkedTile:
     classes: frozenset[int]
 
     @classmethod
-    def of(cls, marks: NDArray[np.int16], top: int, left: int) -> MarkedTile:
+    def of(cls, marks: NDArray[np.int16], top: int, left: int) -> SeedTile:
         """Take marks that are the tile's own."""
         begins = marks != UNMARKED
         begins[:, 1:] &= marks[:, 1:] != marks[:, :-1]
@@ -56,7 +56,7 @@ class MarkedTile:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Marked:
+class SeedMap:
     """Which pixels are marked with which class, at full size and at a coarser one.
 
     Parameters
@@ -73,12 +73,12 @@ class Marked:
     """
 
     shape: tuple[int, int]
-    tiles: Mapping[tuple[int, int], MarkedTile]
+    tiles: Mapping[tuple[int, int], SeedTile]
     times: int
     coarse: NDArray[np.int16]
 
     @classmethod
-    def nothing(cls, shape: tuple[int, int], times: int = 1) -> Marked:
+    def empty(cls, shape: tuple[int, int], times: int = 1) -> SeedMap:
         """Return a picture without marks; ``times`` is a power of two."""
         if times > _TILE:
             raise ValueError(f"times: wanted at most {_TILE}, got {times}")
@@ -86,17 +86,17 @@ class Marked:
         return cls(shape, MappingProxyType({}), times, np.full(small, UNMARKED, np.int16))
 
     @classmethod
-    def of_array(cls, marks: NDArray[np.int16]) -> Marked:
+    def from_array(cls, marks: NDArray[np.int16]) -> SeedMap:
         """Take the marks of an array: the class of each marked pixel, `UNMARKED` elsewhere."""
         height, width = marks.shape
         written = {key: np.array(marks[box]) for key, box in _tiles_in(0, 0, height, width)}
-        return cls.nothing((height, width))._with(written)
+        return cls.empty((height, width))._with(written)
 
-    def with_marks(self, marks: Iterable[Mark]) -> Marked:
+    def with_marks(self, marks: Iterable[Mark]) -> SeedMap:
         """Paint marks over these, in their order; tiles that none touches are shared."""
         written: dict[tuple[int, int], NDArray[np.int16]] = {}
         for mark in marks:
-            patch = pixels_of(mark, self.shape)
+            patch = mark_patch(mark, self.shape)
             if patch is not None:
                 self._paint(patch, written)
         return self._with(written) if written else self
@@ -119,7 +119,7 @@ class Marked:
         rows, columns = _box(key, self.shape)
         return np.full((rows.stop - rows.start, columns.stop - columns.start), UNMARKED, np.int16)
 
-    def _with(self, written: dict[tuple[int, int], NDArray[np.int16]]) -> Marked:
+    def _with(self, written: dict[tuple[int, int], NDArray[np.int16]]) -> SeedMap:
         tiles, coarse = dict(self.tiles), self.coarse.copy()
         cells = _TILE // self.times
         for key, marks in written.items():
@@ -127,10 +127,10 @@ class Marked:
             top, left = key[0] * cells, key[1] * cells
             coarse[top : top + block.shape[0], left : left + block.shape[1]] = block
             if (marks != UNMARKED).any():
-                tiles[key] = MarkedTile.of(marks, key[0] * _TILE, key[1] * _TILE)
+                tiles[key] = SeedTile.of(marks, key[0] * _TILE, key[1] * _TILE)
             else:
                 tiles.pop(key, None)
-        return Marked(self.shape, MappingProxyType(tiles), self.times, coarse)
+        return SeedMap(self.shape, MappingProxyType(tiles), self.times, coarse)
 
     def dense(self) -> NDArray[np.int16]:
         """Return the marks as one array of the picture's size."""
@@ -139,7 +139,7 @@ class Marked:
             marks[box] = tile.marks
         return marks
 
-    def boxes(self) -> Iterator[tuple[Box, MarkedTile]]:
+    def boxes(self) -> Iterator[tuple[Box, SeedTile]]:
         """Yield the tiles that hold marks, with the rows and columns that they cover."""
         for key, tile in self.tiles.items():
             yield _box(key, self.shape), tile
@@ -167,7 +167,7 @@ class Marked:
         """Return the classes that are marked somewhere, in order."""
         return sorted({label for tile in self.tiles.values() for label in tile.classes})
 
-    def differs_from(self, other: Marked) -> NDArray[np.bool_]:
+    def differs_from(self, other: SeedMap) -> NDArray[np.bool_]:
         """Tell in which blocks of ``coarse`` any pixel is marked otherwise."""
         differs = np.zeros(self.coarse.shape, dtype=bool)
         cells = _TILE // self.times
@@ -190,7 +190,7 @@ class Marked:
         for box, tile in self.boxes():
             np.copyto(labels[box], tile.marks, where=tile.marks != UNMARKED, casting="unsafe")
 
-    def beginnings(self) -> NDArray[np.intp]:
+    def run_starts(self) -> NDArray[np.intp]:
         """Return a place in each row of equal marks, numbered row by row from the corner."""
         width = self.shape[1]
         return np.concatenate(
@@ -254,7 +254,7 @@ _KEPT = 16
 """States whose marks are kept: they share all tiles but those that the last strokes touched."""
 
 
-class MarkedStates:
+class SeedCache:
     """Paints no mark again that the last few documents had; what it returns is as if it did.
 
     Parameters
@@ -264,14 +264,14 @@ class MarkedStates:
     """
 
     def __init__(self, shape: tuple[int, int], times: int) -> None:
-        self._nothing = Marked.nothing(shape, times)
-        self._kept: OrderedDict[tuple[Mark, ...], Marked] = OrderedDict()
+        self._empty = SeedMap.empty(shape, times)
+        self._kept: OrderedDict[tuple[Mark, ...], SeedMap] = OrderedDict()
 
-    def of(self, marks: tuple[Mark, ...]) -> Marked:
+    def of(self, marks: tuple[Mark, ...]) -> SeedMap:
         """Return what some marks cover, in their order."""
         known = [state for state in self._kept if marks[: len(state)] == state]
         begun = max(known, key=len, default=())
-        found = self._kept.get(begun, self._nothing).with_marks(marks[len(begun) :])
+        found = self._kept.get(begun, self._empty).with_marks(marks[len(begun) :])
         self._kept[marks] = found
         self._kept.move_to_end(marks)
         while len(self._kept) > _KEPT:

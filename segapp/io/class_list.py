@@ -7,19 +7,19 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from segapp.io.project import LONGEST_NAME, classes_from_plain, classes_to_plain
-from segapp.model.classes import MOST_CLASSES, ClassInfo, unused_colour
+from segapp.io.project import MAX_NAME_LENGTH, classes_from_plain, classes_to_plain
+from segapp.model.classes import MAX_CLASSES, ClassInfo, unused_colour
 from segapp.model.validation import (
     SegappError,
     from_json,
-    listed,
-    quoted,
     reason,
     require_field,
+    require_int,
+    require_list,
     require_object,
-    shown,
-    text,
-    whole,
+    require_text,
+    sanitize,
+    short_repr,
 )
 from shlcore.atomic_file import write_text
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # colleague. Each class has a number of its own, which stays with it whatever is added, renamed,
 # moved or deleted: data sets count by it.
 
-CLASS_LIST_NAME = "segapp-classes.json"
+CLASS_LIST_FILE = "segapp-classes.json"
 _FORMAT, _VERSION = "segapp classes", 1
 _LARGEST = 4 << 20  # bytes; 255 classes with long names have a tenth of that
 _HIGHEST_ID = 1 << 31
@@ -53,16 +53,16 @@ class ClassList:
 
     def __post_init__(self) -> None:
         if len(self.ids) != len(self.classes) or len(set(self.ids)) != len(self.ids):
-            raise ValueError(f"id: wanted {len(self.classes)} different ones, got {self.ids}")
+            raise SegappError(f"id: wanted {len(self.classes)} different ones, got {self.ids}")
 
     @classmethod
-    def numbered(cls, classes: tuple[ClassInfo, ...]) -> ClassList:
+    def from_classes(cls, classes: tuple[ClassInfo, ...]) -> ClassList:
         """Give classes the numbers from 1."""
         return cls(classes, tuple(range(1, len(classes) + 1)))
 
-    def changed(self, classes: tuple[ClassInfo, ...]) -> ClassList:
+    def with_classes(self, classes: tuple[ClassInfo, ...]) -> ClassList:
         """Return the list with other classes; those that are the same keep their numbers."""
-        places = places_of(self.classes, classes)
+        places = match_classes(self.classes, classes)
         numbers = {place: self.ids[old] for old, place in enumerate(places) if place is not None}
         highest = max(self.ids)
         ids = []
@@ -73,18 +73,20 @@ class ClassList:
         return ClassList(classes, tuple(ids))
 
 
-def places_of(before: Sequence[ClassInfo], after: Sequence[ClassInfo]) -> tuple[int | None, ...]:
+def match_classes(
+    before: Sequence[ClassInfo], after: Sequence[ClassInfo]
+) -> tuple[int | None, ...]:
     """Tell where each class of one list is in another, ``None`` where it is gone.
 
     The name says it. A name that is nowhere in the other list was changed, if the place where
     it stood has a name there that is new, and neither list is longer in between.
 
     >>> a, b, c = (ClassInfo(name, (0, 0, 0)) for name in "abc")
-    >>> places_of([a, b], [b, c, a])
+    >>> match_classes([a, b], [b, c, a])
     (2, 0)
-    >>> places_of([a, b], [a, c])  # renamed
+    >>> match_classes([a, b], [a, c])  # renamed
     (0, 1)
-    >>> places_of([a, b, c], [a, c])  # deleted
+    >>> match_classes([a, b, c], [a, c])  # deleted
     (0, None, 1)
     """
     names = {info.name: index for index, info in enumerate(after)}
@@ -100,7 +102,7 @@ def places_of(before: Sequence[ClassInfo], after: Sequence[ClassInfo]) -> tuple[
     return tuple(places)
 
 
-def with_folder_classes(
+def apply_folder_classes(
     document: Document, before: Sequence[ClassInfo], after: tuple[ClassInfo, ...]
 ) -> Document | None:
     """Bring a picture's classes from one list of the folder to the next.
@@ -110,7 +112,7 @@ def with_folder_classes(
     """
     if document.classes != tuple(before):
         return None
-    places = places_of(before, after)
+    places = match_classes(before, after)
     if any(places[label] is None for label in used_labels(document)):
         return None
     return document.with_classes(after, [place or 0 for place in places])
@@ -120,7 +122,7 @@ def used_labels(document: Document) -> set[int]:
     """Return the classes that something on a picture is of."""
     marks = (*document.strokes, *document.retouches)
     used = {mark.label for mark in marks if mark.label is not None}
-    return used if document.start is None else used | set(range(document.start.n_classes))
+    return used if document.initial is None else used | set(range(document.initial.n_classes))
 
 
 def write_class_list(path: Path, listing: ClassList) -> None:
@@ -136,40 +138,42 @@ def write_class_list(path: Path, listing: ClassList) -> None:
 
 def read_class_list(path: Path) -> ClassList:
     """Read what `write_class_list` wrote, or somebody by hand; numbers may be left out."""
-    name = shown(path.name)
+    name = sanitize(path.name)
     try:
         content = require_object(from_json(read_limited(path), name), name)
         _check_version(content)
-        rows = listed(require_field(content, "classes"), "classes", 2, MOST_CLASSES)
+        rows = require_list(require_field(content, "classes"), "classes", 2, MAX_CLASSES)
         classes = classes_from_plain(rows)
         check_names(classes)
         given = [require_object(row, "classes").get("id") for row in rows]
-        taken = {whole(number, "id", 1, _HIGHEST_ID) for number in given if number is not None}
-        free = (number for number in range(1, 2 * MOST_CLASSES + 1) if number not in taken)
+        taken = {
+            require_int(number, "id", 1, _HIGHEST_ID) for number in given if number is not None
+        }
+        free = (number for number in range(1, 2 * MAX_CLASSES + 1) if number not in taken)
         return ClassList(
             classes, tuple(next(free) if number is None else number for number in given)
         )
     except ClassListError:
         raise
-    except ValueError as error:
+    except SegappError as error:
         raise ClassListError(f"{name} is no list of classes: {reason(error)}.") from error
 
 
 def _check_version(content: dict[str, Any]) -> None:
     if content.get("format") != _FORMAT:
-        raise ValueError(f"wanted the format {quoted(_FORMAT)}")
-    if whole(require_field(content, "version"), "version", 1) > _VERSION:
-        raise ValueError("it was made by a newer version, update segapp to read it")
+        raise SegappError(f"wanted the format {short_repr(_FORMAT)}")
+    if require_int(require_field(content, "version"), "version", 1) > _VERSION:
+        raise SegappError("it was made by a newer version, update segapp to read it")
 
 
 def check_names(classes: Sequence[ClassInfo]) -> None:
     """Refuse a list of too few or too many classes, or of some that nobody can tell apart."""
-    if not 2 <= len(classes) <= MOST_CLASSES:
-        raise ValueError(f"classes: wanted 2 to {MOST_CLASSES}, got {len(classes)}")
+    if not 2 <= len(classes) <= MAX_CLASSES:
+        raise SegappError(f"classes: wanted 2 to {MAX_CLASSES}, got {len(classes)}")
     seen: set[str] = set()
     for info in classes:
         if not info.name.strip() or info.name in seen:
-            raise ValueError(f"name: wanted different names, got {quoted(info.name)} again")
+            raise SegappError(f"name: wanted different names, got {short_repr(info.name)} again")
         seen.add(info.name)
 
 
@@ -179,10 +183,10 @@ def read_limited(path: Path) -> bytes:
         with path.open("rb") as file:
             content = file.read(_LARGEST + 1)
     except OSError as error:
-        told = shown(error.strerror) if error.strerror else reason(error)
-        raise ClassListError(f"{shown(path)} cannot be read: {told}.") from error
+        told = sanitize(error.strerror) if error.strerror else reason(error)
+        raise ClassListError(f"{sanitize(path)} cannot be read: {told}.") from error
     if len(content) > _LARGEST:
-        raise ClassListError(f"{shown(path.name)} is too large for a list of classes.")
+        raise ClassListError(f"{sanitize(path.name)} is too large for a list of classes.")
     return content
 
 
@@ -193,10 +197,10 @@ if TYPE_CHECKING:
 _IGNORED, _BACKGROUND = "__ignore__", "_background_"
 _COLOUR = re.compile(r"#?([0-9a-fA-F]{6})")
 # Where the list of a folder is looked for, the first that is there.
-FOLDER_LISTS = (CLASS_LIST_NAME, "labels.txt", "labels.json")
+FOLDER_LISTS = (CLASS_LIST_FILE, "labels.txt", "labels.json")
 
 
-def folder_list(folder: Path) -> tuple[Path, ClassList] | None:
+def find_class_list(folder: Path) -> tuple[Path, ClassList] | None:
     """Return the class list of a folder with where it was found, or ``None``.
 
     Raises `ClassListError` for a list that is there and cannot be read.
@@ -212,21 +216,21 @@ def read_any_list(path: Path) -> ClassList:
     if path.suffix.lower() != ".json":
         return _numbered(path, read_limited(path), _from_labelme)
     content = read_limited(path)
-    if path.name == CLASS_LIST_NAME or b'"segapp classes"' in content:
+    if path.name == CLASS_LIST_FILE or b'"segapp classes"' in content:
         return read_class_list(path)
     return _numbered(path, content, _from_cvat)
 
 
 def _numbered(path: Path, content: bytes, read: _Reader) -> ClassList:
-    name = shown(path.name)
+    name = sanitize(path.name)
     try:
         classes = read(content, name)
         check_names(classes)
     except ClassListError:
         raise
-    except ValueError as error:
+    except SegappError as error:
         raise ClassListError(f"{name} is no list of classes: {reason(error)}.") from error
-    return ClassList.numbered(classes)
+    return ClassList.from_classes(classes)
 
 
 def _from_labelme(content: bytes, name: str) -> tuple[ClassInfo, ...]:
@@ -234,11 +238,13 @@ def _from_labelme(content: bytes, name: str) -> tuple[ClassInfo, ...]:
     try:
         lines = content.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
-        raise ValueError(f"{name}: wanted UTF-8, got other bytes") from error
+        raise SegappError(f"{name}: wanted UTF-8, got other bytes") from error
     names = [line.strip() for line in lines if line.strip() not in ("", _IGNORED)]
-    if len(names) > MOST_CLASSES:
-        raise ValueError(f"classes: wanted at most {MOST_CLASSES}, got {len(names)}")
-    return _with_background([(text(each, "name", LONGEST_NAME), None) for each in names])
+    if len(names) > MAX_CLASSES:
+        raise SegappError(f"classes: wanted at most {MAX_CLASSES}, got {len(names)}")
+    return _with_background(
+        [(require_text(each, "name", MAX_NAME_LENGTH), None) for each in names]
+    )
 
 
 def _from_cvat(content: bytes, name: str) -> tuple[ClassInfo, ...]:
@@ -247,13 +253,13 @@ def _from_cvat(content: bytes, name: str) -> tuple[ClassInfo, ...]:
     if isinstance(plain, dict):
         plain = require_field(plain, "labels")
     found: list[tuple[str, tuple[int, int, int] | None]] = []
-    for row in listed(plain, "labels", 1, MOST_CLASSES):
+    for row in require_list(plain, "labels", 1, MAX_CLASSES):
         label = require_object(row, "labels")
         colour = label.get("color")
         found.append(
             (
-                text(require_field(label, "name"), "name", LONGEST_NAME),
-                None if not colour else _colour(text(colour, "color", 20)),
+                require_text(require_field(label, "name"), "name", MAX_NAME_LENGTH),
+                None if not colour else _colour(require_text(colour, "color", 20)),
             )
         )
     return _with_background(found)
@@ -262,7 +268,7 @@ def _from_cvat(content: bytes, name: str) -> tuple[ClassInfo, ...]:
 def _colour(written: str) -> tuple[int, int, int]:
     digits = _COLOUR.fullmatch(written.strip())
     if digits is None:
-        raise ValueError(f"color: wanted #rrggbb, got {quoted(written)}")
+        raise SegappError(f"color: wanted #rrggbb, got {short_repr(written)}")
     red, green, blue = bytes.fromhex(digits.group(1))
     return red, green, blue
 

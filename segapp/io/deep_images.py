@@ -10,19 +10,19 @@ import numpy as np
 from segapp.imaging.pyramid import row_strips
 from segapp.io.pages import (
     DAMAGE,
-    LARGEST_DECODED,
-    TIFF_BEGINNINGS,
+    MAX_DECODED_BYTES,
+    TIFF_SIGNATURES,
     ImageError,
-    check_gain,
+    check_compression,
     check_page,
     check_size,
-    joined,
+    join_notes,
+    page_groups,
     page_note,
-    planes_of,
 )
-from segapp.model.display import AS_IT_COMES, ColourMap, Levels, Showing, colour_table
-from segapp.model.picture import Original
-from segapp.model.validation import shown
+from segapp.model.display import DEFAULT_DISPLAY, ColourMap, DisplaySettings, Levels, colour_table
+from segapp.model.picture import RawImage
+from segapp.model.validation import sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -50,7 +50,7 @@ def is_deep_png(image: Image.Image, header: bytes) -> bool:
     return image.format == "PNG" and header[_BITS_AT:HEADER] == b"\x10"
 
 
-def deep_values(opened: Callable[[], ImageFile]) -> NDArray[np.uint16] | None:
+def decode_deep_png(opened: Callable[[], ImageFile]) -> NDArray[np.uint16] | None:
     """Return all channels of a deep PNG, ``H x W x channels``; ``None`` leaves it to Pillow.
 
     That is for colours with a profile, which are a photograph's and become sRGB there, for a
@@ -193,54 +193,56 @@ def _number(key: int, dtype: np.dtype[Any]) -> float:
 # Everything goes a few rows at a time: a deep picture is large, and floating-point copies of all
 # of it would be many times larger.
 
-SHOWN_SHARE = (0.1, 99.9)  # per cent; what is darker or brighter is cut
+DISPLAY_PERCENTILES = (0.1, 99.9)  # per cent; what is darker or brighter is cut
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Decoded:
+class DecodedImage:
     """What becomes a `segapp.model.picture.Picture`: see there."""
 
     rgb: NDArray[np.uint8]
     alpha: NDArray[np.uint8] | None
     note: str
-    original: Original | None = None
-    showing: Showing = AS_IT_COMES
+    raw: RawImage | None = None
+    display: DisplaySettings = DEFAULT_DISPLAY
     levels: tuple[Levels | None, ...] = ()
 
 
-def show_deep(
-    original: Original, opacity: NDArray[np.generic] | None, showing: Showing = AS_IT_COMES
-) -> Decoded:
+def render_raw(
+    raw: RawImage,
+    opacity: NDArray[np.generic] | None,
+    display: DisplaySettings = DEFAULT_DISPLAY,
+) -> DecodedImage:
     """Show numbers of any type: three colours, or the first as grey, unless others are chosen."""
     alpha = None if opacity is None else _opacity_of(opacity)
-    return _shown(original, _useful(alpha), showing)
+    return _shown(raw, _useful(alpha), display)
 
 
-def shown_anew(picture: Picture, showing: Showing) -> Picture:
+def rerender(picture: Picture, display: DisplaySettings) -> Picture:
     """Show the same measurements in another way."""
-    if showing == picture.showing:
+    if display == picture.display:
         return picture
-    told = _shown(picture.measured, picture.alpha, showing)
+    told = _shown(picture.raw_image, picture.alpha, display)
     return replace(
         picture,
         rgb=told.rgb,
         note=told.note,
-        original=told.original,
-        showing=showing,
+        raw=told.raw,
+        display=display,
         levels=told.levels,
     )
 
 
-def automatic_levels(original: Original, channels: tuple[int, ...]) -> tuple[Levels, int]:
+def automatic_levels(raw: RawImage, channels: tuple[int, ...]) -> tuple[Levels, int]:
     """Return the levels of channels together, and how many of their values are no numbers.
 
     They are the 0.1 and 99.9 per cent points; bytes are shown as they are.
     """
-    if original.values.dtype == np.uint8:
+    if raw.values.dtype == np.uint8:
         return Levels(0, 255), 0
-    values = original.values
+    values = raw.values
     wanted = slice(channels[0], channels[-1] + 1)  # a view, as neighbours are asked for
-    found = percentiles(values[:, :, wanted], SHOWN_SHARE)
+    found = percentiles(values[:, :, wanted], DISPLAY_PERCENTILES)
     if found is None:
         return Levels(np.inf, np.inf), values[:, :, wanted].size
     low, high = found.values
@@ -249,12 +251,14 @@ def automatic_levels(original: Original, channels: tuple[int, ...]) -> tuple[Lev
     return Levels(low, high), found.not_finite
 
 
-def _shown(original: Original, alpha: NDArray[np.uint8] | None, showing: Showing) -> Decoded:
-    channels = showing.shown(original.n_channels, original.usual)
-    levels, note = _levels(original, channels, showing)
-    values = original.values
+def _shown(
+    raw: RawImage, alpha: NDArray[np.uint8] | None, display: DisplaySettings
+) -> DecodedImage:
+    channels = display.visible_channels(raw.n_channels, raw.default_channels)
+    levels, note = _levels(raw, channels, display)
+    values = raw.values
     mappings = [None if one is None else one.mapping(values.dtype) for one in levels]
-    table = colour_table(showing.colour_map)
+    table = colour_table(display.colour_map)
     rgb = np.empty((*values.shape[:2], 3), np.uint8)
     for rows in row_strips(values.shape):
         strip = rgb[rows]
@@ -262,45 +266,45 @@ def _shown(original: Original, alpha: NDArray[np.uint8] | None, showing: Showing
             part: NDArray[np.uint8] | int = 0
             if channel is not None and mapping is not None:
                 part = mapping(values[rows, :, channel])
-                part = np.uint8(255) - part if original.inverted else part
+                part = np.uint8(255) - part if raw.inverted else part
             if len(channels) == 3:
                 strip[:, :, place] = part
-            elif showing.colour_map is ColourMap.GREY:
+            elif display.colour_map is ColourMap.GREY:
                 strip[...] = np.asarray(part)[:, :, np.newaxis]
             else:
                 strip[...] = table[part]
-        if alpha is not None and not original.on_white:
-            lay_on_white(strip, alpha[rows])
-    return Decoded(rgb, alpha, note, original, showing, levels)
+        if alpha is not None and not raw.on_white:
+            blend_on_white(strip, alpha[rows])
+    return DecodedImage(rgb, alpha, note, raw, display, levels)
 
 
 def _levels(
-    original: Original, channels: tuple[int | None, ...], showing: Showing
+    raw: RawImage, channels: tuple[int | None, ...], display: DisplaySettings
 ) -> tuple[tuple[Levels | None, ...], str]:
     """Return the levels of the shown channels, and what is to be said about them."""
-    own = [None if channel is None else showing.levels_of(channel) for channel in channels]
-    if channels == original.usual and not any(own):
-        together, not_finite = automatic_levels(original, original.usual)
-        return (together,) * len(channels), _note(original, together, not_finite)
+    own = [None if channel is None else display.levels_of(channel) for channel in channels]
+    if channels == raw.default_channels and not any(own):
+        together, not_finite = automatic_levels(raw, raw.default_channels)
+        return (together,) * len(channels), _note(raw, together, not_finite)
     found: dict[int, Levels] = {}
     for channel, chosen in zip(channels, own, strict=True):
         if channel is not None and channel not in found:
-            alike = original.usual if channels == original.usual else (channel,)
-            found[channel] = chosen or automatic_levels(original, alike)[0]
+            alike = raw.default_channels if channels == raw.default_channels else (channel,)
+            found[channel] = chosen or automatic_levels(raw, alike)[0]
     told = ", ".join(f"channel {c + 1} from {_span(one)}" for c, one in sorted(found.items()))
     levels = tuple(None if channel is None else found[channel] for channel in channels)
-    return levels, f"{original.kind}, {told}"
+    return levels, f"{raw.dtype_text}, {told}"
 
 
-def _note(original: Original, levels: Levels, not_finite: int) -> str:
-    count = len(original.usual)
-    note = f"{original.kind}, shown from {_span(levels)}"
+def _note(raw: RawImage, levels: Levels, not_finite: int) -> str:
+    count = len(raw.default_channels)
+    note = f"{raw.dtype_text}, shown from {_span(levels)}"
     if np.isinf(levels.black):
-        note = f"{original.kind}, without a single number"
+        note = f"{raw.dtype_text}, without a single number"
     elif not_finite:
         note += f", {not_finite} values are no numbers"
-    if original.n_channels != count:
-        note += f", channels 1 to {count} of {original.n_channels}"
+    if raw.n_channels != count:
+        note += f", channels 1 to {count} of {raw.n_channels}"
     return note
 
 
@@ -308,7 +312,7 @@ def _span(levels: Levels) -> str:
     return f"{levels.black:.5g} to {levels.white:.5g}"
 
 
-def upright(values: NDArray[np.generic], orientation: int) -> NDArray[np.generic]:
+def apply_orientation(values: NDArray[np.generic], orientation: int) -> NDArray[np.generic]:
     """Undo one of the eight orientations of the TIFF and EXIF tag 274."""
     if orientation in (5, 6, 7, 8):
         values = np.swapaxes(values, 0, 1)
@@ -319,7 +323,7 @@ def upright(values: NDArray[np.generic], orientation: int) -> NDArray[np.generic
     return values
 
 
-def lay_on_white(rgb: NDArray[np.uint8], alpha: NDArray[np.uint8]) -> None:
+def blend_on_white(rgb: NDArray[np.uint8], alpha: NDArray[np.uint8]) -> None:
     """Blend transparent parts with white, in place."""
     opacity = alpha[:, :, np.newaxis].astype(np.uint16)
     rgb[...] = (rgb * opacity + 255 * (255 - opacity) + 127) // 255
@@ -349,21 +353,23 @@ _GREY = (0, 1)  # values of the tag PhotometricInterpretation
 _MOST_COLOURS = 4  # that Pillow reads
 
 
-def decode_deep_tiff(path: Path, file: IO[bytes], page: int, showing: Showing) -> Decoded | None:
+def decode_deep_tiff(
+    path: Path, file: IO[bytes], page: int, display: DisplaySettings
+) -> DecodedImage | None:
     """Decode a TIFF of more than 8 bits or many channels; ``None`` leaves the file to Pillow.
 
     Pillow keeps only the upper 8 bits of deep colour; tifffile in turn lacks the decoders of
     some compressions, so that each file goes to the one that can.
     """
     file.seek(0)
-    if file.read(4) not in TIFF_BEGINNINGS:
+    if file.read(4) not in TIFF_SIGNATURES:
         return None
     import tifffile  # which most pictures and the window's start do without
 
     file.seek(0)
     try:
         with tifffile.TiffFile(file) as tiff:
-            pictures = planes_of(tiff)
+            pictures = page_groups(tiff)
             check_page(path, page, len(pictures))
             planes = [tiff.pages[index] for index in pictures[page]]
             first = planes[0].keyframe
@@ -378,11 +384,11 @@ def decode_deep_tiff(path: Path, file: IO[bytes], page: int, showing: Showing) -
     except DAMAGE:
         return None
     has_alpha = has_alpha and values.shape[2] > 1 and len(planes) == 1
-    values = upright(values, turn if isinstance(turn, int) else 1)
+    values = apply_orientation(values, turn if isinstance(turn, int) else 1)
     colours = values[:, :, :-1] if has_alpha else values
-    original = Original(colours, inverted=inverted, apart=len(planes) > 1)
-    decoded = show_deep(original, values[:, :, -1] if has_alpha else None, showing)
-    return replace(decoded, note=joined((decoded.note, page_note(page, len(pictures)))))
+    raw = RawImage(colours, inverted=inverted, separate_channels=len(planes) > 1)
+    decoded = render_raw(raw, values[:, :, -1] if has_alpha else None, display)
+    return replace(decoded, note=join_notes((decoded.note, page_note(page, len(pictures)))))
 
 
 def _is_left_to_pillow(planes: list[tifffile.TiffPage]) -> bool:
@@ -411,17 +417,17 @@ def _values(path: Path, planes: list[tifffile.TiffPage]) -> NDArray[np.generic]:
 def _check(path: Path, page: tifffile.TiffPage, count: int) -> None:
     told = page.keyframe  # which pages like it refer to
     check_size(path, told.imagewidth, told.imagelength)
-    if told.nbytes * count > LARGEST_DECODED:
+    if told.nbytes * count > MAX_DECODED_BYTES:
         raise ImageError(
-            f"{shown(path.name)} is too large: its channels take {told.nbytes * count >> 20} MB, "
-            f"and {LARGEST_DECODED >> 20} MB can be worked on."
+            f"{sanitize(path.name)} is too large: its channels take "
+            f"{told.nbytes * count >> 20} MB, and {MAX_DECODED_BYTES >> 20} MB can be worked on."
         )
     stored = min(sum(page.databytecounts), page.parent.filehandle.size)
-    check_gain(path, int(told.compression), told.nbytes, stored)
+    check_compression(path, int(told.compression), told.nbytes, stored)
 
 
 def _channels_last(path: Path, values: NDArray[np.generic], axes: str) -> NDArray[np.generic]:
-    name = shown(path.name)
+    name = sanitize(path.name)
     if values.dtype.kind not in "iuf" or values.dtype.itemsize > 8:
         raise ImageError(f"{name}: wanted whole or floating-point numbers, got {values.dtype}.")
     values = np.moveaxis(values, axes.index("S"), -1) if "S" in axes else values[..., np.newaxis]

@@ -7,22 +7,22 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from segapp.io.pages import file_of
-from segapp.model.display import AS_IT_COMES, MOST_CHANNELS, ColourMap, Levels, Showing
+from segapp.io.pages import page_file
+from segapp.model.display import DEFAULT_DISPLAY, MAX_CHANNELS, ColourMap, DisplaySettings, Levels
 from segapp.model.validation import (
     SegappError,
     from_json,
-    listed,
-    name_in,
-    number,
-    quoted,
+    load_file_name,
     reason,
     require_field,
+    require_int,
+    require_list,
+    require_number,
     require_object,
-    shown,
-    text,
-    whole,
-    with_name,
+    require_text,
+    sanitize,
+    short_repr,
+    store_file_name,
 )
 from shlcore.atomic_file import write_text
 
@@ -30,37 +30,37 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-SHOWING_NAME = "segapp-view.json"
+DISPLAY_FILE = "segapp-view.json"
 _DISPLAY_FORMAT, _DISPLAY_VERSION = "segapp view", 1
 _MAX_DISPLAY_BYTES = 1 << 20  # bytes; thousands of channels with levels have a third of that
 
 
-class ShowingError(SegappError):
+class DisplaySettingsError(SegappError):
     """How pictures are shown cannot be read; the message is one sentence that says why."""
 
 
-def showing_to_plain(showing: Showing) -> dict[str, Any]:
+def display_to_plain(display: DisplaySettings) -> dict[str, Any]:
     """Return what JSON can hold; channels are counted from 1 there."""
     return {
-        "channels": [None if index is None else index + 1 for index in showing.channels],
+        "channels": [None if index is None else index + 1 for index in display.channels],
         "levels": [
             None if one is None else {"black": one.black, "white": one.white, "gamma": one.gamma}
-            for one in showing.levels
+            for one in display.levels
         ],
-        "colour map": showing.colour_map.value,
+        "colour map": display.colour_map.value,
     }
 
 
-def showing_from_plain(plain: object) -> Showing:
+def display_from_plain(plain: object) -> DisplaySettings:
     """Make a value of it, or a `ValueError` that names the field that is wrong."""
     told = require_object(plain, "showing")
-    channels = listed(told.get("channels", []), "channels", 0, 3)
-    levels = listed(told.get("levels", []), "levels", 0, MOST_CHANNELS)
-    name = text(told.get("colour map", ColourMap.GREY.value), "colour map")
+    channels = require_list(told.get("channels", []), "channels", 0, 3)
+    levels = require_list(told.get("levels", []), "levels", 0, MAX_CHANNELS)
+    name = require_text(told.get("colour map", ColourMap.GREY.value), "colour map")
     if name not in [one.value for one in ColourMap]:
-        raise ValueError(f"colour map: wanted one that is known, got {quoted(name)}")
-    return Showing(
-        tuple(None if one is None else whole(one, "channels", 1) - 1 for one in channels),
+        raise SegappError(f"colour map: wanted one that is known, got {short_repr(name)}")
+    return DisplaySettings(
+        tuple(None if one is None else require_int(one, "channels", 1) - 1 for one in channels),
         tuple(None if one is None else _levels(require_object(one, "levels")) for one in levels),
         ColourMap(name),
     )
@@ -68,56 +68,58 @@ def showing_from_plain(plain: object) -> Showing:
 
 def _levels(plain: dict[str, Any]) -> Levels:
     return Levels(
-        number(require_field(plain, "black"), "black"),
-        number(require_field(plain, "white"), "white"),
-        number(plain.get("gamma", 1.0), "gamma"),
+        require_number(require_field(plain, "black"), "black"),
+        require_number(require_field(plain, "white"), "white"),
+        require_number(plain.get("gamma", 1.0), "gamma"),
     )
 
 
-def write_showing(folder: Path, showing: Showing) -> None:
+def write_display(folder: Path, display: DisplaySettings) -> None:
     """Let the pictures of a folder be shown so; as they come, the file goes away."""
-    path = folder / SHOWING_NAME
-    if showing == AS_IT_COMES:
+    path = folder / DISPLAY_FILE
+    if display == DEFAULT_DISPLAY:
         path.unlink(missing_ok=True)
         return
-    content = {"format": _DISPLAY_FORMAT, "version": _DISPLAY_VERSION} | showing_to_plain(showing)
+    content = {"format": _DISPLAY_FORMAT, "version": _DISPLAY_VERSION} | display_to_plain(display)
     write_text(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
 
 
-def read_showing(folder: Path) -> Showing:
+def read_display(folder: Path) -> DisplaySettings:
     """Read how the pictures of a folder are shown; without a file, as they come."""
-    path = folder / SHOWING_NAME
+    path = folder / DISPLAY_FILE
     try:
         with path.open("rb") as file:
             content = file.read(_MAX_DISPLAY_BYTES + 1)
     except FileNotFoundError:
-        return AS_IT_COMES
+        return DEFAULT_DISPLAY
     except OSError as error:
-        told = shown(error.strerror) if error.strerror else reason(error)
-        raise ShowingError(f"{shown(path)} cannot be read: {told}.") from error
+        told = sanitize(error.strerror) if error.strerror else reason(error)
+        raise DisplaySettingsError(f"{sanitize(path)} cannot be read: {told}.") from error
     try:
         return _read(content)
-    except ValueError as error:
-        raise ShowingError(f"{SHOWING_NAME} is no view of pictures: {reason(error)}.") from error
+    except SegappError as error:
+        raise DisplaySettingsError(
+            f"{DISPLAY_FILE} is no view of pictures: {reason(error)}."
+        ) from error
 
 
-def _read(content: bytes) -> Showing:
+def _read(content: bytes) -> DisplaySettings:
     if len(content) > _MAX_DISPLAY_BYTES:
-        raise ValueError(f"wanted at most {_MAX_DISPLAY_BYTES} bytes")
-    plain = require_object(from_json(content, SHOWING_NAME), SHOWING_NAME)
+        raise SegappError(f"wanted at most {_MAX_DISPLAY_BYTES} bytes")
+    plain = require_object(from_json(content, DISPLAY_FILE), DISPLAY_FILE)
     if plain.get("format") != _DISPLAY_FORMAT:
-        raise ValueError(f"wanted the format {quoted(_DISPLAY_FORMAT)}")
-    if whole(require_field(plain, "version"), "version", 1) > _DISPLAY_VERSION:
-        raise ValueError("it was made by a newer version, update segapp to read it")
-    return showing_from_plain(plain)
+        raise SegappError(f"wanted the format {short_repr(_DISPLAY_FORMAT)}")
+    if require_int(require_field(plain, "version"), "version", 1) > _DISPLAY_VERSION:
+        raise SegappError("it was made by a newer version, update segapp to read it")
+    return display_from_plain(plain)
 
 
-def showing_beside(image: Path) -> Showing:
+def folder_display(image: Path) -> DisplaySettings:
     """Return how an image is shown that has no project: as the others of its folder."""
-    return read_showing(file_of(image).parent)
+    return read_display(page_file(image).parent)
 
 
-PROGRESS_NAME = "segapp-progress.json"
+PROGRESS_FILE = "segapp-progress.json"
 _PROGRESS_FORMAT, _PROGRESS_VERSION = "segapp progress", 1
 _MAX_PROGRESS_BYTES = (
     64 << 20
@@ -165,12 +167,12 @@ def read_progress(path: Path) -> FolderProgress:
             return FolderProgress()
         states: dict[str, Status] = {}
         for status in _KEPT:
-            for row in listed(plain.get(status.value, []), status.value, 0, _MOST):
-                name = name_in(row if isinstance(row, dict) else {"name": row}, "name")
+            for row in require_list(plain.get(status.value, []), status.value, 0, _MOST):
+                name = load_file_name(row if isinstance(row, dict) else {"name": row}, "name")
                 if name is not None:
                     states[name] = status
-        return FolderProgress(states, name_in(plain, "last"))
-    except (OSError, ValueError):
+        return FolderProgress(states, load_file_name(plain, "last"))
+    except (OSError, SegappError):
         return FolderProgress()
 
 
@@ -179,7 +181,7 @@ def write_progress(path: Path, changes: dict[str, Status | None], last: str | No
     progress = read_progress(path)
     states = progress.states | {n: status for n, status in changes.items() if status is not None}
     content: dict[str, Any] = {"format": _PROGRESS_FORMAT, "version": _PROGRESS_VERSION}
-    with_name(content, "last", last or progress.last)
+    store_file_name(content, "last", last or progress.last)
     for status in _KEPT:
         content[status.value] = [
             _plain_name(name)
@@ -191,5 +193,5 @@ def write_progress(path: Path, changes: dict[str, Status | None], last: str | No
 
 def _plain_name(name: str) -> str | dict[str, Any]:
     row: dict[str, Any] = {}
-    with_name(row, "name", name)
+    store_file_name(row, "name", name)
     return name if len(row) == 1 else row

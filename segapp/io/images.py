@@ -17,31 +17,31 @@ from PIL import Image, ImageCms, UnidentifiedImageError
 from segapp.imaging.pyramid import row_strips
 from segapp.io.deep_images import (
     HEADER,
-    Decoded,
+    DecodedImage,
+    apply_orientation,
+    blend_on_white,
+    decode_deep_png,
     decode_deep_tiff,
-    deep_values,
     is_deep_png,
-    lay_on_white,
-    show_deep,
-    shown_anew,
-    upright,
+    render_raw,
+    rerender,
 )
 from segapp.io.export.formats import FORMATS
 from segapp.io.pages import (
     DAMAGE,
     ImageError,
     check_page,
-    check_promise,
+    check_plausible_size,
     check_size,
-    file_of,
-    joined,
+    join_notes,
+    list_pages,
+    page_file,
     page_note,
-    page_of,
-    pages_in,
+    parse_page,
 )
-from segapp.model.display import AS_IT_COMES, Showing
-from segapp.model.picture import Original, Picture
-from segapp.model.validation import reason, shown
+from segapp.model.display import DEFAULT_DISPLAY, DisplaySettings
+from segapp.model.picture import Picture, RawImage
+from segapp.model.validation import SegappError, reason, sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from PIL.ImageFile import ImageFile
 
 
-def colours_of(image: Image.Image) -> tuple[NDArray[np.uint8], NDArray[np.uint8] | None]:
+def to_srgb(image: Image.Image) -> tuple[NDArray[np.uint8], NDArray[np.uint8] | None]:
     """Return the colours of a loaded image in sRGB, transparent parts blended with white.
 
     Alpha that hides nothing becomes ``None``.
@@ -67,7 +67,7 @@ def colours_of(image: Image.Image) -> tuple[NDArray[np.uint8], NDArray[np.uint8]
         else:
             rgba = np.asarray(strip.convert("RGBA"))
             rgb[rows], alpha[rows] = rgba[:, :, :3], rgba[:, :, 3]
-            lay_on_white(rgb[rows], alpha[rows])
+            blend_on_white(rgb[rows], alpha[rows])
     if alpha is not None and (alpha == 255).all():
         alpha = None
     return rgb, alpha
@@ -98,12 +98,12 @@ def _into_srgb(image: Image.Image) -> Callable[[Image.Image], Image.Image]:
 __all__ = [
     "IMAGE_SUFFIXES",
     "ImageError",
-    "Indices",
-    "checked_image",
+    "IndexedImage",
     "digest_of",
     "load_image",
     "load_indices",
     "load_thumbnail",
+    "open_validated",
 ]
 
 IMAGE_SUFFIXES: tuple[str, ...] = (
@@ -126,7 +126,7 @@ _DEEP_MODES = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")
 Image.MAX_IMAGE_PIXELS = None
 
 
-def load_image(path: str | Path, showing: Showing = AS_IT_COMES) -> Picture:
+def load_image(path: str | Path, display: DisplaySettings = DEFAULT_DISPLAY) -> Picture:
     """Read an image file, or one of its pages: see `segapp.io.pages`.
 
     Raises
@@ -135,37 +135,39 @@ def load_image(path: str | Path, showing: Showing = AS_IT_COMES) -> Picture:
         When there is no such file or page, or it cannot be decoded.
     """
     path = Path(path)
-    name, page = page_of(path)
+    name, page = parse_page(path)
     with _opened(name) as file, _in_one_sentence(name):
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-        decoded = decode_deep_tiff(name, file, page, showing) or _decode(name, file, page, showing)
+        decoded = decode_deep_tiff(name, file, page, display) or _decode(name, file, page, display)
         picture = Picture(
             decoded.rgb,
             decoded.alpha,
             path,
             digest,
             decoded.note,
-            decoded.original,
-            decoded.showing,
+            decoded.raw,
+            decoded.display,
             decoded.levels,
         )
-        return shown_anew(picture, showing)
+        return rerender(picture, display)
 
 
-def load_thumbnail(path: Path, longest: int, showing: Showing = AS_IT_COMES) -> NDArray[np.uint8]:
+def load_thumbnail(
+    path: Path, longest: int, display: DisplaySettings = DEFAULT_DISPLAY
+) -> NDArray[np.uint8]:
     """Read an image at most ``longest`` pixels wide and high, as ``H x W x 3``.
 
     A JPEG is decoded at an eighth, a quarter or half of its size, whatever suffices.
     """
-    with _opened(file_of(path)) as file, _in_one_sentence(path):
-        if showing == AS_IT_COMES and file.read(2) == _JPEG:
+    with _opened(page_file(path)) as file, _in_one_sentence(path):
+        if display == DEFAULT_DISPLAY and file.read(2) == _JPEG:
             with _recognised(file) as image:
                 image.draft("RGB", (longest, longest))
                 check_size(path, image.width, image.height)
                 image.load()
                 turn, _ = _orientation(image)
                 return _shrunk(_turned(np.asarray(image.convert("RGB")), turn), longest)
-    return _shrunk(load_image(path, showing).rgb, longest)
+    return _shrunk(load_image(path, display).rgb, longest)
 
 
 def _shrunk(rgb: NDArray[np.uint8], longest: int) -> NDArray[np.uint8]:
@@ -176,12 +178,12 @@ def _shrunk(rgb: NDArray[np.uint8], longest: int) -> NDArray[np.uint8]:
 
 def digest_of(path: Path) -> bytes:
     """Return the SHA-256 of a file's bytes; what is in the way becomes an `ImageError`."""
-    with _opened(file_of(path)) as file, _in_one_sentence(path):
+    with _opened(page_file(path)) as file, _in_one_sentence(path):
         return hashlib.file_digest(file, "sha256").digest()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Indices:
+class IndexedImage:
     """The stored values of an image with one channel: no colours, no scaling.
 
     Parameters
@@ -199,38 +201,38 @@ class Indices:
     text: dict[str, str]
 
 
-def load_indices(path: str | Path) -> Indices:
+def load_indices(path: str | Path) -> IndexedImage:
     """Read strokes or a truth from a PNG (or GIF, BMP, TIFF) with one channel of 8 bits."""
     path = Path(path)
-    with checked_image(path) as image:
+    with open_validated(path) as image:
         if image.mode not in ("P", "L", "1"):
             raise ImageError(
-                f"{shown(path.name)}: wanted one channel of 8 bits (a palette or grey), "
+                f"{sanitize(path.name)}: wanted one channel of 8 bits (a palette or grey), "
                 f"got {image.mode}."
             )
         values = np.array(image.convert("L") if image.mode == "1" else image)
         colours = image.getpalette()
         text = {str(key): part for key, part in image.info.items() if isinstance(part, str)}
         palette = None if colours is None else np.array(colours, np.uint8).reshape(-1, 3)
-    return Indices(values, palette, text)
+    return IndexedImage(values, palette, text)
 
 
 @contextmanager
-def checked_image(path: Path) -> Iterator[Image.Image]:
+def open_validated(path: Path) -> Iterator[Image.Image]:
     """Open an image whose values somebody wants as they are stored; it may be decoded safely."""
     with _opened(path) as file, _in_one_sentence(path), _recognised(file) as image:
         check_size(path, image.width, image.height)
-        check_promise(path, image, _size_of(file))
+        check_plausible_size(path, image, _size_of(file))
         yield image
 
 
 @contextmanager
 def _in_one_sentence(path: Path) -> Iterator[None]:
     """Turn whatever a decoder raises into an `ImageError`."""
-    name = shown(path.name)
+    name = sanitize(path.name)
     try:
         yield
-    except ImageError:
+    except SegappError:
         raise
     except UnidentifiedImageError as error:
         raise ImageError(f"{name} is not an image: wanted {_WANTED}.") from error
@@ -245,7 +247,7 @@ def _opened(path: Path) -> Iterator[BufferedReader]:
     """Open a file that should hold an image; what is in the way becomes one sentence."""
     with _file_at(path) as file:
         if not _size_of(file):
-            raise ImageError(f"{shown(path.name)} is empty: wanted {_WANTED}.")
+            raise ImageError(f"{sanitize(path.name)} is empty: wanted {_WANTED}.")
         yield file
 
 
@@ -253,17 +255,17 @@ def _file_at(path: Path) -> BufferedReader:
     try:
         kind = os.stat(path).st_mode
         if stat.S_ISDIR(kind):
-            raise ImageError(f"{shown(path)} is a folder: wanted an image file.")
+            raise ImageError(f"{sanitize(path)} is a folder: wanted an image file.")
         if not stat.S_ISREG(kind):
-            raise ImageError(f"{shown(path)} is a device or a pipe: wanted an image file.")
+            raise ImageError(f"{sanitize(path)} is a device or a pipe: wanted an image file.")
         return open(path, "rb")
     except FileNotFoundError as error:
-        raise ImageError(f"There is no file {shown(path)}.") from error
+        raise ImageError(f"There is no file {sanitize(path)}.") from error
     except OSError as error:
-        told = shown(error.strerror) if error.strerror else reason(error)
-        raise ImageError(f"{shown(path)} cannot be read: {told}.") from error
+        told = sanitize(error.strerror) if error.strerror else reason(error)
+        raise ImageError(f"{sanitize(path)} cannot be read: {told}.") from error
     except ValueError as error:  # a zero byte in the name
-        raise ImageError(f"{shown(path)} cannot be read: {reason(error)}.") from error
+        raise ImageError(f"{sanitize(path)} cannot be read: {reason(error)}.") from error
 
 
 def _size_of(file: BufferedReader) -> int:
@@ -275,15 +277,15 @@ def _recognised(file: BufferedReader) -> ImageFile:
     return Image.open(file, formats=_FORMATS)
 
 
-def _decode(path: Path, file: BufferedReader, page: int, showing: Showing) -> Decoded:
+def _decode(path: Path, file: BufferedReader, page: int, display: DisplaySettings) -> DecodedImage:
     file.seek(0)
     header = file.read(HEADER)
     with _recognised(file) as image:
         check_size(path, image.width, image.height)
-        check_promise(path, image, _size_of(file))
+        check_plausible_size(path, image, _size_of(file))
         note = ""
         if is_deep_png(image, header) and image.mode not in _DEEP_MODES:
-            deep = _decode_deep_png(file, showing)
+            deep = _decode_deep_png(file, display)
             if deep is not None:
                 return deep
             image, note = _recognised(file), "16-bit, shown with the upper 8 bits"
@@ -295,29 +297,33 @@ def _decode(path: Path, file: BufferedReader, page: int, showing: Showing) -> De
         image.load()
         turn, unsure = _orientation(image)
         if image.mode in _DEEP_MODES:
-            values = upright(np.asarray(image)[:, :, np.newaxis], turn)
-            decoded = show_deep(Original(values), None, showing)
-            return replace(decoded, note=joined((decoded.note, page_note(page, count), unsure)))
-        rgb, alpha = colours_of(image)
+            values = apply_orientation(np.asarray(image)[:, :, np.newaxis], turn)
+            decoded = render_raw(RawImage(values), None, display)
+            return replace(
+                decoded, note=join_notes((decoded.note, page_note(page, count), unsure))
+            )
+        rgb, alpha = to_srgb(image)
     turned = None if alpha is None else _turned(alpha, turn)
-    return Decoded(_turned(rgb, turn), turned, joined((note, page_note(page, count), unsure)))
+    return DecodedImage(
+        _turned(rgb, turn), turned, join_notes((note, page_note(page, count), unsure))
+    )
 
 
-def _decode_deep_png(file: BufferedReader, showing: Showing) -> Decoded | None:
-    stored = deep_values(lambda: _recognised(file))
+def _decode_deep_png(file: BufferedReader, display: DisplaySettings) -> DecodedImage | None:
+    stored = decode_deep_png(lambda: _recognised(file))
     if stored is None:
         return None
     with _recognised(file) as image:
         turn, unsure = _orientation(image)
-    values = upright(stored, turn)
+    values = apply_orientation(stored, turn)
     has_alpha = values.shape[2] in (2, 4)
-    original = Original(values[:, :, :-1] if has_alpha else values)
-    decoded = show_deep(original, values[:, :, -1] if has_alpha else None, showing)
-    return replace(decoded, note=joined((decoded.note, unsure)))
+    raw = RawImage(values[:, :, :-1] if has_alpha else values)
+    decoded = render_raw(raw, values[:, :, -1] if has_alpha else None, display)
+    return replace(decoded, note=join_notes((decoded.note, unsure)))
 
 
 def _turned(values: NDArray[np.uint8], turn: int) -> NDArray[np.uint8]:
-    return np.ascontiguousarray(upright(values, turn), dtype=np.uint8)
+    return np.ascontiguousarray(apply_orientation(values, turn), dtype=np.uint8)
 
 
 def _orientation(image: Image.Image) -> tuple[int, str]:
@@ -348,7 +354,7 @@ _COMPANIONS = ("strokes", "truth", "anno", *FORMATS)
 _OF_A_CLASS = "-classes-"
 
 
-def images_in(folder: Path) -> list[Path]:
+def list_images(folder: Path) -> list[Path]:
     """List the images of a folder, ordered by name.
 
     Strokes, truths and results that lie beside their image (``cat-mask.png`` by ``cat.jpg``)
@@ -366,7 +372,9 @@ def images_in(folder: Path) -> list[Path]:
     stems = {path.stem for path in found}
     files = sorted(path for path in found if not _belongs_to(path.stem, stems))
     there = set(found)
-    return [page for path in files for page in pages_in(path) if page == path or page not in there]
+    return [
+        page for path in files for page in list_pages(path) if page == path or page not in there
+    ]
 
 
 def _belongs_to(stem: str, others: set[str]) -> bool:

@@ -13,22 +13,22 @@ import scipy
 from PIL import Image
 
 from segapp.imaging.rasterise import box_corners, polygon_mask
-from segapp.imaging.rle import expanded, mask_of_runs
-from segapp.io.images import checked_image
-from segapp.io.pages import DAMAGE, file_of
-from segapp.model.classes import MOST_CLASSES, ClassInfo, unused_colour
-from segapp.model.document import Document, Patch
+from segapp.imaging.rle import decode_counts, mask_from_runs
+from segapp.io.images import open_validated
+from segapp.io.pages import DAMAGE, page_file
+from segapp.model.classes import MAX_CLASSES, ClassInfo, unused_colour
+from segapp.model.document import MAX_COORDINATE, Document, Patch
 from segapp.model.validation import (
     SegappError,
     from_json,
-    listed,
-    number,
     reason,
     require_field,
+    require_int,
+    require_list,
+    require_number,
     require_object,
-    shown,
-    text,
-    whole,
+    require_text,
+    sanitize,
 )
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class StoredValues:
 
 def stored_values(path: Path) -> StoredValues:
     """Read a mask's values as they are stored; `ValueError` when it is a picture of much else."""
-    with checked_image(file_of(path)) as image:
+    with open_validated(page_file(path)) as image:
         if image.mode == "P":
             flat = image.getpalette() or []
             rows = zip(flat[::3], flat[1::3], flat[2::3], strict=False)
@@ -95,7 +95,7 @@ def _of_deep(values: NDArray[np.generic]) -> NDArray[np.uint8]:
     if present[-1] == _DEEP_WHITE:
         present = present[:-1]
     if present.size and not 0 <= present[0] <= present[-1] < WHITE:
-        raise ValueError(f"wanted numbers up to {WHITE - 1}, got {present[-1]}")
+        raise SegappError(f"wanted numbers up to {WHITE - 1}, got {present[-1]}")
     return np.where(values == _DEEP_WHITE, WHITE, values).astype(np.uint8)
 
 
@@ -107,7 +107,7 @@ def _of_colours(image: Image.Image) -> StoredValues:
     packed = rgb.astype(np.uint32) @ np.array([1 << 16, 1 << 8, 1], np.uint32)
     present, values = np.unique(packed, return_inverse=True)
     if present.size > _MOST_COLOURS:
-        raise ValueError(f"wanted a colour for each class, got {present.size} colours")
+        raise SegappError(f"wanted a colour for each class, got {present.size} colours")
     palette = tuple((int(c) >> 16, int(c) >> 8 & 255, int(c) & 255) for c in present)
     return StoredValues(values.reshape(packed.shape).astype(np.uint8), palette)
 
@@ -117,7 +117,7 @@ class MaskError(SegappError):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shape:
+class MaskShape:
     """Rings that are filled, or a mask of the picture's size."""
 
     name: str
@@ -133,20 +133,22 @@ def check_size(found: tuple[int, ...], size: tuple[int, int]) -> None:
         )
 
 
-def labelme_shapes(content: dict[str, Any], size: tuple[int, int]) -> Iterator[Shape]:
+def labelme_shapes(content: dict[str, Any], size: tuple[int, int]) -> Iterator[MaskShape]:
     """Yield the shapes of a LabelMe file in their order."""
     sides = [content.get(side) for side in ("imageHeight", "imageWidth")]
     if None not in sides:  # older files do not tell
-        check_size(tuple(whole(side, "imageHeight", 1) for side in sides), size)
-    for plain in listed(require_field(content, "shapes"), "shapes"):
+        check_size(tuple(require_int(side, "imageHeight", 1) for side in sides), size)
+    for plain in require_list(require_field(content, "shapes"), "shapes"):
         shape = require_object(plain, "shapes")
-        points = [_point(point) for point in listed(require_field(shape, "points"), "points")]
+        points = [
+            _point(point) for point in require_list(require_field(shape, "points"), "points")
+        ]
         kind, name = (
             shape.get("shape_type", "polygon"),
-            text(require_field(shape, "label"), "label"),
+            require_text(require_field(shape, "label"), "label"),
         )
         if kind == "mask" and points:
-            yield Shape(name, mask=_stamped(shape, points[0], size))
+            yield MaskShape(name, mask=_stamped(shape, points[0], size))
             continue
         if kind == "rectangle" and len(points) == 2:
             points = list(box_corners(points[0], points[1]))
@@ -154,9 +156,9 @@ def labelme_shapes(content: dict[str, Any], size: tuple[int, int]) -> Iterator[S
             points = _circle(points[0], points[1])
         elif kind != "polygon":
             raise MaskError(
-                f"wanted polygons, rectangles, circles or masks, got {shown(str(kind))}"
+                f"wanted polygons, rectangles, circles or masks, got {sanitize(str(kind))}"
             )
-        yield Shape(name, (points,))
+        yield MaskShape(name, (points,))
 
 
 def _circle(middle: tuple[float, float], edge: tuple[float, float]) -> list[tuple[float, float]]:
@@ -191,37 +193,39 @@ def _stamped(
 
 def coco_shapes(
     content: dict[str, Any], image_name: str, size: tuple[int, int]
-) -> Iterator[Shape]:
+) -> Iterator[MaskShape]:
     """Yield the annotations of one image of a COCO file in their order."""
     images = [
         require_object(image, "images")
-        for image in listed(require_field(content, "images"), "images")
+        for image in require_list(require_field(content, "images"), "images")
     ]
     named = [image for image in images if _file_name(image) == image_name]
     chosen = (named or images)[:1] if named or len(images) == 1 else []
     if not chosen:
-        raise MaskError(f"wanted the image {shown(image_name)}, got {len(images)} others")
-    found = tuple(whole(require_field(chosen[0], side), side, 1) for side in ("height", "width"))
+        raise MaskError(f"wanted the image {sanitize(image_name)}, got {len(images)} others")
+    found = tuple(
+        require_int(require_field(chosen[0], side), side, 1) for side in ("height", "width")
+    )
     check_size(found, size)
     categories = {
-        whole(require_field(require_object(row, "categories"), "id"), "id"): text(
+        require_int(require_field(require_object(row, "categories"), "id"), "id"): require_text(
             row.get("name"), "name"
         )
-        for row in listed(require_field(content, "categories"), "categories")
+        for row in require_list(require_field(content, "categories"), "categories")
     }
-    for plain in listed(require_field(content, "annotations"), "annotations"):
+    for plain in require_list(require_field(content, "annotations"), "annotations"):
         annotation = require_object(plain, "annotations")
         if annotation.get("image_id") != chosen[0].get("id"):
             continue
-        category = whole(require_field(annotation, "category_id"), "category_id")
+        category = require_int(require_field(annotation, "category_id"), "category_id")
         if category not in categories:
             raise MaskError(f"wanted a category of the file, got {category}")
         drawn = require_field(annotation, "segmentation")
         if isinstance(drawn, dict):
-            yield Shape(categories[category], mask=_runs(drawn, size))
+            yield MaskShape(categories[category], mask=_runs(drawn, size))
         else:
-            rings = [_ring(ring) for ring in listed(drawn, "segmentation")]
-            yield Shape(categories[category], tuple(rings))
+            rings = [_ring(ring) for ring in require_list(drawn, "segmentation")]
+            yield MaskShape(categories[category], tuple(rings))
 
 
 def _file_name(image: dict[str, Any]) -> str:
@@ -231,23 +235,31 @@ def _file_name(image: dict[str, Any]) -> str:
 
 def _runs(drawn: dict[str, Any], size: tuple[int, int]) -> NDArray[np.bool_]:
     found = tuple(
-        whole(side, "size", 1) for side in listed(require_field(drawn, "size"), "size", 2, 2)
+        require_int(side, "size", 1)
+        for side in require_list(require_field(drawn, "size"), "size", 2, 2)
     )
     check_size(found, size)
     counts = require_field(drawn, "counts")
     if isinstance(counts, str):
-        return mask_of_runs(expanded(counts), size)
-    return mask_of_runs([whole(count, "counts", 0) for count in listed(counts, "counts")], size)
+        return mask_from_runs(decode_counts(counts), size)
+    return mask_from_runs(
+        [require_int(count, "counts", 0) for count in require_list(counts, "counts")], size
+    )
 
 
 def _ring(plain: object) -> list[tuple[float, float]]:
-    values = [number(value, "segmentation") for value in listed(plain, "segmentation")]
+    values = [
+        require_number(value, "segmentation", -MAX_COORDINATE, MAX_COORDINATE)
+        for value in require_list(plain, "segmentation")
+    ]
     return list(zip(values[::2], values[1::2], strict=False))
 
 
 def _point(plain: object) -> tuple[float, float]:
-    x, y = listed(plain, "points", 2, 2)
-    return number(x, "points"), number(y, "points")
+    x, y = require_list(plain, "points", 2, 2)
+    return require_number(x, "points", -MAX_COORDINATE, MAX_COORDINATE), require_number(
+        y, "points", -MAX_COORDINATE, MAX_COORDINATE
+    )
 
 
 _LARGEST = 256 << 20  # bytes; a COCO file of five thousand annotated photographs has a tenth
@@ -289,7 +301,7 @@ def load_mask(path: Path, image: Path, size: tuple[int, int]) -> Mask:
     their order, and 255 is nothing. Of a COCO file the image of this name is meant, or the only
     one there is.
     """
-    name = shown(path.name)
+    name = sanitize(path.name)
     try:
         if path.suffix.lower() != ".json":
             return _of_values(stored_values(path), size)
@@ -300,7 +312,7 @@ def load_mask(path: Path, image: Path, size: tuple[int, int]) -> Mask:
             return _of_shapes(coco_shapes(content, image.name, size), size)
     except MaskError as error:
         raise MaskError(f"{name}: {reason(error)}.") from error
-    except ValueError as error:
+    except SegappError as error:
         raise MaskError(f"{name} cannot be read as a mask: {reason(error)}.") from error
     raise MaskError(f"{name}: wanted a mask by COCO or LabelMe, got another kind of JSON.")
 
@@ -310,13 +322,13 @@ def _content(path: Path) -> bytes:
         with path.open("rb") as file:
             content = file.read(_LARGEST + 1)
     except OSError as error:
-        raise MaskError(shown(error.strerror) if error.strerror else reason(error)) from error
+        raise MaskError(sanitize(error.strerror) if error.strerror else reason(error)) from error
     if len(content) > _LARGEST:
         raise MaskError(f"wanted at most {_LARGEST >> 20} MB, got more")
     return content
 
 
-def with_mask_retouched(document: Document, mask: Mask) -> Document:
+def retouch_with_mask(document: Document, mask: Mask) -> Document:
     """Paint a mask over the answer, whatever that is."""
     placed, labels = _placed(document, mask)
     for index in range(len(placed.classes)):
@@ -325,7 +337,7 @@ def with_mask_retouched(document: Document, mask: Mask) -> Document:
     return placed
 
 
-def with_mask_marked(document: Document, mask: Mask) -> Document:
+def mark_with_mask(document: Document, mask: Mask) -> Document:
     """Mark what lies well inside each part of a mask, as one state: its outline is learnt anew."""
     placed, labels = _placed(document, mask)
     marks = []
@@ -367,8 +379,8 @@ def _with_class(
     document: Document, name: str, colours: tuple[tuple[int, int, int], ...]
 ) -> Document:
     """Add a class, in the colour that the file has for it if it is free; the background stays."""
-    if len(document.classes) >= MOST_CLASSES:
-        raise MaskError(f"wanted at most {MOST_CLASSES} classes, got one more")
+    if len(document.classes) >= MAX_CLASSES:
+        raise MaskError(f"wanted at most {MAX_CLASSES} classes, got one more")
     taken, background = [info.colour for info in document.classes], document.background
     free = [colour for colour in colours if colour not in taken]
     added = document.with_class(ClassInfo(name, free[0] if free else unused_colour(taken)))
@@ -402,7 +414,7 @@ def _of_values(stored: StoredValues, size: tuple[int, int]) -> Mask:
     return Mask(labels, names, colours, numbered=True)
 
 
-def _of_shapes(shapes: Iterator[Shape], size: tuple[int, int]) -> Mask:
+def _of_shapes(shapes: Iterator[MaskShape], size: tuple[int, int]) -> Mask:
     """Paint shapes in their order; what none covers is the background."""
     names = [""]
     labels = np.zeros(size, np.int16)

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING
 
 from PIL import Image
 
-from segapp.model.validation import SegappError, shown
+from segapp.model.validation import SegappError, sanitize
 from shlcore import model_file
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import tifffile
 
 
-LARGEST = 250_000_000  # pixels; three bytes each and some more to work with
-LARGEST_DECODED = 4 << 30  # bytes of all channels of a deep picture
+MAX_PIXELS = 250_000_000  # pixels; three bytes each and some more to work with
+MAX_DECODED_BYTES = 4 << 30  # bytes of all channels of a deep picture
 
 # How many bytes one byte of the file can become at the most, by format or TIFF's compression.
 _GAINS: dict[str | int, int] = {
@@ -54,29 +54,29 @@ class ImageError(SegappError):
 def check_size(path: Path, width: int, height: int) -> None:
     """Refuse a picture without pixels, or with too many."""
     if width < 1 or height < 1:
-        raise ImageError(f"{shown(path.name)} has {width} x {height} pixels: wanted some.")
-    if width * height > LARGEST:
+        raise ImageError(f"{sanitize(path.name)} has {width} x {height} pixels: wanted some.")
+    if width * height > MAX_PIXELS:
         raise ImageError(
-            f"{shown(path.name)} has {width} x {height} pixels: "
-            f"at most {LARGEST // 1_000_000} million can be worked on."
+            f"{sanitize(path.name)} has {width} x {height} pixels: "
+            f"at most {MAX_PIXELS // 1_000_000} million can be worked on."
         )
 
 
-def check_promise(path: Path, image: Image.Image, file_size: int) -> None:
+def check_plausible_size(path: Path, image: Image.Image, file_size: int) -> None:
     """Refuse a picture that cannot be as large as it says, which would be filled with nothing."""
     kind = image.info.get("compression") if image.format == "TIFF" else image.format
     wanted = int(image.width * image.height * _CHANNELS_OF.get(image.mode, 1))
-    check_gain(path, kind, wanted, file_size)
+    check_compression(path, kind, wanted, file_size)
 
 
-def check_gain(path: Path, kind: str | int | None, wanted: int, stored: int) -> None:
+def check_compression(path: Path, kind: str | int | None, wanted: int, stored: int) -> None:
     """Refuse ``wanted`` bytes of pixels where ``stored`` ones cannot become as many."""
     gain, slack = _OTHER_GAIN, _OTHER_SLACK
     if kind is not None and kind in _GAINS:
         gain, slack = _GAINS[kind], _SLACK
     if wanted > gain * stored + slack:
         raise ImageError(
-            f"{shown(path.name)} is damaged: its {stored} bytes cannot hold the "
+            f"{sanitize(path.name)} is damaged: its {stored} bytes cannot hold the "
             f"{wanted} that its size asks for."
         )
 
@@ -95,14 +95,14 @@ DAMAGE = (
 # there is a file that is really called so. Projects, exports and lists then know pages as they
 # know files.
 
-MOST_PAGES = 100_000
-TIFF_BEGINNINGS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+MAX_PAGES = 100_000
+TIFF_SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 _NOTATION = re.compile(r"(.+)\[([1-9]\d{0,5})\]", re.DOTALL)
 _TIFF, _OTHERS = (".tif", ".tiff"), (".gif", ".webp")
 _REDUCED_OR_MASK = 1 | 4  # bits of the tag NewSubfileType
 
 
-def page_of(path: Path) -> tuple[Path, int]:
+def parse_page(path: Path) -> tuple[Path, int]:
     """Return the file that a path means, and which of its pages, from 0."""
     match = _NOTATION.fullmatch(path.stem)
     if match is None or os.path.lexists(path):
@@ -111,9 +111,9 @@ def page_of(path: Path) -> tuple[Path, int]:
     return (file, int(match[2]) - 1) if os.path.isfile(file) else (path, 0)
 
 
-def file_of(path: Path) -> Path:
+def page_file(path: Path) -> Path:
     """Return the file that a path means."""
-    return page_of(path)[0]
+    return parse_page(path)[0]
 
 
 def with_page(path: Path, number: int) -> Path:
@@ -121,7 +121,7 @@ def with_page(path: Path, number: int) -> Path:
     return path if number == 1 else path.with_name(f"{path.stem}[{number}]{path.suffix}")
 
 
-def pages_in(path: Path) -> list[Path]:
+def list_pages(path: Path) -> list[Path]:
     """List the pages of a file; one that cannot be read is told when it is opened."""
     suffix, count = path.suffix.lower(), 1
     try:
@@ -132,16 +132,16 @@ def pages_in(path: Path) -> list[Path]:
 
                     file.seek(0)
                     with tifffile.TiffFile(file) as tiff:
-                        count = len(planes_of(tiff))
+                        count = len(page_groups(tiff))
         elif suffix in _OTHERS:
             with Image.open(path, formats=("GIF", "WEBP")) as image:
                 count = int(getattr(image, "n_frames", 1))
     except DAMAGE:
         return [path]
-    return [with_page(path, number) for number in range(1, min(count, MOST_PAGES) + 1)]
+    return [with_page(path, number) for number in range(1, min(count, MAX_PAGES) + 1)]
 
 
-def planes_of(tiff: tifffile.TiffFile) -> list[tuple[int, ...]]:
+def page_groups(tiff: tifffile.TiffFile) -> list[tuple[int, ...]]:
     """Return which pages of the file make up each picture.
 
     Usually that is one; in files of microscopes the channels of a picture are a page each.
@@ -191,7 +191,7 @@ def _series(tiff: tifffile.TiffFile) -> tifffile.TiffPageSeries | None:
 def _has_several(file: IO[bytes]) -> bool:
     """Follow the chain of a TIFF's pages for one step: a look at a few bytes."""
     head = file.read(16)
-    if head[:4] not in TIFF_BEGINNINGS:
+    if head[:4] not in TIFF_SIGNATURES:
         return False
     order, big = "<" if head[:2] == b"II" else ">", head[2:4] in (b"+\0", b"\0+")
     place, count, entry = ("Q", "Q", 20) if big else ("I", "H", 12)
@@ -207,7 +207,7 @@ def check_page(path: Path, page: int, count: int) -> None:
     """Refuse a page, counted from 0, that a file does not have."""
     if page >= count:
         raise ImageError(
-            f"{shown(path.name)} has no page {page + 1}: the last one is page {count}."
+            f"{sanitize(path.name)} has no page {page + 1}: the last one is page {count}."
         )
 
 
@@ -218,6 +218,6 @@ def page_note(page: int, count: int) -> str:
     return f"page {page + 1} of {count}" if page else f"first of {count} pages"
 
 
-def joined(notes: Sequence[str]) -> str:
+def join_notes(notes: Sequence[str]) -> str:
     """Join what there is to say."""
     return ", ".join(note for note in notes if note)

@@ -14,27 +14,27 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any
 
-from segapp.io.folder_files import showing_from_plain, showing_to_plain
-from segapp.io.pages import DAMAGE, LARGEST, file_of
-from segapp.model.classes import MOST_CLASSES, ClassInfo
-from segapp.model.display import AS_IT_COMES
-from segapp.model.document import Document, Mark, Patch, Start, Stroke
-from segapp.model.labelling import LARGEST_OUTLINE, MOST_REGIONS, CarriedAnswer
+from segapp.io.folder_files import display_from_plain, display_to_plain
+from segapp.io.pages import DAMAGE, MAX_PIXELS, page_file
+from segapp.model.classes import MAX_CLASSES, ClassInfo
+from segapp.model.display import DEFAULT_DISPLAY
+from segapp.model.document import Document, InitialLabels, Mark, Patch, Stroke
+from segapp.model.labelling import MAX_BOUNDARY_BYTES, MAX_REGIONS, AnswerSnapshot
 from segapp.model.settings import FeatureGroup, from_plain, to_plain
 from segapp.model.validation import (
     SegappError,
     from_json,
-    listed,
-    name_in,
-    number,
-    quoted,
+    load_file_name,
     reason,
     require_field,
+    require_int,
+    require_list,
+    require_number,
     require_object,
-    shown,
-    text,
-    whole,
-    with_name,
+    require_text,
+    sanitize,
+    short_repr,
+    store_file_name,
 )
 from shlcore.atomic_file import replacing
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from segapp.model.settings import Settings
 
 
-LONGEST_NAME = 1000
+MAX_NAME_LENGTH = 1000
 _LARGEST_BITS = 1 << 27  # characters of a patch; a 250 megapixel mask has a third of that
 
 
@@ -55,7 +55,7 @@ def classes_to_plain(classes: tuple[ClassInfo, ...]) -> list[dict[str, Any]]:
 
 def classes_from_plain(plain: object) -> tuple[ClassInfo, ...]:
     """Make the classes of a document."""
-    return tuple(_class(info) for info in listed(plain, "classes", 2, MOST_CLASSES))
+    return tuple(_class(info) for info in require_list(plain, "classes", 2, MAX_CLASSES))
 
 
 def marks_to_plain(marks: tuple[Mark, ...]) -> list[dict[str, Any]]:
@@ -63,7 +63,7 @@ def marks_to_plain(marks: tuple[Mark, ...]) -> list[dict[str, Any]]:
     return [_mark_to_plain(mark) for mark in marks]
 
 
-def start_to_plain(start: Start) -> dict[str, Any]:
+def start_to_plain(start: InitialLabels) -> dict[str, Any]:
     """Return an answer that was there before the strokes."""
     return {
         "name": start.name,
@@ -79,7 +79,7 @@ def document_from_plain(
     strokes: object,
     start: object = None,
     retouches: object = (),
-    showing: object = None,
+    display: object = None,
 ) -> Document:
     """Make a document, or a `ValueError` that names the field that is wrong."""
     return Document(
@@ -87,28 +87,28 @@ def document_from_plain(
         _marks(strokes, "strokes"),
         None if start is None else _start(require_object(start, "start")),
         _marks(retouches, "retouches"),
-        AS_IT_COMES if showing is None else showing_from_plain(showing),
+        DEFAULT_DISPLAY if display is None else display_from_plain(display),
     )
 
 
 def _marks(plain: object, name: str) -> tuple[Mark, ...]:
-    return tuple(_mark(require_object(mark, name)) for mark in listed(plain, name))
+    return tuple(_mark(require_object(mark, name)) for mark in require_list(plain, name))
 
 
-def _start(plain: dict[str, Any]) -> Start:
+def _start(plain: dict[str, Any]) -> InitialLabels:
     height, width = (
-        whole(part, "size", 1, LARGEST)
-        for part in listed(require_field(plain, "size"), "size", 2, 2)
+        require_int(part, "size", 1, MAX_PIXELS)
+        for part in require_list(require_field(plain, "size"), "size", 2, 2)
     )
-    if height * width > LARGEST:
-        raise ValueError(f"size: wanted at most {LARGEST} pixels, got {height * width}")
-    start = Start(
-        text(require_field(plain, "name"), "name", LONGEST_NAME),
+    if height * width > MAX_PIXELS:
+        raise SegappError(f"size: wanted at most {MAX_PIXELS} pixels, got {height * width}")
+    start = InitialLabels(
+        require_text(require_field(plain, "name"), "name", MAX_NAME_LENGTH),
         height,
         width,
         _bytes(require_field(plain, "labels"), "labels"),
         _bytes(require_field(plain, "margin"), "margin"),
-        whole(require_field(plain, "classes"), "classes", 1, MOST_CLASSES),
+        require_int(require_field(plain, "classes"), "classes", 1, MAX_CLASSES),
     )
     start.labelling(start.n_classes)  # says what is wrong with the bytes
     return start
@@ -126,13 +126,13 @@ def _class_to_plain(info: ClassInfo) -> dict[str, Any]:
 def _class(plain: object) -> ClassInfo:
     info = require_object(plain, "classes")
     red, green, blue = (
-        whole(part, "colour", 0, 255)
-        for part in listed(require_field(info, "colour"), "colour", 3, 3)
+        require_int(part, "colour", 0, 255)
+        for part in require_list(require_field(info, "colour"), "colour", 3, 3)
     )
     return ClassInfo(
-        text(require_field(info, "name"), "name", LONGEST_NAME),
+        require_text(require_field(info, "name"), "name", MAX_NAME_LENGTH),
         (red, green, blue),
-        text(info.get("key", ""), "key", 1),
+        require_text(info.get("key", ""), "key", 1),
         info.get("background") is True,
     )
 
@@ -158,36 +158,37 @@ def _mark_to_plain(mark: Mark) -> dict[str, Any]:
 
 def _mark(plain: dict[str, Any]) -> Mark:
     label = require_field(plain, "class")
-    label = None if label is None else whole(label, "class")
+    label = None if label is None else require_int(label, "class")
     joined = plain.get("joined") is True
     if "patch" in plain:
         left, top, width, height = (
-            whole(part, "patch") for part in listed(plain["patch"], "patch", 4, 4)
+            require_int(part, "patch") for part in require_list(plain["patch"], "patch", 4, 4)
         )
         bits = _bytes(require_field(plain, "bits"), "a patch's bits")
         return Patch(left, top, width, height, bits, label, joined)
     return Stroke(
-        tuple(_point(point) for point in listed(require_field(plain, "points"), "points")),
-        number(require_field(plain, "radius"), "radius"),
+        tuple(_point(point) for point in require_list(require_field(plain, "points"), "points")),
+        require_number(require_field(plain, "radius"), "radius"),
         label,
         tuple(
-            number(part, "pressures") for part in listed(plain.get("pressures", []), "pressures")
+            require_number(part, "pressures")
+            for part in require_list(plain.get("pressures", []), "pressures")
         ),
         joined,
     )
 
 
 def _bytes(plain: object, name: str) -> bytes:
-    coded = text(plain, name, _LARGEST_BITS)
+    coded = require_text(plain, name, _LARGEST_BITS)
     try:
         return base64.b64decode(coded, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise ValueError(f"{name}: wanted base64, got: {error}") from error
+        raise SegappError(f"{name}: wanted base64, got: {error}") from error
 
 
 def _point(plain: object) -> tuple[float, float]:
-    x, y = listed(plain, "points", 2, 2)
-    return number(x, "points"), number(y, "points")
+    x, y = require_list(plain, "points", 2, 2)
+    return require_number(x, "points"), require_number(y, "points")
 
 
 _PIECE = 1 << 20
@@ -199,7 +200,7 @@ class TooLargeError(SegappError):
 
 
 @contextmanager
-def opened_archive(path: Path, wanted: str, error: type[ValueError]) -> Iterator[zipfile.ZipFile]:
+def open_archive(path: Path, wanted: str, error: type[ValueError]) -> Iterator[zipfile.ZipFile]:
     """Open an archive; whatever is in the way, or is wrong in it, becomes one sentence.
 
     ``wanted`` is what the file should be, with its article; ``error`` is raised.
@@ -210,19 +211,21 @@ def opened_archive(path: Path, wanted: str, error: type[ValueError]) -> Iterator
     except error:
         raise
     except FileNotFoundError as cause:
-        raise error(f"There is no file {shown(path)}.") from cause
+        raise error(f"There is no file {sanitize(path)}.") from cause
     except IsADirectoryError as cause:
-        raise error(f"{shown(path)} is a folder: wanted {wanted}.") from cause
+        raise error(f"{sanitize(path)} is a folder: wanted {wanted}.") from cause
     except OSError as cause:
-        told = shown(cause.strerror) if cause.strerror else reason(cause)
-        raise error(f"{shown(path)} cannot be read: {told}.") from cause
+        told = sanitize(cause.strerror) if cause.strerror else reason(cause)
+        raise error(f"{sanitize(path)} cannot be read: {told}.") from cause
     except MemoryError as cause:
-        raise error(f"{shown(path.name)} does not fit into the memory.") from cause
+        raise error(f"{sanitize(path.name)} does not fit into the memory.") from cause
     except DAMAGE as cause:
-        raise error(f"{shown(path.name)} is damaged or not {wanted}: {reason(cause)}.") from cause
+        raise error(
+            f"{sanitize(path.name)} is damaged or not {wanted}: {reason(cause)}."
+        ) from cause
 
 
-def read_part(archive: zipfile.ZipFile, name: str, largest: int) -> bytes:
+def read_member(archive: zipfile.ZipFile, name: str, largest: int) -> bytes:
     """Unpack one part, up to ``largest`` bytes; what the archive says of its size is no matter.
 
     Raises `KeyError` when there is no such part, and whatever `zipfile` finds wrong with it.
@@ -234,7 +237,7 @@ def read_part(archive: zipfile.ZipFile, name: str, largest: int) -> bytes:
     return unpacked.getvalue()
 
 
-def check_parts(archive: zipfile.ZipFile, largest: int) -> None:
+def check_members(archive: zipfile.ZipFile, largest: int) -> None:
     """Unpack all parts, keeping none, to see that together they are not too large."""
     members = archive.infolist()
     if len(members) > _MOST_MEMBERS:
@@ -249,7 +252,7 @@ def check_parts(archive: zipfile.ZipFile, largest: int) -> None:
 def _opened(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> IO[bytes]:
     # The others are unpacked in pieces of any size.
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise zipfile.BadZipFile(f"{shown(member.filename)} is packed in an unknown way")
+        raise zipfile.BadZipFile(f"{sanitize(member.filename)} is packed in an unknown way")
     return archive.open(member)
 
 
@@ -259,7 +262,7 @@ def _pieces(part: IO[bytes], name: str, largest: int) -> Iterator[bytes]:
         total += len(piece)
         if total > largest:
             raise TooLargeError(
-                f"{shown(name)} unpacks to more than the {largest >> 20} MB it may hold"
+                f"{sanitize(name)} unpacks to more than the {largest >> 20} MB it may hold"
             )
         yield piece
 
@@ -279,7 +282,7 @@ _CONTENT, _MODEL, _ANSWER, _OUTLINE = "project.json", "model", "answer", "outlin
 _FORMAT = "segapp project"
 # Bytes of the parts unpacked. A mask of 100 megapixels that came as a picture has 17 million.
 _LARGEST_CONTENT, _LARGEST_MODEL = 128 << 20, 128 << 20
-_LARGEST_ANSWER = MOST_CLASSES * MOST_REGIONS
+_LARGEST_ANSWER = MAX_CLASSES * MAX_REGIONS
 _DATE = (1980, 1, 1, 0, 0, 0)  # equal projects give equal files
 
 
@@ -301,15 +304,15 @@ class Project:
     image_path: Path
     image_sha256: str
     model: bytes | None = None
-    answer: CarriedAnswer | None = None
+    answer: AnswerSnapshot | None = None
 
 
 def save_project(path: str | Path, project: Project) -> None:
     """Write a project; the file is only ever replaced by a complete one."""
     path = Path(path)
     image: dict[str, Any] = {"sha256": project.image_sha256}
-    with_name(image, "relative", _relative(project.image_path, path.parent))
-    with_name(image, "absolute", str(project.image_path.absolute()))
+    store_file_name(image, "relative", _relative(project.image_path, path.parent))
+    store_file_name(image, "absolute", str(project.image_path.absolute()))
     content = {
         "format": _FORMAT,
         "version": _version_of(project),
@@ -321,12 +324,12 @@ def save_project(path: str | Path, project: Project) -> None:
     answer = project.answer
     if answer is not None:
         content["answer"] = {"digest": answer.digest, "classes": answer.n_classes}
-    if project.document.start is not None:
-        content["start"] = start_to_plain(project.document.start)
+    if project.document.initial is not None:
+        content["start"] = start_to_plain(project.document.initial)
     if project.document.retouches:
         content["retouches"] = marks_to_plain(project.document.retouches)
-    if project.document.showing != AS_IT_COMES:
-        content["showing"] = showing_to_plain(project.document.showing)
+    if project.document.display != DEFAULT_DISPLAY:
+        content["showing"] = display_to_plain(project.document.display)
     packed = json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8")
     if len(packed) > _LARGEST_CONTENT or len(project.model or b"") > _LARGEST_MODEL:
         raise OSError(
@@ -358,16 +361,16 @@ def load_project(path: str | Path) -> Project:
         When the file is missing, no project, damaged, or of a newer version.
     """
     path = Path(path)
-    with opened_archive(path, "a project", ProjectError) as archive:
+    with open_archive(path, "a project", ProjectError) as archive:
         return _read(archive, path)
 
 
 def _read(archive: zipfile.ZipFile, path: Path) -> Project:
     names = archive.namelist()
     if _CONTENT not in names:
-        raise ProjectError(f"{shown(path.name)} is not a project.")
-    packed = read_part(archive, _CONTENT, _LARGEST_CONTENT)
-    model = read_part(archive, _MODEL, _LARGEST_MODEL) if _MODEL in names else None
+        raise ProjectError(f"{sanitize(path.name)} is not a project.")
+    packed = read_member(archive, _CONTENT, _LARGEST_CONTENT)
+    model = read_member(archive, _MODEL, _LARGEST_MODEL) if _MODEL in names else None
     try:
         content = require_object(from_json(packed, _CONTENT), _CONTENT)
         _check_version(path, require_field(content, "format"), require_field(content, "version"))
@@ -382,27 +385,27 @@ def _read(archive: zipfile.ZipFile, path: Path) -> Project:
             ),
             settings=from_plain(content.get("settings", {})),
             image_path=_found(image, path.parent),
-            image_sha256=text(image.get("sha256", ""), "sha256"),
+            image_sha256=require_text(image.get("sha256", ""), "sha256"),
             model=model,
             answer=_answer(archive, content.get("answer")),
         )
     except ProjectError:
         raise
-    except ValueError as error:
-        raise ProjectError(f"{shown(path.name)} is damaged: {reason(error)}.") from error
+    except SegappError as error:
+        raise ProjectError(f"{sanitize(path.name)} is damaged: {reason(error)}.") from error
 
 
-def _answer(archive: zipfile.ZipFile, plain: object) -> CarriedAnswer | None:
+def _answer(archive: zipfile.ZipFile, plain: object) -> AnswerSnapshot | None:
     """Return what is carried of an answer, if it is whole."""
     if plain is None or not {_ANSWER, _OUTLINE}.issubset(archive.namelist()):
         return None
     try:
         told = require_object(plain, _ANSWER)
-        return CarriedAnswer(
-            text(require_field(told, "digest"), "digest"),
-            whole(require_field(told, "classes"), "classes", 2, MOST_CLASSES),
-            read_part(archive, _ANSWER, _LARGEST_ANSWER),
-            read_part(archive, _OUTLINE, LARGEST_OUTLINE),
+        return AnswerSnapshot(
+            require_text(require_field(told, "digest"), "digest"),
+            require_int(require_field(told, "classes"), "classes", 2, MAX_CLASSES),
+            read_member(archive, _ANSWER, _LARGEST_ANSWER),
+            read_member(archive, _OUTLINE, MAX_BOUNDARY_BYTES),
         )
     except DAMAGE:
         return None
@@ -413,18 +416,18 @@ def _version_of(project: Project) -> int:
     document, path = project.document, project.image_path
     if FeatureGroup.ENCODER in project.settings.features:
         return 4
-    if document.showing != AS_IT_COMES or file_of(path) != path:
+    if document.display != DEFAULT_DISPLAY or page_file(path) != path:
         return 3
-    return 2 if document.start is not None or document.retouches else 1
+    return 2 if document.initial is not None or document.retouches else 1
 
 
 def _check_version(path: Path, name: object, version: object) -> None:
     if name != _FORMAT:
-        raise ProjectError(f"{shown(path.name)} is not a project.")
-    if whole(version, "version", 1) > VERSION:
+        raise ProjectError(f"{sanitize(path.name)} is not a project.")
+    if require_int(version, "version", 1) > VERSION:
         raise ProjectError(
-            f"{shown(path.name)} was made by a newer version (format {quoted(version)}, this "
-            f"program reads up to {VERSION}): update segapp to open it."
+            f"{sanitize(path.name)} was made by a newer version (format {short_repr(version)}, "
+            f"this program reads up to {VERSION}): update segapp to open it."
         )
 
 
@@ -438,12 +441,12 @@ def _relative(image: Path, folder: Path) -> str | None:
 
 def _found(image: dict[str, Any], folder: Path) -> Path:
     """Choose the first of the stored places that holds a file; none: the one by the project."""
-    relative, absolute = name_in(image, "relative"), name_in(image, "absolute")
+    relative, absolute = load_file_name(image, "relative"), load_file_name(image, "absolute")
     places = [folder / PurePosixPath(relative)] if relative else []
     if absolute:
         places.append(Path(absolute))
     if not places:
-        raise ValueError("it names no image")
+        raise SegappError("it names no image")
     places.append(folder / places[0].name)
-    chosen = next((place for place in places if os.path.isfile(file_of(place))), places[0])
+    chosen = next((place for place in places if os.path.isfile(page_file(place))), places[0])
     return Path(os.path.normpath(chosen))

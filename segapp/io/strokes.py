@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.io.folder_files import showing_beside
-from segapp.io.images import Indices, load_image, load_indices
+from segapp.io.folder_files import folder_display
+from segapp.io.images import IndexedImage, load_image, load_indices
 from segapp.io.project import is_project, load_project
-from segapp.model.classes import MOST_CLASSES, PALETTE, TWO_CLASSES, ClassInfo, unused_colour
+from segapp.model.classes import MAX_CLASSES, PALETTE, TWO_CLASSES, ClassInfo, unused_colour
 from segapp.model.document import Document, Patch
-from segapp.model.validation import from_json, listed, shown, text
+from segapp.model.validation import SegappError, from_json, require_list, require_text, sanitize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from segapp.model.labelling import CarriedAnswer
+    from segapp.model.labelling import AnswerSnapshot
     from segapp.model.picture import Picture
     from segapp.model.settings import Settings
 
@@ -29,7 +29,7 @@ class Strokes:
 
     document: Document
     settings: Settings | None = None
-    answer: CarriedAnswer | None = None
+    answer: AnswerSnapshot | None = None
 
 
 def load_strokes(path: str | Path, size: tuple[int, int]) -> Strokes:
@@ -46,14 +46,15 @@ def load_strokes(path: str | Path, size: tuple[int, int]) -> Strokes:
     indices = load_indices(path)
     if indices.values.shape != size:
         height, width = indices.values.shape
-        raise ValueError(
-            f"{shown(path.name)} has {width} x {height} pixels: "
+        raise SegappError(
+            f"{sanitize(path.name)} has {width} x {height} pixels: "
             f"wanted the image's {size[1]} x {size[0]}."
         )
     highest = int(indices.values.max())
     if highest > max(len(PALETTE), len(_names(indices))):
-        raise ValueError(
-            f"{shown(path.name)}: wanted 0 for unmarked pixels and classes from 1, got {highest}."
+        raise SegappError(
+            f"{sanitize(path.name)}: wanted 0 for unmarked pixels and classes from 1, "
+            f"got {highest}."
         )
     marks = [
         Patch.of_mask(indices.values == value, value - 1) for value in _present(indices.values)
@@ -65,10 +66,10 @@ def load_with_strokes(image: Path, strokes: Path) -> tuple[Picture, Strokes]:
     """Read an image and its strokes; it is shown as its project says, else as its folder's."""
     if is_project(strokes):
         read = load_strokes(strokes, (0, 0))  # which a project does not ask for
-        return load_image(image, read.document.showing), read
-    picture = load_image(image, showing_beside(image))
+        return load_image(image, read.document.display), read
+    picture = load_image(image, folder_display(image))
     read = load_strokes(strokes, picture.size)
-    return picture, replace(read, document=replace(read.document, showing=picture.showing))
+    return picture, replace(read, document=replace(read.document, display=picture.display))
 
 
 def _present(values: NDArray[np.uint8]) -> list[int]:
@@ -79,7 +80,7 @@ def _present(values: NDArray[np.uint8]) -> list[int]:
     return [int(value) for value in np.flatnonzero(seen) if value]
 
 
-def _classes(indices: Indices, highest: int) -> tuple[ClassInfo, ...]:
+def _classes(indices: IndexedImage, highest: int) -> tuple[ClassInfo, ...]:
     names, colours = _names(indices), []
     if len(names) >= max(highest, 2):
         if indices.palette is not None:
@@ -92,11 +93,11 @@ def _classes(indices: Indices, highest: int) -> tuple[ClassInfo, ...]:
     return tuple(map(ClassInfo, names, colours))
 
 
-def _names(indices: Indices) -> list[str]:
+def _names(indices: IndexedImage) -> list[str]:
     """Return the classes' names that come along; names that are damaged are none."""
     try:
-        coded = indices.text.get("Classes", "[]").encode("utf-8")
-        names = listed(from_json(coded, "Classes"), "Classes", 0, MOST_CLASSES)
-        return [text(name, "Classes") for name in names]
-    except ValueError:
+        coded = indices.text.get("Classes", "[]").encode("utf-8", "replace")
+        names = require_list(from_json(coded, "Classes"), "Classes", 0, MAX_CLASSES)
+        return [require_text(name, "Classes") for name in names]
+    except SegappError:
         return []

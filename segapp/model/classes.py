@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.model.validation import is_unicode, quoted
+from segapp.model.validation import SegappError, is_unicode, short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-MOST_CLASSES = 255
+MAX_CLASSES = 255
 """Labels are bytes, and pictures of strokes and truths need one value for "none"."""
 
 DIGITS = "123456789"
@@ -41,7 +41,7 @@ class ClassInfo:
     """Name and colour (RGB) of a class.
 
     ``key`` is the digit that chooses it, from 1 to 9; empty takes one that is free
-    (`keys_of`). ``background`` says that it is what is left over, whatever its name.
+    (`shortcut_keys`). ``background`` says that it is what is left over, whatever its name.
     """
 
     name: str
@@ -51,13 +51,13 @@ class ClassInfo:
 
     def __post_init__(self) -> None:
         if self.key and self.key not in DIGITS:
-            raise ValueError(f"key: wanted a digit from 1 to 9, got {quoted(self.key)}")
+            raise SegappError(f"key: wanted a digit from 1 to 9, got {short_repr(self.key)}")
         if not is_unicode(self.name):
-            raise ValueError(f"name: wanted whole characters, got {quoted(self.name)}")
+            raise SegappError(f"name: wanted whole characters, got {short_repr(self.name)}")
         parts: Sequence[int] = self.colour
         if len(parts) != 3 or not all(0 <= part <= 255 for part in parts):
-            raise ValueError(
-                f"colour: wanted three numbers from 0 to 255, got {quoted(self.colour)}"
+            raise SegappError(
+                f"colour: wanted three numbers from 0 to 255, got {short_repr(self.colour)}"
             )
 
     @property
@@ -66,39 +66,39 @@ class ClassInfo:
         return self.background or self.name.strip().casefold() == "background"
 
 
-def background_of(classes: Sequence[ClassInfo]) -> int:
+def background_index(classes: Sequence[ClassInfo]) -> int:
     """Return the place of what is left over: the class marked or named so, else the last."""
     marked = [index for index, info in enumerate(classes) if info.background]
     named = [index for index, info in enumerate(classes) if info.is_background]
     return next(iter((*marked, *named)), len(classes) - 1)
 
 
-def object_places(classes: Sequence[ClassInfo], only: str | None = None) -> tuple[int, ...]:
+def object_indices(classes: Sequence[ClassInfo], only: str | None = None) -> tuple[int, ...]:
     """Return the classes that a mask or a cut-out is of: all but the background, or one by name.
 
-    >>> object_places([ClassInfo(name, (0, 0, 0)) for name in ("background", "cat", "dog")])
+    >>> object_indices([ClassInfo(name, (0, 0, 0)) for name in ("background", "cat", "dog")])
     (1, 2)
     """
     if only is None:
-        ground = background_of(classes)
+        ground = background_index(classes)
         return tuple(index for index in range(len(classes)) if index != ground)
     named = tuple(index for index, info in enumerate(classes) if info.name == only)
     if not named:
-        listed = ", ".join(quoted(info.name) for info in classes)
-        raise ValueError(f"class: wanted one of {listed}, got {quoted(only)}.")
+        listed = ", ".join(short_repr(info.name) for info in classes)
+        raise SegappError(f"class: wanted one of {listed}, got {short_repr(only)}.")
     return named
 
 
-def keys_of(classes: Sequence[ClassInfo]) -> tuple[str, ...]:
+def shortcut_keys(classes: Sequence[ClassInfo]) -> tuple[str, ...]:
     """Return the digit that chooses each class, empty where none is left.
 
     Who has a key of its own keeps it; the others have the digit of their place if that is
     free, and then those that are left.
 
     >>> names = ("leaf", "stem", "soil")
-    >>> keys_of([ClassInfo(name, (0, 0, 0)) for name in names])
+    >>> shortcut_keys([ClassInfo(name, (0, 0, 0)) for name in names])
     ('1', '2', '3')
-    >>> keys_of([ClassInfo("leaf", (0, 0, 0)), ClassInfo("stem", (0, 0, 0), key="1")])
+    >>> shortcut_keys([ClassInfo("leaf", (0, 0, 0)), ClassInfo("stem", (0, 0, 0), key="1")])
     ('2', '1')
     """
     keys: dict[int, str] = {}
@@ -156,7 +156,7 @@ def unused_colour(used: Collection[Colour], rgb: NDArray[np.uint8] | None = None
     return candidates[int(nearest.argmax())]
 
 
-def two_classes(rgb: NDArray[np.uint8]) -> tuple[ClassInfo, ...]:
+def default_classes(rgb: NDArray[np.uint8]) -> tuple[ClassInfo, ...]:
     """Return object and background in their usual colours, or others where a picture has those."""
     usual = [info.colour for info in TWO_CLASSES]
     colours = list(usual)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from segapp.model.validation import quoted
+from segapp.model.validation import SegappError, short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,11 +66,11 @@ def colour_table(colour_map: ColourMap) -> NDArray[np.uint8]:
     return table
 
 
-MOST_CHANNELS = 4096
+MAX_CHANNELS = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Showing:
+class DisplaySettings:
     """What is chosen; the default shows a file as it comes.
 
     Parameters
@@ -91,30 +91,32 @@ class Showing:
     def __post_init__(self) -> None:
         chosen = [index for index in self.channels if index is not None]
         if len(self.channels) not in (0, 1, 3) or bool(chosen) != bool(self.channels):
-            raise ValueError(
+            raise SegappError(
                 f"channels: wanted none, one, or three for red, green and blue, "
-                f"got {quoted(list(self.channels))}"
+                f"got {short_repr(list(self.channels))}"
             )
-        if any(not 0 <= index < MOST_CHANNELS for index in chosen):
-            raise ValueError(
-                f"channels: wanted 0 to {MOST_CHANNELS - 1}, got {quoted(list(self.channels))}"
+        if any(not 0 <= index < MAX_CHANNELS for index in chosen):
+            raise SegappError(
+                f"channels: wanted 0 to {MAX_CHANNELS - 1}, got {short_repr(list(self.channels))}"
             )
-        if len(self.levels) > MOST_CHANNELS:
-            raise ValueError(f"levels: wanted at most {MOST_CHANNELS}, got {len(self.levels)}")
+        if len(self.levels) > MAX_CHANNELS:
+            raise SegappError(f"levels: wanted at most {MAX_CHANNELS}, got {len(self.levels)}")
 
     def fits(self, n_channels: int) -> bool:
         """Tell whether a picture has all channels that are chosen."""
         return all(index is None or index < n_channels for index in self.channels)
 
-    def shown(self, n_channels: int, usual: tuple[int, ...]) -> tuple[int | None, ...]:
+    def visible_channels(
+        self, n_channels: int, default: tuple[int, ...]
+    ) -> tuple[int | None, ...]:
         """Return the channels that are seen of so many; of those that are not there, the usual."""
-        return self.channels if self.channels and self.fits(n_channels) else usual
+        return self.channels if self.channels and self.fits(n_channels) else default
 
     def levels_of(self, channel: int) -> Levels | None:
         """Return a channel's levels, ``None`` where they follow the picture."""
         return self.levels[channel] if channel < len(self.levels) else None
 
-    def with_levels(self, channel: int, levels: Levels | None) -> Showing:
+    def with_levels(self, channel: int, levels: Levels | None) -> DisplaySettings:
         """Set the levels of one channel; ``None`` lets them follow the picture."""
         length = max(len(self.levels), channel + 1)
         row = [self.levels_of(index) for index in range(length)]
@@ -124,7 +126,7 @@ class Showing:
         return replace(self, levels=tuple(row))
 
 
-AS_IT_COMES = Showing()
+DEFAULT_DISPLAY = DisplaySettings()
 
 
 if TYPE_CHECKING:
@@ -147,12 +149,14 @@ class Levels:
 
     def __post_init__(self) -> None:
         if math.isnan(self.black) or math.isnan(self.white) or self.black > self.white:
-            raise ValueError(
-                f"levels: wanted black up to white, got {quoted(self.black)} and "
-                f"{quoted(self.white)}"
+            raise SegappError(
+                f"levels: wanted black up to white, got {short_repr(self.black)} and "
+                f"{short_repr(self.white)}"
             )
         if not GAMMAS[0] <= self.gamma <= GAMMAS[1]:
-            raise ValueError(f"gamma: wanted {GAMMAS[0]} to {GAMMAS[1]}, got {quoted(self.gamma)}")
+            raise SegappError(
+                f"gamma: wanted {GAMMAS[0]} to {GAMMAS[1]}, got {short_repr(self.gamma)}"
+            )
 
     def apply(self, values: NDArray[np.generic]) -> NDArray[np.uint8]:
         """Map values to 0..255; what is no number becomes 0.

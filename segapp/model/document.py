@@ -9,25 +9,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from segapp.model.classes import (
-    MOST_CLASSES,
+    MAX_CLASSES,
     PALETTE,
     TWO_CLASSES,
     ClassInfo,
-    background_of,
-    keys_of,
+    background_index,
+    shortcut_keys,
 )
-from segapp.model.display import AS_IT_COMES, Showing
+from segapp.model.display import DEFAULT_DISPLAY, DisplaySettings
 from segapp.model.labelling import Labelling
-from segapp.model.validation import quoted
+from segapp.model.validation import SegappError, short_repr
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from numpy.typing import NDArray
 
 
 __all__ = [
-    "MOST_CLASSES",
+    "MAX_CLASSES",
     "PALETTE",
     "TWO_CLASSES",
     "ClassInfo",
@@ -35,14 +35,14 @@ __all__ = [
     "Mark",
     "Patch",
     "Stroke",
-    "keys_of",
+    "shortcut_keys",
 ]
 
-FARTHEST = 1e10
+MAX_COORDINATE = 1e10
 """Pixels from the picture's corner within which marks lie; sums of squares stay exact enough."""
 
-LARGEST_RADIUS = 1e6
-LARGEST_PRESSURE = 100.0
+MAX_RADIUS = 1e6
+MAX_PRESSURE = 100.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Stroke:
     pressures
         One factor of the radius a point, or empty when the pen reports none.
     joined
-        Whether it belongs to one state with the mark before it: see `Document.states`.
+        Whether it belongs to one state with the mark before it: see `Document.previous_state`.
     """
 
     points: tuple[tuple[float, float], ...]
@@ -72,28 +72,30 @@ class Stroke:
 
     def __post_init__(self) -> None:
         if not self.points:
-            raise ValueError("points: a stroke needs at least one point, got none")
+            raise SegappError("points: a stroke needs at least one point, got none")
         for x, y in self.points:
-            if not (-FARTHEST <= x <= FARTHEST and -FARTHEST <= y <= FARTHEST):
-                raise ValueError(
-                    f"points: wanted finite numbers from {-FARTHEST:.0f} to {FARTHEST:.0f}, "
-                    f"got {quoted((x, y))}"
+            if not (
+                -MAX_COORDINATE <= x <= MAX_COORDINATE and -MAX_COORDINATE <= y <= MAX_COORDINATE
+            ):
+                raise SegappError(
+                    f"points: wanted finite numbers from {-MAX_COORDINATE:.0f} to "
+                    f"{MAX_COORDINATE:.0f}, got {short_repr((x, y))}"
                 )
-        if not 0 < self.radius <= LARGEST_RADIUS:
-            raise ValueError(
-                f"radius: wanted a positive number up to {LARGEST_RADIUS:.0f}, "
-                f"got {quoted(self.radius)}"
+        if not 0 < self.radius <= MAX_RADIUS:
+            raise SegappError(
+                f"radius: wanted a positive number up to {MAX_RADIUS:.0f}, "
+                f"got {short_repr(self.radius)}"
             )
         if self.pressures and len(self.pressures) != len(self.points):
-            raise ValueError(
+            raise SegappError(
                 f"pressures: wanted {len(self.points)}, one for each point, "
                 f"got {len(self.pressures)}"
             )
         for pressure in self.pressures:
-            if not 0 <= pressure <= LARGEST_PRESSURE:
-                raise ValueError(
-                    f"pressures: wanted finite numbers from 0 to {LARGEST_PRESSURE:.0f}, "
-                    f"got {quoted(pressure)}"
+            if not 0 <= pressure <= MAX_PRESSURE:
+                raise SegappError(
+                    f"pressures: wanted finite numbers from 0 to {MAX_PRESSURE:.0f}, "
+                    f"got {short_repr(pressure)}"
                 )
 
 
@@ -115,17 +117,20 @@ class Patch:
     joined: bool = False
 
     def __post_init__(self) -> None:
-        if not (1 <= self.width <= FARTHEST and 1 <= self.height <= FARTHEST):
-            raise ValueError(
-                f"patch: wanted a size, got {quoted(self.width)} x {quoted(self.height)}"
+        if not (1 <= self.width <= MAX_COORDINATE and 1 <= self.height <= MAX_COORDINATE):
+            raise SegappError(
+                f"patch: wanted a size, got {short_repr(self.width)} x {short_repr(self.height)}"
             )
-        if not (-FARTHEST <= self.left <= FARTHEST and -FARTHEST <= self.top <= FARTHEST):
-            raise ValueError(
-                f"patch: wanted a place within {FARTHEST:.0f} pixels of the corner, "
-                f"got {quoted(self.left)}, {quoted(self.top)}"
+        if not (
+            -MAX_COORDINATE <= self.left <= MAX_COORDINATE
+            and -MAX_COORDINATE <= self.top <= MAX_COORDINATE
+        ):
+            raise SegappError(
+                f"patch: wanted a place within {MAX_COORDINATE:.0f} pixels of the corner, "
+                f"got {short_repr(self.left)}, {short_repr(self.top)}"
             )
         if len(self.bits) != (self.width * self.height + 7) // 8:
-            raise ValueError(
+            raise SegappError(
                 f"bits: wanted one for each of {self.width} x {self.height} pixels, "
                 f"got {len(self.bits)} bytes"
             )
@@ -164,28 +169,28 @@ Mark = Stroke | Patch
 class Document:
     """Classes and marks in the order in which they were made: the last one on a pixel wins.
 
-    ``start`` is the answer that a model gave before any stroke; strokes correct it.
+    ``initial`` is the answer that a model gave before any stroke; strokes correct it.
     ``retouches`` are painted over the answer, whatever it is, and teach nothing: see
-    `segapp.imaging.retouch`. ``showing`` is how the picture is shown, which the learner sees.
+    `segapp.imaging.retouch`. ``display`` is how the picture is shown, which the learner sees.
     """
 
     classes: tuple[ClassInfo, ...] = TWO_CLASSES
     strokes: tuple[Mark, ...] = ()
-    start: Start | None = None
+    initial: InitialLabels | None = None
     retouches: tuple[Mark, ...] = ()
-    showing: Showing = AS_IT_COMES
+    display: DisplaySettings = DEFAULT_DISPLAY
 
     def __post_init__(self) -> None:
         count = len(self.classes)
-        if not 2 <= count <= MOST_CLASSES:
-            raise ValueError(f"classes: wanted 2 to {MOST_CLASSES}, got {count}")
+        if not 2 <= count <= MAX_CLASSES:
+            raise SegappError(f"classes: wanted 2 to {MAX_CLASSES}, got {count}")
         for mark in (*self.strokes, *self.retouches):
             if mark.label is not None and not 0 <= mark.label < count:
-                raise ValueError(
-                    f"label: wanted a class from 0 to {count - 1}, got {quoted(mark.label)}"
+                raise SegappError(
+                    f"label: wanted a class from 0 to {count - 1}, got {short_repr(mark.label)}"
                 )
-        if self.start is not None and self.start.n_classes > count:
-            raise ValueError(f"start: wanted {count} classes, got {self.start.n_classes}")
+        if self.initial is not None and self.initial.n_classes > count:
+            raise SegappError(f"initial: wanted {count} classes, got {self.initial.n_classes}")
 
     @property
     def background(self) -> int:
@@ -197,7 +202,7 @@ class Document:
         >>> Document(tuple(ClassInfo(name, (0, 0, 0)) for name in names)).background
         0
         """
-        return background_of(self.classes)
+        return background_index(self.classes)
 
     def with_background(self, index: int) -> Document:
         """Let one class, and no other, be the background."""
@@ -242,15 +247,23 @@ class Document:
         return replace(self, retouches=(*self.retouches, mark))
 
     @property
-    def states(self) -> tuple[Document, ...]:
-        """The documents on the way to this one, itself last; without marks there is none.
+    def previous_state(self) -> Document | None:
+        """The document before its newest marks; ``None`` where these are all.
 
-        Each is answered with the answer of the one before it in mind, so that the order of the
-        marks counts. Marks that came at once, as a picture for instance, are one state.
+        A state is answered with the answer of the one before it in mind, so that the order of
+        the marks counts. Marks that came at once, as an image for instance, are one state.
         """
-        marks = self.strokes
-        ends = [k + 1 for k in range(len(marks)) if k + 1 == len(marks) or not marks[k + 1].joined]
-        return tuple(replace(self, strokes=marks[:end]) for end in ends)
+        for end in range(len(self.strokes) - 1, 0, -1):
+            if not self.strokes[end].joined:
+                return replace(self, strokes=self.strokes[:end])
+        return None
+
+    def earlier_states(self) -> Iterator[Document]:
+        """Yield the states before this one, newest first, each made only when it is asked for."""
+        state = self.previous_state
+        while state is not None:
+            yield state
+            state = state.previous_state
 
     def as_one_state(self) -> Document:
         """Let all marks count as made at once: what is learnt from them is learnt anew."""
@@ -260,12 +273,12 @@ class Document:
         joined = (replace(mark, joined=True) for mark in others)
         return replace(self, strokes=(replace(first, joined=False), *joined))
 
-    def cleared(self) -> Document:
+    def without_marks(self) -> Document:
         """Drop all that was marked and the start, keep the classes."""
-        return replace(self, strokes=(), start=None, retouches=())
+        return replace(self, strokes=(), initial=None, retouches=())
 
     def with_class(self, info: ClassInfo) -> Document:
-        """Add a class at the end; `MOST_CLASSES` is all there can be."""
+        """Add a class at the end; `MAX_CLASSES` is all there can be."""
         return replace(self, classes=(*self.classes, info))
 
     def with_class_changed(self, index: int, info: ClassInfo) -> Document:
@@ -277,7 +290,7 @@ class Document:
     def without_class(self, index: int) -> Document:
         """Delete a class with its strokes; the classes behind it move up."""
         if len(self.classes) <= 2:
-            raise ValueError("classes: at least two must remain")
+            raise SegappError("classes: at least two must remain")
         gone = replace(
             self,
             strokes=tuple(mark for mark in self.strokes if mark.label != index),
@@ -290,9 +303,9 @@ class Document:
 
     def with_classes(self, classes: tuple[ClassInfo, ...], places: Sequence[int]) -> Document:
         """Go on with other classes; ``places`` tells where each of the present ones went."""
-        start = None if self.start is None else self.start.with_classes(places, len(classes))
+        start = None if self.initial is None else self.initial.with_classes(places, len(classes))
         strokes, retouches = _moved(self.strokes, places), _moved(self.retouches, places)
-        return Document(classes, strokes, start, retouches, self.showing)
+        return Document(classes, strokes, start, retouches, self.display)
 
 
 def _moved(marks: tuple[Mark, ...], places: Sequence[int]) -> tuple[Mark, ...]:
@@ -305,7 +318,7 @@ _COARSE = 256  # pixels of the longer side of the margin, which only guides the 
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class InitialLabels:
     """Labels of every pixel, packed so that they are comparable, hashable and small.
 
     Parameters
@@ -328,7 +341,7 @@ class Start:
     n_classes: int
 
     @classmethod
-    def of(cls, labelling: Labelling, name: str) -> Start:
+    def from_labelling(cls, labelling: Labelling, name: str) -> InitialLabels:
         """Pack an answer."""
         height, width = labelling.labels.shape
         step = _step(height, width)
@@ -347,7 +360,7 @@ class Start:
         """Return the class of each pixel; a `ValueError` when the bytes are no such picture."""
         values = _unpacked(self.labels, (self.height, self.width), "labels")
         if values.size and values.max() >= self.n_classes:
-            raise ValueError(
+            raise SegappError(
                 f"start: wanted classes below {self.n_classes}, got {int(values.max())}"
             )
         return values
@@ -364,7 +377,7 @@ class Start:
             self.pixels(), np.divide(fine, 255, dtype=np.float32), codes, n_classes, 1
         )
 
-    def with_classes(self, places: Sequence[int], n_classes: int) -> Start:
+    def with_classes(self, places: Sequence[int], n_classes: int) -> InitialLabels:
         """Return it with each class at another place."""
         table = np.zeros(256, np.uint8)
         table[: len(places)] = places
@@ -383,9 +396,9 @@ def _unpacked(packed: bytes, size: tuple[int, int], name: str) -> NDArray[np.uin
     try:
         values = stream.decompress(packed, wanted + 1)
     except zlib.error as error:
-        raise ValueError(f"start: {name} cannot be unpacked: {error}") from error
+        raise SegappError(f"start: {name} cannot be unpacked: {error}") from error
     if len(values) != wanted:
-        raise ValueError(f"start: wanted {wanted} bytes of {name}, got {len(values)} or more")
+        raise SegappError(f"start: wanted {wanted} bytes of {name}, got {len(values)} or more")
     return np.frombuffer(values, np.uint8).reshape(size)
 
 
@@ -404,27 +417,27 @@ class History:
     past: tuple[tuple[str, Document], ...] = ()
     future: tuple[tuple[str, Document], ...] = ()
 
-    def edited(self, name: str, document: Document) -> History:
+    def edit(self, name: str, document: Document) -> History:
         """Go on to ``document``; what had been undone is forgotten. No change is no edit.
 
         >>> from segapp.model.document import Stroke
         >>> stroked = Document().with_stroke(Stroke(((3.5, 2.5),), radius=2.0, label=0))
-        >>> history = History().edited("a stroke", stroked)
-        >>> history.undo_name, history.undone().present == Document()
+        >>> history = History().edit("a stroke", stroked)
+        >>> history.undo_name, history.undo().present == Document()
         ('a stroke', True)
         """
         if document == self.present:
             return self
         return History(document, (*self.past, (name, self.present)))
 
-    def undone(self) -> History:
+    def undo(self) -> History:
         """Go one edit back, or stay when there is none."""
         if not self.past:
             return self
         name, before = self.past[-1]
         return History(before, self.past[:-1], (*self.future, (name, self.present)))
 
-    def redone(self) -> History:
+    def redo(self) -> History:
         """Make the edit that was undone last once more, or stay when there is none."""
         if not self.future:
             return self

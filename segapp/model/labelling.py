@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from segapp.model.classes import MOST_CLASSES
-from segapp.model.validation import SegappError, quoted
+from segapp.model.classes import MAX_CLASSES
+from segapp.model.validation import SegappError, short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.model.document import Document
-    from segapp.model.picture import EncodedPicture
+    from segapp.model.picture import EncoderFeatures
     from segapp.model.settings import Settings
 
 
@@ -144,11 +144,11 @@ class Answer:
 
     labelling: Labelling
     insight: Insight | None = None
-    carry: Callable[[], CarriedAnswer] | None = None
+    make_snapshot: Callable[[], AnswerSnapshot] | None = None
 
-    def carried(self) -> CarriedAnswer | None:
+    def snapshot(self) -> AnswerSnapshot | None:
         """Return what a project may carry of it."""
-        return self.carry() if self.carry is not None else None
+        return self.make_snapshot() if self.make_snapshot is not None else None
 
 
 Update = Report | Answer
@@ -160,10 +160,10 @@ class Segmenter(Protocol):
     def prepare(self, settings: Settings) -> None:
         """Make what depends on the picture alone."""
 
-    def recall(self, carried: CarriedAnswer) -> None:
+    def recall(self, carried: AnswerSnapshot) -> None:
         """Use what a project carries of an answer, if it is one of this picture."""
 
-    def see(self, encoded: EncodedPicture) -> None:
+    def see(self, encoded: EncoderFeatures) -> None:
         """Use what a network sees in the picture, for settings that want it."""
 
     def updates(self, document: Document, settings: Settings) -> Iterator[Update]:
@@ -182,7 +182,9 @@ def _look_away(report: Report) -> None:
     """Watch nothing."""
 
 
-def answer_of(updates: Iterable[Update], watch: Callable[[Report], None] = _look_away) -> Answer:
+def final_answer(
+    updates: Iterable[Update], watch: Callable[[Report], None] = _look_away
+) -> Answer:
     """Run the updates to their end and return the answer; ``watch`` sees each report.
 
     >>> from segapp.engine.trainer import Trainer
@@ -193,7 +195,7 @@ def answer_of(updates: Iterable[Update], watch: Callable[[Report], None] = _look
     >>> rgb[:, 4:] = 255  # black and white halves, a dot on each
     >>> strokes = (Stroke(((1.5, 4.5),), 1.0, 0), Stroke(((6.5, 4.5),), 1.0, 1))
     >>> updates = Trainer(rgb).updates(Document(strokes=strokes), DEFAULT_SETTINGS)
-    >>> answer_of(updates).labelling.labels[0]
+    >>> final_answer(updates).labelling.labels[0]
     array([0, 0, 0, 0, 1, 1, 1, 1], dtype=uint8)
     """
     for update in updates:
@@ -203,14 +205,14 @@ def answer_of(updates: Iterable[Update], watch: Callable[[Report], None] = _look
     raise ValueError("There is no answer from these strokes.")
 
 
-MOST_REGIONS = 1 << 16
-LARGEST_OUTLINE = 4 << 20
+MAX_REGIONS = 1 << 16
+MAX_BOUNDARY_BYTES = 4 << 20
 """Bytes; an outline is of a million pixels at the most, and packed."""
 _DIGEST = 64
 
 
 @dataclass(frozen=True, slots=True)
-class CarriedAnswer:
+class AnswerSnapshot:
     """The answer before the newest stroke: what each class had of each region, and the outline.
 
     Parameters
@@ -233,18 +235,20 @@ class CarriedAnswer:
 
     def __post_init__(self) -> None:
         if len(self.digest) != _DIGEST or set(self.digest) - set("0123456789abcdef"):
-            raise ValueError(
-                f"digest: wanted {_DIGEST} hexadecimal digits, got {quoted(self.digest)}"
+            raise SegappError(
+                f"digest: wanted {_DIGEST} hexadecimal digits, got {short_repr(self.digest)}"
             )
-        if not 2 <= self.n_classes <= MOST_CLASSES:
-            raise ValueError(f"classes: wanted 2 to {MOST_CLASSES}, got {quoted(self.n_classes)}")
+        if not 2 <= self.n_classes <= MAX_CLASSES:
+            raise SegappError(
+                f"classes: wanted 2 to {MAX_CLASSES}, got {short_repr(self.n_classes)}"
+            )
         count, rest = divmod(len(self.shares), self.n_classes)
-        if rest or not 1 <= count <= MOST_REGIONS:
-            raise ValueError(
-                f"shares: wanted {self.n_classes} bytes for each of 1 to {MOST_REGIONS} regions, "
+        if rest or not 1 <= count <= MAX_REGIONS:
+            raise SegappError(
+                f"shares: wanted {self.n_classes} bytes for each of 1 to {MAX_REGIONS} regions, "
                 f"got {len(self.shares)}"
             )
-        if len(self.outline) > LARGEST_OUTLINE:
-            raise ValueError(
-                f"outline: wanted at most {LARGEST_OUTLINE} bytes, got {len(self.outline)}"
+        if len(self.outline) > MAX_BOUNDARY_BYTES:
+            raise SegappError(
+                f"outline: wanted at most {MAX_BOUNDARY_BYTES} bytes, got {len(self.outline)}"
             )

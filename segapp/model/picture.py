@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from segapp.model.display import AS_IT_COMES, Showing
+from segapp.model.display import DEFAULT_DISPLAY, DisplaySettings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Original:
+class RawImage:
     """All channels of a picture, upright.
 
     Parameters
@@ -29,14 +29,14 @@ class Original:
         Whether 0 is white.
     on_white
         Whether transparent parts are blended with white already.
-    apart
+    separate_channels
         Whether the channels are pictures of their own, as those of a microscope, and no colours.
     """
 
     values: NDArray[Any]
     inverted: bool = False
     on_white: bool = False
-    apart: bool = False
+    separate_channels: bool = False
 
     @property
     def n_channels(self) -> int:
@@ -44,12 +44,12 @@ class Original:
         return int(self.values.shape[2])
 
     @property
-    def usual(self) -> tuple[int, ...]:
+    def default_channels(self) -> tuple[int, ...]:
         """The channels that are shown unless others are chosen: three colours, or the first."""
-        return (0, 1, 2) if self.n_channels >= 3 and not self.apart else (0,)
+        return (0, 1, 2) if self.n_channels >= 3 and not self.separate_channels else (0,)
 
     @property
-    def kind(self) -> str:
+    def dtype_text(self) -> str:
         """The number type in words."""
         bits = self.values.dtype.itemsize * 8
         return f"{bits}-bit" + (" float" if np.issubdtype(self.values.dtype, np.floating) else "")
@@ -75,9 +75,9 @@ class Picture:
         Of the file's bytes, in hexadecimal.
     note
         What was done to show it, "16-bit, shown from 13 to 4095" for instance; often empty.
-    original
+    raw
         What was measured; ``None`` where that is ``rgb`` itself.
-    showing
+    display
         How ``rgb`` was made of it.
     levels
         Of the channels that are shown, as they came out; empty where nothing was stretched.
@@ -88,8 +88,8 @@ class Picture:
     path: Path
     sha256: str
     note: str
-    original: Original | None = None
-    showing: Showing = AS_IT_COMES
+    raw: RawImage | None = None
+    display: DisplaySettings = DEFAULT_DISPLAY
     levels: tuple[Levels | None, ...] = ()
 
     def __post_init__(self) -> None:
@@ -103,24 +103,24 @@ class Picture:
         return self.rgb.shape[0], self.rgb.shape[1]
 
     @property
-    def holds_more(self) -> bool:
+    def exceeds_rgb8(self) -> bool:
         """Whether the file has more to learn from than three channels of 8 bits."""
-        values = self.measured.values
+        values = self.raw_image.values
         return values.shape[2] > 3 or values.dtype.itemsize > 1
 
     @property
     def channels(self) -> NDArray[Any] | None:
         """What the learner may look at besides ``rgb``, if there is more."""
-        return None if self.original is None else self.original.values
+        return None if self.raw is None else self.raw.values
 
     @property
-    def measured(self) -> Original:
+    def raw_image(self) -> RawImage:
         """All channels in the file's own numbers."""
-        return self.original or Original(self.rgb, on_white=True)
+        return self.raw or RawImage(self.rgb, on_white=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EncodedPicture:
+class EncoderFeatures:
     """A picture's dense features, as far as they cover it.
 
     Parameters
@@ -140,7 +140,7 @@ class EncodedPicture:
     cells: NDArray[np.float16]
     step: tuple[float, float]
     encoder: str
-    fine: EncodedPicture | None = None
+    fine: EncoderFeatures | None = None
 
     def __post_init__(self) -> None:
         if self.cells.ndim != 3 or not self.cells.size or self.cells.dtype != np.float16:
@@ -150,6 +150,6 @@ class EncodedPicture:
             raise ValueError(f"step: wanted two lengths above 0, got {self.step}")
 
     @property
-    def finest(self) -> EncodedPicture:
+    def finest(self) -> EncoderFeatures:
         """The smallest cells there are."""
         return self if self.fine is None else self.fine

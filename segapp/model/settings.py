@@ -12,7 +12,7 @@ from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from segapp.model import validation
-from segapp.model.validation import quoted
+from segapp.model.validation import SegappError, short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,10 +31,12 @@ class FeatureGroup(StrEnum):
     ENCODER = "encoder"
 
 
-STROKE_BOUND = frozenset({FeatureGroup.LIKELIHOOD, FeatureGroup.NEARNESS, FeatureGroup.ENCODER})
+STROKE_DEPENDENT = frozenset(
+    {FeatureGroup.LIKELIHOOD, FeatureGroup.NEARNESS, FeatureGroup.ENCODER}
+)
 """Groups that depend on the strokes."""
 
-PICTURE_BOUND = frozenset({FeatureGroup.LIKELIHOOD, FeatureGroup.NEARNESS, FeatureGroup.POSITION})
+IMAGE_SPECIFIC = frozenset({FeatureGroup.LIKELIHOOD, FeatureGroup.NEARNESS, FeatureGroup.POSITION})
 """Groups that mean nothing in another picture."""
 
 
@@ -68,7 +70,7 @@ def _check_bounds(values: Settings | CleanUp) -> None:
         value = getattr(values, name)
         for number in value if isinstance(value, tuple) else (value,):
             if not (low <= number <= high and math.isfinite(number)):
-                raise ValueError(f"{name}: wanted {low:g} to {high:g}, got {number!r}")
+                raise SegappError(f"{name}: wanted {low:g} to {high:g}, got {number!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,10 +180,10 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not self.features:
-            raise ValueError("features: wanted at least one group, got none")
+            raise SegappError("features: wanted at least one group, got none")
         if self.encoder and not re.fullmatch("[0-9a-f]{64}", self.encoder):
-            raise ValueError(
-                f"encoder: wanted nothing or 64 hexadecimal digits, got {quoted(self.encoder)}"
+            raise SegappError(
+                f"encoder: wanted nothing or 64 hexadecimal digits, got {short_repr(self.encoder)}"
             )
         _check_bounds(self)
 
@@ -277,11 +279,11 @@ def with_value(settings: Settings, assignment: str) -> Settings:
     2
     >>> with_value(Settings(), "bits=many")
     Traceback (most recent call last):
-    ValueError: bits: wanted a whole number, got 'many'.
+    segapp.model.validation.SegappError: bits: wanted a whole number, got 'many'.
     """
     name, equals, text = assignment.partition("=")
     if not equals:
-        raise ValueError(f"--set: wanted name=value, got {quoted(assignment)}.")
+        raise SegappError(f"--set: wanted name=value, got {short_repr(assignment)}.")
     changed: Settings = _changed(settings, name.strip().split("."), text.strip(), name.strip())
     return changed
 
@@ -311,27 +313,29 @@ def _typed(kind: Any, value: Any, name: str) -> Any:  # noqa: ANN401 - types as 
         return None if value is None else _typed(others[0], value, name)
     if origin is tuple:
         if not isinstance(value, list | tuple):
-            raise ValueError(f"{name}: wanted a list, got {quoted(value)}.")
+            raise SegappError(f"{name}: wanted a list, got {short_repr(value)}.")
         if len(value) > _LONGEST_LIST:
-            raise ValueError(f"{name}: wanted at most {_LONGEST_LIST} values, got {len(value)}.")
+            raise SegappError(f"{name}: wanted at most {_LONGEST_LIST} values, got {len(value)}.")
         return _differing(tuple(_typed(arguments[0], part, name) for part in value), name)
     if isinstance(kind, type) and issubclass(kind, Enum):
         try:
             return kind(value)
         except ValueError as error:
             known = ", ".join(str(member.value) for member in kind)
-            raise ValueError(f"{name}: wanted one of {known}, got {quoted(value)}.") from error
+            raise SegappError(
+                f"{name}: wanted one of {known}, got {short_repr(value)}."
+            ) from error
     if kind is float and type(value) is int:
-        return validation.number(value, name)
+        return validation.require_number(value, name)
     if type(value) is not kind:
-        raise ValueError(f"{name}: wanted {_KINDS.get(kind, kind)}, got {quoted(value)}.")
-    return validation.whole(value, name, -_LARGEST, _LARGEST) if kind is int else value
+        raise SegappError(f"{name}: wanted {_KINDS.get(kind, kind)}, got {short_repr(value)}.")
+    return validation.require_int(value, name, -_LARGEST, _LARGEST) if kind is int else value
 
 
 def _differing(values: tuple[Any, ...], name: str) -> tuple[Any, ...]:
     """Refuse a group of features that is named twice; equal numbers do no harm."""
     if values and isinstance(values[0], Enum) and len(set(values)) < len(values):
-        raise ValueError(f"{name}: wanted each once, got {', '.join(str(v) for v in values)}.")
+        raise SegappError(f"{name}: wanted each once, got {', '.join(str(v) for v in values)}.")
     return values
 
 
@@ -340,7 +344,7 @@ _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: 
 
 def _typed_dataclass(kind: Any, value: Any, name: str) -> Any:  # noqa: ANN401 - types as values
     if not isinstance(value, dict):
-        raise ValueError(f"{name}: wanted named values, got {quoted(value)}.")  # noqa: TRY004 - one kind
+        raise SegappError(f"{name}: wanted named values, got {short_repr(value)}.")
     hints = typing.get_type_hints(kind)
     known = {f.name for f in dataclasses.fields(kind)}
     return kind(
@@ -351,8 +355,8 @@ def _typed_dataclass(kind: Any, value: Any, name: str) -> Any:  # noqa: ANN401 -
 def _changed(value: Any, path: list[str], text: str, name: str) -> Any:  # noqa: ANN401
     hints = typing.get_type_hints(type(value)) if dataclasses.is_dataclass(value) else {}
     if path[0] not in hints:
-        raise ValueError(
-            f"There is no setting {quoted(name)}: wanted one of {', '.join(setting_names())}."
+        raise SegappError(
+            f"There is no setting {short_repr(name)}: wanted one of {', '.join(setting_names())}."
         )
     inner = getattr(value, path[0])
     if len(path) > 1:

@@ -30,22 +30,22 @@ _LONGEST_REASON, _LONGEST_VALUE = 500, 100
 _FORMULAE = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
-def shown(name: str | PurePath) -> str:
+def sanitize(name: str | PurePath) -> str:
     """Return a file's name for people: what cannot be shown becomes a replacement character."""
     return _UNSHOWABLE.sub("\ufffd", str(name))
 
 
-def cell(text: str) -> str:
+def csv_cell(text: str) -> str:
     """Return a text for CSV that no program takes for a formula, as OWASP advises."""
-    return ("'" if text.startswith(_FORMULAE) else "") + shown(text)
+    return ("'" if text.startswith(_FORMULAE) else "") + sanitize(text)
 
 
-def quoted(value: object) -> str:
+def short_repr(value: object) -> str:
     """Return a value for "got ...", cut short however large or deep it is."""
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 128:
         return f"a number of about {int(value.bit_length() * 0.30103) + 1} digits"
     try:
-        words = shown(_short.repr(value))
+        words = sanitize(_short.repr(value))
     except (ValueError, RecursionError):  # a huge number somewhere inside
         return f"a {type(value).__name__}"
     return words if len(words) <= _LONGEST_VALUE else words[:_LONGEST_VALUE] + " …"
@@ -54,12 +54,12 @@ def quoted(value: object) -> str:
 def reason(error: BaseException) -> str:
     """Return what a library says of a failure, as the end of a sentence without its full stop."""
     if isinstance(error, KeyError):
-        return f"{quoted(error.args[0] if error.args else '')} is missing"
+        return f"{short_repr(error.args[0] if error.args else '')} is missing"
     if isinstance(error, MemoryError):
         return "it does not fit into the memory"
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
-    words = shown(" ".join(str(error).split()))
+    words = sanitize(" ".join(str(error).split()))
     if len(words) > _LONGEST_REASON:
         words = words[:_LONGEST_REASON] + " …"
     return words.rstrip(".") or type(error).__name__
@@ -97,22 +97,22 @@ def from_json(content: bytes, name: str) -> Any:  # noqa: ANN401 - what JSON hol
     """Parse JSON that a stranger wrote, unless it is too large or too deep to be meant."""
     cost = sum(content.count(sign) * size for sign, size in _COSTS)
     if cost > _LARGEST_CONTENT:
-        raise ValueError(
+        raise SegappError(
             f"{name}: wanted at most {_LARGEST_CONTENT >> 20} MB of values, got about "
             f"{cost >> 20} MB"
         )
     try:
         value = json.loads(content.decode("utf-8"), parse_constant=_no_number)
     except RecursionError as error:
-        raise ValueError(f"{name}: wanted plain values, got some nested too deeply") from error
+        raise SegappError(f"{name}: wanted plain values, got some nested too deeply") from error
     except UnicodeDecodeError as error:
-        raise ValueError(f"{name}: wanted UTF-8, got other bytes") from error
+        raise SegappError(f"{name}: wanted UTF-8, got other bytes") from error
     except json.JSONDecodeError as error:
-        raise ValueError(f"{name}: wanted JSON, got: {reason(error)}") from error
+        raise SegappError(f"{name}: wanted JSON, got: {reason(error)}") from error
     except ValueError as error:  # a number of thousands of digits, or none at all
-        raise ValueError(f"{name}: {reason(error)}") from error
+        raise SegappError(f"{name}: {reason(error)}") from error
     if _too_deep(value):
-        raise ValueError(f"{name}: wanted plain values, got some nested too deeply")
+        raise SegappError(f"{name}: wanted plain values, got some nested too deeply")
     return value
 
 
@@ -126,21 +126,23 @@ def require_object(value: object, name: str) -> dict[str, Any]:
 def require_field(values: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401 - what JSON holds
     """Take one of named values, which must be there."""
     if key not in values:
-        raise ValueError(f"{key!r} is missing")
+        raise SegappError(f"{key!r} is missing")
     return values[key]
 
 
-def listed(value: object, name: str, least: int = 0, most: int | None = None) -> list[Any]:
+def require_list(value: object, name: str, least: int = 0, most: int | None = None) -> list[Any]:
     """Take a list of some length."""
     if not isinstance(value, list):
         _refuse(name, "a list", value)
     if len(value) < least or (most is not None and len(value) > most):
         wanted = f"at least {least}" if most is None else f"{least} to {most}"
-        raise ValueError(f"{name}: wanted {wanted if least != most else least}, got {len(value)}")
+        raise SegappError(f"{name}: wanted {wanted if least != most else least}, got {len(value)}")
     return value
 
 
-def number(value: object, name: str, low: float = -math.inf, high: float = math.inf) -> float:
+def require_number(
+    value: object, name: str, low: float = -math.inf, high: float = math.inf
+) -> float:
     """Take a finite number, whole or not."""
     if type(value) is not float and type(value) is not int:
         _refuse(name, "a number", value)
@@ -150,7 +152,7 @@ def number(value: object, name: str, low: float = -math.inf, high: float = math.
     return float(value)
 
 
-def whole(value: object, name: str, low: float = -math.inf, high: float = math.inf) -> int:
+def require_int(value: object, name: str, low: float = -math.inf, high: float = math.inf) -> int:
     """Take a whole number; one that is written like 3.0 is none."""
     if type(value) is not int:
         _refuse(name, "a whole number", value)
@@ -159,12 +161,12 @@ def whole(value: object, name: str, low: float = -math.inf, high: float = math.i
     return value
 
 
-def text(value: object, name: str, longest: int = 1000) -> str:
+def require_text(value: object, name: str, longest: int = 1000) -> str:
     """Take a text that any file can hold."""
     if not isinstance(value, str):
         _refuse(name, "a text", value)
     if len(value) > longest:
-        raise ValueError(f"{name}: wanted at most {longest} characters, got {len(value)}")
+        raise SegappError(f"{name}: wanted at most {longest} characters, got {len(value)}")
     if not is_unicode(value):
         _refuse(name, "a text of whole characters", value)
     return value
@@ -180,11 +182,11 @@ def is_unicode(value: str) -> bool:
 
 
 def _refuse(name: str, wanted: str, value: object) -> NoReturn:
-    raise ValueError(f"{name}: wanted {wanted}, got {quoted(value)}")
+    raise SegappError(f"{name}: wanted {wanted}, got {short_repr(value)}")
 
 
 def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"wanted finite numbers, got {word}")
+    raise SegappError(f"wanted finite numbers, got {word}")
 
 
 def _too_deep(value: object) -> bool:
@@ -210,26 +212,26 @@ _LONGEST = 20_000  # characters of a path; systems allow 4096 to 32 767, percent
 _BYTES = "_bytes"
 
 
-def with_name(values: dict[str, Any], key: str, name: str | None) -> None:
+def store_file_name(values: dict[str, Any], key: str, name: str | None) -> None:
     """Store a name under ``key``, and exactly under ``key_bytes`` where that is needed."""
     if name is None:
         values[key] = None
     elif is_unicode(name):
         values[key] = name
     else:
-        values[key] = shown(name)
+        values[key] = sanitize(name)
         values[key + _BYTES] = quote_from_bytes(os.fsencode(name))
 
 
-def name_in(values: dict[str, Any], key: str) -> str | None:
-    """Return the name that `with_name` stored, or ``None`` where there is none."""
+def load_file_name(values: dict[str, Any], key: str) -> str | None:
+    """Return the name that `store_file_name` stored, or ``None`` where there is none."""
     exact = values.get(key + _BYTES)
     if exact is not None:
-        name = os.fsdecode(unquote_to_bytes(text(exact, key + _BYTES, 3 * _LONGEST)))
+        name = os.fsdecode(unquote_to_bytes(require_text(exact, key + _BYTES, 3 * _LONGEST)))
     elif values.get(key) is not None:
-        name = text(values[key], key, _LONGEST)
+        name = require_text(values[key], key, _LONGEST)
     else:
         return None
     if "\0" in name:
-        raise ValueError(f"{key}: wanted the name of a file, got one with a zero byte")
+        raise SegappError(f"{key}: wanted the name of a file, got one with a zero byte")
     return name or None

@@ -26,7 +26,7 @@ from segapp.imaging.measures import MeasuredRegions
 from segapp.io.images import load_image
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document, Stroke
-from segapp.model.labelling import answer_of
+from segapp.model.labelling import final_answer
 from segapp.model.settings import PRESETS
 
 FOUND = 0.5
@@ -140,7 +140,7 @@ def marks(truth, middles, rng):
 
 def answer(picture, document, settings):
     """Return the class of every pixel."""
-    return answer_of(Trainer(picture.rgb).updates(document, settings)).labelling.labels
+    return final_answer(Trainer(picture.rgb).updates(document, settings)).labelling.labels
 
 
 def score(labels, truth, picture, *, split):

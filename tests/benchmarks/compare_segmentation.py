@@ -33,10 +33,10 @@ from segapp.batch.robot_user import robot_steps, strokes_to
 from segapp.engine.clean_up import clean_up
 from segapp.engine.trainer import Trainer
 from segapp.imaging.rasterise import rasterize
-from segapp.imaging.seeds import Marked
+from segapp.imaging.seeds import SeedMap
 from segapp.io.images import load_image
 from segapp.io.strokes import load_strokes
-from segapp.model.labelling import Labelling, answer_of
+from segapp.model.labelling import Labelling, final_answer
 from segapp.model.settings import PRESETS
 from shlcore.atomic_file import write_text
 
@@ -81,7 +81,7 @@ def ours(settings):
 
     def start(rgb):
         trainer = Trainer(rgb)
-        return lambda document: answer_of(trainer.updates(document, settings)).labelling
+        return lambda document: final_answer(trainer.updates(document, settings)).labelling
 
     return start
 
@@ -94,7 +94,7 @@ def peer(method, *, tidied):
             marked = rasterize(document, rgb.shape[:2])
             labels = np.where(marked >= 0, marked, method(rgb, marked)).astype(np.uint8)
             if tidied:
-                labels = clean_up(labels, Marked.of_array(marked), BEST.clean_up, 1)
+                labels = clean_up(labels, SeedMap.from_array(marked), BEST.clean_up, 1)
             nothing = np.zeros(labels.shape)
             return Labelling(labels, nothing.astype(np.float32), nothing.astype(np.uint32), 2, 1)
 

@@ -23,7 +23,7 @@ from segapp.imaging.rasterise import rasterized
 from segapp.io.images import load_image
 from segapp.io.strokes import load_strokes
 from segapp.model.classes import TWO_CLASSES
-from segapp.model.labelling import answer_of
+from segapp.model.labelling import final_answer
 from segapp.model.settings import PRESETS, with_value
 
 METHODS = (
@@ -94,7 +94,7 @@ def curves_of(trainer, settings, networks, embedding, document, truth, strokes):
     def way(chosen):
         return list(
             robot_steps(
-                lambda given: answer_of(trainer.updates(given, chosen)).labelling,
+                lambda given: final_answer(trainer.updates(given, chosen)).labelling,
                 document,
                 truth,
                 strokes,

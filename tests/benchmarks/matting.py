@@ -27,7 +27,7 @@ from scipy.ndimage import (
     uniform_filter1d,
 )
 
-from segapp.imaging.matting import soft_edge, usual_width
+from segapp.imaging.matting import default_band_width, soft_edge
 
 SAMPLES = Path(__file__).parents[2] / "assets/samples"
 OBJECTS = ("astronaut", "leaf", "coffee")
@@ -82,7 +82,7 @@ def cut_out_fur(path, megapixels):
     truth, fore = fur(side, np.random.default_rng(0))
     behind = gaussian_filter(sample("fruit", side).astype(np.float32), (side / 60, side / 60, 0))
     seen = np.rint(255 * over(truth, fore, behind)).astype(np.uint8)
-    best, width = truth > 0.5, usual_width(seen.shape[:2])
+    best, width = truth > 0.5, default_band_width(seen.shape[:2])
     cut_off = binary_opening(best, iterations=max(1, round(side / 700)))
     near = np.where(best, distance_transform_edt(best), distance_transform_edt(~best)) <= width
     rows = []

@@ -26,7 +26,7 @@ from segapp.io.export.rasters import write_binary_png
 from segapp.io.images import load_image
 from segapp.model.classes import PALETTE, ClassInfo
 from segapp.model.document import Document
-from segapp.model.labelling import answer_of
+from segapp.model.labelling import final_answer
 from segapp.model.settings import PRESETS
 
 supervision.time = SimpleNamespace(perf_counter=time.process_time)  # a busy machine stops no clock
@@ -75,7 +75,7 @@ def run(megapixels, settings, *, strokes, classes, folder):
                 looks.append(time.process_time() - start)
 
         with timed(seconds, place):
-            answer = answer_of(trainer.updates(marked, settings), look)
+            answer = final_answer(trainer.updates(marked, settings), look)
         if place != "first" and looks:
             seconds.setdefault("look", []).append(looks[0])
         if place != "first" and answer.insight is not None:

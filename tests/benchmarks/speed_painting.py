@@ -15,7 +15,7 @@ from speed_pictures import documents, picture
 
 from segapp.engine import supervision
 from segapp.engine.trainer import Trainer
-from segapp.model.labelling import answer_of
+from segapp.model.labelling import final_answer
 from segapp.model.settings import PRESETS
 
 supervision.time = SimpleNamespace(perf_counter=time.process_time)  # a busy machine stops no clock
@@ -39,7 +39,7 @@ def main():
     rgb = picture(options.megapixels)
     _, document = next(iter(documents(options.megapixels)))
     settings, trainer = PRESETS["paper"], Trainer(rgb)
-    answer_of(trainer.updates(document, settings))
+    final_answer(trainer.updates(document, settings))
     # The painting alone: what was learnt is the same each time, and costs what it costs.
     labels = np.random.default_rng(0).integers(0, 2, (32, 32, 32)).astype(np.uint8)
 
@@ -48,7 +48,7 @@ def main():
 
     steps = []
     for _ in range(3):
-        seconds = answer_of(trainer.updates(document, settings)).insight.seconds
+        seconds = final_answer(trainer.updates(document, settings)).insight.seconds
         steps.append(seconds.get("full size", 0.0) + seconds["painting"])
     print(json.dumps({"painting": min(steps), "look_up": fastest(look_up)}))
 

@@ -22,7 +22,7 @@ from speed_pictures import documents, picture, truth
 from segapp.engine.preparation import PreparedPicture
 from segapp.engine.trainer import Trainer
 from segapp.imaging.rasterise import rasterize
-from segapp.model.labelling import answer_of
+from segapp.model.labelling import final_answer
 from segapp.model.settings import PRESETS
 
 BEST = PRESETS["best"]
@@ -79,7 +79,7 @@ def paint(rgb, true, strokes, others, seconds, ious):
     trainer = Trainer(rgb)
     for number, (place, document) in enumerate(strokes):
         start = time.process_time()
-        labels = answer_of(trainer.updates(document, BEST)).labelling.labels
+        labels = final_answer(trainer.updates(document, BEST)).labelling.labels
         if place != "first":
             seconds.setdefault("*SHL", []).append(time.process_time() - start)
         ious["*SHL"] = overlap(labels, true)

@@ -96,13 +96,13 @@ class Hand:
 
     def undo(self):
         state = self._window.session.state
-        self._log.document("document", state.path, state.history.undone().present)
+        self._log.document("document", state.path, state.history.undo().present)
         self._window.commands["undo"].trigger()
         self._note()
 
     def redo(self):
         state = self._window.session.state
-        self._log.document("document", state.path, state.history.redone().present)
+        self._log.document("document", state.path, state.history.redo().present)
         self._window.commands["redo"].trigger()
         self._note()
 

@@ -15,13 +15,13 @@ from segapp.batch.cases import Case, CaseError, load_truth, read_record
 from segapp.engine.learnt_model import LearntModelError, load_model
 from segapp.imaging.rasterise import rasterize
 from segapp.io.class_list import (
-    CLASS_LIST_NAME,
+    CLASS_LIST_FILE,
     ClassListError,
     read_any_list,
     read_class_list,
     write_class_list,
 )
-from segapp.io.folder_files import PROGRESS_NAME, read_progress
+from segapp.io.folder_files import PROGRESS_FILE, read_progress
 from segapp.io.images import load_image, load_indices
 from segapp.io.pages import ImageError
 from segapp.io.project import ProjectError, load_project, save_project
@@ -218,14 +218,14 @@ SEGAPP: tuple[Reader, ...] = (
     ),
     Reader("record", "cases/a.json", seeds.record_seeds, damage.of_json, _use_record, ()),
     Reader(
-        "classes", CLASS_LIST_NAME, seeds.class_list_seeds, damage.of_json, _use_classes,
+        "classes", CLASS_LIST_FILE, seeds.class_list_seeds, damage.of_json, _use_classes,
         (ClassListError,),
     ),
     Reader(
         "labels", "labels.json", seeds.label_seeds, damage.of_json, _use_labels,
         (ClassListError,),
     ),
-    Reader("progress", PROGRESS_NAME, seeds.progress_seeds, damage.of_json, read_progress, ()),
+    Reader("progress", PROGRESS_FILE, seeds.progress_seeds, damage.of_json, read_progress, ()),
 )  # fmt: skip
 
 _SETS = (ShlDatasetError,)

@@ -24,7 +24,7 @@ from segapp.io.folder_files import Status, write_progress
 from segapp.io.project import Project, save_project
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document, Patch, Stroke
-from segapp.model.labelling import CarriedAnswer
+from segapp.model.labelling import AnswerSnapshot
 from segapp.model.settings import PRESETS, Settings, to_plain
 from shlcore import SHL
 
@@ -189,7 +189,7 @@ def _document() -> Document:
 def project_seeds() -> list[bytes]:
     """Strokes, patches, settings; one with a model, an answer and a name that is not UTF-8."""
     seeds = []
-    answer = CarriedAnswer("cd" * 32, 2, bytes(range(240)), bytes(range(100)))
+    answer = AnswerSnapshot("cd" * 32, 2, bytes(range(240)), bytes(range(100)))
     for image, model, carried in (
         (Path("a.png"), None, None),
         (Path("caf\udce9.png"), b"model" * 20, answer),

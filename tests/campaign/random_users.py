@@ -37,7 +37,7 @@ from segapp.io.images import load_image, load_indices
 from segapp.io.project import Project, load_project, save_project
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document, Stroke
-from segapp.model.labelling import Answer, NotEnoughStrokes, answer_of
+from segapp.model.labelling import Answer, NotEnoughStrokes, final_answer
 from segapp.model.settings import DEFAULT_SETTINGS
 from segapp.qt.canvas.brush import Tool
 from segapp.qt.canvas.layers import Layer, add_alpha
@@ -79,7 +79,9 @@ class Learner(QuickSegmenter):
 def expected(rgb, content):
     """Return the labels that a fresh learner gives, None when the strokes are too few."""
     try:
-        return answer_of(Learner(rgb).updates(content.document, content.settings)).labelling.labels
+        return final_answer(
+            Learner(rgb).updates(content.document, content.settings)
+        ).labelling.labels
     except NotEnoughStrokes:
         return None
 

@@ -16,7 +16,7 @@ def test_examples_hold(name):
 def test_there_are_examples():
     assert with_examples(MODULES) >= {
         "segapp.model.document.Patch.of_mask",
-        "segapp.model.labelling.answer_of",
+        "segapp.model.labelling.final_answer",
         "segapp.model.settings.with_value",
         "segapp.model.settings.SettingsChoice.settings",
         "segapp.imaging.rle.run_lengths",

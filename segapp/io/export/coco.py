@@ -10,9 +10,9 @@ import numpy as np
 
 from segapp.imaging.measures import parts_of
 from segapp.imaging.polygons import polygons
-from segapp.imaging.rle import compressed, run_lengths
-from segapp.io.export.datasets import DatasetFormat, Item, Plan, Written
-from segapp.model.validation import from_json, is_unicode, listed, require_object, shown
+from segapp.imaging.rle import encode_counts, run_lengths
+from segapp.io.export.datasets import DatasetFormat, DatasetItem, ExportPlan, ItemRecord
+from segapp.model.validation import from_json, is_unicode, require_list, require_object, sanitize
 from shlcore.atomic_file import write_text
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _coco(
     segmentation: Callable[[NDArray[np.bool_]], Any],
 ) -> dict[str, Any]:
     height, width = picture.size
-    name = picture.path.name if is_unicode(picture.path.name) else shown(picture.path.name)
+    name = picture.path.name if is_unicode(picture.path.name) else sanitize(picture.path.name)
     annotations: list[dict[str, Any]] = []
     for index, info in enumerate(document.classes):
         mask = labelling.labels == index
@@ -84,7 +84,7 @@ def _coco(
 
 def as_rle(mask: NDArray[np.bool_]) -> dict[str, Any]:
     """Return a mask as compressed run lengths."""
-    return {"size": list(mask.shape), "counts": compressed(run_lengths(mask))}
+    return {"size": list(mask.shape), "counts": encode_counts(run_lengths(mask))}
 
 
 def as_polygons(mask: NDArray[np.bool_]) -> list[list[int]]:
@@ -175,7 +175,7 @@ class Numbering:
             )
             annotations = {}
             for image, rows in require_object(content["annotations"], "annotations").items():
-                pairs = (str(row).split(" ", 1) for row in listed(rows, "annotations"))
+                pairs = (str(row).split(" ", 1) for row in require_list(rows, "annotations"))
                 annotations[image] = {text: int(number) for number, text in pairs}
         except (OSError, ValueError, KeyError, TypeError):
             return False
@@ -187,20 +187,20 @@ class Numbering:
         names: dict[int, str] = {}
         try:
             content = require_object(from_json(path.read_bytes(), path.name), path.name)
-            for image in listed(content.get("images", []), "images"):
+            for image in require_list(content.get("images", []), "images"):
                 names[int(image["id"])] = str(image["file_name"])
-            for category in listed(content.get("categories", []), "categories"):
+            for category in require_list(content.get("categories", []), "categories"):
                 self._categories[str(category["name"])] = int(category["id"])
-            for row in listed(content.get("annotations", []), "annotations"):
+            for row in require_list(content.get("annotations", []), "annotations"):
                 known = self._annotations.setdefault(names[int(row["image_id"])], {})
-                known[described(row, int(row["category_id"]))] = int(row["id"])
+                known[annotation_key(row, int(row["category_id"]))] = int(row["id"])
         except (OSError, ValueError, KeyError, TypeError):
             self._categories, self._annotations = {}, {}  # it is replaced, and all begins at 1
             return
         self._images = {name: number for number, name in names.items()}
 
 
-def described(annotation: dict[str, Any], category: int) -> str:
+def annotation_key(annotation: dict[str, Any], category: int) -> str:
     """Describe an annotation by category and box.
 
     No two parts of a class have the same box: each would join its left to its right and its top
@@ -215,7 +215,7 @@ if TYPE_CHECKING:
 _FILE = "annotations.json"
 
 
-def _add(segmentation: Segmentation, plan: Plan, item: Item) -> Written:
+def _add(segmentation: Segmentation, plan: ExportPlan, item: DatasetItem) -> ItemRecord:
     """Keep a picture's annotations for the whole file; they have no numbers yet."""
     height, width = item.picture.size
     annotations = [
@@ -229,12 +229,12 @@ def _add(segmentation: Segmentation, plan: Plan, item: Item) -> Written:
         if not info.is_background
         for part in parts_of(item.labelling.labels, index, plan.per)
     ]
-    return Written(
+    return ItemRecord(
         data={"file": item.name, "width": width, "height": height, "annotations": annotations}
     )
 
 
-def _finish(plan: Plan, written: dict[str, Written]) -> tuple[Path, ...]:
+def _finish(plan: ExportPlan, written: dict[str, ItemRecord]) -> tuple[Path, ...]:
     """Write the file; what had a number in any run before this one keeps it."""
     path = plan.out / _FILE
     given, categories = Numbering(plan.out, _FILE), plan.categories
@@ -247,7 +247,9 @@ def _finish(plan: Plan, written: dict[str, Written]) -> tuple[Path, ...]:
         number = given.image(name)
         sides = {"width": entry["width"], "height": entry["height"]}
         images.append({"id": number, "file_name": name, **sides})
-        own = given.annotations(name, [described(row, numbers[row["category"]]) for row in rows])
+        own = given.annotations(
+            name, [annotation_key(row, numbers[row["category"]]) for row in rows]
+        )
         for annotation_number, row in zip(own, rows, strict=True):
             rest = {key: value for key, value in row.items() if key != "category"}
             head = {"id": annotation_number, "image_id": number}
@@ -271,7 +273,7 @@ COCO_FORMATS = (
         "coco-rle",
         "COCO, run lengths (one JSON file)",
         "annotations.json with images, categories without the background, areas and boxes.",
-        counts_parts=True,
+        per_region=True,
         add=partial(_add, as_rle),
         finish=_finish,
     ),
@@ -280,7 +282,7 @@ COCO_FORMATS = (
         "COCO, polygons (one JSON file)",
         "As with run lengths, but outlines along the pixels' edges; a hole is joined to its "
         "outline by a bridge of no width.",
-        counts_parts=True,
+        per_region=True,
         add=partial(_add, as_polygons),
         finish=_finish,
     ),

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from segapp.imaging.measures import Per
+from segapp.imaging.measures import AnnotationScope
 from segapp.model.validation import (
+    SegappError,
     from_json,
-    listed,
     require_field,
+    require_list,
     require_object,
-    shown,
-    text,
+    require_text,
+    sanitize,
 )
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class Categories:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Item:
+class DatasetItem:
     """One picture of a data set with its answer; ``stem`` names its files, and is its alone."""
 
     stem: str
@@ -98,20 +99,20 @@ class Item:
     @property
     def name(self) -> str:
         """Of the picture's file, as a text that any file can hold."""
-        return shown(self.picture.path.name)
+        return sanitize(self.picture.path.name)
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ExportPlan:
     """Where a data set goes, what it counts, and one annotation of what."""
 
     out: Path
     categories: Categories
-    per: Per = Per.PART
+    per: AnnotationScope = AnnotationScope.PART
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class ItemRecord:
     """What one picture has left in a data set: files in its folder, and what the whole needs."""
 
     files: tuple[str, ...] = ()
@@ -126,9 +127,9 @@ class DatasetFormat:
     ----------
     name, title, values
         As of `segapp.io.export.formats.ExportFormat`.
-    counts_parts
+    per_region
         Whether it makes a difference what one annotation is of.
-    as_whole
+    is_folder_wide
         Whether it is of a folder alone, and not a format of one picture for each.
     choices
         What else was chosen, in words that differ when the files would.
@@ -143,14 +144,14 @@ class DatasetFormat:
     name: str
     title: str
     values: str
-    counts_parts: bool
-    add: Callable[[Plan, Item], Written]
-    finish: Callable[[Plan, dict[str, Written]], tuple[Path, ...]]
-    as_whole: bool = True
+    per_region: bool
+    add: Callable[[ExportPlan, DatasetItem], ItemRecord]
+    finish: Callable[[ExportPlan, dict[str, ItemRecord]], tuple[Path, ...]]
+    is_folder_wide: bool = True
     choices: str = ""
-    long: Callable[[Plan, Item], Generator[float, None, Written]] | None = None
+    long: Callable[[ExportPlan, DatasetItem], Generator[float, None, ItemRecord]] | None = None
 
-    def adding(self, plan: Plan, item: Item) -> Generator[float, None, Written]:
+    def steps(self, plan: ExportPlan, item: DatasetItem) -> Generator[float, None, ItemRecord]:
         """Write one picture, and yield how much is done; whoever stops asking stops it."""
         if self.long is None:
             return self.add(plan, item)
@@ -162,7 +163,7 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._entries: dict[str, tuple[str, Written]] = {}
+        self._entries: dict[str, tuple[str, ItemRecord]] = {}
         try:
             lines = path.read_bytes().splitlines()
         except OSError:
@@ -170,22 +171,23 @@ class Journal:
         for line in lines:
             try:
                 self._take(line)
-            except ValueError:
+            except SegappError:
                 continue
 
     def _take(self, line: bytes) -> None:
         entry = require_object(from_json(line, "journal"), "journal")
         files = [
-            text(name, "files", 20_000) for name in listed(require_field(entry, "files"), "files")
+            require_text(name, "files", 20_000)
+            for name in require_list(require_field(entry, "files"), "files")
         ]
-        written = Written(tuple(files), require_object(require_field(entry, "data"), "data"))
+        written = ItemRecord(tuple(files), require_object(require_field(entry, "data"), "data"))
         name, key = (
-            text(require_field(entry, "name"), "name", 20_000),
-            text(require_field(entry, "key"), "key"),
+            require_text(require_field(entry, "name"), "name", 20_000),
+            require_text(require_field(entry, "key"), "key"),
         )
         self._entries[name] = (key, written)
 
-    def found(self, name: str, key: str) -> Written | None:
+    def lookup(self, name: str, key: str) -> ItemRecord | None:
         """Return what a picture has left, if it is what ``key`` describes and all there."""
         known, written = self._entries.get(name, ("", None))
         if written is None or known != key:
@@ -193,7 +195,7 @@ class Journal:
         folder = self._path.parent
         return written if all((folder / file).is_file() for file in written.files) else None
 
-    def add(self, name: str, key: str, written: Written) -> None:
+    def add(self, name: str, key: str, written: ItemRecord) -> None:
         """Append a line; what is lost when the machine goes down is only made again."""
         entry = {"name": name, "key": key, "files": written.files, "data": written.data}
         with self._path.open("ab") as file:

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from segapp.imaging.measures import USUAL, ExportChoices
+from segapp.imaging.measures import DEFAULT_EXPORT, ExportChoices
 from segapp.io.export.coco import COCO_FORMATS, write_coco_polygons, write_coco_rle
-from segapp.io.export.datasets import DatasetFormat, Item, Plan, Written
+from segapp.io.export.datasets import DatasetFormat, DatasetItem, ExportPlan, ItemRecord
 from segapp.io.export.index_maps import INDEX_MAP_FORMATS
 from segapp.io.export.polygon_formats import YOLO_FORMAT, write_labelme
 from segapp.io.export.rasters import (
-    finished,
+    alpha_steps,
+    cutout_steps,
+    run_to_end,
     write_binary_png,
     write_class_pngs,
     write_confidence_png,
@@ -20,11 +22,9 @@ from segapp.io.export.rasters import (
     write_indexed_png,
     write_numpy,
     write_strokes_png,
-    writing_alpha,
-    writing_cutout,
 )
-from segapp.io.export.tables import write_joined, write_measures
-from segapp.model.validation import shown
+from segapp.io.export.tables import write_joined_measures, write_measures
+from segapp.model.validation import sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -38,8 +38,10 @@ if TYPE_CHECKING:
 __all__ = [
     "FORMATS",
     "ExportFormat",
+    "alpha_steps",
+    "cutout_steps",
+    "default_format",
     "formats",
-    "usual_format",
     "write_binary_png",
     "write_class_pngs",
     "write_coco_polygons",
@@ -51,8 +53,6 @@ __all__ = [
     "write_measures",
     "write_numpy",
     "write_strokes_png",
-    "writing_alpha",
-    "writing_cutout",
 ]
 
 
@@ -99,7 +99,7 @@ class ExportFormat:
     write: Writer
     long: LongWriter | None = None
 
-    def writing(
+    def steps(
         self, path: Path, labelling: Labelling, document: Document, picture: Picture
     ) -> Generator[float, None, tuple[Path, ...]]:
         """Write, and yield how much is done; whoever stops asking stops it, and has no file."""
@@ -112,15 +112,15 @@ def _at_once(long: LongWriter) -> Writer:
     def write(
         path: Path, labelling: Labelling, document: Document, picture: Picture
     ) -> tuple[Path, ...]:
-        return finished(long(path, labelling, document, picture))
+        return run_to_end(long(path, labelling, document, picture))
 
     return write
 
 
 def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
     """Return the formats by their names, with choices made."""
-    cutout = partial(writing_cutout, edge=choices.edge, only=choices.only)
-    alpha = partial(writing_alpha, edge=choices.edge, only=choices.only)
+    cutout = partial(cutout_steps, edge=choices.edge, only=choices.only)
+    alpha = partial(alpha_steps, edge=choices.edge, only=choices.only)
     entries = (
         ExportFormat(
             "mask",
@@ -223,25 +223,27 @@ def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
     return {entry.name: entry for entry in entries}
 
 
-FORMATS = formats(USUAL)
+FORMATS = formats(DEFAULT_EXPORT)
 
 
-def usual_format(n_classes: int) -> ExportFormat:
+def default_format(n_classes: int) -> ExportFormat:
     """Return how a PNG shows a result when nobody says: black and white if that tells all."""
     return FORMATS["mask" if n_classes == 2 else "indexed"]
 
 
-def _adding(form: ExportFormat, plan: Plan, item: Item) -> Generator[float, None, Written]:
+def _adding(
+    form: ExportFormat, plan: ExportPlan, item: DatasetItem
+) -> Generator[float, None, ItemRecord]:
     target = plan.out / f"{item.stem}{form.suffix}"
-    written = yield from form.writing(target, item.labelling, item.document, item.picture)
-    return Written(tuple(str(path.relative_to(plan.out)) for path in written))
+    written = yield from form.steps(target, item.labelling, item.document, item.picture)
+    return ItemRecord(tuple(str(path.relative_to(plan.out)) for path in written))
 
 
-def _add(form: ExportFormat, plan: Plan, item: Item) -> Written:
-    return finished(_adding(form, plan, item))
+def _add(form: ExportFormat, plan: ExportPlan, item: DatasetItem) -> ItemRecord:
+    return run_to_end(_adding(form, plan, item))
 
 
-def _finish(plan: Plan, written: dict[str, Written]) -> tuple[Path, ...]:
+def _finish(plan: ExportPlan, written: dict[str, ItemRecord]) -> tuple[Path, ...]:
     del plan, written
     return ()
 
@@ -251,26 +253,26 @@ def _for_each(form: ExportFormat, choices: ExportChoices) -> DatasetFormat:
         form.name,
         form.title,
         form.values,
-        counts_parts=False,
+        per_region=False,
         add=partial(_add, form),
         finish=_finish,
-        as_whole=False,
+        is_folder_wide=False,
         choices=repr(choices),
         long=partial(_adding, form) if form.long is not None else None,
     )
 
 
-def _add_measures(form: ExportFormat, plan: Plan, item: Item) -> Written:
+def _add_measures(form: ExportFormat, plan: ExportPlan, item: DatasetItem) -> ItemRecord:
     (plan.out / _TABLES).mkdir(exist_ok=True)
     name = f"{_TABLES}/{item.stem}{form.suffix}"
     form.write(plan.out / name, item.labelling, item.document, item.picture)
-    return Written((name,))
+    return ItemRecord((name,))
 
 
-def _join_measures(plan: Plan, written: dict[str, Written]) -> tuple[Path, ...]:
+def _join_measures(plan: ExportPlan, written: dict[str, ItemRecord]) -> tuple[Path, ...]:
     """Write all tables as one; each stays for those who go on."""
-    tables = ((shown(name), plan.out / one.files[0]) for name, one in written.items())
-    return write_joined(plan.out / "measures.csv", tables)
+    tables = ((sanitize(name), plan.out / one.files[0]) for name, one in written.items())
+    return write_joined_measures(plan.out / "measures.csv", tables)
 
 
 def _measures(form: ExportFormat, choices: ExportChoices) -> DatasetFormat:
@@ -279,7 +281,7 @@ def _measures(form: ExportFormat, choices: ExportChoices) -> DatasetFormat:
         "Measures of all pictures (one CSV)",
         "measures.csv: a row for each class of each picture and for each of its parts, the "
         "picture's name first; the same for each picture in pictures.",
-        counts_parts=False,
+        per_region=False,
         add=partial(_add_measures, form),
         finish=_join_measures,
         choices=repr(choices),
@@ -299,4 +301,4 @@ def folder_formats(choices: ExportChoices) -> dict[str, DatasetFormat]:
     return each | datasets | {measures.name: measures}
 
 
-FOLDER_FORMATS = folder_formats(USUAL)
+FOLDER_FORMATS = folder_formats(DEFAULT_EXPORT)

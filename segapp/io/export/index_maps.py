@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image
 
-from segapp.imaging.measures import ExportRegion, parts_of
-from segapp.io.export.datasets import DatasetFormat, Item, Plan, Written
+from segapp.imaging.measures import ClassRegion, parts_of
+from segapp.io.export.datasets import DatasetFormat, DatasetItem, ExportPlan, ItemRecord
+from segapp.model.validation import SegappError
 from shlcore.atomic_file import replacing, write_text
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _MOST_OBJECTS = 255  # of a palette without its 0
 _PER_CLASS = 1000  # Cityscapes: the instance's number is the class times that, plus its own
 
 
-def _objects(plan: Plan, item: Item) -> list[tuple[int, ExportRegion]]:
+def _objects(plan: ExportPlan, item: DatasetItem) -> list[tuple[int, ClassRegion]]:
     """List the parts of all classes but the background, with their categories' places."""
     return [
         (plan.categories.place(info), part)
@@ -33,11 +34,11 @@ def _objects(plan: Plan, item: Item) -> list[tuple[int, ExportRegion]]:
     ]
 
 
-def _indices(plan: Plan, item: Item) -> NDArray[np.uint8]:
+def _indices(plan: ExportPlan, item: DatasetItem) -> NDArray[np.uint8]:
     return plan.categories.indices(item.labelling.labels, item.document.classes)
 
 
-def _save(plan: Plan, name: str, image: Image.Image) -> str:
+def _save(plan: ExportPlan, name: str, image: Image.Image) -> str:
     (plan.out / name).parent.mkdir(parents=True, exist_ok=True)
     with replacing(plan.out / name) as file:
         image.save(file, format="PNG")
@@ -50,7 +51,7 @@ def _with_palette(values: NDArray[np.uint8], colours: list[tuple[int, int, int]]
     return image
 
 
-def _colours(plan: Plan) -> list[tuple[int, int, int]]:
+def _colours(plan: ExportPlan) -> list[tuple[int, int, int]]:
     return [_BLACK, *(info.colour for info in plan.categories.classes)]
 
 
@@ -72,10 +73,10 @@ def _voc_palette() -> list[tuple[int, int, int]]:
     return colours
 
 
-def _add_voc(plan: Plan, item: Item) -> Written:
+def _add_voc(plan: ExportPlan, item: DatasetItem) -> ItemRecord:
     objects = _objects(plan, item)
     if len(objects) > _MOST_OBJECTS:
-        raise ValueError(
+        raise SegappError(
             f"a palette holds {_MOST_OBJECTS} objects, and {item.name} has {len(objects)}: count "
             "classes instead of parts, or tidy up small parts"
         )
@@ -97,10 +98,10 @@ def _add_voc(plan: Plan, item: Item) -> Written:
     )
     (plan.out / "Annotations").mkdir(exist_ok=True)
     write_text(plan.out / files[-1], _voc_xml(plan, item, objects))
-    return Written(files, {"stem": item.stem})
+    return ItemRecord(files, {"stem": item.stem})
 
 
-def _voc_xml(plan: Plan, item: Item, objects: list[tuple[int, ExportRegion]]) -> str:
+def _voc_xml(plan: ExportPlan, item: DatasetItem, objects: list[tuple[int, ClassRegion]]) -> str:
     """Describe the objects; VOC's boxes count pixels from 1 and name the last one within."""
     height, width = item.picture.size
     rows = []
@@ -120,7 +121,7 @@ def _voc_xml(plan: Plan, item: Item, objects: list[tuple[int, ExportRegion]]) ->
     )
 
 
-def _finish_voc(plan: Plan, written: dict[str, Written]) -> tuple[Path, ...]:
+def _finish_voc(plan: ExportPlan, written: dict[str, ItemRecord]) -> tuple[Path, ...]:
     """Write the list of pictures, and the colours by name as CVAT reads them."""
     listing = plan.out / "ImageSets" / "Segmentation" / "trainval.txt"
     listing.parent.mkdir(parents=True, exist_ok=True)
@@ -138,19 +139,19 @@ def _finish_voc(plan: Plan, written: dict[str, Written]) -> tuple[Path, ...]:
 # Cityscapes ---------------------------------------------------------------------------------
 
 
-def _add_cityscapes(plan: Plan, item: Item) -> Written:
+def _add_cityscapes(plan: ExportPlan, item: DatasetItem) -> ItemRecord:
     indices = _indices(plan, item)
     instances = indices.astype(np.uint16)
     counts: dict[int, int] = {}
     for place, part in _objects(plan, item):
         number = counts.get(place, 0)
         if place * _PER_CLASS + number > np.iinfo(np.uint16).max or number >= _PER_CLASS:
-            raise ValueError(f"{item.name} has more parts than its numbers can tell apart")
+            raise SegappError(f"{item.name} has more parts than its numbers can tell apart")
         instances[part.whole(item.picture.size)] = place * _PER_CLASS + number
         counts[place] = number + 1
     base = f"gtFine/{item.stem}_gtFine"
     colours = np.array(_colours(plan), np.uint8)
-    return Written(
+    return ItemRecord(
         (
             _save(plan, f"{base}_labelIds.png", Image.fromarray(indices)),
             _save(plan, f"{base}_instanceIds.png", Image.fromarray(instances)),
@@ -159,7 +160,7 @@ def _add_cityscapes(plan: Plan, item: Item) -> Written:
     )
 
 
-def _finish_cityscapes(plan: Plan, written: dict[str, Written]) -> tuple[Path, ...]:
+def _finish_cityscapes(plan: ExportPlan, written: dict[str, ItemRecord]) -> tuple[Path, ...]:
     """Say which number is which class."""
     del written
     rows = ["0,background\n"]
@@ -179,7 +180,7 @@ INDEX_MAP_FORMATS = (
         "Pascal VOC (palette PNG and XML)",
         "SegmentationClass and SegmentationObject, where 0 is the background; boxes in "
         "Annotations; ImageSets; the colours in labelmap.txt.",
-        counts_parts=True,
+        per_region=True,
         add=_add_voc,
         finish=_finish_voc,
     ),
@@ -188,7 +189,7 @@ INDEX_MAP_FORMATS = (
         "Cityscapes (index PNG)",
         "gtFine: labelIds with the class from 1 (0 is the background), instanceIds with 1000 "
         "times the class plus the part, and a coloured one to look at.",
-        counts_parts=True,
+        per_region=True,
         add=_add_cityscapes,
         finish=_finish_cityscapes,
     ),

@@ -6,9 +6,9 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from segapp.imaging.measures import Per, parts_of
+from segapp.imaging.measures import AnnotationScope, parts_of
 from segapp.imaging.polygons import polygons
-from segapp.io.export.datasets import DatasetFormat, Item, Plan, Written
+from segapp.io.export.datasets import DatasetFormat, DatasetItem, ExportPlan, ItemRecord
 from segapp.model.validation import is_unicode
 from shlcore.atomic_file import write_text
 
@@ -68,7 +68,7 @@ def _relative(image: Path, path: Path) -> str:
 _DIGITS = 7
 
 
-def _add(plan: Plan, item: Item) -> Written:
+def _add(plan: ExportPlan, item: DatasetItem) -> ItemRecord:
     """Write ``labels/NAME.txt``; a line has room for one outline, so that each part has its own.
 
     Filled by the even-odd rule the outlines are exactly the mask: a hole is joined to its
@@ -80,7 +80,7 @@ def _add(plan: Plan, item: Item) -> Written:
         if info.is_background:
             continue
         place = plan.categories.place(info) - 1
-        for part in parts_of(item.labelling.labels, index, Per.PART):
+        for part in parts_of(item.labelling.labels, index, AnnotationScope.PART):
             for polygon in polygons(part.mask):
                 corners = " ".join(
                     f"{_part(x + part.left, width)} {_part(y + part.top, height)}"
@@ -90,14 +90,14 @@ def _add(plan: Plan, item: Item) -> Written:
     name = f"labels/{item.stem}.txt"
     (plan.out / "labels").mkdir(exist_ok=True)
     write_text(plan.out / name, "".join(lines))
-    return Written((name,))
+    return ItemRecord((name,))
 
 
 def _part(value: int, whole: int) -> str:
     return f"{value / whole:.{_DIGITS}f}".rstrip("0").rstrip(".")
 
 
-def _finish(plan: Plan, written: dict[str, Written]) -> tuple[Path, ...]:
+def _finish(plan: ExportPlan, written: dict[str, ItemRecord]) -> tuple[Path, ...]:
     """Write ``data.yaml``; JSON's strings are YAML's, so that any name is safe."""
     del written
     names = "".join(
@@ -117,7 +117,7 @@ YOLO_FORMAT = DatasetFormat(
     "yolo",
     "YOLO segmentation (a text file each)",
     "labels/NAME.txt: the class from 0, then x and y of each corner from 0 to 1; data.yaml.",
-    counts_parts=False,
+    per_region=False,
     add=_add,
     finish=_finish,
 )

@@ -10,9 +10,10 @@ import numpy as np
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from segapp.imaging.matting import soft_edge, usual_width
+from segapp.imaging.matting import default_band_width, soft_edge
 from segapp.imaging.rasterise import rasterize
-from segapp.model.classes import object_places
+from segapp.model.classes import object_indices
+from segapp.model.validation import SegappError
 from shlcore.atomic_file import replacing
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def object_pixels(
 ) -> NDArray[np.bool_]:
     """Return where there is anything but the background, or the class of a name."""
     table = np.zeros(256, bool)
-    table[list(object_places(document.classes, only))] = True
+    table[list(object_indices(document.classes, only))] = True
     return table[labelling.labels]
 
 
@@ -85,7 +86,7 @@ def write_strokes_png(
     """Write the strokes: 0 where there is none, else the class counted from 1."""
     marked = rasterize(document, picture.size) + 1
     if marked.max() > 255:
-        raise ValueError(f"strokes: a palette holds 255 classes, got {marked.max()}")
+        raise SegappError(f"strokes: a palette holds 255 classes, got {marked.max()}")
     # The names go along, so that the strokes can be read back with their classes.
     names = PngInfo()
     names.add_itxt("Classes", json.dumps([info.name for info in document.classes]))
@@ -132,7 +133,7 @@ def save_png(path: Path, image: Image.Image, text: PngInfo | None = None) -> Non
 Result = TypeVar("Result")
 
 
-def writing_cutout(
+def cutout_steps(
     path: Path,
     labelling: Labelling,
     document: Document,
@@ -142,12 +143,12 @@ def writing_cutout(
     only: str | None = None,
 ) -> Generator[float, None, tuple[Path, ...]]:
     """Write the objects in their own colours, with the background transparent."""
-    matte = yield from matting(object_pixels(labelling, document, only), picture, edge)
+    matte = yield from matte_steps(object_pixels(labelling, document, only), picture, edge)
     save_png(path, Image.fromarray(straight_cutout(matte, picture)))
     return (path,)
 
 
-def writing_alpha(
+def alpha_steps(
     path: Path,
     labelling: Labelling,
     document: Document,
@@ -157,28 +158,28 @@ def writing_alpha(
     only: str | None = None,
 ) -> Generator[float, None, tuple[Path, ...]]:
     """Write how much of each pixel is an object: 255 all of it, 0 nothing."""
-    matte = yield from matting(object_pixels(labelling, document, only), picture, edge)
+    matte = yield from matte_steps(object_pixels(labelling, document, only), picture, edge)
     save_png(path, Image.fromarray(matte.alpha))
     return (path,)
 
 
-def matting(
+def matte_steps(
     mask: NDArray[np.bool_], picture: Picture, edge: float | None
 ) -> Generator[float, None, Matte]:
-    """Make the matte of a mask as `matte_of` does; yields how much is done."""
-    width = usual_width(picture.size) if edge is None else edge
+    """Make the matte of a mask as `make_matte` does; yields how much is done."""
+    width = default_band_width(picture.size) if edge is None else edge
     return soft_edge(picture.rgb, mask, width)
 
 
-def matte_of(mask: NDArray[np.bool_], picture: Picture, edge: float | None) -> Matte:
+def make_matte(mask: NDArray[np.bool_], picture: Picture, edge: float | None) -> Matte:
     """Return the matte of a mask, its edge soft within so many pixels.
 
     0 is hard, and ``None`` is what suits the picture's size.
     """
-    return finished(matting(mask, picture, edge))
+    return run_to_end(matte_steps(mask, picture, edge))
 
 
-def finished(work: Generator[float, None, Result]) -> Result:
+def run_to_end(work: Generator[float, None, Result]) -> Result:
     """Do work to its end, whatever it tells on the way."""
     while True:
         try:

@@ -8,7 +8,7 @@ import json
 from typing import TYPE_CHECKING
 
 from segapp.imaging.measures import PIXELS, MeasuredRegions, Scale
-from segapp.model.validation import cell
+from segapp.model.validation import csv_cell
 from shlcore.atomic_file import replacing, write_text
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from segapp.model.classes import ClassInfo
     from segapp.model.document import Document
     from segapp.model.labelling import Insight, Labelling
-    from segapp.model.picture import Original, Picture
+    from segapp.model.picture import Picture, RawImage
 
 
 WHOLE = "all"
@@ -46,11 +46,11 @@ def parts_of(
     labelling: Labelling, document: Document, picture: Picture, *, split: bool
 ) -> MeasuredRegions:
     """Find and measure the parts of all classes but the background, in the file's own numbers."""
-    values = picture.measured.values
+    values = picture.raw_image.values
     return MeasuredRegions.of(labelling.labels, values, _objects(document), split=split)
 
 
-def write_joined(path: Path, tables: Iterable[tuple[str, Path]]) -> tuple[Path, ...]:
+def write_joined_measures(path: Path, tables: Iterable[tuple[str, Path]]) -> tuple[Path, ...]:
     """Write the measures of many images as one table, the image's name before each row.
 
     ``tables`` are names with what `write_measures` wrote; what an image has no measure of stays
@@ -68,7 +68,7 @@ def write_joined(path: Path, tables: Iterable[tuple[str, Path]]) -> tuple[Path, 
             lines = _lines(table)
             own = next(lines, [])
             for line in lines:
-                writer.writerow({"image": cell(name), **dict(zip(own, line, strict=True))})
+                writer.writerow({"image": csv_cell(name), **dict(zip(own, line, strict=True))})
         text.flush()
         text.detach()
     return (path,)
@@ -85,7 +85,7 @@ def rows(
     """Yield the table's rows, each with its part; those about a class have none."""
     for index in _objects(document):
         own = [part for part in parts.parts if part.label == index]
-        name = cell(document.classes[index].name)
+        name = csv_cell(document.classes[index].name)
         yield None, [name, WHOLE, str(len(own)), *_of_class(own, scale, parts.n_channels)]
         for part in own:
             yield part, [name, str(part.number), "1", *measured(part, scale)]
@@ -110,14 +110,14 @@ def columns(scale: Scale, picture: Picture) -> list[str]:
     if scale != PIXELS:
         lengths += [f"area_{scale.unit}2", f"perimeter_{scale.unit}"]
     places = ["x", "y", "left", "top", "width", "height"]
-    means = [f"mean_{name}" for name in _channel_names(picture.measured)]
+    means = [f"mean_{name}" for name in _channel_names(picture.raw_image)]
     return ["class", "part", "count", *lengths, *places, *means]
 
 
-def _channel_names(original: Original) -> list[str]:
+def _channel_names(raw: RawImage) -> list[str]:
     """Name channels: colours where the first three are, and numbers from 1."""
-    colours = ["red", "green", "blue"] if len(original.usual) == 3 else []
-    return [*colours, *(f"channel_{k + 1}" for k in range(len(colours), original.n_channels))]
+    colours = ["red", "green", "blue"] if len(raw.default_channels) == 3 else []
+    return [*colours, *(f"channel_{k + 1}" for k in range(len(colours), raw.n_channels))]
 
 
 def measured(part: MeasuredRegion, scale: Scale) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 
-from segapp.imaging.rasterise import box_corners, inside_of, outside_of
+from segapp.imaging.rasterise import box_corners, polygon_inside, polygon_outside
 from segapp.model.document import Stroke
 
 if TYPE_CHECKING:
@@ -143,11 +143,11 @@ def _line(points: Sequence[Point], size: Size, stroke: Stroke) -> Mark:
 
 
 def _inside(points: Sequence[Point], size: Size, stroke: Stroke) -> Mark | None:
-    return inside_of(points, size, stroke.label)
+    return polygon_inside(points, size, stroke.label)
 
 
 def _outside(points: Sequence[Point], size: Size, stroke: Stroke) -> Mark | None:
-    return outside_of(points, size, stroke.label)
+    return polygon_outside(points, size, stroke.label)
 
 
 SHAPES: dict[Tool, ShapeTool] = {

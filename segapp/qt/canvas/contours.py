@@ -13,9 +13,9 @@ from segapp.imaging.boundaries import (
     LINE,
     RIM,
     border_lines,
-    edge_pictures,
-    owners,
-    redraw_edges,
+    edge_pyramid,
+    line_owners,
+    update_edge_pyramid,
 )
 from segapp.qt.canvas.layers import indexed_qimage
 
@@ -59,16 +59,16 @@ class ContourLayer:
         classes: Sequence[ClassInfo],
         colour: QColor | None = None,
     ) -> None:
-        self._labels, self._owner = labels, owners(classes)
+        self._labels, self._owner = labels, line_owners(classes)
         self._colours = [colour or QColor(*info.colour) for info in classes]
-        self._levels = edge_pictures(labels, self._owner, _SMALLEST)
+        self._levels = edge_pyramid(labels, self._owner, _SMALLEST)
         self._images = [self._image(level) for level in self._levels]
 
     def redraw(self, labels: NDArray[np.uint8], boxes: Iterable[Rectangle]) -> None:
         """Show labels that differ from the previous ones within some boxes."""
         self._labels = labels
         for box in boxes:
-            redraw_edges(self._levels, labels, self._owner, box)
+            update_edge_pyramid(self._levels, labels, self._owner, box)
 
     def _image(self, picture: NDArray[np.uint8]) -> QImage:
         table = [0] * (LINE + len(self._colours))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPointF, Qt, Signal
 
-from segapp.imaging.rasterise import NOWHERE
+from segapp.imaging.rasterise import EMPTY_RECTANGLE
 from segapp.model.document import Stroke
 from segapp.qt.canvas.brush import SHAPES, Brush, Tool
 from segapp.qt.canvas.stroke_layer import union_of_boxes
@@ -95,7 +95,7 @@ class StrokePainter:
         if self._stroke is not None:
             piece = self._stroke.add(at, 1.0 if pressure is None else pressure)
         if piece is None:
-            return NOWHERE
+            return EMPTY_RECTANGLE
         if self._shape is not None:
             return self._draw_outline(self._shape, piece)
         box = self._strokes.stamp(piece, keep_others=self._keeps_others)
@@ -134,7 +134,7 @@ class StrokePainter:
     def cancel(self) -> Rectangle:
         """Discard the unfinished stroke."""
         if self._stroke is None:
-            return NOWHERE
+            return EMPTY_RECTANGLE
         self._stroke = None
         return self._strokes.drop()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.imaging.rasterise import NOWHERE, THINNEST, UNMARKED, stamp, strips_of
+from segapp.imaging.rasterise import EMPTY_RECTANGLE, MIN_RADIUS, UNMARKED, stamp, stroke_strips
 from segapp.model.document import Document, Mark, Patch, Stroke
 from segapp.qt.canvas.layers import Layer, lazy_zeros, to_bgra
 
@@ -110,7 +110,7 @@ class StrokeLayer:
         self._bounds: list[Rectangle] = []  # of the document's marks
         self._colours = _colour_table(self._document.classes)
         self._pieces: list[Stroke] = []  # of the unfinished stroke
-        self._live = NOWHERE
+        self._live = EMPTY_RECTANGLE
 
     def show(self, document: Document) -> Rectangle:
         """Show a document, without an unfinished stroke that is not in it."""
@@ -126,10 +126,10 @@ class StrokeLayer:
         added = after[same:]
         only_added = same == len(before) and not recoloured
         drawn = bool(self._pieces) and self._was_drawn(added)
-        self._document, self._live, self._pieces = document, NOWHERE, []
+        self._document, self._live, self._pieces = document, EMPTY_RECTANGLE, []
         if only_added and drawn and len(added) == 1:
-            return NOWHERE  # the pieces have drawn it
-        if only_added and removed == NOWHERE:
+            return EMPTY_RECTANGLE  # the pieces have drawn it
+        if only_added and removed == EMPTY_RECTANGLE:
             for mark in added:
                 stamp(self.numbers, mark, unmarked=0)
                 self._hatching.stamp(mark)
@@ -155,7 +155,7 @@ class StrokeLayer:
             self._hatching.restore(bounds, hatched, others)
         self._pieces.append(piece)
         self._live = union_of_boxes([self._live, box])
-        for strip in strips_of(piece, self.size):
+        for strip in stroke_strips(piece, self.size):
             self._colour(strip)
         return box
 
@@ -222,7 +222,7 @@ def _bounds(mark: Mark, size: tuple[int, ...]) -> Rectangle:
         right, bottom = left + mark.width, top + mark.height
     else:
         points = np.array(mark.points)
-        reach = max(mark.radius * max(mark.pressures, default=1.0), THINNEST) + 1
+        reach = max(mark.radius * max(mark.pressures, default=1.0), MIN_RADIUS) + 1
         left, top = (int(v) for v in np.floor(points.min(axis=0) - reach))
         right, bottom = (int(v) for v in np.ceil(points.max(axis=0) + reach))
     return max(left, 0), max(top, 0), min(right, width), min(bottom, height)
@@ -252,6 +252,6 @@ def union_of_boxes(boxes: list[Rectangle]) -> Rectangle:
     """Return the bounding box of all boxes that are not empty."""
     filled = [box for box in boxes if not _is_empty(box)]
     if not filled:
-        return NOWHERE
+        return EMPTY_RECTANGLE
     lefts, tops, rights, bottoms = zip(*filled, strict=True)
     return min(lefts), min(tops), max(rights), max(bottoms)

@@ -29,9 +29,9 @@ from PySide6.QtWidgets import (
 )
 
 from segapp.app.state import Stage
-from segapp.imaging.measures import USUAL, WIDEST_EDGE, ExportChoices
+from segapp.imaging.measures import DEFAULT_EXPORT, MAX_EDGE_WIDTH, ExportChoices
 from segapp.io.export.formats import FORMATS, ExportFormat, formats
-from segapp.model.validation import shown
+from segapp.model.validation import sanitize
 from segapp.qt.dialogs.export_preview import FilePreview, FilePreviewBox, file_previews
 from segapp.qt.i18n import class_name, worded
 from segapp.qt.session.jobs import Jobs
@@ -108,7 +108,7 @@ class ExportChoicesBox(QWidget):
         ):
             self.edge.addItem(text, kind)
         self.width_box = QDoubleSpinBox()
-        self.width_box.setRange(0.5, WIDEST_EDGE)
+        self.width_box.setRange(0.5, MAX_EDGE_WIDTH)
         self.width_box.setDecimals(1)
         self.width_box.setValue(edge or 10.0)
         self.width_box.setSuffix(self.tr(" px"))
@@ -204,7 +204,7 @@ class ExportDialog(QDialog):
         session: Session,
         folder: Path,
         form: str,
-        choices: ExportChoices = USUAL,
+        choices: ExportChoices = DEFAULT_EXPORT,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -393,7 +393,7 @@ class ExportDialog(QDialog):
 
         def work() -> Iterator[float | tuple[Path, ...]]:
             if made is None:
-                yield (yield from form.writing(target, labelling, document, picture))
+                yield (yield from form.steps(target, labelling, document, picture))
                 return
             with replacing(target) as file:
                 file.write(made)
@@ -418,7 +418,7 @@ class ExportDialog(QDialog):
         QMessageBox.warning(
             self,
             self.tr("Export"),
-            self.tr("{} cannot be written: {}.").format(shown(target), reason.rstrip(".")),
+            self.tr("{} cannot be written: {}.").format(sanitize(target), reason.rstrip(".")),
         )
         self._writing.cancel()
         self._refresh()

@@ -26,7 +26,7 @@ from PySide6.QtWidgets import QWidget
 
 from segapp.io.export.tables import WHOLE
 from segapp.io.images import load_image
-from segapp.model.validation import cell
+from segapp.model.validation import csv_cell
 from segapp.qt.canvas.layers import add_alpha, qimage_view
 from segapp.qt.canvas.painting import chequerboard
 
@@ -208,7 +208,7 @@ def measures_drawn(path: Path, document: Document, picture: Picture) -> tuple[QI
     """Draw each part's box and number over the picture, and tell counts and areas."""
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    colours = {cell(info.name): QColor(*info.colour) for info in document.classes}
+    colours = {csv_cell(info.name): QColor(*info.colour) for info in document.classes}
     image, scale = small_picture(picture)
     painter = QPainter(image)
     font = painter.font()
@@ -364,7 +364,7 @@ def file_previews(
     """Write to a folder that vanishes again, and look at what is there; yields how far it is."""
     with tempfile.TemporaryDirectory(prefix="segapp-preview-") as folder:
         target = Path(folder) / f"{stem}{form.suffix}"
-        written = yield from form.writing(target, labelling, document, picture)
+        written = yield from form.steps(target, labelling, document, picture)
         size = sum(path.stat().st_size for path in written)
         names = tuple(path.name for path in written)
         image, text = _look_at(written[0], document, picture)

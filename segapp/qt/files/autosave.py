@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from segapp.app.project_store import new_project, project_of
 from segapp.app.state import PictureState
 from segapp.io.project import Project
-from segapp.model.validation import shown
+from segapp.model.validation import sanitize
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.opening import digest_of
 from segapp.qt.files.preferences import is_the_users
@@ -134,7 +134,7 @@ def keep(
     if own_digests.get(project) == digest_of(project):
         known = own_digests[project]
     content = state.content
-    carried = answer.carried() if answer is not None else None
+    carried = answer.snapshot() if answer is not None else None
     written = Project(content.document, content.settings, image, state.sha256, answer=carried)
     own_digests[project] = digest = save_over(project, written, known)
     return Kept(image, content, project, digest)
@@ -277,7 +277,7 @@ class Autosave(QObject):
             return  # told once; the strokes are copied meanwhile
         self._hindered.add(hindered.path)
         told = self.tr("The project of {} is not written ({}); its strokes are kept for recovery")
-        self.said.emit(told.format(shown(hindered.path.name), _reason(hindered.error)))
+        self.said.emit(told.format(sanitize(hindered.path.name), _reason(hindered.error)))
 
     def _note(self, written: _Written) -> None:
         if isinstance(written, _Hindered):

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from segapp.io.images import IMAGE_SUFFIXES
 from segapp.io.project import PROJECT_SUFFIX
-from segapp.model.validation import shown
+from segapp.model.validation import sanitize
 from segapp.qt.files.restore_dialog import Decision, Left, RestoreDialog
 from segapp.qt.i18n import worded
 from shlcore.atomic_file import replacing
@@ -104,14 +104,14 @@ def ask_unsaved(
 
     Those that a project was opened over are asked about as well, by that name.
     """
-    names = [shown(state.path.name) for state in states]
-    names += [tr("{}, under the opened project").format(shown(o.path.name)) for o in overlaid]
+    names = [sanitize(state.path.name) for state in states]
+    names += [tr("{}, under the opened project").format(sanitize(o.path.name)) for o in overlaid]
     box = QMessageBox(parent)
     box.setIcon(QMessageBox.Icon.Question)
     box.setWindowTitle(tr("Unsaved strokes"))
     if len(names) == 1 and overlaid:
         told = tr("Save the strokes on {} that a project was opened over, before closing?")
-        box.setText(told.format(shown(overlaid[0].path.name)))
+        box.setText(told.format(sanitize(overlaid[0].path.name)))
     elif len(names) == 1:
         box.setText(tr("Save the strokes on {} before closing?").format(names[0]))
     else:
@@ -130,7 +130,7 @@ def ask_conflict(parent: QWidget, project: Path) -> Conflict:
     box = QMessageBox(parent)
     box.setIcon(QMessageBox.Icon.Warning)
     box.setWindowTitle(tr("Changed by others"))
-    box.setText(tr("{} was changed by another window or program.").format(shown(project.name)))
+    box.setText(tr("{} was changed by another window or program.").format(sanitize(project.name)))
     box.setInformativeText(tr("Opening the other one keeps your strokes: undo brings them back."))
     roles = QMessageBox.ButtonRole
     choices = {

@@ -9,12 +9,12 @@ from PySide6.QtCore import QObject, Signal
 
 from segapp.app.project_store import new_project
 from segapp.io.desktop import SAMPLES
-from segapp.io.images import images_in
+from segapp.io.images import list_images
 from segapp.io.project import Project, is_project
-from segapp.model.classes import two_classes
-from segapp.model.display import AS_IT_COMES
+from segapp.model.classes import default_classes
+from segapp.model.display import DEFAULT_DISPLAY
 from segapp.model.document import Document
-from segapp.model.validation import shown
+from segapp.model.validation import SegappError, sanitize
 from segapp.qt.files.autosave import answer_beside
 from segapp.qt.files.image_folder import FolderStart, PictureFolder
 from segapp.qt.files.opening import (
@@ -96,7 +96,7 @@ class Files(QObject):
     def open_folder(self, path: Path, at: Path | None = None) -> None:
         """List a folder's images and open one of them: that wanted, the last one, the first."""
         try:
-            images = as_people_count(images_in(path))
+            images = as_people_count(list_images(path))
         except OSError as error:
             self.failed.emit(self.tr("{} cannot be read: {}.").format(path, error.strerror), "")
             return
@@ -158,16 +158,16 @@ class Files(QObject):
             return
         place = self.work.project_folder(path) if within else None
         ahead, known = self._prefetch, self._session.state_of(path)
-        showing = self.start.showing if within else AS_IT_COMES
+        display = self.start.display if within else DEFAULT_DISPLAY
         if known is not None and known.unsaved:
-            showing = known.content.document.showing
+            display = known.content.document.display
 
         def work() -> Iterator[Opened | ImageMissing]:
             ready = ahead.take(path)
             if ready is None and within:
-                ready = prepare(path, showing)
+                ready = prepare(path, display)
                 ahead.add(path, ready)
-            yield from open_image(path, place, ready, showing)
+            yield from open_image(path, place, ready, display)
 
         self._start(path.name, work)
 
@@ -178,7 +178,7 @@ class Files(QObject):
             near = [place + step for step in (1, -1)]
             self._prefetch.look_ahead(
                 [self.folder[row] for row in near if 0 <= row < len(self.folder)],
-                self.start.showing,
+                self.start.display,
             )
 
     def _start(self, name: str, work: Callable[[], Iterator[Opened | ImageMissing]]) -> None:
@@ -200,7 +200,7 @@ class Files(QObject):
         if self.work.row(path) is not None:
             begun = self.start.document()
         else:
-            begun = Document(two_classes(result.picture.rgb))
+            begun = Document(default_classes(result.picture.rgb))
         state = arrived_state(result, known, self._session.settings, begun)
         if known is not None and known.unsaved and known.content != state.content:
             self.overlaid.emit(known)
@@ -277,13 +277,13 @@ class Files(QObject):
             content.settings,
             state.path,
             state.sha256,
-            answer=answer.carried() if answer is not None else None,
+            answer=answer.snapshot() if answer is not None else None,
         )
         try:
             return save_over(path, project, known)
-        except (OSError, ValueError) as error:
+        except (OSError, SegappError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            sentence = self.tr("{} cannot be written: {}.").format(shown(path), reason)
+            sentence = self.tr("{} cannot be written: {}.").format(sanitize(path), reason)
             self.failed.emit(sentence, details_of(error))
             return ""
 

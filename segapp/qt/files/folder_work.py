@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from segapp.app.project_store import new_project, project_of
 from segapp.engine.loading import let_see, sight_of, trainer_of
-from segapp.io.class_list import with_folder_classes
+from segapp.io.class_list import apply_folder_classes
 from segapp.io.images import load_image
 from segapp.io.project import Project, load_project
-from segapp.model.document import Start
+from segapp.model.document import InitialLabels
 from segapp.model.labelling import Answer
 from segapp.qt.files.opening import digest_of
 from segapp.qt.files.recovery import ChangedByOthersError, save_over
@@ -68,12 +68,12 @@ def with_start(
     The model's classes are found by their names; where the document lacks one, it takes all
     classes of the model.
     """
-    start = Start.of(labelling, name)
+    start = InitialLabels.from_labelling(labelling, name)
     places = {info.name: index for index, info in enumerate(document.classes)}
     if not all(info.name in places for info in model.classes):
-        return replace(document, classes=model.classes, start=start)
+        return replace(document, classes=model.classes, initial=start)
     moved = [places[info.name] for info in model.classes]
-    return replace(document, start=start.with_classes(moved, len(document.classes)))
+    return replace(document, initial=start.with_classes(moved, len(document.classes)))
 
 
 def applied(model: LearntModel, picture: Picture) -> Iterator[Labelling | None]:
@@ -97,7 +97,7 @@ def bring_classes(
             project = project_of(path, place)
             if project is not None:
                 digest, held = digest_of(project), load_project(project)
-                document = with_folder_classes(held.document, before, after)
+                document = apply_folder_classes(held.document, before, after)
                 if document is not None:
                     save_over(project, replace(held, document=document), digest)
                     changed = True
@@ -127,7 +127,7 @@ def apply_to_all(
             held = None if project is None else load_project(project)
             document = begun if held is None else held.document
             if place is not None and not (document.strokes or document.retouches):
-                picture = load_image(path, document.showing)
+                picture = load_image(path, document.display)
                 labelling = None
                 for found in applied(model, picture):
                     yield None

@@ -9,24 +9,24 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from segapp.app.project_store import marked_images
 from segapp.io.class_list import (
-    CLASS_LIST_NAME,
+    CLASS_LIST_FILE,
     ClassList,
     ClassListError,
-    folder_list,
+    find_class_list,
     write_class_list,
 )
 from segapp.io.folder_files import (
-    PROGRESS_NAME,
-    SHOWING_NAME,
+    DISPLAY_FILE,
+    PROGRESS_FILE,
+    DisplaySettingsError,
     FolderProgress,
-    ShowingError,
     Status,
+    read_display,
     read_progress,
-    read_showing,
+    write_display,
     write_progress,
-    write_showing,
 )
-from segapp.model.display import AS_IT_COMES
+from segapp.model.display import DEFAULT_DISPLAY
 from segapp.model.document import Document
 from segapp.qt.files.preferences import is_the_users
 from segapp.qt.session.jobs import Jobs
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from segapp.model.classes import ClassInfo
-    from segapp.model.display import Showing
+    from segapp.model.display import DisplaySettings
     from segapp.qt.files.preferences import Preferences
 
 
@@ -91,7 +91,7 @@ class ProgressWriting(QObject):
         if self._jobs.busy:  # the next write brings these changes as well
             self._timer.start()
             return
-        file, last, changes = self.place / PROGRESS_NAME, self._last, self.changes
+        file, last, changes = self.place / PROGRESS_FILE, self._last, self.changes
         self._under_way, self.changes = changes, {}
 
         def work() -> Iterator[None]:
@@ -113,7 +113,7 @@ class ProgressWriting(QObject):
 
     def _tell(self, error: Exception) -> None:
         reason = getattr(error, "strerror", None) or str(error)
-        self.failed.emit(self.tr("{} cannot be written: {}.").format(PROGRESS_NAME, reason))
+        self.failed.emit(self.tr("{} cannot be written: {}.").format(PROGRESS_FILE, reason))
 
     def _flush(self) -> None:
         self._timer.stop()
@@ -121,7 +121,7 @@ class ProgressWriting(QObject):
             changes = self._under_way | self.changes  # the first were perhaps not written
             try:
                 if changes or self._last:
-                    write_progress(self.place / PROGRESS_NAME, changes, self._last)
+                    write_progress(self.place / PROGRESS_FILE, changes, self._last)
             except OSError as error:
                 if not self._hindered:
                     self._tell(error)
@@ -199,9 +199,9 @@ class PictureFolder(QObject):
             return
         place = self.place or self.root
         self._marked = marked_images(self.paths, place)
-        self._progress = read_progress(place / PROGRESS_NAME)
+        self._progress = read_progress(place / PROGRESS_FILE)
         try:
-            found = folder_list(place) or folder_list(self.root)
+            found = find_class_list(place) or find_class_list(self.root)
             self.classes = None if found is None else found[1]
         except ClassListError as error:
             self._unreadable = True
@@ -296,16 +296,18 @@ class PictureFolder(QObject):
             return False
         if self._unreadable:  # perhaps of a newer version: nobody's list is replaced unread
             told = self.tr("{} cannot be read, and is left as it is: move it away first.")
-            self.failed.emit(told.format(CLASS_LIST_NAME))
+            self.failed.emit(told.format(CLASS_LIST_FILE))
             return False
         listing = (
-            ClassList.numbered(classes) if self.classes is None else self.classes.changed(classes)
+            ClassList.from_classes(classes)
+            if self.classes is None
+            else self.classes.with_classes(classes)
         )
         try:
-            write_class_list(self.place / CLASS_LIST_NAME, listing)
+            write_class_list(self.place / CLASS_LIST_FILE, listing)
         except OSError as error:
             told = self.tr("{} cannot be written: {}.")
-            self.failed.emit(told.format(CLASS_LIST_NAME, error.strerror))
+            self.failed.emit(told.format(CLASS_LIST_FILE, error.strerror))
             return False
         self.classes = listing
         self.classes_changed.emit()
@@ -335,18 +337,18 @@ class FolderStart(QObject):
         super().__init__(parent)
         self._work = work
         self._unreadable = False
-        self.showing = AS_IT_COMES
+        self.display = DEFAULT_DISPLAY
         work.begun.connect(self._look)
         work.place_changed.connect(self._look)
 
     def _look(self) -> None:
-        self.showing, self._unreadable = AS_IT_COMES, False
+        self.display, self._unreadable = DEFAULT_DISPLAY, False
         place = self._work.place or self._work.root
         if place is None:
             return
         try:
-            self.showing = read_showing(place)
-        except ShowingError as error:
+            self.display = read_display(place)
+        except DisplaySettingsError as error:
             self._unreadable = True
             self.failed.emit(str(error))
         self.showing_changed.emit()
@@ -355,22 +357,22 @@ class FolderStart(QObject):
         """Return what a picture of the folder begins with."""
         classes = self._work.classes
         if classes is None:
-            return Document(showing=self.showing)
-        return Document(classes.classes, showing=self.showing)
+            return Document(display=self.display)
+        return Document(classes.classes, display=self.display)
 
-    def remember(self, showing: Showing) -> None:
+    def remember(self, display: DisplaySettings) -> None:
         """Let the pictures that nobody has touched yet be shown so."""
         place = self._work.place
-        if place is None or showing == self.showing:
+        if place is None or display == self.display:
             return
         if self._unreadable:  # perhaps of a newer version: nobody's file is replaced unread
             told = self.tr("{} cannot be read, and is left as it is: move it away first.")
-            self.failed.emit(told.format(SHOWING_NAME))
+            self.failed.emit(told.format(DISPLAY_FILE))
             return
-        self.showing = showing
+        self.display = display
         try:
-            write_showing(place, showing)
+            write_display(place, display)
         except OSError as error:
             told = self.tr("{} cannot be written: {}.")
-            self.failed.emit(told.format(SHOWING_NAME, error.strerror))
+            self.failed.emit(told.format(DISPLAY_FILE, error.strerror))
         self.showing_changed.emit()

@@ -16,11 +16,11 @@ from PySide6.QtGui import QImage
 
 from segapp.app.project_store import project_names
 from segapp.app.state import Content, PictureState
-from segapp.io.deep_images import shown_anew
+from segapp.io.deep_images import rerender
 from segapp.io.images import load_image
-from segapp.io.pages import ImageError, file_of, page_of
+from segapp.io.pages import ImageError, page_file, parse_page
 from segapp.io.project import PROJECT_SUFFIX, Project, ProjectError, load_project
-from segapp.model.display import AS_IT_COMES
+from segapp.model.display import DEFAULT_DISPLAY
 from segapp.model.document import Document, History
 from segapp.model.settings import DEFAULT_SETTINGS
 from segapp.qt.canvas.layers import Layer, ZeroCopyImage
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtCore import QMimeData
 
-    from segapp.model.display import Showing
+    from segapp.model.display import DisplaySettings
     from segapp.model.picture import Picture
     from segapp.model.settings import Settings
 
@@ -129,7 +129,7 @@ def as_people_count(paths: list[Path]) -> list[Path]:
     collator = QCollator(locale)
     collator.setNumericMode(True)
     collator.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
-    pages = {path: page_of(path) for path in paths}
+    pages = {path: parse_page(path) for path in paths}
     return sorted(paths, key=lambda path: (collator.sortKey(pages[path][0].name), pages[path][1]))
 
 
@@ -156,10 +156,10 @@ def open_project(path: Path, image: Path | None = None) -> Iterator[Opened | Ima
     """Load a project with its image, or with the one that the user has found instead."""
     found = _load(path, wanted=True)
     image = (image or found.project.image_path).absolute()
-    if not file_of(image).is_file():
+    if not page_file(image).is_file():
         yield ImageMissing(path, found.project)
         return
-    picture = load_image(image, found.project.document.showing)
+    picture = load_image(image, found.project.document.display)
     yield Opened(picture, _layer(picture), found)
 
 
@@ -167,14 +167,14 @@ def open_image(
     path: Path,
     place: Path | None = None,
     ready: Ready | None = None,
-    showing: Showing = AS_IT_COMES,
+    display: DisplaySettings = DEFAULT_DISPLAY,
 ) -> Iterator[Opened]:
     """Load an image with its project; one that is damaged is told, and left alone.
 
     The project is looked for beside the image, or in another ``place``. What was made ``ready``
-    beforehand is not made again. Without a project the image is shown as ``showing`` says.
+    beforehand is not made again. Without a project the image is shown as ``display`` says.
     """
-    ready = ready or prepare(path, showing)
+    ready = ready or prepare(path, display)
     picture, layer = ready
     for name in reversed(project_names(path)):
         project = (place or path.parent) / name
@@ -187,19 +187,19 @@ def open_image(
             yield Opened(picture, layer, None, told.format(path.name, worded(error)))
             return
         if found.project.image_path.absolute() == path.absolute():
-            yield Opened(*_shown_as(ready, found.project.document.showing), found)
+            yield Opened(*_shown_as(ready, found.project.document.display), found)
             return
-    yield Opened(*_shown_as(ready, showing))
+    yield Opened(*_shown_as(ready, display))
 
 
-def prepare(path: Path, showing: Showing = AS_IT_COMES) -> Ready:
+def prepare(path: Path, display: DisplaySettings = DEFAULT_DISPLAY) -> Ready:
     """Load an image and make what the canvas draws."""
-    picture = load_image(path, showing)
+    picture = load_image(path, display)
     return picture, _layer(picture)
 
 
-def _shown_as(ready: Ready, showing: Showing) -> Ready:
-    picture = shown_anew(ready[0], showing)
+def _shown_as(ready: Ready, display: DisplaySettings) -> Ready:
+    picture = rerender(ready[0], display)
     return ready if picture is ready[0] else (picture, _layer(picture))
 
 
@@ -310,14 +310,14 @@ class Prefetch(QObject):
     def _pixels(self) -> int:
         return sum(_pixels_of(ready[0]) for _, ready in self._kept.values())
 
-    def look_ahead(self, paths: list[Path], showing: Showing) -> None:
+    def look_ahead(self, paths: list[Path], display: DisplaySettings) -> None:
         """Read these pictures, in this order, instead of what was looked for before."""
 
         def work() -> Iterator[None]:
             for path in paths:
                 if self.take(path) is None:
                     with suppress(ImageError, MemoryError):  # told when it is opened
-                        self.add(path, prepare(path, showing))
+                        self.add(path, prepare(path, display))
                 yield
 
         self._jobs.run(work, lambda _: None, unexpected)
@@ -335,13 +335,13 @@ class Prefetch(QObject):
 
 def _pixels_of(picture: Picture) -> int:
     """Return a picture's pixels, with what was measured as if it were more of them."""
-    measured = 0 if picture.original is None else picture.original.values.nbytes
+    measured = 0 if picture.raw is None else picture.raw.values.nbytes
     return picture.rgb[..., 0].size + measured // _BYTES
 
 
 def _stamp(path: Path) -> _Stamp | None:
     try:
-        seen = file_of(path).stat()
+        seen = page_file(path).stat()
     except OSError:
         return None
     return seen.st_size, seen.st_mtime_ns

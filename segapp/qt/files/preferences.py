@@ -9,7 +9,7 @@ from urllib.parse import unquote_to_bytes
 
 from PySide6.QtCore import QSettings, QStandardPaths
 
-from segapp.imaging.measures import USUAL, ExportChoices, Scale
+from segapp.imaging.measures import DEFAULT_EXPORT, ExportChoices, Scale
 from segapp.io.desktop import ASSETS
 from segapp.model.validation import is_unicode
 from segapp.qt.files.opening import pasted_folder
@@ -143,7 +143,7 @@ def remembered_choices(preferences: Preferences) -> ExportChoices:
             split=preferences.get("export/split", False),
         )
     except ValueError:
-        return USUAL
+        return DEFAULT_EXPORT
 
 
 def remember_choices(preferences: Preferences, choices: ExportChoices) -> None:

@@ -13,11 +13,12 @@ from PySide6.QtCore import QObject, QSize, Qt, Signal
 from PySide6.QtGui import QImage, QPixmap
 
 from segapp.app.project_store import project_of
-from segapp.io.folder_files import read_showing
+from segapp.io.folder_files import read_display
 from segapp.io.images import load_thumbnail
 from segapp.io.pages import ImageError
 from segapp.io.project import PROJECT_SUFFIX, load_project
-from segapp.model.display import AS_IT_COMES
+from segapp.model.display import DEFAULT_DISPLAY
+from segapp.model.validation import SegappError
 from segapp.qt.i18n import worded
 from segapp.qt.session.jobs import Jobs, unexpected
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from segapp.model.display import Showing
+    from segapp.model.display import DisplaySettings
 
 
 SIZE = QSize(84, 64)
@@ -48,7 +49,7 @@ class Thumbnails(QObject):
         super().__init__(parent)
         self._kept: OrderedDict[Path, QPixmap | None] = OrderedDict()
         self._waiting: OrderedDict[Path, None] = OrderedDict()
-        self._told: dict[Path, Showing] = {}
+        self._told: dict[Path, DisplaySettings] = {}
         self._place: Path | None = None
         self._closed = False
         self._looks = 0  # how often it was told that pictures look different
@@ -74,9 +75,9 @@ class Thumbnails(QObject):
         self._waiting.clear()
         self.forgotten.emit()
 
-    def show_as(self, path: Path, showing: Showing) -> None:
+    def show_as(self, path: Path, display: DisplaySettings) -> None:
         """Show one picture as it is worked on, which its project may not tell yet."""
-        self._told[path], self._looks = showing, self._looks + 1
+        self._told[path], self._looks = display, self._looks + 1
         self._kept.pop(path, None)
         self.arrived.emit(path)  # to be asked for again
 
@@ -116,7 +117,7 @@ class Thumbnails(QObject):
 
 def thumbnail(path: Path) -> QImage:
     """Read a picture small, at once; a null image when it cannot be read."""
-    ((_, made),) = _made(path, None, AS_IT_COMES)
+    ((_, made),) = _made(path, None, DEFAULT_DISPLAY)
     return QImage() if isinstance(made, str) else made
 
 
@@ -136,11 +137,11 @@ def filling(image: QImage, ratio: float) -> QPixmap:
 
 
 def _made(
-    path: Path, place: Path | None, told: Showing | None
+    path: Path, place: Path | None, told: DisplaySettings | None
 ) -> Iterator[tuple[Path, QImage | str]]:
     try:
-        image, showing = _picture_of(path, place)
-        rgb = load_thumbnail(image, LONGEST, told or showing)
+        image, display = _picture_of(path, place)
+        rgb = load_thumbnail(image, LONGEST, told or display)
     except ImageError as error:
         yield path, worded(error)
         return
@@ -149,15 +150,15 @@ def _made(
     yield path, drawn.copy()  # which owns its bytes
 
 
-def _picture_of(path: Path, place: Path | None) -> tuple[Path, Showing]:
+def _picture_of(path: Path, place: Path | None) -> tuple[Path, DisplaySettings]:
     """Return the image that a file is or names, and how it is shown as far as that is known."""
     try:
         if path.suffix.lower() == PROJECT_SUFFIX:
             project = load_project(path)
-            return project.image_path, project.document.showing
+            return project.image_path, project.document.display
         kept = project_of(path, place)
         if kept is not None:
-            return path, load_project(kept).document.showing
-        return path, read_showing(place or path.parent)
-    except (ValueError, OSError):  # told when somebody opens it
-        return path, AS_IT_COMES
+            return path, load_project(kept).document.display
+        return path, read_display(place or path.parent)
+    except (SegappError, OSError):  # reported when the file is opened
+        return path, DEFAULT_DISPLAY

@@ -10,7 +10,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QIcon, QPixmap
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
-from segapp.imaging.overlay import code_distances, shaded
+from segapp.imaging.overlay import code_distances, shade_by_distance
 from segapp.qt.files.thumbnails import SIZE, filling, thumbnail
 from segapp.qt.i18n import class_name
 from segapp.qt.widgets.layouts import Card
@@ -166,7 +166,7 @@ class CodeLegend(Card):
             colours = np.repeat([info.colour], _SHADES, axis=0)
             squares = "".join(
                 f"<span style='color:rgb({r},{g},{b})'>■</span>"
-                for r, g, b in shaded(colours, np.arange(_SHADES), n_bits).tolist()
+                for r, g, b in shade_by_distance(colours, np.arange(_SHADES), n_bits).tolist()
             )
             codes = ", ".join("".join("1" if bit > 0 else "0" for bit in word) for word in words)
             rows.append(

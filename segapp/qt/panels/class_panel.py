@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from segapp.model.classes import DIGITS, keys_of
+from segapp.model.classes import DIGITS, shortcut_keys
 from segapp.qt.i18n import class_name
 from segapp.qt.panels.brush_panel import PaintBox
 
@@ -254,7 +254,7 @@ class ClassPanel(QWidget):
         """Show names and colours."""
         with QSignalBlocker(self._list):
             self._list.clear()
-            for info, key in zip(document.classes, keys_of(document.classes), strict=True):
+            for info, key in zip(document.classes, shortcut_keys(document.classes), strict=True):
                 item = QListWidgetItem(class_name(info.name))
                 item.setData(KEY_ROLE, key)
                 item.setData(COLOUR_ROLE, info.colour)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QEnterEvent
 
-    from segapp.model.display import Showing
+    from segapp.model.display import DisplaySettings
     from segapp.qt.actions.actions import Actions
     from segapp.qt.files.files import Files
     from segapp.qt.session.session import Session
@@ -199,7 +199,7 @@ class EncoderParts(QObject):
     def _leave_out(self) -> None:
         self._session.set_settings(with_encoder(self._session.settings, ""))
 
-    def _ahead(self) -> tuple[list[Path], Showing]:
+    def _ahead(self) -> tuple[list[Path], DisplaySettings]:
         """Return the next pictures of the folder that nobody has called done."""
         place, work = self._files.place_in_folder(), self._files.work
         paths: list[Path] = []
@@ -207,4 +207,4 @@ class EncoderParts(QObject):
             later = itertools.islice(self._files.folder, place + 1, None)
             undone = (path for path in later if work.status(path) is not Status.DONE)
             paths = list(itertools.islice(undone, _MOST_AHEAD))
-        return paths, self._files.start.showing
+        return paths, self._files.start.display

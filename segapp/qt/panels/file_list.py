@@ -32,7 +32,7 @@ from PySide6.QtWidgets import (
 )
 
 from segapp.io.folder_files import Status
-from segapp.model.validation import shown
+from segapp.model.validation import sanitize
 from segapp.qt.files.thumbnails import Thumbnails
 from segapp.qt.widgets.layouts import Wrapping
 
@@ -86,7 +86,7 @@ class FileModel(QAbstractListModel):
         path = self._work.paths[index.row()]
         roles = Qt.ItemDataRole
         if role == roles.DisplayRole:
-            return shown(path.name)
+            return sanitize(path.name)
         if role == roles.DecorationRole:
             return self._thumbnails.of(path)
         if role == STATUS_ROLE:
@@ -95,9 +95,9 @@ class FileModel(QAbstractListModel):
             return path
         word = self._words[self._work.status(path)]
         if role == roles.ToolTipRole:
-            return "\n".join(filter(None, (shown(path), word, self._work.failure(path))))
+            return "\n".join(filter(None, (sanitize(path), word, self._work.failure(path))))
         if role == roles.AccessibleTextRole:
-            return f"{shown(path.name)}, {word}"
+            return f"{sanitize(path.name)}, {word}"
         if role == roles.AccessibleDescriptionRole:
             return word
         return None

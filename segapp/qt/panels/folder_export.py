@@ -29,9 +29,9 @@ from segapp.batch.folder_export import (
     FolderExport,
     ImageExported,
 )
-from segapp.imaging.measures import Per
+from segapp.imaging.measures import AnnotationScope
 from segapp.io.export.formats import FOLDER_FORMATS, folder_formats
-from segapp.model.validation import sentence, shown
+from segapp.model.validation import sanitize, sentence
 from segapp.qt.files.preferences import remembered_choices
 from segapp.qt.i18n import worded
 from segapp.qt.session.jobs import Jobs
@@ -81,8 +81,8 @@ class FolderExportPanel(QWidget):
         self.per = QComboBox()
         self.per.setAccessibleName(self.tr("One annotation for each"))
         self.per.setToolTip(self.tr("Whether each part of a class is an object of its own"))
-        self.per.addItem(self.tr("each part"), Per.PART)
-        self.per.addItem(self.tr("each class"), Per.CLASS)
+        self.per.addItem(self.tr("each part"), AnnotationScope.PART)
+        self.per.addItem(self.tr("each class"), AnnotationScope.CLASS)
         self.done_only = QCheckBox(self.tr("Only images that are done"))
         self.done_only.setToolTip(self.tr("Leave out images that nobody has called done"))
         self._bar = QProgressBar()
@@ -155,7 +155,7 @@ class FolderExportPanel(QWidget):
         """Propose a folder for the format, beside the projects."""
         entry = FOLDER_FORMATS[self.form.currentData()]
         self.form.setToolTip(f"{worded(entry.title)}\n{worded(entry.values)}")
-        self.per.setEnabled(entry.counts_parts)
+        self.per.setEnabled(entry.per_region)
         place = self._work.place
         if place is not None:
             self.place.setText(str(place / EXPORT_FOLDER / entry.name))
@@ -208,7 +208,7 @@ class FolderExportPanel(QWidget):
         if isinstance(step, ImageExported):
             self._counts[step.status] += 1
             if step.status is ExportStatus.FAILED:
-                self._problems.append(f"{shown(step.image.name)}: {worded(step.told)}")
+                self._problems.append(f"{sanitize(step.image.name)}: {worded(step.told)}")
             self._bar.setMaximum(step.total)
             self._bar.setValue(step.place)
             self._told.setText(self.tr("{} of {}").format(step.place, step.total))

@@ -21,8 +21,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from segapp.io.deep_images import SHOWN_SHARE, percentiles
-from segapp.model.display import AS_IT_COMES, GAMMAS, ColourMap, Levels, Showing
+from segapp.io.deep_images import DISPLAY_PERCENTILES, percentiles
+from segapp.model.display import DEFAULT_DISPLAY, GAMMAS, ColourMap, DisplaySettings, Levels
 from segapp.qt.panels.status import depth_text
 from segapp.qt.widgets.inputs import ChoiceBox, NumberBox
 
@@ -235,7 +235,7 @@ class LevelsPanel(QDialog):
         super().__init__(parent, Qt.WindowType.Tool)
         self.setWindowTitle(self.tr("Levels"))
         self._picture: Picture | None = None
-        self._showing = AS_IT_COMES
+        self._display = DEFAULT_DISPLAY
         self.one = ChoiceBox(self.tr("Channel that is shown"))
         self.colour_map = ChoiceBox(self.tr("Colours of the channel"))
         names = (self.tr("Red"), self.tr("Green"), self.tr("Blue"))
@@ -306,7 +306,7 @@ class LevelsPanel(QDialog):
         self.one.activated.connect(self._choose_channels)
         self.colour_map.activated.connect(
             lambda: self._emit(
-                replace(self._showing, colour_map=ColourMap(self.colour_map.chosen))
+                replace(self._display, colour_map=ColourMap(self.colour_map.chosen))
             )
         )
         for box in self.three:
@@ -318,7 +318,7 @@ class LevelsPanel(QDialog):
             spin.valueChanged.connect(self._take_numbers)
         self.auto.clicked.connect(lambda: self._set_each(full=False))
         self.full.clicked.connect(lambda: self._set_each(full=True))
-        self.reset.clicked.connect(lambda: self._emit(AS_IT_COMES))
+        self.reset.clicked.connect(lambda: self._emit(DEFAULT_DISPLAY))
 
     # Showing ----------------------------------------------------------------------------
 
@@ -328,21 +328,21 @@ class LevelsPanel(QDialog):
         self.setEnabled(picture is not None)
         if picture is None:
             return
-        self._showing = picture.showing
-        measured = picture.measured
+        self._display = picture.display
+        measured = picture.raw_image
         count, shown = measured.n_channels, self._shown()
         named = [(self.tr("channel {}").format(c + 1), c) for c in range(count)]
         ways: list[tuple[str, object]] = [(self.tr("as the file has it"), ())]
         ways.append((self.tr("channels as colours"), _COLOURED))
         ways += [(text, (channel,)) for text, channel in named]
-        coloured = len(self._showing.channels) == 3
-        self.one.fill(ways, _COLOURED if coloured else self._showing.channels)
+        coloured = len(self._display.channels) == 3
+        self.one.fill(ways, _COLOURED if coloured else self._display.channels)
         for place, box in enumerate(self.three):
             box.fill([(self.tr("none"), None), *named], shown[place] if coloured else None)
             self._form.setRowVisible(box, coloured)
         self._form.setRowVisible(self.one, count > 1)
         self._form.setRowVisible(self.colour_map, len(shown) == 1)
-        self.colour_map.fill(self._maps(), self._showing.colour_map)
+        self.colour_map.fill(self._maps(), self._display.colour_map)
         rows = [row for row in named if row[1] in shown]
         if not coloured and len(shown) == 3:
             names = (self.tr("red"), self.tr("green"), self.tr("blue"))
@@ -357,7 +357,9 @@ class LevelsPanel(QDialog):
         picture = self._picture
         if picture is None:
             return ()
-        return self._showing.shown(picture.measured.n_channels, picture.measured.usual)
+        return self._display.visible_channels(
+            picture.raw_image.n_channels, picture.raw_image.default_channels
+        )
 
     def _targets(self) -> tuple[int, ...]:
         """Return the channels whose levels are set."""
@@ -377,7 +379,7 @@ class LevelsPanel(QDialog):
         targets = self._targets()
         if self._picture is None or not targets:
             return
-        values = self._picture.measured.values
+        values = self._picture.raw_image.values
         each = [self._levels_of(channel) for channel in targets]
         levels = Levels(
             min(one.black for one in each), max(one.white for one in each), each[0].gamma
@@ -416,16 +418,16 @@ class LevelsPanel(QDialog):
     def _choose_channels(self) -> None:
         chosen, count = self.one.chosen, len(self.three)
         if self._picture is not None:
-            count = self._picture.measured.n_channels
+            count = self._picture.raw_image.n_channels
         colours = tuple(c if c < count else None for c in range(3))
         channels: tuple[int | None, ...] = chosen if isinstance(chosen, tuple) else colours
-        self._emit(replace(self._showing, channels=channels))
+        self._emit(replace(self._display, channels=channels))
 
     def _choose_three(self) -> None:
         meant = [box.chosen for box in self.three]
         chosen = tuple(channel if isinstance(channel, int) else None for channel in meant)
         if any(channel is not None for channel in chosen):
-            self._emit(replace(self._showing, channels=chosen))
+            self._emit(replace(self._display, channels=chosen))
         else:
             self.show_picture(self._picture)  # nothing at all cannot be shown
 
@@ -446,24 +448,24 @@ class LevelsPanel(QDialog):
             return
         found = {}
         for channel in self._targets():
-            part = self._picture.measured.values[:, :, channel : channel + 1]
-            ends = percentiles(part, SHOWN_SHARE)
+            part = self._picture.raw_image.values[:, :, channel : channel + 1]
+            ends = percentiles(part, DISPLAY_PERCENTILES)
             if ends is not None:
                 low, high = (ends.least, ends.largest) if full else ends.values
                 found[channel] = Levels(low, high)
         self._emit(self._with(found))
 
-    def _with(self, levels: dict[int, Levels]) -> Showing:
-        showing = self._showing
+    def _with(self, levels: dict[int, Levels]) -> DisplaySettings:
+        display = self._display
         for channel in {c for c in self._shown() if c is not None}:
             # Others keep what they have: they would not be looked at anew for each change.
-            showing = showing.with_levels(channel, levels.get(channel, self._levels_of(channel)))
-        return showing
+            display = display.with_levels(channel, levels.get(channel, self._levels_of(channel)))
+        return display
 
-    def _emit(self, showing: Showing) -> None:
-        if showing != self._showing:
-            self._showing = showing
-            self.changed.emit(showing)
+    def _emit(self, display: DisplaySettings) -> None:
+        if display != self._display:
+            self._display = display
+            self.changed.emit(display)
 
 
 class LevelsCommands(QObject):
@@ -503,7 +505,7 @@ class LevelsCommands(QObject):
 
     def _offer_channels(self) -> None:
         picture = self._session.picture
-        self.channels_offered.emit(picture is not None and picture.holds_more)
+        self.channels_offered.emit(picture is not None and picture.exceeds_rgb8)
 
     def _show_anew(self) -> None:
         if self._session.layer is not None:
@@ -518,14 +520,14 @@ class LevelsCommands(QObject):
         if self.panel.isVisible():
             self.panel.show_picture(picture)
 
-    def _look(self, showing: Showing) -> None:
+    def _look(self, display: DisplaySettings) -> None:
         if self._session.picture is not None:
-            self._session.rendering.look(self._session.picture, showing)
+            self._session.rendering.look(self._session.picture, display)
 
-    def _change(self, showing: Showing) -> None:
+    def _change(self, display: DisplaySettings) -> None:
         session, state = self._session, self._session.state
         if state is None:
             return
-        session.edit(self.tr("change of levels"), replace(session.document, showing=showing))
+        session.edit(self.tr("change of levels"), replace(session.document, display=display))
         if self._files.work.row(state.path) is not None:
-            self._files.start.remember(showing)
+            self._files.start.remember(display)

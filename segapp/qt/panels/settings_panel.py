@@ -30,7 +30,7 @@ from PySide6.QtWidgets import (
 from segapp.model.settings import (
     DEFAULT_SETTINGS,
     PRESETS,
-    STROKE_BOUND,
+    STROKE_DEPENDENT,
     CleanUp,
     FeatureGroup,
     Settings,
@@ -39,6 +39,7 @@ from segapp.model.settings import (
     preset_with,
     with_encoder,
 )
+from segapp.model.validation import SegappError
 from segapp.qt.actions.actions import Segmented
 from segapp.qt.i18n import worded
 from segapp.qt.panels.encoder_panel import EncoderBox
@@ -360,7 +361,7 @@ class SettingsPanel(QScrollArea):
         self._enable("unlabelled_weight", "few_strokes", when=settings.transductive)
         groups = set(settings.features)
         self._enable("position_bandwidths", when=FeatureGroup.POSITION in groups)
-        self._enable("stroke_bandwidths", when=bool(groups & STROKE_BOUND))
+        self._enable("stroke_bandwidths", when=bool(groups & STROKE_DEPENDENT))
 
     def offer_channels(self, offered: bool) -> None:  # noqa: FBT001 - a Qt slot
         """Let all channels be a feature where the picture has more than are seen."""
@@ -381,7 +382,7 @@ class SettingsPanel(QScrollArea):
             if any(part.name == name for part in dataclasses.fields(CleanUp)):
                 changed = {"clean_up": dataclasses.replace(self._settings.clean_up, **changed)}
             settings = dataclasses.replace(self._settings, **changed)
-        except ValueError:  # nothing that can be learnt with: back to what was
+        except SegappError:  # these values are refused: keep the settings
             settings = self._settings
         self._take(settings)
 

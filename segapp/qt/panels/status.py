@@ -114,7 +114,7 @@ def _chip(name: str) -> QToolButton:
 
 def measured_text(picture: Picture, x: int, y: int) -> str:
     """Return a pixel's values in the file's own numbers, of the first channels when many."""
-    values = picture.measured.at(x, y)
+    values = picture.raw_image.at(x, y)
     told = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in values]
     return " | ".join(told[:_MOST_VALUES] + ["…"] * (len(told) > _MOST_VALUES))
 
@@ -126,7 +126,7 @@ def depth_text(picture: Picture) -> str:
     """
     levels = list(dict.fromkeys(one for one in picture.levels if one is not None))
     spans = [f"{one.black:.5g}–{one.white:.5g}" for one in levels if math.isfinite(one.black)]
-    return ", ".join([picture.measured.kind, *([" | ".join(spans)] if spans else [])])
+    return ", ".join([picture.raw_image.dtype_text, *([" | ".join(spans)] if spans else [])])
 
 
 class StatusBar(QStatusBar):

@@ -14,7 +14,7 @@ from segapp.app.learning import Answered, Look, Unseen, learning, looking
 from segapp.app.state import Content, Progress, Stage
 from segapp.model.document import Patch
 from segapp.model.labelling import Answer, Insight, NotEnoughStrokes, Preview, Segmenter
-from segapp.model.validation import shown
+from segapp.model.validation import sanitize
 from segapp.qt.i18n import number, worded
 from segapp.qt.session.jobs import Jobs, details_of
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
     from segapp.app.learning import Item
     from segapp.model.document import Document, Mark
-    from segapp.model.labelling import CarriedAnswer, Labelling, MakeSegmenter
-    from segapp.model.picture import EncodedPicture, Picture
+    from segapp.model.labelling import AnswerSnapshot, Labelling, MakeSegmenter
+    from segapp.model.picture import EncoderFeatures, Picture
     from segapp.qt.session.session import Session
 
 
 class Answers(QObject):
     """Keeps the last answer, and a preview of the next one apart from it.
 
-    What is looked at (`shown`) may be a preview or older than the strokes. What leaves the
+    What is looked at (`sanitize`) may be a preview or older than the strokes. What leaves the
     program (`answer`) was made from exactly the present strokes and settings, or is None.
 
     Parameters
@@ -59,7 +59,7 @@ class Answers(QObject):
         self._segmenter: Callable[[], Segmenter] | None = None
         self._answered: Answered | None = None
         self.preview: Preview | None = None  # what is shown, when that is not final
-        self.encoded: EncodedPicture | None = None  # what a network sees in the picture
+        self.encoded: EncoderFeatures | None = None  # what a network sees in the picture
         self._jobs = Jobs("learning", self)
         self.progress = Progress()
         self.live = True
@@ -91,7 +91,7 @@ class Answers(QObject):
         """What was learnt for the last answer."""
         return self._answered.answer.insight if self._answered is not None else None
 
-    def begin(self, picture: Picture, carried: CarriedAnswer | None = None) -> None:
+    def begin(self, picture: Picture, carried: AnswerSnapshot | None = None) -> None:
         """Forget the answers for one picture, to make those for another."""
         self._cancel()
         self.encoded = None
@@ -203,7 +203,7 @@ class Answers(QObject):
             text = self.tr("Up to date, {} s").format(number(seconds, 2))
             start = item.lesson.start
             if start is not None and not item.lesson.strokes:
-                text = self.tr("Answer of {}: strokes correct it").format(shown(start.name))
+                text = self.tr("Answer of {}: strokes correct it").format(sanitize(start.name))
             self._report(replace(self.progress, stage=Stage.CURRENT, text=text, seconds=seconds))
         else:
             if self.is_following:  # its steps are of no interest
@@ -237,7 +237,7 @@ class Answers(QObject):
 
 def _is_answerable(document: Document) -> bool:
     marked = {mark.label for mark in document.strokes if mark.label is not None}
-    return document.is_answerable(marked) or bool(marked and document.start is not None)
+    return document.is_answerable(marked) or bool(marked and document.initial is not None)
 
 
 def _unseen(answers: Answers) -> Progress:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from segapp.app.learning import wants_encoder
-from segapp.model.display import AS_IT_COMES
+from segapp.model.display import DEFAULT_DISPLAY
 from segapp.qt.session.jobs import Jobs, details_of
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.encoders.feature_cache import FeatureExtractor
-    from segapp.model.display import Showing
-    from segapp.model.picture import EncodedPicture
+    from segapp.model.display import DisplaySettings
+    from segapp.model.picture import EncoderFeatures
     from segapp.qt.session.session import Session
 
 
@@ -50,7 +50,7 @@ class SightState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Seen:
-    encoded: EncodedPicture
+    encoded: EncoderFeatures
     seconds: float
 
 
@@ -64,10 +64,10 @@ class _Reading:
     """Work that another thread may end at once, whatever the network is doing."""
 
     def __init__(
-        self, rgb: NDArray[np.uint8], digest: str, ahead: list[Path], showing: Showing
+        self, rgb: NDArray[np.uint8], digest: str, ahead: list[Path], display: DisplaySettings
     ) -> None:
         self._rgb, self._digest = rgb, digest
-        self._ahead, self._showing = ahead, showing
+        self._ahead, self._display = ahead, display
         self._extractor: FeatureExtractor | None = None
         self._stopped = False
 
@@ -102,7 +102,7 @@ class _Reading:
                 return
             yield _ReadAhead(place, len(self._ahead))
             with suppress(ImageError, OSError, MemoryError):  # told when it is opened
-                extractor.features(load_image(path, self._showing).rgb)
+                extractor.features(load_image(path, self._display).rgb)
 
 
 class Seeing(QObject):
@@ -115,7 +115,7 @@ class Seeing(QObject):
         super().__init__(session)
         self._session = session
         self.state = SightState()
-        self.ahead: Callable[[], tuple[list[Path], Showing]] = _nothing
+        self.ahead: Callable[[], tuple[list[Path], DisplaySettings]] = _nothing
         """Returns the pictures that are read after the open one, and how they are shown."""
         self._pixels: NDArray[np.uint8] | None = None  # that are read, or have been
         self._encoder = ""
@@ -137,8 +137,8 @@ class Seeing(QObject):
             self._forget()
             self._pixels, self._encoder = picture.rgb, settings.encoder
             self._set(SightState(Sight.READING, time.monotonic()))
-            ahead, showing = self.ahead()
-            self._reading = _Reading(picture.rgb, settings.encoder, ahead, showing)
+            ahead, display = self.ahead()
+            self._reading = _Reading(picture.rgb, settings.encoder, ahead, display)
             self._jobs.run(self._reading.run, self._take, self._fail, self._end)
 
     def stop(self) -> None:
@@ -189,5 +189,5 @@ class Seeing(QObject):
             self.changed.emit()
 
 
-def _nothing() -> tuple[list[Path], Showing]:
-    return [], AS_IT_COMES
+def _nothing() -> tuple[list[Path], DisplaySettings]:
+    return [], DEFAULT_DISPLAY

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal
 
 from segapp.app.state import Content, PictureState
 from segapp.engine.loading import trainer_of
-from segapp.io.deep_images import shown_anew
+from segapp.io.deep_images import rerender
 from segapp.model.document import Document, Stroke
 from segapp.qt.canvas.layers import Layer, ZeroCopyImage
 from segapp.qt.i18n import class_name
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from segapp.model.display import Showing
+    from segapp.model.display import DisplaySettings
     from segapp.model.document import Mark
-    from segapp.model.labelling import CarriedAnswer, MakeSegmenter
+    from segapp.model.labelling import AnswerSnapshot, MakeSegmenter
     from segapp.model.picture import Picture
     from segapp.model.settings import Settings
 
@@ -37,29 +37,29 @@ class Rendering(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._jobs = Jobs("showing", self)
-        self._wish: tuple[Picture, Showing] | None = None
+        self._wish: tuple[Picture, DisplaySettings] | None = None
         self._is_look = False
 
-    def start(self, picture: Picture, showing: Showing) -> None:
+    def start(self, picture: Picture, display: DisplaySettings) -> None:
         """Show a picture in another way."""
         self._wish, self._is_look = None, False
-        self._run(picture, showing)
+        self._run(picture, display)
 
-    def look(self, picture: Picture, showing: Showing) -> None:
+    def look(self, picture: Picture, display: DisplaySettings) -> None:
         """Make a look at a picture; of many wishes in a row, the last one is sure to come."""
         if not self._jobs.busy:
             self._is_look = True
-            self._run(picture, showing)
+            self._run(picture, display)
         elif self._is_look:  # what is under way is still worth seeing
-            self._wish = picture, showing
+            self._wish = picture, display
 
     def cancel(self) -> None:
         """Forget what is being made."""
         self._wish = None
         self._jobs.cancel()
 
-    def _run(self, picture: Picture, showing: Showing) -> None:
-        self._jobs.run(lambda: _rendered(picture, showing), self._take, self._fail, self._go_on)
+    def _run(self, picture: Picture, display: DisplaySettings) -> None:
+        self._jobs.run(lambda: _rendered(picture, display), self._take, self._fail, self._go_on)
 
     def _take(self, made: tuple[Picture, Layer]) -> None:
         if self._is_look:
@@ -83,8 +83,8 @@ class Rendering(QObject):
         return self._jobs.close(timeout)
 
 
-def _rendered(picture: Picture, showing: Showing) -> Iterator[tuple[Picture, Layer]]:
-    made = shown_anew(picture, showing)
+def _rendered(picture: Picture, display: DisplaySettings) -> Iterator[tuple[Picture, Layer]]:
+    made = rerender(picture, display)
     yield made, Layer.over(ZeroCopyImage.of_picture(made.rgb))
 
 
@@ -144,7 +144,7 @@ class Session(QObject):
         picture: Picture,
         layer: Layer,
         state: PictureState,
-        carried: CarriedAnswer | None = None,
+        carried: AnswerSnapshot | None = None,
     ) -> None:
         """Show a picture with its strokes; the one that was open is remembered.
 
@@ -157,7 +157,7 @@ class Session(QObject):
         self.document_changed.emit()
         self.settings_changed.emit()
         self.rendering.cancel()
-        if picture.showing == state.content.document.showing:
+        if picture.display == state.content.document.display:
             self.answers.catch_up()
         else:
             _show_anew(self)
@@ -183,7 +183,7 @@ class Session(QObject):
     def edit(self, name: str, document: Document) -> None:
         """Make ``document`` the present one; ``name`` is what undo will offer to take back."""
         if self._state is not None:
-            self._move_to(self._state.edited(name, document))
+            self._move_to(self._state.edit(name, document))
 
     def add_stroke(self, stroke: Mark) -> None:
         """Add a finished stroke."""
@@ -201,7 +201,7 @@ class Session(QObject):
 
     def clear(self) -> None:
         """Drop all strokes."""
-        self.edit(self.tr("clearing"), self.document.cleared())
+        self.edit(self.tr("clearing"), self.document.without_marks())
 
     def learn_anew(self) -> None:
         """Let all strokes count as made at once, without the answers on the way to them."""
@@ -210,12 +210,12 @@ class Session(QObject):
     def undo(self) -> None:
         """Take the last edit back."""
         if self._state is not None:
-            self._move_to(self._state.undone())
+            self._move_to(self._state.undo())
 
     def redo(self) -> None:
         """Make the edit that was taken back once more."""
         if self._state is not None:
-            self._move_to(self._state.redone())
+            self._move_to(self._state.redo())
 
     def set_settings(self, settings: Settings) -> None:
         """Learn with other settings from now on."""
@@ -231,7 +231,7 @@ class Session(QObject):
             self.document_changed.emit()
         if state.settings != before.settings:
             self.settings_changed.emit()
-        if state.content.document.showing != before.content.document.showing:
+        if state.content.document.display != before.content.document.display:
             _show_anew(self)
         elif state.content.lesson != before.content.lesson:
             self.answers.catch_up()
@@ -246,7 +246,7 @@ def _show_anew(session: Session) -> None:
     """Bring the picture to the way in which it is to be shown, and learn from it then."""
     session.answers.suspend()
     if session.picture is not None:
-        session.rendering.start(session.picture, session.document.showing)
+        session.rendering.start(session.picture, session.document.display)
 
 
 def _take_shown(session: Session, picture: Picture, layer: Layer) -> None:

@@ -9,8 +9,8 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QActionGroup, QColor
 from PySide6.QtWidgets import QColorDialog, QMenu, QWidget
 
-from segapp.io.class_list import places_of
-from segapp.model.classes import TWO_CLASSES, ClassInfo, keys_of, unused_colour
+from segapp.io.class_list import match_classes
+from segapp.model.classes import TWO_CLASSES, ClassInfo, shortcut_keys, unused_colour
 from segapp.model.document import with_class_moved
 from segapp.qt.i18n import class_name
 from segapp.qt.panels.class_panel import swatch, unused_name
@@ -37,7 +37,7 @@ class _ClassMenu:
             self._menu.removeAction(action)
             self._group.removeAction(action)
             action.deleteLater()
-        for index, (info, key) in enumerate(zip(classes, keys_of(classes), strict=True)):
+        for index, (info, key) in enumerate(zip(classes, shortcut_keys(classes), strict=True)):
             if not key:
                 continue
             action = QAction(
@@ -115,7 +115,7 @@ class ClassCommands(QObject):
 
     def _follow(self, classes: tuple[ClassInfo, ...]) -> None:
         """Keep the same classes in hand where only their order is another."""
-        places = [place for place in places_of(self._shown, classes) if place is not None]
+        places = [place for place in match_classes(self._shown, classes) if place is not None]
         if len(self._shown) == len(classes) and sorted(places) == list(range(len(classes))):
             brush = self._brush.brush
             self._brush.follow(places[brush.left], places[brush.right])

@@ -10,7 +10,7 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QFileDialog
 
 from segapp.io.desktop import SAMPLES
-from segapp.model.validation import shown
+from segapp.model.validation import sanitize
 from segapp.qt.dialogs.export_dialog import ExportDialog
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.autosave import Overlaid, Wish
@@ -142,7 +142,7 @@ class FileCommands(QObject):
     def _fill_recent(self) -> None:
         self._recent.clear()
         for path in self._preferences.recent():
-            action = QAction(shown(path).replace("&", "&&"), self._recent)
+            action = QAction(sanitize(path).replace("&", "&&"), self._recent)
             action.triggered.connect(lambda _=False, chosen=path: self._files.open(chosen))
             self._recent.addAction(action)
         self._recent.setEnabled(not self._recent.isEmpty())
@@ -189,7 +189,7 @@ class FileCommands(QObject):
             self._preferences.add_recent(path)
             self._preferences.set_folder("save/folder", path.parent)
             self._files.recent_changed.emit()
-            self.said.emit(self.tr("Saved {}").format(shown(path.name)))
+            self.said.emit(self.tr("Saved {}").format(sanitize(path.name)))
         return saved
 
     def export(self) -> None:
@@ -211,7 +211,7 @@ class FileCommands(QObject):
     def _note_export(self, paths: tuple[Path, ...], form: str) -> None:
         self._preferences.set("export/format", form)
         self._preferences.set_folder("export/folder", paths[0].parent)
-        names = ", ".join(shown(path.name) for path in paths)
+        names = ", ".join(sanitize(path.name) for path in paths)
         self.said.emit(self.tr("Wrote {}").format(names))
 
     # Closing ----------------------------------------------------------------------------
@@ -310,9 +310,9 @@ class KeepQuestion(QObject):
     def _ask_about_folder(self, root: Path) -> None:
         proposed = documents_folder() / "segapp" / root.name
         self._offer.make(
-            self.tr("{} cannot be written. Keep the strokes in").format(shown(root.name)),
+            self.tr("{} cannot be written. Keep the strokes in").format(sanitize(root.name)),
             (
-                (shown(proposed), lambda: self._use_place(proposed)),
+                (sanitize(proposed), lambda: self._use_place(proposed)),
                 (self.tr("Another folder…"), self._choose_place),
             ),
         )
@@ -335,7 +335,7 @@ class KeepQuestion(QObject):
         try:
             place.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            self.said.emit(f"{shown(place)}: {error.strerror}")
+            self.said.emit(f"{sanitize(place)}: {error.strerror}")
             return
         self._work.choose_place(place)
 

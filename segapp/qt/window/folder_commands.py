@@ -11,14 +11,14 @@ from PySide6.QtWidgets import QFileDialog
 
 from segapp.io.class_list import (
     ClassListError,
-    places_of,
+    apply_folder_classes,
+    match_classes,
     read_any_list,
     used_labels,
-    with_folder_classes,
 )
 from segapp.io.folder_files import Status
 from segapp.model.classes import TWO_CLASSES
-from segapp.model.validation import sentence, shown
+from segapp.model.validation import sanitize, sentence
 from segapp.qt.files.autosave import Keeping
 from segapp.qt.files.folder_work import (
     Source,
@@ -97,7 +97,7 @@ class FolderCommands(QObject):
         document = state.content.document
         self._work.note_work(
             state.path,
-            marked=bool(document.strokes or document.retouches or document.start),
+            marked=bool(document.strokes or document.retouches or document.initial),
             answered=self._session.answers.is_current,
         )
         self._show_classes()
@@ -143,9 +143,9 @@ class FolderCommands(QObject):
             if state is None or not (state.unsaved or state.saved is not None):
                 elsewhere.append(path)
             elif self._session.state is None or path != self._session.state.path:
-                document = with_folder_classes(state.content.document, before, after)
+                document = apply_folder_classes(state.content.document, before, after)
                 if document is not None:
-                    self._session.remember(state.edited(self.tr("the folder's classes"), document))
+                    self._session.remember(state.edit(self.tr("the folder's classes"), document))
                 self._count(changed=document is not None)
         self._autosave.write_soon()
         place = self._work.place
@@ -177,13 +177,13 @@ class FolderCommands(QObject):
 
     def _use(self, classes: tuple[ClassInfo, ...]) -> None:
         document = self._session.document
-        places = places_of(document.classes, classes)
+        places = match_classes(document.classes, classes)
         used = sorted(used_labels(document))
         lost = [document.classes[label].name for label in used if places[label] is None]
         if lost:
             self.said.emit(
                 self.tr("There are marks of {}, which the list does not have").format(
-                    ", ".join(shown(name) for name in lost)
+                    ", ".join(sanitize(name) for name in lost)
                 )
             )
             return
@@ -266,7 +266,7 @@ class CarryOver(QObject):
         if source.picture is picture or self._files.work.row(state.path) is None:
             return
         document = state.content.document
-        if state.saved is not None or document != document.cleared():
+        if state.saved is not None or document != document.without_marks():
             return
         known = self._model
 
@@ -276,19 +276,19 @@ class CarryOver(QObject):
                 yield None if labelling is None else _Carried(source, model, picture, labelling)
 
         self._carrying.run(work, self._take, self._fail)
-        self.said.emit(self.tr("Carrying over from {} …").format(shown(source.name)))
+        self.said.emit(self.tr("Carrying over from {} …").format(sanitize(source.name)))
 
     def _take(self, carried: _Carried | None) -> None:
         if carried is None:
             return
         self._model = carried.source, carried.model
         document = self._session.document
-        if self._session.picture is not carried.picture or document != document.cleared():
+        if self._session.picture is not carried.picture or document != document.without_marks():
             return  # somebody was quicker
         name = carried.source.name
         begun = with_start(document, carried.model, carried.labelling, name)
-        self._session.edit(self.tr("carrying over from {}").format(shown(name)), begun)
-        self.said.emit(self.tr("Answered as {} was: strokes correct it").format(shown(name)))
+        self._session.edit(self.tr("carrying over from {}").format(sanitize(name)), begun)
+        self.said.emit(self.tr("Answered as {} was: strokes correct it").format(sanitize(name)))
 
     def _fail(self, error: Exception) -> None:
         self.said.emit(self.tr("Nothing is carried over: {}").format(worded(sentence(error))))
@@ -313,7 +313,7 @@ class CarryOver(QObject):
             self._fail,
             self._task.hide,
         )
-        self._task.show_progress(self.tr("Learning from {}").format(shown(source.name)), 0, 1)
+        self._task.show_progress(self.tr("Learning from {}").format(sanitize(source.name)), 0, 1)
 
     def _is_busy(self, path: Path) -> bool:
         """Tell whether the window holds a picture's strokes; asked from the thread."""

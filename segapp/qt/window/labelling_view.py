@@ -10,8 +10,14 @@ from PySide6.QtGui import QColor
 
 from segapp.engine.suggestion import Spot, least_certain
 from segapp.imaging.boundaries import changed_tiles
-from segapp.imaging.overlay import ALL, ViewMode, components, label_colours, painting
-from segapp.imaging.pyramid import repeated
+from segapp.imaging.overlay import (
+    ALL,
+    ViewMode,
+    components_painter,
+    label_colours,
+    overlay_painter,
+)
+from segapp.imaging.pyramid import upsample
 from segapp.qt.canvas.contours import ContourLayer
 from segapp.qt.canvas.layers import Layer, ZeroCopyImage
 from segapp.qt.canvas.painting import LabelOverlay
@@ -26,7 +32,7 @@ if TYPE_CHECKING:
     from segapp.imaging.overlay import Painting
     from segapp.model.classes import ClassInfo
     from segapp.model.labelling import Insight, Labelling, Preview
-    from segapp.model.picture import EncodedPicture, Picture
+    from segapp.model.picture import EncoderFeatures, Picture
     from segapp.qt.session.session import Session
 
 
@@ -102,7 +108,7 @@ def _areas(wish: RenderRequest, labelling: Labelling) -> Layer | None:
 
 
 def _painting(wish: RenderRequest, labelling: Labelling) -> Painting | None:
-    return painting(wish.mode, labelling, wish.classes, wish.picture, wish.codewords)
+    return overlay_painter(wish.mode, labelling, wish.classes, wish.picture, wish.codewords)
 
 
 def _shared(wish: RenderRequest, labelling: Labelling, paint: Painting) -> ZeroCopyImage | None:
@@ -243,9 +249,9 @@ def _rendered_preview(wish: RenderRequest, preview: Preview) -> Iterator[Rendere
     mode, picture, times, labelling = wish.mode, wish.picture, preview.times, preview.labelling
     if mode in (ViewMode.OUTLINE, ViewMode.CUTOUT):
         # Their pixels are the picture's own, and they show labels alone: no margin, no code.
-        labels = repeated(labelling.labels, picture.size, times)
+        labels = upsample(labelling.labels, picture.size, times)
         labelling, times = replace(labelling, labels=labels), 1
-    paint = painting(mode, labelling, wish.classes, picture, wish.codewords)
+    paint = overlay_painter(mode, labelling, wish.classes, picture, wish.codewords)
     layer = None
     if paint is not None and times == 1:
         layer = Layer.painted(picture.size, paint)
@@ -263,9 +269,11 @@ def _rendered_preview(wish: RenderRequest, preview: Preview) -> Iterator[Rendere
     )
 
 
-def _rendered_components(encoded: EncodedPicture, picture: Picture) -> Iterator[RenderedLabelling]:
+def _rendered_components(
+    encoded: EncoderFeatures, picture: Picture
+) -> Iterator[RenderedLabelling]:
     mode = ViewMode.COMPONENTS
-    layer = Layer.painted(picture.size, components(encoded, picture.size))
+    layer = Layer.painted(picture.size, components_painter(encoded, picture.size))
     yield RenderedLabelling(
         overlay=LabelOverlay(layer, None, mode.replaces_image, mode.is_bare),
         mode=mode,

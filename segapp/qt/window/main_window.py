@@ -366,7 +366,7 @@ def _connect_views(window: MainWindow) -> None:
 
     def show_open_one() -> None:
         if session.picture is not None:
-            thumbnails.show_as(session.picture.path, session.picture.showing)
+            thumbnails.show_as(session.picture.path, session.picture.display)
 
     files.start.showing_changed.connect(lambda: thumbnails.begin(files.work.place))
     session.shown_anew.connect(show_open_one)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QPointF, Qt, Signal
 from PySide6.QtWidgets import QMessageBox
 
-from segapp.engine.suggestion import mark_many
-from segapp.imaging.rasterise import core_of
-from segapp.imaging.retouch import filled_part, locked_class, locked_part
-from segapp.io.masks import load_mask, with_mask_marked, with_mask_retouched
+from segapp.engine.suggestion import suggests_many_objects
+from segapp.imaging.rasterise import core_stroke
+from segapp.imaging.retouch import class_lock, component_fill, component_lock
+from segapp.io.masks import load_mask, mark_with_mask, retouch_with_mask
 from segapp.model.document import Patch
 from segapp.model.settings import preset_of, preset_with
+from segapp.model.validation import SegappError
 from segapp.qt.canvas.brush import Tool
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.preferences import opening_folder
@@ -70,7 +71,7 @@ class MarkCommands(QObject):
         other = brush.left if outside.label == brush.right else brush.right
         if any(mark.label == other for mark in document.strokes):
             return
-        core = core_of(outside, size, other)
+        core = core_stroke(outside, size, other)
         if core is not None:
             self._session.undo()
             both = (outside, replace(core, joined=True))
@@ -88,7 +89,7 @@ class MarkCommands(QObject):
             return
         place = _pixel(at, picture)
         if place is not None:
-            self.take(filled_part(answer.labelling.labels, *place, label))
+            self.take(component_fill(answer.labelling.labels, *place, label))
 
     def point(self, at: QPointF | None) -> None:
         """Note where the pointer is on the picture, ``None`` for elsewhere."""
@@ -103,7 +104,7 @@ class MarkCommands(QObject):
             return
         self._session.edit(
             self.tr("locking {}").format(name),
-            self._session.document.with_retouch(locked_class(answer.labelling.labels, index)),
+            self._session.document.with_retouch(class_lock(answer.labelling.labels, index)),
         )
         self.said.emit(self.tr("{} stays as it is").format(name))
 
@@ -116,7 +117,7 @@ class MarkCommands(QObject):
         if answer is None or place is None:
             self.said.emit(self.tr("Point at a part of the answer, and press the key again"))
             return
-        mark = locked_part(answer.labelling.labels, *place)
+        mark = component_lock(answer.labelling.labels, *place)
         document = self._session.document
         name = document.classes[int(answer.labelling.labels[place[1], place[0]])].name
         self._session.edit(
@@ -147,7 +148,7 @@ class MarkCommands(QObject):
             if chosen is None:
                 return
             document = chosen(self._session.document, mask)
-        except ValueError as error:
+        except SegappError as error:
             file_dialogs.complain(self._window, str(error))
             return
         self._session.edit(self.tr("importing {}").format(path.name), document)
@@ -169,8 +170,8 @@ class MarkCommands(QObject):
         box.setDefaultButton(as_it_is)
         box.exec()
         if box.clickedButton() is as_it_is:
-            return with_mask_retouched
-        return with_mask_marked if box.clickedButton() is as_marks else None
+            return retouch_with_mask
+        return mark_with_mask if box.clickedButton() is as_marks else None
 
 
 def _pixel(at: QPointF, picture: Picture) -> tuple[int, int] | None:
@@ -213,7 +214,7 @@ class AlikeOffer(QObject):
             document, labels = self._session.document, answer.labelling.labels
 
             def work() -> Iterator[bool]:
-                yield mark_many(document, labels)
+                yield suggests_many_objects(document, labels)
 
             self._jobs.run(work, self._take, unexpected)  # none of its errors is the user's
 

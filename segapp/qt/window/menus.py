@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSize, Qt
 from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from segapp.app.state import Stage
-from segapp.model.classes import MOST_CLASSES
+from segapp.model.classes import MAX_CLASSES
 from segapp.qt.actions.actions import Segmented
 from segapp.qt.actions.command_table import unmarked
 from segapp.qt.i18n import LANGUAGES
@@ -206,9 +206,9 @@ def enable_commands(actions: Actions, session: Session, files: Files) -> None:
     is_open = state is not None
     actions.enable("save", "save_as", "export", "update", when=is_open)
     actions.enable("import_strokes", "import_mask", when=is_open)
-    full = len(session.document.classes) >= MOST_CLASSES
+    full = len(session.document.classes) >= MAX_CLASSES
     actions.enable("add_class", when=is_open and not full)
-    reason = actions.tr("{} classes are all there can be.").format(MOST_CLASSES)
+    reason = actions.tr("{} classes are all there can be.").format(MAX_CLASSES)
     actions.explain("add_class", reason if full else "")
     actions.enable("zoom_in", "zoom_out", "fit", "actual_size", "apply_model", when=is_open)
     actions.enable("levels", when=is_open)

@@ -20,11 +20,11 @@ from segapp.engine.loading import (
 from segapp.imaging.measures import ExportChoices
 from segapp.imaging.overlay import mask
 from segapp.io.export.formats import formats
-from segapp.io.export.rasters import matting, object_pixels, straight_cutout
+from segapp.io.export.rasters import matte_steps, object_pixels, straight_cutout
 from segapp.io.export.tables import columns, parts_of, rows
 from segapp.io.strokes import load_strokes
-from segapp.model.document import Document, Start
-from segapp.model.validation import sentence, shown
+from segapp.model.document import Document, InitialLabels
+from segapp.model.validation import SegappError, sanitize, sentence
 from segapp.qt.canvas.contours import boundary_lines
 from segapp.qt.canvas.layers import add_alpha, qimage_view
 from segapp.qt.files import file_dialogs
@@ -103,7 +103,7 @@ class Copying(QObject):
         edge = remembered_choices(self._preferences).edge
 
         def work() -> Iterator[float | QImage]:
-            matte = yield from matting(inside, picture, edge)
+            matte = yield from matte_steps(inside, picture, edge)
             rgba = straight_cutout(matte, picture)
             height, width, _ = rgba.shape
             form = QImage.Format.Format_RGBA8888
@@ -215,7 +215,7 @@ class AnswerCommands(QObject):
             return
         try:
             document = load_strokes(Path(path), picture.size).document
-        except ValueError as error:
+        except SegappError as error:
             file_dialogs.complain(self._window, str(error))
             return
         self._session.edit(self.tr("importing {}").format(path.name), document)
@@ -274,12 +274,12 @@ class AnswerCommands(QObject):
             )
             return
         name = self.tr("applying {}").format(applied.name)
-        start = Start.of(applied.labelling, applied.name)
+        start = InitialLabels.from_labelling(applied.labelling, applied.name)
         if not document.strokes:
-            begun = Document(applied.classes, start=start, showing=document.showing)
+            begun = Document(applied.classes, initial=start, display=document.display)
             self._session.edit(name, begun)
         elif len(document.classes) == len(applied.classes):
-            self._session.edit(name, replace(document, start=start))
+            self._session.edit(name, replace(document, initial=start))
         else:
             file_dialogs.complain(
                 self._window,
@@ -418,7 +418,7 @@ class Measuring(QObject):
         self._writing.run(work, self._tell_written, self._fail)
 
     def _tell_written(self, path: Path) -> None:
-        self.said.emit(self.tr("Wrote {}").format(shown(path.name)))
+        self.said.emit(self.tr("Wrote {}").format(sanitize(path.name)))
 
     def _fail(self, error: Exception) -> None:
         sentence = str(error) or type(error).__name__

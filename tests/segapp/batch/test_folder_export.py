@@ -9,13 +9,13 @@ from PIL import Image
 
 from segapp.batch.folder_export import ExportFinished, ExportStatus, FolderExport, ImageExported
 from segapp.engine.trainer import Trainer
-from segapp.io.class_list import CLASS_LIST_NAME, ClassList, write_class_list
+from segapp.io.class_list import CLASS_LIST_FILE, ClassList, write_class_list
 from segapp.io.export.formats import FOLDER_FORMATS
-from segapp.io.folder_files import PROGRESS_NAME, Status, write_progress
+from segapp.io.folder_files import PROGRESS_FILE, Status, write_progress
 from segapp.io.images import load_image
 from segapp.io.project import Project, save_project
 from segapp.model.classes import TWO_CLASSES
-from segapp.model.document import Document, Start, Stroke
+from segapp.model.document import Document, InitialLabels, Stroke
 from segapp.model.labelling import Labelling, NotEnoughStrokes, Report
 from segapp.model.settings import DEFAULT_SETTINGS
 from tests.segapp.fake_segmenter import NearestColour
@@ -42,7 +42,7 @@ def folder(tmp_path):
         save(home, f"p{number}.png", Document(strokes=MARKS))
     save(home, "p4.png", Document(strokes=MARKS[:1]))
     (home / "p5.png").write_bytes(b"no picture")
-    write_class_list(home / CLASS_LIST_NAME, ClassList.numbered(TWO_CLASSES))
+    write_class_list(home / CLASS_LIST_FILE, ClassList.from_classes(TWO_CLASSES))
     return home
 
 
@@ -121,7 +121,7 @@ def test_what_was_changed_or_deleted_is_written_again(folder):
 
 def test_the_done_ones_alone(folder):
     write_progress(
-        folder / PROGRESS_NAME, {"p1.png": Status.DONE, "p2.png": Status.ANSWERED}, None
+        folder / PROGRESS_FILE, {"p1.png": Status.DONE, "p2.png": Status.ANSWERED}, None
     )
     form = FOLDER_FORMATS["coco-rle"]
     export = replace(FolderExport.of_folder(folder, form, folder / "out"), done_only=True)
@@ -132,7 +132,7 @@ def test_the_answer_of_a_model_is_exported_without_strokes(folder):
     labels = np.ones((20, 30), np.uint8)
     labels[3:9, 4:8] = 0
     answer = Labelling(labels, np.ones((20, 30), np.float32), np.zeros((20, 30), np.uint32), 2, 4)
-    save(folder, "p3.png", Document(start=Start.of(answer, "p0.png")))
+    save(folder, "p3.png", Document(initial=InitialLabels.from_labelling(answer, "p0.png")))
     export = FolderExport.of_folder(folder, FOLDER_FORMATS["indexed"], folder / "out")
     export = replace(export, images=(folder / "p3.png",))
     run(export, Trainer)

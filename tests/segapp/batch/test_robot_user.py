@@ -124,7 +124,7 @@ def test_the_first_dabs_lie_in_the_middle_of_each_class_and_count_as_one_state()
     truth[20:50, 30:60] = 0  # its largest one
     truth[:3] = -1
     document = first_dabs(truth, TWO_CLASSES)
-    assert len(document.states) == 1
+    assert document.previous_state is None
     marked = rasterize(document, truth.shape)
     assert marked[35, 45] == 0
     assert (truth[marked == 0] == 0).all()

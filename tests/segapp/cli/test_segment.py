@@ -7,11 +7,11 @@ from PIL import Image
 
 from segapp.batch.robot_user import iou
 from segapp.engine.trainer import segment
-from segapp.io.folder_files import write_showing
+from segapp.io.folder_files import write_display
 from segapp.io.images import load_image
 from segapp.io.project import Project, save_project
 from segapp.model.classes import ClassInfo
-from segapp.model.display import Levels, Showing
+from segapp.model.display import DisplaySettings, Levels
 from segapp.model.document import Stroke
 from segapp.model.settings import PRESETS
 
@@ -191,14 +191,14 @@ def test_a_page_is_segmented_as_its_project_shows_it(segapp, ball, tmp_path):
     noise = np.random.default_rng(0).integers(0, 60000, grey.shape, dtype=np.uint16)
     stack = tmp_path / "stack.tif"
     tifffile.imwrite(stack, np.stack([noise, grey]), photometric="minisblack")
-    showing = Showing((0,), (Levels(0, 12000, 1.5),))
-    document = replace(ball.document, showing=showing)
+    display = DisplaySettings((0,), (Levels(0, 12000, 1.5),))
+    document = replace(ball.document, display=display)
     settings = PRESETS["best"]
     save_project(tmp_path / "p.segapp", Project(document, settings, stack, ""))
     out, strokes = tmp_path / "mask.png", tmp_path / "p.segapp"
     done = segapp("segment", stack, "--page", 2, "--strokes", strokes, "--out", out)
     assert done.code == 0
-    rgb = np.repeat(showing.levels[0].apply(grey)[:, :, np.newaxis], 3, axis=2)
+    rgb = np.repeat(display.levels[0].apply(grey)[:, :, np.newaxis], 3, axis=2)
     expected = segment(rgb, ball.document, settings)
     with Image.open(out) as image:
         assert (np.array(image) == np.where(expected.labels == 0, 255, 0)).all()
@@ -212,11 +212,11 @@ def test_strokes_as_a_picture_follow_the_view_of_the_folder(segapp, ball, tmp_pa
     image = tmp_path / "ball.tif"
     deep = ball.picture.rgb.astype(np.uint16) * 200
     tifffile.imwrite(image, deep, photometric="rgb")
-    showing = Showing((2, 1, 0))
-    write_showing(tmp_path, showing)
+    display = DisplaySettings((2, 1, 0))
+    write_display(tmp_path, display)
     out = tmp_path / "mask.png"
     assert segapp("segment", image, "--strokes", ball.strokes, "--out", out).code == 0
-    expected = segment(load_image(image, showing).rgb, ball.document, PRESETS["best"])
+    expected = segment(load_image(image, display).rgb, ball.document, PRESETS["best"])
     with Image.open(out) as mask:
         assert (np.array(mask) == np.where(expected.labels == 0, 255, 0)).all()
 

@@ -17,7 +17,7 @@ from segapp.encoders.onnx_file import EncoderError, read_network
 from segapp.encoders.preprocessing import fitted, parts
 from segapp.encoders.runner import EncodingStopped, RunningNetwork
 from segapp.io.images import load_image
-from segapp.model.picture import EncodedPicture
+from segapp.model.picture import EncoderFeatures
 from tests.segapp.encoders import networks
 
 POOLED = Encoder(
@@ -332,7 +332,7 @@ def test_the_oldest_go_first(kept, encoder, rng):
     pictures = [
         fitted(rng.integers(0, 256, (32, 32, 3), dtype=np.uint8), encoder) for _ in range(6)
     ]
-    encoded = EncodedPicture(np.zeros((8, 8, 3), np.float16), (4.0, 4.0), encoder.digest)
+    encoded = EncoderFeatures(np.zeros((8, 8, 3), np.float16), (4.0, 4.0), encoder.digest)
 
     def held(picture):
         return bounded.load(picture, encoder) is not None

@@ -16,7 +16,7 @@ from segapp.encoders.preprocessing import fitted
 from segapp.encoders.registry import PACKAGES
 from segapp.encoders.runner import RunningNetwork
 from segapp.encoders.signatures import NetworkOptions, probe_network
-from segapp.imaging.overlay import component_colours
+from segapp.imaging.overlay import pca_colours
 from segapp.io.desktop import SAMPLES
 from segapp.io.images import load_image
 
@@ -59,7 +59,7 @@ def test_it_is_known_by_its_shapes_and_sees_the_same_things_alike(encoder, insta
         means = cells[inside].mean(axis=0), cells[~inside].mean(axis=0)
         nearer = ((cells - np.mean(means, axis=0)) @ (means[0] - means[1])) > 0
         right.append((nearer == inside).mean())  # a plane through the middle tells them apart
-        assert component_colours(seen).std() > 30
+        assert pca_colours(seen).std() > 30
     assert min(right) > 0.8
 
 

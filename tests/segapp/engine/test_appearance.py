@@ -12,8 +12,8 @@ from segapp.engine.region_graph import Edges
 from segapp.engine.trainer import Trainer
 from segapp.model.classes import TWO_CLASSES
 from segapp.model.document import Document, Stroke
-from segapp.model.labelling import answer_of
-from segapp.model.picture import EncodedPicture
+from segapp.model.labelling import final_answer
+from segapp.model.picture import EncoderFeatures
 from segapp.model.settings import PRESETS, with_encoder
 
 NETWORK = "0a" * 32
@@ -78,8 +78,8 @@ def picture():
     values = of_kind[np.where(inside, 0, np.where(other, 1, 2))]
     fine = values.reshape(96, 2, 128, 2, 8).mean(axis=(1, 3)) + rng.normal(0, 0.1, (96, 128, 8))
     cells = values.reshape(6, 32, 8, 32, 8).mean(axis=(1, 3)) + rng.normal(0, 0.3, (6, 8, 8))
-    smaller = EncodedPicture(fine.astype(np.float16), (2.0, 2.0), NETWORK)
-    return rgb, inside, EncodedPicture(cells.astype(np.float16), (32.0, 32.0), NETWORK, smaller)
+    smaller = EncoderFeatures(fine.astype(np.float16), (2.0, 2.0), NETWORK)
+    return rgb, inside, EncoderFeatures(cells.astype(np.float16), (32.0, 32.0), NETWORK, smaller)
 
 
 def document():
@@ -92,7 +92,7 @@ def test_an_object_is_found_to_the_pixel_where_a_head_alone_sees_it():
     found = {}
     for name, seen in (("with", encoded), ("without", replace(encoded, fine=None))):
         trainer = Trainer(rgb, encoded=seen)
-        labels = answer_of(trainer.updates(document(), settings)).labelling.labels
+        labels = final_answer(trainer.updates(document(), settings)).labelling.labels
         found[name] = (inside & (labels == 0)).sum() / (inside | (labels == 0)).sum()
     assert found["with"] > 0.95
     assert found["with"] > found["without"] + 0.05
@@ -104,11 +104,11 @@ def test_answers_with_a_head_are_the_same_after_undo_and_after_reopening():
     more = document().with_stroke(Stroke(((192, 96),), 6, 0))
     more = more.with_stroke(Stroke(((140, 120),), 6, 1))
     trainer = Trainer(rgb, encoded=encoded)
-    first = answer_of(trainer.updates(more, settings))
-    answer_of(trainer.updates(document(), settings))
-    again = answer_of(trainer.updates(more, settings)).labelling
+    first = final_answer(trainer.updates(more, settings))
+    final_answer(trainer.updates(document(), settings))
+    again = final_answer(trainer.updates(more, settings)).labelling
     np.testing.assert_array_equal(again.labels, first.labelling.labels)
     reopened = Trainer(rgb, encoded=encoded)
-    reopened.recall(first.carry())
-    carried = answer_of(reopened.updates(more, settings)).labelling
+    reopened.recall(first.make_snapshot())
+    carried = final_answer(reopened.updates(more, settings)).labelling
     np.testing.assert_array_equal(carried.labels, first.labelling.labels)

@@ -18,7 +18,7 @@ from segapp.engine.state_update import StateUpdate
 from segapp.engine.trainer import Trainer
 from segapp.model.classes import TWO_CLASSES, ClassInfo
 from segapp.model.document import Document
-from segapp.model.labelling import CarriedAnswer, answer_of
+from segapp.model.labelling import AnswerSnapshot, final_answer
 from tests.segapp.engine.test_locality import QUICK, RGB, START, dab, dabs
 
 LONG = Document(strokes=(*START, dab(50, 10, 1), dab(30, 50, 0), dab(60, 40, 1)))
@@ -28,7 +28,7 @@ def answered(document, carried=None, wanted=QUICK, rgb=RGB):
     trainer = Trainer(rgb)
     if carried is not None:
         trainer.recall(carried)
-    return answer_of(trainer.updates(document, wanted))
+    return final_answer(trainer.updates(document, wanted))
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def learnt(monkeypatch):
 
 @pytest.fixture(scope="module")
 def carried():
-    return answered(LONG).carried()
+    return answered(LONG).snapshot()
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
@@ -58,17 +58,17 @@ def test_the_answer_is_the_same_with_and_without(more):
         plain = answered(document)
     except ValueError:  # a class was erased
         return
-    again = answered(document, plain.carried())
+    again = answered(document, plain.snapshot())
     np.testing.assert_array_equal(plain.labelling.labels, again.labelling.labels)
     np.testing.assert_array_equal(plain.labelling.margin, again.labelling.margin)
-    assert again.carried() == plain.carried()
+    assert again.snapshot() == plain.snapshot()
 
 
 def test_who_packs_an_answer_does_not_go_through_the_picture(monkeypatch):
     """That may be the window's thread, and a digest of 100 MP takes a quarter of a second."""
     answer = answered(LONG)
     monkeypatch.delattr(training, "pixels_digest")
-    assert answer.carried() is not None
+    assert answer.snapshot() is not None
 
 
 def test_only_the_newest_stroke_is_learnt(carried, learnt):
@@ -82,9 +82,9 @@ def test_only_the_newest_stroke_is_learnt(carried, learnt):
 def test_the_next_stroke_goes_on_from_there(carried, learnt):
     trainer = Trainer(RGB)
     trainer.recall(carried)
-    answer_of(trainer.updates(LONG, QUICK))
+    final_answer(trainer.updates(LONG, QUICK))
     longer = LONG.with_stroke(dab(20, 8, 1))
-    found = answer_of(trainer.updates(longer, QUICK))
+    found = final_answer(trainer.updates(longer, QUICK))
     assert learnt == [LONG, longer]
     np.testing.assert_array_equal(found.labelling.labels, answered(longer).labelling.labels)
 
@@ -150,7 +150,7 @@ def test_what_another_program_answered_is_ignored(carried, learnt, monkeypatch):
 )
 def test_wrong_shares_are_ignored_even_under_a_right_digest(shares, carried, learnt):
     values = shares(carried.shares)
-    before = LONG.states[-2]
+    before = LONG.previous_state
     digest = prior._digest(
         prior.pixels_digest(RGB),
         before,
@@ -158,7 +158,7 @@ def test_wrong_shares_are_ignored_even_under_a_right_digest(shares, carried, lea
         carried.n_classes,
         (values, carried.outline),
     )
-    answered(LONG, CarriedAnswer(digest, carried.n_classes, values, carried.outline))
+    answered(LONG, AnswerSnapshot(digest, carried.n_classes, values, carried.outline))
     assert len(learnt) == 4
 
 
@@ -210,9 +210,9 @@ def test_an_outline_that_would_fill_the_memory_is_not_unpacked():
 
 
 def test_nothing_is_carried_where_it_would_save_nothing():
-    assert answered(Document(strokes=START)).carried() is None
-    assert answered(LONG.as_one_state()).carried() is None
-    assert answered(LONG, wanted=replace(QUICK, locality=0.0)).carried() is None
+    assert answered(Document(strokes=START)).snapshot() is None
+    assert answered(LONG.as_one_state()).snapshot() is None
+    assert answered(LONG, wanted=replace(QUICK, locality=0.0)).snapshot() is None
 
 
 def test_the_program_is_told_by_its_sources():
@@ -245,9 +245,9 @@ def test_other_libraries_are_another_program(monkeypatch):
 )
 def test_impossible_ones_cannot_be_made(digest, n_classes, shares, sentence):
     with pytest.raises(ValueError, match=sentence):
-        CarriedAnswer(digest, n_classes, shares)
+        AnswerSnapshot(digest, n_classes, shares)
 
 
 def test_an_impossible_outline_cannot_be_carried():
     with pytest.raises(ValueError, match="outline: wanted at most 4194304 bytes, got 4194305"):
-        CarriedAnswer("a" * 64, 2, b"12", bytes((4 << 20) + 1))
+        AnswerSnapshot("a" * 64, 2, b"12", bytes((4 << 20) + 1))

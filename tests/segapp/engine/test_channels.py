@@ -8,7 +8,7 @@ import pytest
 from segapp.engine.learnt_model import load_model, save_model
 from segapp.engine.trainer import Trainer
 from segapp.model.document import Document, Stroke
-from segapp.model.labelling import answer_of
+from segapp.model.labelling import final_answer
 from segapp.model.settings import PRESETS, FeatureGroup, Samples, preset_of, with_channels
 
 
@@ -44,7 +44,9 @@ def iou(found, truth):
 
 def found(settings, size=160):
     rgb, values, *_ = scene(size=size)
-    return answer_of(Trainer(rgb, values).updates(strokes(size), settings)).labelling.labels == 0
+    return (
+        final_answer(Trainer(rgb, values).updates(strokes(size), settings)).labelling.labels == 0
+    )
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -57,7 +59,7 @@ def test_an_object_of_a_channel_that_is_not_shown_is_found_with_all_channels_alo
 
 @pytest.mark.parametrize("name", ["best", "alike"])
 def test_it_is_found_at_full_size_where_learning_is_on_less(name, monkeypatch):
-    monkeypatch.setattr("segapp.imaging.pyramid.LARGEST_WORKING_SIZE", 200 * 200)
+    monkeypatch.setattr("segapp.imaging.pyramid.MAX_WORKING_PIXELS", 200 * 200)
     *_, one, other = scene(size=320)
     meant = one if name == "best" else one | other
     assert iou(found(with_channels(PRESETS[name], wanted=True), 320), meant) > 0.95
@@ -69,7 +71,7 @@ def test_levels_of_what_is_shown_do_not_matter_to_channels():
         PRESETS["best"], features=(FeatureGroup.CHANNELS,), samples=Samples.SUPERPIXELS
     )
     answers = [
-        answer_of(Trainer(shown, values).updates(strokes(), settings)).labelling.labels
+        final_answer(Trainer(shown, values).updates(strokes(), settings)).labelling.labels
         for shown in (rgb, 255 - rgb)
     ]
     np.testing.assert_array_equal(*answers)
@@ -97,16 +99,16 @@ def test_what_a_project_carries_is_of_the_channels_too():
     rgb, values, *_ = scene(size=100)
     settings = with_channels(PRESETS["best"], wanted=True)
     trainer, document = Trainer(rgb, values), strokes(100)
-    answer = answer_of(trainer.updates(document, settings))
-    carried = answer.carried()
+    answer = final_answer(trainer.updates(document, settings))
+    carried = answer.snapshot()
     other = values.copy()
     other[..., 4] = other[::-1, :, 4]
     for channels in (values, other):
         fresh, recalling = Trainer(rgb, channels), Trainer(rgb, channels)
         recalling.recall(carried)
         np.testing.assert_array_equal(
-            answer_of(recalling.updates(document, settings)).labelling.labels,
-            answer_of(fresh.updates(document, settings)).labelling.labels,
+            final_answer(recalling.updates(document, settings)).labelling.labels,
+            final_answer(fresh.updates(document, settings)).labelling.labels,
         )
 
 
@@ -117,7 +119,7 @@ def test_channels_that_do_not_fit_are_refused():
     many = np.repeat(values, 6, axis=2)
     settings = with_channels(PRESETS["alike"], wanted=True)
     with pytest.raises(ValueError, match=r"at most 24 channels .* got 30; superpixels take any"):
-        answer_of(Trainer(rgb, many).updates(strokes(40), settings))
+        final_answer(Trainer(rgb, many).updates(strokes(40), settings))
 
 
 def test_presets_are_known_with_and_without_channels():

@@ -9,7 +9,7 @@ from skimage.morphology import remove_small_objects
 
 from segapp.engine import clean_up as module
 from segapp.engine.clean_up import smoothed
-from segapp.imaging.seeds import Marked
+from segapp.imaging.seeds import SeedMap
 from segapp.model.settings import CleanUp
 from tests.segapp.engine.pixelwise_clean_up import clean_up as pixel_by_pixel
 
@@ -28,7 +28,7 @@ def labels_and_marks(n_classes):
 def clean_up(labels, marks, wish, background):
     """Tidy as the app does: with the marked pixels in their class."""
     pinned = np.where(marks >= 0, marks, labels).astype(np.uint8)
-    return module.clean_up(pinned, Marked.of_array(marks), wish, background)
+    return module.clean_up(pinned, SeedMap.from_array(marks), wish, background)
 
 
 wishes = st.builds(

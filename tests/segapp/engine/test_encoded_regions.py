@@ -16,7 +16,7 @@ from segapp.engine.encoder_features import (
 )
 from segapp.engine.region_graph import Edges
 from segapp.engine.superpixels import Prototypes
-from segapp.model.picture import EncodedPicture
+from segapp.model.picture import EncoderFeatures
 from segapp.model.settings import DEFAULT_SETTINGS, FeatureGroup
 
 NETWORK, OTHER = "0a" * 32, "1b" * 32
@@ -29,7 +29,7 @@ WITH = replace(
 
 def encoded(shape, step, seed=0):
     cells = np.random.default_rng(seed).normal(size=shape).astype(np.float16)
-    return EncodedPicture(cells, step, NETWORK)
+    return EncoderFeatures(cells, step, NETWORK)
 
 
 def at(picture, y, x):

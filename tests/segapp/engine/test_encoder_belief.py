@@ -11,8 +11,8 @@ from segapp.engine.supervision import UNLABELLED, Supervision
 from segapp.engine.trainer import Trainer
 from segapp.model.classes import TWO_CLASSES, ClassInfo
 from segapp.model.document import Document, Stroke
-from segapp.model.labelling import answer_of
-from segapp.model.picture import EncodedPicture
+from segapp.model.labelling import final_answer
+from segapp.model.picture import EncoderFeatures
 from segapp.model.settings import PRESETS, FeatureGroup, with_encoder
 
 NETWORK = "0a" * 32
@@ -141,7 +141,7 @@ def picture():
     truth[16:48, 8:40], truth[8:32, 56:88] = 0, 1
     of_class = rng.normal(size=(3, 12))
     cells = of_class[truth[2::4, 2::4]] + rng.normal(0, 0.1, (16, 24, 12))
-    return rgb, truth, EncodedPicture(cells.astype(np.float16), (4.0, 4.0), NETWORK)
+    return rgb, truth, EncoderFeatures(cells.astype(np.float16), (4.0, 4.0), NETWORK)
 
 
 def dabs():
@@ -151,9 +151,9 @@ def dabs():
 def test_three_classes_are_found_where_colours_say_nothing():
     rgb, truth, encoded = picture()
     document = Document(THREE, dabs())
-    labels = answer_of(Trainer(rgb, encoded=encoded).updates(document, WITH)).labelling.labels
+    labels = final_answer(Trainer(rgb, encoded=encoded).updates(document, WITH)).labelling.labels
     assert (labels == truth).mean() > 0.9  # regions of noise do not follow the objects' edges
-    plain = answer_of(Trainer(rgb).updates(document, PLAIN)).labelling.labels
+    plain = final_answer(Trainer(rgb).updates(document, PLAIN)).labelling.labels
     assert (plain == truth).mean() < 0.8
 
 
@@ -165,22 +165,24 @@ def test_colours_that_are_clear_stay_clear_where_cells_are_coarse(size, cell):
     rgb = np.where(inside[..., None], (200, 60, 60), (60, 160, 60))
     rgb = np.clip(rgb + rng.normal(0, 20, rgb.shape), 0, 255).astype(np.uint8)
     cells = rgb.reshape(size // cell, cell, size // cell, cell, 3).mean(axis=(1, 3)) / 60 - 2
-    encoded = EncodedPicture(cells.astype(np.float16), (float(cell), float(cell)), NETWORK)
+    encoded = EncoderFeatures(cells.astype(np.float16), (float(cell), float(cell)), NETWORK)
     middle = size // 2
     strokes = Stroke(((middle, middle),), 3, 0), Stroke(((4, 4), (size - 4, 4)), 2, 1)
     settings = with_encoder(PRESETS["best"], NETWORK)
     trainer = Trainer(rgb, encoded=encoded)
-    labels = answer_of(trainer.updates(Document(TWO_CLASSES, strokes), settings)).labelling.labels
+    labels = final_answer(
+        trainer.updates(Document(TWO_CLASSES, strokes), settings)
+    ).labelling.labels
     assert ((labels == 0) == inside).mean() > 0.99
 
 
 def test_without_the_group_what_was_seen_changes_nothing():
     rgb, _, encoded = picture()
     document = Document(THREE, dabs())
-    alone = answer_of(Trainer(rgb).updates(document, PLAIN)).labelling
+    alone = final_answer(Trainer(rgb).updates(document, PLAIN)).labelling
     trainer = Trainer(rgb, encoded=encoded)
     for settings in (PLAIN, WITH, PLAIN, replace(PLAIN, encoder=NETWORK)):  # and afterwards
-        given = answer_of(trainer.updates(document, settings)).labelling
+        given = final_answer(trainer.updates(document, settings)).labelling
         if settings is not WITH:
             np.testing.assert_array_equal(given.labels, alone.labels)
             np.testing.assert_array_equal(given.margin, alone.margin)
@@ -191,16 +193,16 @@ def test_the_answer_is_the_same_after_undo_and_after_reopening():
     document = Document(THREE, dabs())
     more = document.with_stroke(Stroke(((30, 40),), 3, 0)).with_stroke(Stroke(((50, 50),), 3, 2))
     trainer = Trainer(rgb, encoded=encoded)
-    first = answer_of(trainer.updates(more, WITH))
-    answer_of(trainer.updates(document, WITH))
-    again = answer_of(trainer.updates(more, WITH)).labelling
+    first = final_answer(trainer.updates(more, WITH))
+    final_answer(trainer.updates(document, WITH))
+    again = final_answer(trainer.updates(more, WITH)).labelling
     np.testing.assert_array_equal(again.labels, first.labelling.labels)
     np.testing.assert_array_equal(again.margin, first.labelling.margin)
     reopened = Trainer(rgb, encoded=encoded)
-    reopened.recall(first.carry())
-    carried = answer_of(reopened.updates(more, WITH))
+    reopened.recall(first.make_snapshot())
+    carried = final_answer(reopened.updates(more, WITH))
     np.testing.assert_array_equal(carried.labelling.labels, first.labelling.labels)
-    assert carried.carry().digest == first.carry().digest
+    assert carried.make_snapshot().digest == first.make_snapshot().digest
 
 
 def test_what_was_carried_belongs_to_its_network():
@@ -208,16 +210,16 @@ def test_what_was_carried_belongs_to_its_network():
     more = Document(THREE, dabs()).with_stroke(Stroke(((30, 40),), 3, 0))
     other = replace(encoded, cells=encoded.cells[::-1].copy(), encoder="1b" * 32)
     its = replace(WITH, encoder=other.encoder)
-    fresh = answer_of(Trainer(rgb, encoded=other).updates(more, its))
+    fresh = final_answer(Trainer(rgb, encoded=other).updates(more, its))
     trainer = Trainer(rgb, encoded=other)
-    trainer.recall(answer_of(Trainer(rgb, encoded=encoded).updates(more, WITH)).carry())
-    recalled = answer_of(trainer.updates(more, its)).labelling
+    trainer.recall(final_answer(Trainer(rgb, encoded=encoded).updates(more, WITH)).make_snapshot())
+    recalled = final_answer(trainer.updates(more, its)).labelling
     np.testing.assert_array_equal(recalled.labels, fresh.labelling.labels)
 
 
 def test_its_kernels_have_weights_for_those_who_look_inside():
     rgb, _, encoded = picture()
-    insight = answer_of(
+    insight = final_answer(
         Trainer(rgb, encoded=encoded).updates(Document(THREE, dabs()), WITH)
     ).insight
     its = [name.startswith("encoder, sigma") for name in insight.kernels]
@@ -241,5 +243,5 @@ def test_any_preset_takes_it(preset):
     settings = replace(
         chosen, features=(*chosen.features, FeatureGroup.ENCODER), encoder=NETWORK, prototypes=99
     )
-    labels = answer_of(Trainer(rgb, encoded=encoded).updates(Document(THREE, dabs()), settings))
+    labels = final_answer(Trainer(rgb, encoded=encoded).updates(Document(THREE, dabs()), settings))
     assert labels.labelling.labels.shape == truth.shape

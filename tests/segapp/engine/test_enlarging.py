@@ -6,8 +6,8 @@ from scipy import ndimage
 
 from segapp.engine.clean_up import clean_up, parts_to_rewrite
 from segapp.engine.upsampling import enlarged
-from segapp.imaging.pyramid import repeated, shrunk
-from segapp.imaging.seeds import Marked
+from segapp.imaging.pyramid import downsample, upsample
+from segapp.imaging.seeds import SeedMap
 from segapp.model.document import Stroke
 from segapp.model.settings import CleanUp
 
@@ -36,7 +36,7 @@ def fur(times, shape=(480, 640), hair=6.0, seed=0):
     truth = np.hypot(y - shape[0] / 2, x - shape[1] / 2) < 0.3 * shape[0] + waves[place]
     rgb = np.where(truth[..., None], (150, 100, 70), (90, 120, 80)) + rng.normal(0, 6, (*shape, 3))
     rgb = np.clip(rgb, 0, 255).astype(np.uint8)
-    coarse = shrunk(rgb, times.bit_length() - 1)
+    coarse = downsample(rgb, times.bit_length() - 1)
     shares = truth.reshape(shape[0] // times, times, -1, times).mean(axis=(1, 3))
     small = np.where(ndimage.gaussian_filter(shares, 1.5) > 0.5, 0, 1).astype(np.uint8)
     return (rgb, coarse), small, truth
@@ -49,9 +49,9 @@ def overlap(one, other):
 @pytest.mark.parametrize("times", [2, 4, 8])
 def test_the_outline_at_full_size_follows_edges_that_the_coarse_level_has_not(times):
     sizes, small, truth = fur(times)
-    marked = Marked.nothing(truth.shape, times)
+    marked = SeedMap.empty(truth.shape, times)
     labels = drawn(sizes, small, marked, 2).labels
-    before = overlap(repeated(small, truth.shape, times) == 0, truth)
+    before = overlap(upsample(small, truth.shape, times) == 0, truth)
     assert overlap(labels == 0, truth) > before + 0.25 * (1 - before)
 
 
@@ -61,7 +61,7 @@ def test_where_there_is_no_edge_the_outline_is_smooth():
     rgb = np.full((640, 640, 3), 120, np.uint8)
     y, x = np.mgrid[:80, :80]
     small = (y > 0.4 * x + 20).astype(np.uint8)
-    labels = drawn((rgb, coarse), small, Marked.nothing((640, 640), 8), 2).labels
+    labels = drawn((rgb, coarse), small, SeedMap.empty((640, 640), 8), 2).labels
     border = labels.argmax(axis=0)[64:-64]
     straight = np.polyval(np.polyfit(np.arange(len(border)), border, 1), np.arange(len(border)))
     assert np.abs(border - straight).max() < 3  # the coarse steps have eight pixels
@@ -76,14 +76,14 @@ def test_drawing_again_where_something_changed_is_drawing_from_scratch(n_classes
     shape = (int(rng.integers(260, 330)), int(rng.integers(260, 330)))
     rgb = rng.integers(0, 256, (*shape, 3)).astype(np.uint8)
     rgb = ndimage.uniform_filter(rgb, (5, 5, 1))
-    sizes = (rgb, shrunk(rgb, times.bit_length() - 1))
+    sizes = (rgb, downsample(rgb, times.bit_length() - 1))
     small_shape = sizes[1].shape[:2]
     small = (
         ndimage.gaussian_filter(rng.normal(size=(n_classes, *small_shape)), (0, 9, 9))
         .argmax(axis=0)
         .astype(np.uint8)
     )
-    marked, before = Marked.nothing(shape, times), None
+    marked, before = SeedMap.empty(shape, times), None
     states = [marked]
     for _ in range(4):
         match rng.integers(4):
@@ -118,7 +118,7 @@ def test_far_from_any_outline_nothing_is_invented():
     rgb = rng.integers(0, 256, (256, 256, 3)).astype(np.uint8)
     small = np.zeros((64, 64), np.uint8)
     small[:, 32:] = 2
-    labels = drawn((rgb, shrunk(rgb, 2)), small, Marked.nothing((256, 256), 4), 4).labels
+    labels = drawn((rgb, downsample(rgb, 2)), small, SeedMap.empty((256, 256), 4), 4).labels
     assert (labels[:, :80] == 0).all()
     assert (labels[:, 176:] == 2).all()
     assert set(np.unique(labels)) == {0, 2}

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from segapp.engine.trainer import Trainer
-from segapp.model.document import Document, Start, Stroke
-from segapp.model.labelling import Labelling, answer_of
+from segapp.model.document import Document, InitialLabels, Stroke
+from segapp.model.labelling import Labelling, final_answer
 from segapp.model.settings import DEFAULT_SETTINGS
 
 
@@ -25,11 +25,11 @@ def scene():
 def start_of(labels):
     size = labels.shape
     answer = Labelling(labels.copy(), np.ones(size, np.float32), np.zeros(size, np.uint32), 2, 4)
-    return Document(start=Start.of(answer, "before.png"))
+    return Document(initial=InitialLabels.from_labelling(answer, "before.png"))
 
 
 def answered(rgb, document):
-    return answer_of(Trainer(rgb).updates(document, DEFAULT_SETTINGS)).labelling.labels
+    return final_answer(Trainer(rgb).updates(document, DEFAULT_SETTINGS)).labelling.labels
 
 
 def test_without_strokes_it_is_the_answer(scene):
@@ -50,8 +50,8 @@ def test_the_answer_depends_on_nothing_but_the_document(scene):
     first = start_of(labels).with_stroke(Stroke(((110.0, 45.0),), 4.0, 0))
     second = first.with_stroke(Stroke(((75.0, 10.0),), 4.0, 1))
     trainer = Trainer(rgb)
-    answer_of(trainer.updates(first, DEFAULT_SETTINGS))
-    stepwise = answer_of(trainer.updates(second, DEFAULT_SETTINGS)).labelling.labels
+    final_answer(trainer.updates(first, DEFAULT_SETTINGS))
+    stepwise = final_answer(trainer.updates(second, DEFAULT_SETTINGS)).labelling.labels
     assert (stepwise == answered(rgb, second)).all()
 
 

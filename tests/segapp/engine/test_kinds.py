@@ -7,7 +7,7 @@ from segapp.engine.encoder_features import FineRegions, scaled
 from segapp.engine.features import SeenColours
 from segapp.engine.region_graph import RegionGraph
 from segapp.engine.superpixels import Prototypes
-from segapp.model.picture import EncodedPicture
+from segapp.model.picture import EncoderFeatures
 
 NETWORK = "0a" * 32
 
@@ -19,7 +19,7 @@ def picture(step=(2.0, 3.0), shape=(40, 60)):
     right = np.arange(columns) >= columns // 2
     cells = np.where(right[None, :, None], 2.0, -2.0) * np.array([1.0, -1.0, 0.5])
     cells = np.broadcast_to(cells, (rows, columns, 3)) + rng.normal(0, 0.01, (rows, columns, 3))
-    encoded = EncodedPicture(cells.astype(np.float16), step, NETWORK)
+    encoded = EncoderFeatures(cells.astype(np.float16), step, NETWORK)
     rgb = rng.integers(0, 256, (*shape, 3), dtype=np.uint8)
     y, x = np.mgrid[: shape[0], : shape[1]] // 10
     return encoded, rgb, Prototypes.of_map(y * 6 + x)
@@ -76,7 +76,7 @@ def test_a_picture_learnt_at_half_its_size_has_the_same_kinds():
 
 @pytest.mark.parametrize("shape", [(1, 1, 4), (1, 3, 2), (2, 2, 1)])
 def test_few_cells_or_equal_ones_are_one_kind(shape):
-    encoded = EncodedPicture(np.ones(shape, np.float16), (40 / shape[0], 60 / shape[1]), NETWORK)
+    encoded = EncoderFeatures(np.ones(shape, np.float16), (40 / shape[0], 60 / shape[1]), NETWORK)
     _, rgb, prototypes = picture()
     found = FineRegions.of(encoded, RegionGraph.of(SeenColours(rgb), prototypes), prototypes, 1)
     np.testing.assert_array_equal(found.kinds.of_pixels, 0)

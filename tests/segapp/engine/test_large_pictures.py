@@ -8,7 +8,7 @@ from segapp.engine.trainer import Trainer, segment
 from segapp.imaging import pyramid
 from segapp.imaging.rasterise import rasterize
 from segapp.model.document import Document, Stroke
-from segapp.model.labelling import answer_of
+from segapp.model.labelling import final_answer
 from segapp.model.settings import PRESETS
 
 SIZE = (150, 201)
@@ -17,8 +17,8 @@ SIZE = (150, 201)
 @pytest.fixture(autouse=True)
 def small_is_large(monkeypatch):
     """Let a picture of some thousand pixels be a large one: its cells have 2 x 2 pixels."""
-    monkeypatch.setattr(pyramid, "LARGEST_WORKING_SIZE", 8000)
-    assert pyramid.halvings(SIZE) == 1
+    monkeypatch.setattr(pyramid, "MAX_WORKING_PIXELS", 8000)
+    assert pyramid.count_halvings(SIZE) == 1
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_an_update_gives_what_a_fresh_start_gives(rgb, seed):
                 document = document.with_stroke(anywhere(rng, int(rng.integers(2))))
         past.append(document)
         settings = PRESETS["alike" if rng.random() < 0.2 else "best"]
-        grown = answer_of(trainer.updates(document, settings)).labelling
+        grown = final_answer(trainer.updates(document, settings)).labelling
         fresh = segment(rgb, document, settings)
         np.testing.assert_array_equal(grown.labels, fresh.labels)
         np.testing.assert_array_equal(grown.margin, fresh.margin)

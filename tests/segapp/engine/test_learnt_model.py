@@ -9,7 +9,7 @@ from segapp.engine.learnt_model import LearntModelError, load_model, save_model
 from segapp.engine.trainer import Trainer
 from segapp.model.classes import TWO_CLASSES
 from segapp.model.document import Document, Stroke
-from segapp.model.picture import EncodedPicture
+from segapp.model.picture import EncoderFeatures
 from segapp.model.settings import PRESETS, FeatureGroup
 
 SETTINGS = replace(PRESETS["best"], prototypes=150)
@@ -110,7 +110,7 @@ def seen(inside, channels=8):
     rng = np.random.default_rng(3)
     of_class = rng.normal(size=(2, channels))
     cells = of_class[inside[2::4, 2::4].astype(int)] + 7 + rng.normal(0, 0.1, (15, 20, channels))
-    return EncodedPicture(cells.astype(np.float16), (4.0, 4.0), NETWORK)
+    return EncoderFeatures(cells.astype(np.float16), (4.0, 4.0), NETWORK)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from segapp.engine.superpixels import Prototypes
 from segapp.engine.trainer import Trainer, segment
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document, Stroke
-from segapp.model.labelling import answer_of
+from segapp.model.labelling import final_answer
 from segapp.model.settings import PRESETS
 
 QUICK = replace(PRESETS["best"], prototypes=150, passes=1)
@@ -41,7 +41,7 @@ dabs = st.builds(dab, st.integers(2, 87), st.integers(2, 57), st.sampled_from([0
 
 
 def answer(trainer, document, wanted=QUICK):
-    return answer_of(trainer.updates(document, wanted)).labelling
+    return final_answer(trainer.updates(document, wanted)).labelling
 
 
 def test_shares_are_those_of_the_answer_in_bytes():
@@ -117,12 +117,31 @@ def test_undo_returns_to_exactly_the_earlier_answer():
 
 def test_strokes_of_one_state_are_learnt_at_once():
     document = Document(strokes=(*START, dab(50, 10, 1), dab(30, 50, 0)))
-    assert len(document.states) == 4
+    assert len(list(document.earlier_states())) == 3
     anew = document.as_one_state()
-    assert anew.states == (anew,)
+    assert anew.previous_state is None
     assert anew.as_one_state() == anew
     at_once = segment(RGB, document, replace(QUICK, locality=0.0))
     np.testing.assert_array_equal(segment(RGB, anew, QUICK).labels, at_once.labels)
+
+
+@pytest.mark.parametrize("job", ["updates", "glimpses"])
+def test_a_stroke_costs_the_same_however_many_there_are(job, monkeypatch):
+    trainer, document, built = Trainer(RGB), Document(strokes=START), []
+    check = Document.__post_init__
+
+    def counted(self):
+        built.append(len(document.strokes))
+        check(self)
+
+    for count in range(8):
+        document = document.with_stroke(dab(10 + 8 * count, 20 + 20 * (count % 2), count % 2))
+        with monkeypatch.context() as watched:
+            watched.setattr(Document, "__post_init__", counted)
+            for _ in getattr(trainer, job)(document, QUICK):
+                pass
+        answer(trainer, document)
+    assert len({built.count(count) for count in range(4, 11)}) == 1
 
 
 def test_live_strokes_do_not_enter_the_sequence():
@@ -154,7 +173,7 @@ def test_far_from_the_stroke_the_answer_stays():
 @pytest.mark.parametrize("mark", [Stroke(((1, 1),), 2.0, 0, joined=True)])
 def test_the_first_mark_begins_a_state(mark):
     document = Document(strokes=(mark, dab(5, 5, 1)))
-    assert [len(state.strokes) for state in document.states] == [1, 2]
+    assert [len(state.strokes) for state in document.earlier_states()] == [1]
 
 
 def grown_and_fresh(*documents):
@@ -168,7 +187,7 @@ def grown_and_fresh(*documents):
 def test_erasing_is_a_state_that_frees_what_was_marked():
     marked = Document(strokes=(*START, dab(45, 30, 0, radius=8)))
     erased = marked.with_stroke(dab(45, 30, None, radius=10))
-    assert len(erased.states) == 4
+    assert len(list(erased.earlier_states())) == 3
     grown, fresh = grown_and_fresh(marked, erased)
     np.testing.assert_array_equal(grown.labels, fresh.labels)
     held = answer(Trainer(RGB), marked).labels

@@ -11,7 +11,7 @@ from segapp.engine.trainer import Trainer, segment
 from segapp.imaging.rasterise import rasterize
 from segapp.model.classes import PALETTE, ClassInfo
 from segapp.model.document import Document, Patch, Stroke
-from segapp.model.labelling import Answer, NotEnoughStrokes, answer_of
+from segapp.model.labelling import Answer, NotEnoughStrokes, final_answer
 from segapp.model.settings import PRESETS, CleanUp, FeatureGroup, Samples, Settings
 
 BEST = replace(PRESETS["best"], prototypes=150)
@@ -98,8 +98,8 @@ def test_the_answer_does_not_depend_on_what_was_asked_before():
     alone = segment(rgb, first, BEST)
     trainer = Trainer(rgb)
     for asked in (BEST, PRESETS["paper"], replace(BEST, features=(FeatureGroup.NEARNESS,))):
-        answer_of(trainer.updates(other, asked))
-    again = answer_of(trainer.updates(first, BEST)).labelling
+        final_answer(trainer.updates(other, asked))
+    again = final_answer(trainer.updates(first, BEST)).labelling
     np.testing.assert_array_equal(again.labels, alone.labels)
     np.testing.assert_array_equal(again.codes, alone.codes)
     np.testing.assert_array_equal(again.margin, alone.margin)
@@ -194,8 +194,8 @@ def test_with_a_second_class_the_first_answer_is_forgotten():
     first = Document(strokes=(dot(10, 20, 0),))
     second = first.with_stroke(dot(50, 20, 1))
     trainer = Trainer(HALVES)
-    answer_of(trainer.updates(first, QUICK))
-    step_by_step = answer_of(trainer.updates(second, QUICK)).labelling
+    final_answer(trainer.updates(first, QUICK))
+    step_by_step = final_answer(trainer.updates(second, QUICK)).labelling
     for other in (second, second.as_one_state()):
         at_once = segment(HALVES, other, QUICK)
         np.testing.assert_array_equal(step_by_step.labels, at_once.labels)
@@ -331,7 +331,7 @@ def test_however_often_somebody_looks_on_the_way_the_finished_stroke_is_answered
         marked = rasterize(document, HALVES.shape[:2])
         if len(np.unique(marked[marked >= 0])) < 2:
             return
-        answer = answer_of(looked.updates(document, chosen)).labelling
+        answer = final_answer(looked.updates(document, chosen)).labelling
         alone = segment(HALVES, document, chosen)
         np.testing.assert_array_equal(answer.labels, alone.labels)
         np.testing.assert_array_equal(answer.margin, alone.margin)
@@ -388,12 +388,12 @@ def test_a_threshold_takes_more_or_less_for_the_object_and_changes_no_later_answ
     trainer = Trainer(rgb)
     for threshold in (-0.6, 0.0, 0.6):
         settings = replace(QUICK, threshold=threshold)
-        labels = answer_of(trainer.updates(document, settings)).labelling.labels
+        labels = final_answer(trainer.updates(document, settings)).labelling.labels
         assert (labels == segment(rgb, document, settings).labels).all()
         areas.append(int((labels == 0).sum()))
     assert areas[0] < areas[1] < areas[2]
     more = document.with_stroke(dot(70, 50, 1))
-    after = answer_of(trainer.updates(more, QUICK)).labelling.labels
+    after = final_answer(trainer.updates(more, QUICK)).labelling.labels
     assert (after == segment(rgb, more, QUICK).labels).all()
 
 
@@ -421,14 +421,14 @@ def test_retouches_are_painted_without_learning_anything_anew():
     assert len(list(trainer.updates(ON_HALVES, QUICK))) > 1
     for document in (touched, touched.with_retouch(dot(12, 40, 1)), touched, ON_HALVES):
         (only,) = trainer.updates(document, QUICK)
-        fresh = answer_of(Trainer(HALVES).updates(document, QUICK))
+        fresh = final_answer(Trainer(HALVES).updates(document, QUICK))
         np.testing.assert_array_equal(only.labelling.labels, fresh.labelling.labels)
         np.testing.assert_array_equal(only.labelling.margin, fresh.labelling.margin)
     assert len(list(trainer.updates(ON_HALVES, QUICK))) > 1  # asked for once more, it is made anew
     more = touched.with_stroke(dot(44, 40, 0))
-    answered = answer_of(trainer.updates(more, QUICK))
-    fresh = answer_of(Trainer(HALVES).updates(more, QUICK))
+    answered = final_answer(trainer.updates(more, QUICK))
+    fresh = final_answer(Trainer(HALVES).updates(more, QUICK))
     np.testing.assert_array_equal(answered.labelling.labels, fresh.labelling.labels)
-    other = answer_of(trainer.updates(touched, replace(QUICK, smoothness=3.0)))
-    fresh = answer_of(Trainer(HALVES).updates(touched, replace(QUICK, smoothness=3.0)))
+    other = final_answer(trainer.updates(touched, replace(QUICK, smoothness=3.0)))
+    fresh = final_answer(Trainer(HALVES).updates(touched, replace(QUICK, smoothness=3.0)))
     np.testing.assert_array_equal(other.labelling.labels, fresh.labelling.labels)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from segapp.imaging import matting
-from segapp.imaging.matting import closed_form_alpha, laplacian_rows, neighbours
+from segapp.imaging.matting import closed_form_alpha, matting_laplacian, neighbour_offsets
 
 EPSILON = 1e-7
 
@@ -65,9 +65,9 @@ def test_rows_are_those_of_the_formula_and_of_nothing_beyond_the_sides(kind):
     rgb, unknown = rng.random((23, 8, 3)), rng.random((23, 8)) < 0.5
     rgb[4:9, 2:6] = rgb[4, 2]  # flat: only epsilon is left of the covariance
     rgb[12:] = rgb[12:, :, :1]  # grey: colours on a line
-    found = laplacian_rows(rgb, unknown, kind)
+    found = matting_laplacian(rgb, unknown, kind)
     matrix, here = np.pad(laplacian(rgb), ((0, 0), (20, 20))), np.flatnonzero(unknown)
-    columns = here[:, None] + neighbours(8)
+    columns = here[:, None] + neighbour_offsets(8)
     wanted = np.where(
         (columns >= 0) & (columns < unknown.size), matrix[here[:, None], columns + 20], 0
     )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from segapp.imaging.matting import _depth, soft_edge, with_colour_guess
+from segapp.imaging.matting import _depth, colour_prior, soft_edge
 
 
 def finished(steps):
@@ -38,7 +38,7 @@ def test_hairs_beyond_the_mask_come_back():
 def test_flat_mixtures_are_told_exactly_and_the_mask_stays():
     rgb, alpha, mask = hairy(np.array([0.6, 0.8, 0.9]))
     depth = _depth(mask)
-    guess = with_colour_guess(rgb / 255.0, mask.astype(float), depth, 16.0)
+    guess = colour_prior(rgb / 255.0, mask.astype(float), depth, 16.0)
     hair = (alpha == 0.8) & ~mask & (np.abs(depth) < 12)
     assert (guess[mask] == 1.0).all()
     assert np.abs(guess[hair] - 0.8 * _trust()).max() < 0.05
@@ -55,5 +55,5 @@ def test_where_both_sides_look_alike_nothing_is_believed():
     rgb, mask = rng.random((60, 70, 3)), np.zeros((60, 70), bool)
     mask[:, :35] = True
     ramp = mask.astype(float)
-    guess = with_colour_guess(rgb, ramp, _depth(mask), 10.0)
+    guess = colour_prior(rgb, ramp, _depth(mask), 10.0)
     assert np.abs(guess - ramp).max() < 0.05

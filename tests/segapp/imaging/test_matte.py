@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from segapp.imaging import matting as module
-from segapp.imaging.matting import soft_edge, usual_width
+from segapp.imaging.matting import default_band_width, soft_edge
 
 FRONT, BACK = np.array([0.85, 0.45, 0.1]), np.array([0.1, 0.45, 0.8])
 
@@ -87,5 +87,5 @@ def test_a_width_that_is_none_is_refused():
 
 
 def test_the_usual_band_grows_with_the_picture():
-    assert usual_width((10, 10)) == 5
-    assert usual_width((9000, 12000)) == 40
+    assert default_band_width((10, 10)) == 5
+    assert default_band_width((9000, 12000)) == 40

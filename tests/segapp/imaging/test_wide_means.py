@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter, uniform_filter
 
-from segapp.imaging.matting import WideMeans
+from segapp.imaging.matting import BoxMeans
 
 
 @pytest.mark.parametrize("radius", [1, 3, 7, 16, 45, 200])
@@ -12,7 +12,7 @@ from segapp.imaging.matting import WideMeans
 def test_they_are_those_of_the_squares(radius, size):
     rng = np.random.default_rng(radius)
     values = gaussian_filter(rng.random((*size, 2)), (4, 4, 0)).astype(np.float32)
-    means = WideMeans(size, radius)
+    means = BoxMeans(size, radius)
     found = means.fine(means.coarse(values))
     side = 2 * radius + 1
     wanted = uniform_filter(values, (side, side, 1), mode="nearest")
@@ -27,5 +27,5 @@ def test_they_are_those_of_the_squares(radius, size):
 
 def test_what_is_flat_stays_flat():
     values = np.full((80, 90, 1), 0.25, np.float32)
-    means = WideMeans((80, 90), 40)
+    means = BoxMeans((80, 90), 40)
     assert means.fine(means.coarse(values)) == pytest.approx(0.25)

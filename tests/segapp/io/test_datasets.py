@@ -15,9 +15,9 @@ from PIL import Image
 from pycocotools.coco import COCO
 from scipy import ndimage
 
-from segapp.imaging.measures import Per, parts_of
+from segapp.imaging.measures import AnnotationScope, parts_of
 from segapp.io.class_list import ClassList
-from segapp.io.export.datasets import Categories, Item, Plan
+from segapp.io.export.datasets import Categories, DatasetItem, ExportPlan
 from segapp.io.export.formats import FOLDER_FORMATS
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document
@@ -47,18 +47,18 @@ def item(name, seed, classes=LISTING.classes):
         labels, np.ones(SIZE, np.float32), np.zeros(SIZE, np.uint32), len(classes), 4
     )
     picture = Picture(np.zeros((*SIZE, 3), np.uint8), None, Path("photos") / name, "0" * 64, "")
-    return Item(Path(name).stem, answer, Document(classes), picture)
+    return DatasetItem(Path(name).stem, answer, Document(classes), picture)
 
 
 ITEMS = [item("a é.jpg", 1), item("b.png", 2), item("c.jpg", 3, (BUG, LEAF, SOIL))]
 
 
-def plan_for(folder, per=Per.PART):
+def plan_for(folder, per=AnnotationScope.PART):
     others = [each.document.classes for each in ITEMS]
-    return Plan(folder, Categories.of(LISTING, others), per)
+    return ExportPlan(folder, Categories.of(LISTING, others), per)
 
 
-def write(name, folder, per=Per.PART, items=ITEMS):
+def write(name, folder, per=AnnotationScope.PART, items=ITEMS):
     plan, form = plan_for(folder, per), FOLDER_FORMATS[name]
     return form.finish(plan, {each.name: form.add(plan, each) for each in items})
 
@@ -79,24 +79,24 @@ def test_categories_keep_the_lists_numbers_and_leave_the_background_out():
     assert categories.id_of(BUG) == 5
 
 
-@pytest.mark.parametrize("per", Per)
+@pytest.mark.parametrize("per", AnnotationScope)
 def test_parts_are_the_mask_and_connected(per):
     labels = blobs(7, 3)
     parts = list(parts_of(labels, 0, per))
     together = np.sum([part.whole(SIZE) for part in parts], axis=0)
     assert (together == (labels == 0)).all()  # each pixel once
-    if per is Per.PART:
+    if per is AnnotationScope.PART:
         assert len(parts) == ndimage.label(labels == 0)[1] > 2
         assert all(ndimage.label(part.mask)[1] == 1 for part in parts)
     assert sum(part.area for part in parts) == (labels == 0).sum()
 
 
 def test_a_class_without_pixels_has_no_parts():
-    assert not list(parts_of(np.zeros((3, 3), np.uint8), 1, Per.CLASS))
-    assert not list(parts_of(np.zeros((3, 3), np.uint8), 1, Per.PART))
+    assert not list(parts_of(np.zeros((3, 3), np.uint8), 1, AnnotationScope.CLASS))
+    assert not list(parts_of(np.zeros((3, 3), np.uint8), 1, AnnotationScope.PART))
 
 
-@pytest.mark.parametrize("per", Per)
+@pytest.mark.parametrize("per", AnnotationScope)
 @pytest.mark.parametrize("name", ["coco-rle", "coco-polygons"])
 def test_one_coco_file_is_read_back_by_its_own_tools(tmp_path, name, per, capsys):
     (path,) = write(name, tmp_path, per)
@@ -116,7 +116,7 @@ def test_one_coco_file_is_read_back_by_its_own_tools(tmp_path, name, per, capsys
                 coco.getAnnIds(imgIds=image["id"], catIds=category["id"], iscrowd=None)
             )
             wanted = truth(by_name[image["file_name"]], category["name"])
-            if per is Per.CLASS:
+            if per is AnnotationScope.CLASS:
                 assert len(found) == int(wanted.any())
             else:
                 assert len(found) == ndimage.label(wanted)[1]
@@ -131,7 +131,7 @@ def test_one_coco_file_is_read_back_by_its_own_tools(tmp_path, name, per, capsys
                 assert annotation["iscrowd"] == 0
 
 
-@pytest.mark.parametrize("per", Per)
+@pytest.mark.parametrize("per", AnnotationScope)
 def test_coco_polygons_fill_to_the_mask(tmp_path, per):
     (path,) = write("coco-polygons", tmp_path, per)
     content = json.loads(path.read_text(encoding="utf-8"))
@@ -209,7 +209,7 @@ def test_a_new_part_takes_no_number_of_another(tmp_path):
     labels = changed.labelling.labels.copy()
     labels[:2, :2] = np.array([[1, 1], [1, 0]])  # a new part of the leaf, the first to be read
     labels[0, 0] = 0
-    changed = Item(
+    changed = DatasetItem(
         "b", replace(changed.labelling, labels=labels), Document(LISTING.classes), changed.picture
     )
     write("coco-rle", tmp_path, items=[changed])
@@ -226,7 +226,7 @@ def test_categories_without_a_list_keep_their_numbers(tmp_path):
     form = FOLDER_FORMATS["coco-rle"]
 
     def categories(*items):
-        plan = Plan(tmp_path, Categories.of(None, [each.document.classes for each in items]))
+        plan = ExportPlan(tmp_path, Categories.of(None, [each.document.classes for each in items]))
         form.finish(plan, {each.name: form.add(plan, each) for each in items})
         content = json.loads((tmp_path / "annotations.json").read_text())
         return {each["name"]: each["id"] for each in content["categories"]}
@@ -357,6 +357,6 @@ def test_more_objects_than_a_palette_holds_are_told(tmp_path):
     labels[::2, ::2] = 1
     answer = Labelling(labels, np.ones((40, 40), np.float32), np.zeros((40, 40), np.uint32), 2, 4)
     picture = Picture(np.zeros((40, 40, 3), np.uint8), None, Path("dots.png"), "", "")
-    dots = Item("dots", answer, Document((SOIL, LEAF)), picture)
+    dots = DatasetItem("dots", answer, Document((SOIL, LEAF)), picture)
     with pytest.raises(ValueError, match=r"255 objects, and dots\.png has 400"):
         FOLDER_FORMATS["voc"].add(plan_for(tmp_path), dots)

@@ -62,7 +62,7 @@ def test_every_bit_is_read(tmp_path_factory, channels, height, width, seed):
     path.write_bytes(png(values.astype(np.uint16)))
     picture = load_image(path)
     colours = values[:, :, :-1] if channels in (2, 4) else values
-    np.testing.assert_array_equal(picture.measured.values, colours)
+    np.testing.assert_array_equal(picture.raw_image.values, colours)
     if channels in (2, 4):
         alpha = 255 if picture.alpha is None else picture.alpha
         np.testing.assert_array_equal(alpha, np.rint(values[:, :, -1] / 65535 * 255))
@@ -77,7 +77,7 @@ def test_colours_are_shown_between_levels_like_those_of_a_tiff(tmp_path):
     assert picture.note == f"16-bit, shown from {low:.5g} to {high:.5g}"
     expected = np.rint(np.clip((values - low) / (high - low), 0, 1) * 255)
     assert np.abs(picture.rgb - expected).max() <= 1
-    assert picture.holds_more
+    assert picture.exceeds_rgb8
 
 
 def test_a_photograph_with_a_profile_keeps_its_colours(tmp_path):

@@ -13,12 +13,12 @@ from PIL import Image, ImageDraw
 from pycocotools import mask as reference
 from pycocotools.coco import COCO
 
-from segapp.imaging.measures import USUAL, ExportChoices, Scale
+from segapp.imaging.measures import DEFAULT_EXPORT, ExportChoices, Scale
 from segapp.io.export.formats import FORMATS, formats
 from segapp.model.classes import TWO_CLASSES, ClassInfo
 from segapp.model.document import Document, Stroke
 from segapp.model.labelling import Labelling
-from segapp.model.picture import Original, Picture
+from segapp.model.picture import Picture, RawImage
 
 # pycocotools 2.0.11 has not followed NumPy 2 in this.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -61,7 +61,7 @@ def parts():
     return labels
 
 
-def write(name, tmp_path, answer, document=None, shown=None, choices=USUAL):
+def write(name, tmp_path, answer, document=None, shown=None, choices=DEFAULT_EXPORT):
     form = formats(choices)[name]
     path = tmp_path / f"out é{form.suffix}"
     written = form.write(
@@ -114,7 +114,7 @@ def test_files_of_object_and_background_are_what_they_always_were(tmp_path):
 
 def test_measures_are_in_the_instruments_own_numbers(tmp_path, parts):
     values = RNG.integers(100, 60000, (*SIZE, 5), dtype=np.uint16)
-    shown = replace(picture(), original=Original(values))
+    shown = replace(picture(), raw=RawImage(values))
     (path,) = write("measures", tmp_path, labelling(parts), shown=shown)
     with path.open(newline="", encoding="utf-8") as file:
         rows = {row["class"]: row for row in csv.DictReader(file) if row["part"] == "all"}
@@ -122,7 +122,7 @@ def test_measures_are_in_the_instruments_own_numbers(tmp_path, parts):
     means = [float(rows["leaf"][name]) for name in names]
     np.testing.assert_allclose(means, values[parts == 0].mean(axis=0), atol=1e-3)
     assert rows["none"]["mean_channel_5"] == ""  # no pixel, no mean
-    alone = replace(shown, original=Original(values[..., :2] / 1e6, apart=True))
+    alone = replace(shown, raw=RawImage(values[..., :2] / 1e6, separate_channels=True))
     path.unlink()
     write("measures", tmp_path, labelling(parts), shown=alone)
     with path.open(newline="", encoding="utf-8") as file:

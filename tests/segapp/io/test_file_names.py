@@ -14,7 +14,7 @@ from segapp.io.project import Project, load_project, save_project
 from segapp.model.document import Document
 from segapp.model.labelling import Labelling
 from segapp.model.settings import Settings
-from segapp.model.validation import name_in, with_name
+from segapp.model.validation import load_file_name, store_file_name
 
 ODD = os.fsdecode(b"caf\xe9 \xff.png")
 
@@ -32,9 +32,9 @@ def odd(tmp_path):
 @pytest.mark.parametrize("name", ["plain.png", "été 中.png", ODD, "100%25 \udcff%ff"])
 def test_a_name_comes_back_through_utf8(name):
     values: dict = {}
-    with_name(values, "relative", name)
+    store_file_name(values, "relative", name)
     text = json.dumps(values, ensure_ascii=False).encode("utf-8")
-    assert name_in(json.loads(text), "relative") == name
+    assert load_file_name(json.loads(text), "relative") == name
 
 
 def test_a_project_of_an_image_whose_name_is_not_utf8_comes_back(odd):
@@ -49,7 +49,7 @@ def test_a_project_of_an_image_whose_name_is_not_utf8_comes_back(odd):
 
 def test_a_project_names_no_file_with_a_zero_byte():
     with pytest.raises(ValueError, match="relative: wanted the name of a file"):
-        name_in({"relative": "a\0b"}, "relative")
+        load_file_name({"relative": "a\0b"}, "relative")
 
 
 @pytest.mark.parametrize("name", FORMATS)

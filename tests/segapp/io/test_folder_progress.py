@@ -6,7 +6,7 @@ from PIL import Image
 
 from segapp.app.project_store import marked_images, new_project, project_of
 from segapp.io.folder_files import (
-    PROGRESS_NAME,
+    PROGRESS_FILE,
     FolderProgress,
     Status,
     read_progress,
@@ -15,13 +15,13 @@ from segapp.io.folder_files import (
 from segapp.io.images import load_image, load_thumbnail
 from segapp.io.pages import ImageError
 from segapp.io.project import Project, load_project, save_project
-from segapp.model.document import Document, Start
+from segapp.model.document import Document, InitialLabels
 from segapp.model.labelling import Labelling
 from segapp.model.settings import DEFAULT_SETTINGS
 
 
 def test_progress_comes_back(tmp_path):
-    path = tmp_path / PROGRESS_NAME
+    path = tmp_path / PROGRESS_FILE
     write_progress(path, {"a é.png": Status.DONE, "b.png": Status.ANSWERED}, "a é.png")
     assert read_progress(path) == FolderProgress(
         {"a é.png": Status.DONE, "b.png": Status.ANSWERED}, "a é.png"
@@ -29,7 +29,7 @@ def test_progress_comes_back(tmp_path):
 
 
 def test_two_windows_keep_each_others_flags(tmp_path):
-    path = tmp_path / PROGRESS_NAME
+    path = tmp_path / PROGRESS_FILE
     write_progress(path, {"a.png": Status.DONE}, "a.png")
     write_progress(path, {"b.png": Status.DONE}, None)
     write_progress(path, {"a.png": None}, None)
@@ -37,14 +37,14 @@ def test_two_windows_keep_each_others_flags(tmp_path):
 
 
 def test_a_name_that_is_not_utf8(tmp_path):
-    path, name = tmp_path / PROGRESS_NAME, b"odd\xff.png".decode("utf-8", "surrogateescape")
+    path, name = tmp_path / PROGRESS_FILE, b"odd\xff.png".decode("utf-8", "surrogateescape")
     write_progress(path, {name: Status.DONE}, name)
     assert read_progress(path) == FolderProgress({name: Status.DONE}, name)
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{", b'{"format": "segapp progress"}', b"\xff"])
 def test_damaged_progress_is_none(tmp_path, content):
-    path = tmp_path / PROGRESS_NAME
+    path = tmp_path / PROGRESS_FILE
     path.write_bytes(content)
     assert read_progress(path) == FolderProgress()
     assert read_progress(tmp_path / "missing") == FolderProgress()
@@ -74,7 +74,7 @@ def test_a_start_is_kept_in_the_project(tmp_path):
     Image.new("RGB", (6, 4)).save(tmp_path / "cat.png")
     labels = np.array([[0, 1] * 3] * 4, np.uint8)
     answer = Labelling(labels, np.ones((4, 6), np.float32), np.zeros((4, 6), np.uint32), 2, 1)
-    document = Document(start=Start.of(answer, "dog.png"))
+    document = Document(initial=InitialLabels.from_labelling(answer, "dog.png"))
     saved(tmp_path / "cat.png", tmp_path / "cat.segapp", document)
     assert load_project(tmp_path / "cat.segapp").document == document
 

@@ -1,13 +1,13 @@
 import pytest
 
 from segapp.io.export.formats import FORMATS
-from segapp.io.images import images_in
+from segapp.io.images import list_images
 
 
 def listed(folder, *names):
     for name in names:
         (folder / name).touch()
-    return [path.name for path in images_in(folder)]
+    return [path.name for path in list_images(folder)]
 
 
 def test_only_images_are_listed_and_by_name(tmp_path):

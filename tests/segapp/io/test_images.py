@@ -276,7 +276,7 @@ def test_a_decompression_bomb_is_refused_before_it_goes_off(tmp_path):
 
 def test_a_deep_bomb_is_refused(tmp_path, monkeypatch):
     tifffile.imwrite(tmp_path / "deep.tif", np.zeros((40, 50), np.uint16))
-    monkeypatch.setattr(image_limits, "LARGEST", 1999)
+    monkeypatch.setattr(image_limits, "MAX_PIXELS", 1999)
     with pytest.raises(ImageError, match="50 x 40 pixels"):
         load_image(tmp_path / "deep.tif")
 

@@ -13,9 +13,9 @@ from PIL import Image
 from pycocotools import mask as reference
 
 from segapp.imaging.rasterise import rasterize, rasterized
-from segapp.imaging.rle import compressed, expanded, mask_of_runs, run_lengths
+from segapp.imaging.rle import decode_counts, encode_counts, mask_from_runs, run_lengths
 from segapp.io.export.formats import FORMATS
-from segapp.io.masks import MaskError, load_mask, with_mask_marked, with_mask_retouched
+from segapp.io.masks import MaskError, load_mask, mark_with_mask, retouch_with_mask
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document
 from segapp.model.labelling import Labelling
@@ -43,7 +43,7 @@ def saved(tmp_path, values, name="mask.png"):
 def test_two_values_are_object_and_background(tmp_path, white):
     inside = labels_of_three() == 0
     mask = load_mask(saved(tmp_path, np.where(inside, white, 0)), IMAGE, SIZE)
-    document = with_mask_retouched(Document(), mask)
+    document = retouch_with_mask(Document(), mask)
     assert (rasterized(document.retouches, SIZE) == np.where(inside, 0, 1)).all()
     assert document.strokes == ()
 
@@ -52,7 +52,7 @@ def test_numbers_are_classes_and_255_is_nothing(tmp_path):
     values = labels_of_three()
     values[0, 0] = 255
     mask = load_mask(saved(tmp_path, values), IMAGE, SIZE)
-    document = with_mask_retouched(Document(THREE), mask)
+    document = retouch_with_mask(Document(THREE), mask)
     painted = rasterized(document.retouches, SIZE)
     assert painted[0, 0] == -1
     assert len(np.unique(painted)) == 4
@@ -66,7 +66,7 @@ def test_what_we_export_comes_back(tmp_path, name):
     picture = Picture(np.zeros((*SIZE, 3), np.uint8), None, IMAGE, "", "")
     target = tmp_path / f"a{FORMATS[name].suffix}"
     (path,) = FORMATS[name].write(target, answer, Document(THREE), picture)
-    document = with_mask_retouched(Document(THREE), load_mask(path, IMAGE, SIZE))
+    document = retouch_with_mask(Document(THREE), load_mask(path, IMAGE, SIZE))
     assert document.classes == THREE
     assert (rasterized(document.retouches, SIZE) == labels).all()
 
@@ -75,7 +75,7 @@ def test_new_names_become_classes_and_the_background_stays(tmp_path):
     shapes = [{"label": "owl", "points": [[2, 2], [9, 8]], "shape_type": "rectangle"}]
     path = tmp_path / "a.json"
     path.write_text(json.dumps({"shapes": shapes}))
-    document = with_mask_retouched(Document(), load_mask(path, IMAGE, SIZE))
+    document = retouch_with_mask(Document(), load_mask(path, IMAGE, SIZE))
     assert [info.name for info in document.classes] == ["foreground", "background", "owl"]
     assert document.background == 1
     assert (rasterized(document.retouches, SIZE)[2:8, 2:9] == 2).all()
@@ -84,11 +84,11 @@ def test_new_names_become_classes_and_the_background_stays(tmp_path):
 def test_marks_lie_well_inside_and_are_one_state(tmp_path):
     labels = labels_of_three()
     mask = load_mask(saved(tmp_path, labels), IMAGE, SIZE)
-    document = with_mask_marked(Document(THREE), mask)
+    document = mark_with_mask(Document(THREE), mask)
     marked = rasterize(document, SIZE)
-    assert len(document.states) == 1
+    assert document.previous_state is None
     assert len(np.unique(marked)) == 4
-    places = with_mask_retouched(Document(THREE), mask)
+    places = retouch_with_mask(Document(THREE), mask)
     whole = rasterized(places.retouches, SIZE)
     assert (marked[marked >= 0] == whole[marked >= 0]).all()
     assert (marked[4:16, 3] == -1).all()  # the outline of the cat
@@ -99,8 +99,8 @@ def test_marks_lie_well_inside_and_are_one_state(tmp_path):
 def test_run_lengths_are_read_as_pycocotools_wrote_them(seed, share):
     mask = np.random.default_rng(seed).random((7, 11)) < share
     written = reference.encode(np.asfortranarray(mask.astype(np.uint8)))
-    assert (mask_of_runs(expanded(written["counts"].decode()), (7, 11)) == mask).all()
-    assert expanded(compressed(run_lengths(mask))) == run_lengths(mask)
+    assert (mask_from_runs(decode_counts(written["counts"].decode()), (7, 11)) == mask).all()
+    assert decode_counts(encode_counts(run_lengths(mask))) == run_lengths(mask)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_white_is_the_only_object_whatever_it_is_called(tmp_path):
     mask = load_mask(saved(tmp_path, values), IMAGE, SIZE)
     for names, white in ((("cat", "background"), 0), (("background", "cat"), 1)):
         document = Document(tuple(ClassInfo(name, (1, 1, 1)) for name in names))
-        begun = with_mask_retouched(document, mask)
+        begun = retouch_with_mask(document, mask)
         assert begun.classes == document.classes
         assert (rasterized(begun.retouches, SIZE) == np.where(values, white, 1 - white)).all()
 
@@ -154,10 +154,10 @@ def test_numbers_are_the_documents_objects_in_their_order_and_0_its_background(t
     values = np.zeros(SIZE, np.uint8)
     values[2:9, 2:9], values[12:20, 4:20] = 1, 2
     path = saved(tmp_path, values)
-    document = with_mask_retouched(Document(THREE), load_mask(path, IMAGE, SIZE))
+    document = retouch_with_mask(Document(THREE), load_mask(path, IMAGE, SIZE))
     assert document.classes == THREE
     assert (rasterized(document.retouches, SIZE) == np.array([1, 0, 2])[values]).all()
-    few = with_mask_retouched(Document(), load_mask(path, IMAGE, SIZE))
+    few = retouch_with_mask(Document(), load_mask(path, IMAGE, SIZE))
     assert [info.name for info in few.classes] == ["foreground", "background", "class 2"]
     assert (rasterized(few.retouches, SIZE) == np.array([1, 0, 2])[values]).all()
 
@@ -182,7 +182,7 @@ def test_a_palette_of_the_classes_colours_says_which_is_which(tmp_path, two):
     voc.save(tmp_path / "voc.png")
     for name in ("own.png", "rgb.png", "voc.png"):
         mask = load_mask(tmp_path / name, IMAGE, SIZE)
-        document = with_mask_retouched(Document(classes), mask)
+        document = retouch_with_mask(Document(classes), mask)
         assert document.classes == classes
         assert (rasterized(document.retouches, SIZE) == labels).all()
 
@@ -192,7 +192,7 @@ def test_colours_of_nobody_become_classes_of_these_colours(tmp_path):
     rgb[3:9, 3:9], rgb[12:20, 9:20] = (200, 10, 20), (30, 220, 10)
     Image.fromarray(rgb).save(tmp_path / "a.png")
     mask = load_mask(tmp_path / "a.png", IMAGE, SIZE)
-    document = with_mask_retouched(Document(THREE), mask)
+    document = retouch_with_mask(Document(THREE), mask)
     painted = rasterized(document.retouches, SIZE)
     assert (painted[0] == 1).all()
     assert len(np.unique(painted)) == 3
@@ -208,7 +208,7 @@ def test_black_and_white_in_any_dress_is_object_and_background(tmp_path, mode):
         image = image.convert(mode)
     image.save(tmp_path / "mask.png")
     mask = load_mask(tmp_path / "mask.png", IMAGE, SIZE)
-    document = with_mask_retouched(Document(), mask)
+    document = retouch_with_mask(Document(), mask)
     assert (rasterized(document.retouches, SIZE) == np.where(inside, 0, 1)).all()
 
 
@@ -216,7 +216,7 @@ def test_soft_edges_are_cut_in_their_middle(tmp_path):
     y, x = np.mgrid[:24, :32]
     soft = np.clip(255 * (0.5 + (8 - np.hypot(x - 16, y - 12)) / 3), 0, 255).astype(np.uint8)
     mask = load_mask(saved(tmp_path, soft), IMAGE, SIZE)
-    document = with_mask_retouched(Document(), mask)
+    document = retouch_with_mask(Document(), mask)
     assert len(document.classes) == 2
     assert (rasterized(document.retouches, SIZE) == np.where(soft >= 128, 0, 1)).all()
 

@@ -14,7 +14,7 @@ from segapp.io.images import load_image
 from segapp.io.project import Project, ProjectError, load_project, save_project
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document, Stroke
-from segapp.model.labelling import CarriedAnswer
+from segapp.model.labelling import AnswerSnapshot
 from segapp.model.settings import PRESETS, Settings, with_encoder
 from tests.segapp.strategies import documents
 
@@ -215,7 +215,7 @@ def test_a_failed_save_leaves_the_old_project(folder, monkeypatch):
     assert not [name for name in os.listdir(home) if name.startswith(".")]
 
 
-CARRIED = CarriedAnswer("0f" * 32, 3, bytes(range(255)), b"outline")
+CARRIED = AnswerSnapshot("0f" * 32, 3, bytes(range(255)), b"outline")
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from pycocotools import mask as reference
 
-from segapp.imaging.rle import compressed, run_lengths
+from segapp.imaging.rle import encode_counts, run_lengths
 
 # pycocotools 2.0.11 has not followed NumPy 2 in this.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -17,14 +17,14 @@ masks = arrays.arrays(bool, st.tuples(st.integers(1, 20), st.integers(1, 20)))
 @given(masks)
 def test_the_text_is_what_pycocotools_writes(mask):
     expected = reference.encode(np.asfortranarray(mask.astype(np.uint8)))["counts"]
-    assert compressed(run_lengths(mask)) == expected.decode()
+    assert encode_counts(run_lengths(mask)) == expected.decode()
 
 
 def test_long_runs():
     mask = np.zeros((3000, 3000), bool)
     mask[100:2900, 7:2999] = True
     mask[5, 5] = True
-    text = compressed(run_lengths(mask))
+    text = encode_counts(run_lengths(mask))
     read = reference.decode({"size": [3000, 3000], "counts": text})
     assert (read == mask).all()
 

@@ -1,7 +1,7 @@
 import pytest
 
 from segapp.model import validation
-from segapp.model.validation import quoted, reason, sentence, shown
+from segapp.model.validation import reason, sanitize, sentence, short_repr
 
 
 @pytest.mark.parametrize(
@@ -26,22 +26,34 @@ def test_json_of_strangers(content, sentence):
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: validation.number("1", "radius"), "radius: wanted a number, got '1'"),
-        (lambda: validation.number(True, "radius"), "radius: wanted a number, got True"),
-        (lambda: validation.number(1e999, "radius"), "radius: wanted a number, got inf"),
-        (lambda: validation.number(float("nan"), "radius"), "radius: wanted a number, got nan"),
-        (lambda: validation.number(10**400, "radius"), "got a number of about 401 digits"),
+        (lambda: validation.require_number("1", "radius"), "radius: wanted a number, got '1'"),
+        (lambda: validation.require_number(True, "radius"), "radius: wanted a number, got True"),
+        (lambda: validation.require_number(1e999, "radius"), "radius: wanted a number, got inf"),
         (
-            lambda: validation.number(7, "radius", 0, 5),
+            lambda: validation.require_number(float("nan"), "radius"),
+            "radius: wanted a number, got nan",
+        ),
+        (lambda: validation.require_number(10**400, "radius"), "got a number of about 401 digits"),
+        (
+            lambda: validation.require_number(7, "radius", 0, 5),
             "radius: wanted a number from 0 to 5, got 7",
         ),
-        (lambda: validation.whole(1.0, "class"), "class: wanted a whole number, got 1.0"),
-        (lambda: validation.whole(9, "class", 0, 3), "wanted a whole number from 0 to 3, got 9"),
-        (lambda: validation.text(3, "name"), "name: wanted a text, got 3"),
-        (lambda: validation.text("x" * 2000, "name"), "wanted at most 1000 characters, got 2000"),
-        (lambda: validation.text("\ud800", "name"), "name: wanted a text of whole characters"),
-        (lambda: validation.listed({}, "points"), "points: wanted a list, got {}"),
-        (lambda: validation.listed([1], "points", 2, 2), "points: wanted 2, got 1"),
+        (lambda: validation.require_int(1.0, "class"), "class: wanted a whole number, got 1.0"),
+        (
+            lambda: validation.require_int(9, "class", 0, 3),
+            "wanted a whole number from 0 to 3, got 9",
+        ),
+        (lambda: validation.require_text(3, "name"), "name: wanted a text, got 3"),
+        (
+            lambda: validation.require_text("x" * 2000, "name"),
+            "wanted at most 1000 characters, got 2000",
+        ),
+        (
+            lambda: validation.require_text("\ud800", "name"),
+            "name: wanted a text of whole characters",
+        ),
+        (lambda: validation.require_list({}, "points"), "points: wanted a list, got {}"),
+        (lambda: validation.require_list([1], "points", 2, 2), "points: wanted 2, got 1"),
         (lambda: validation.require_object([], "image"), "image: wanted named values"),
         (lambda: validation.require_field({}, "image"), "'image' is missing"),
     ],
@@ -56,12 +68,12 @@ def test_what_came_is_cut_short_and_stays_on_its_line():
     for _ in range(100_000):
         deep = [deep]
     for value in ("x" * 10**6, [["x" * 1000] * 1000] * 1000, "a\nb", deep, 10**5000, [10**5000]):
-        assert len(quoted(value)) < 300
-        assert "\n" not in quoted(value)
+        assert len(short_repr(value)) < 300
+        assert "\n" not in short_repr(value)
 
 
 def test_names_that_cannot_be_shown():
-    assert shown("caf\udce9 \x1b[2J\n.png") == "caf\ufffd \ufffd[2J\ufffd.png"
+    assert sanitize("caf\udce9 \x1b[2J\n.png") == "caf\ufffd \ufffd[2J\ufffd.png"
 
 
 def test_reasons_are_the_end_of_a_sentence():

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from segapp.imaging.rasterise import rasterize, rasterized
 from segapp.model.classes import ClassInfo
-from segapp.model.document import Document, Patch, Start, Stroke, with_class_moved
+from segapp.model.document import Document, InitialLabels, Patch, Stroke, with_class_moved
 from segapp.model.labelling import Labelling
 
 SIZE = (6, 9)
@@ -16,7 +16,9 @@ def document(n_classes, ground, rng):
         classes[ground] = ClassInfo("background", (9, 9, 9))
     labels = rng.integers(0, n_classes, SIZE).astype(np.uint8)
     codes = np.zeros(SIZE, np.uint32)
-    start = Start.of(Labelling(labels, np.ones(SIZE, np.float32), codes, n_classes, 1), "a model")
+    start = InitialLabels.from_labelling(
+        Labelling(labels, np.ones(SIZE, np.float32), codes, n_classes, 1), "a model"
+    )
     strokes = [Stroke(((k + 0.5, 1.5),), 0.6, k) for k in range(n_classes)]
     retouch = Patch.of_mask(labels == labels[0, 0], int(labels[0, 0]))
     erased = Stroke(((2.5, 4.5),), 1.0, None)
@@ -43,7 +45,7 @@ def test_everything_keeps_the_class_that_it_had(data, n_classes, seed):
             for labels in (
                 rasterize(doc, SIZE),
                 rasterized(doc.retouches, SIZE),
-                doc.start.labelling(n_classes).labels,
+                doc.initial.labelling(n_classes).labels,
             )
         ]
 

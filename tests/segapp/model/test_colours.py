@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from skimage.color import rgb2lab
 
-from segapp.model.classes import PALETTE, TWO_CLASSES, lab, two_classes, unused_colour
+from segapp.model.classes import PALETTE, TWO_CLASSES, default_classes, lab, unused_colour
 
 
 def many(count):
@@ -32,7 +32,7 @@ def test_lab_is_that_of_others():
 
 def test_the_usual_colours_stay_where_they_are_seen():
     grey = np.full((300, 400, 3), 128, np.uint8)
-    assert two_classes(grey) == TWO_CLASSES
+    assert default_classes(grey) == TWO_CLASSES
 
 
 @pytest.mark.parametrize("index", range(2))
@@ -40,7 +40,7 @@ def test_a_colour_of_the_picture_itself_is_passed_over(index):
     usual = TWO_CLASSES[index].colour
     rgb = np.full((300, 400, 3), 60, np.uint8)
     rgb[100:200, 100:200] = usual
-    classes = two_classes(rgb)
+    classes = default_classes(rgb)
     assert classes[index].colour != usual
     assert classes[1 - index].colour == TWO_CLASSES[1 - index].colour
     assert [info.name for info in classes] == [info.name for info in TWO_CLASSES]
@@ -52,6 +52,6 @@ def test_a_colour_of_the_picture_itself_is_passed_over(index):
 
 def test_where_everything_is_in_the_picture_the_rarest_is_taken():
     rgb = np.repeat(np.array(PALETTE, np.uint8), [40, 40, 10, 40, 40, 40, 40, 40], axis=0)[None]
-    first, second = (info.colour for info in two_classes(rgb))
+    first, second = (info.colour for info in default_classes(rgb))
     assert PALETTE[2] in (first, second)
     assert first != second

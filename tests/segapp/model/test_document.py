@@ -87,7 +87,7 @@ class HistoryMachine(RuleBasedStateMachine):
     @rule(stroke=strokes(), name=st.text(max_size=5))
     def paint(self, stroke, name):
         document = self.history.present.with_stroke(stroke)
-        self.history = self.history.edited(name, document)
+        self.history = self.history.edit(name, document)
         self.documents[self.at + 1 :] = [document]
         self.names[self.at :] = [name]
         self.at += 1
@@ -98,16 +98,16 @@ class HistoryMachine(RuleBasedStateMachine):
             self.names[self.at :] = ["clear"]
             self.documents[self.at + 1 :] = [Document()]
             self.at += 1
-        self.history = self.history.edited("clear", self.history.present.cleared())
+        self.history = self.history.edit("clear", self.history.present.without_marks())
 
     @rule()
     def undo(self):
-        self.history = self.history.undone()
+        self.history = self.history.undo()
         self.at = max(self.at - 1, 0)
 
     @rule()
     def redo(self):
-        self.history = self.history.redone()
+        self.history = self.history.redo()
         self.at = min(self.at + 1, len(self.documents) - 1)
 
     @invariant()

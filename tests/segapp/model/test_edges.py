@@ -9,9 +9,9 @@ from segapp.imaging.boundaries import (
     NOTHING,
     RIM,
     border_lines,
-    edge_pictures,
-    owners,
-    redraw_edges,
+    edge_pyramid,
+    line_owners,
+    update_edge_pyramid,
 )
 from segapp.model.classes import ClassInfo
 
@@ -31,14 +31,14 @@ def labels():
 
 
 def test_a_line_belongs_to_the_object_and_never_to_the_background():
-    table = owners(CLASSES)
+    table = line_owners(CLASSES)
     assert table[0, 1] == table[1, 0] == 0
     assert table[2, 1] == table[1, 2] == 2
     assert table[0, 2] == table[2, 0] == 0
 
 
 def test_border_lines_go_around_each_object_once(labels):
-    lines, whose = border_lines(labels, owners(CLASSES))
+    lines, whose = border_lines(labels, line_owners(CLASSES))
     around = {tuple(line) for line in lines[whose == 0].tolist()}
     assert around == {(10, 10, 30, 10), (10, 30, 30, 30), (10, 10, 10, 30), (30, 10, 30, 30)}
     assert (whose == 2).sum() == 4
@@ -46,15 +46,15 @@ def test_border_lines_go_around_each_object_once(labels):
 
 def test_border_lines_of_noise_have_the_length_of_all_borders():
     labels = np.random.default_rng(1).integers(0, 3, (30, 41)).astype(np.uint8)
-    lines, whose = border_lines(labels, owners(CLASSES))
+    lines, whose = border_lines(labels, line_owners(CLASSES))
     length = np.abs(lines[:, 2:] - lines[:, :2]).sum()
     assert length == (labels[1:] != labels[:-1]).sum() + (labels[:, 1:] != labels[:, :-1]).sum()
     assert len(whose) == len(lines)
-    assert border_lines(np.zeros((4, 4), np.uint8), owners(CLASSES))[0].shape == (0, 4)
+    assert border_lines(np.zeros((4, 4), np.uint8), line_owners(CLASSES))[0].shape == (0, 4)
 
 
 def test_every_copy_has_a_line_of_one_pixel_with_a_rim(labels):
-    pictures = edge_pictures(labels, owners(CLASSES), 16)
+    pictures = edge_pyramid(labels, line_owners(CLASSES), 16)
     assert [picture.shape for picture in pictures] == [(40, 60), (20, 30), (10, 15)]
     full = pictures[0]
     inner = (labels == 0) & ~ndimage.binary_erosion(labels == 0, np.ones((3, 3)))
@@ -71,7 +71,7 @@ def test_every_copy_has_a_line_of_one_pixel_with_a_rim(labels):
 def test_no_object_is_lost_however_small_the_copy():
     labels = np.ones((1024, 1024), np.uint8)
     labels[500, 700] = 0
-    for picture in edge_pictures(labels, owners(CLASSES), 64):
+    for picture in edge_pyramid(labels, line_owners(CLASSES), 64):
         assert (picture == LINE).any()
 
 
@@ -82,12 +82,12 @@ def test_edges_redrawn_in_a_box_are_those_drawn_anew(seed):
     height, width = rng.integers(5, 600), rng.integers(5, 90)
     labels = ndimage.zoom(rng.integers(0, 3, (9, 9)), (height / 9, width / 9), order=0)
     labels = labels.astype(np.uint8)
-    owner = owners(CLASSES)
-    pictures = edge_pictures(labels, owner, 16)
+    owner = line_owners(CLASSES)
+    pictures = edge_pyramid(labels, owner, 16)
     left, right = np.sort(rng.choice(width + 1, 2, replace=False)).tolist()
     top, bottom = np.sort(rng.choice(height + 1, 2, replace=False)).tolist()
     shape = (bottom - top, right - left)
     labels[top:bottom, left:right] = rng.integers(0, 3, shape, dtype=np.uint8)
-    redraw_edges(pictures, labels, owner, (left, top, right, bottom))
-    for redrawn, anew in zip(pictures, edge_pictures(labels, owner, 16), strict=True):
+    update_edge_pyramid(pictures, labels, owner, (left, top, right, bottom))
+    for redrawn, anew in zip(pictures, edge_pyramid(labels, owner, 16), strict=True):
         np.testing.assert_array_equal(redrawn, anew)

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from segapp.imaging.rasterise import rasterize
-from segapp.imaging.seeds import Marked
+from segapp.imaging.seeds import SeedMap
 from segapp.model.document import Document, Patch, Stroke
 
 SIZE = (300, 530)  # more than one tile, and parts of tiles
@@ -44,7 +44,7 @@ THREE = [*Document().classes, *Document().classes[:1]]
 @given(marks, marks)
 @settings(max_examples=60, deadline=None)
 def test_tiles_hold_what_painting_the_whole_picture_gives(first, then):
-    before = Marked.nothing(SIZE, TIMES).with_marks(first)
+    before = SeedMap.empty(SIZE, TIMES).with_marks(first)
     after = before.with_marks(then)
     for marked, dense in ((before, painted(first)), (after, painted(first + then))):
         np.testing.assert_array_equal(marked.dense(), dense)
@@ -66,14 +66,14 @@ def test_tiles_hold_what_painting_the_whole_picture_gives(first, then):
 @settings(max_examples=30, deadline=None)
 def test_arrays_and_strokes_mean_the_same(strokes):
     dense = painted(strokes)
-    marked = Marked.of_array(dense)
+    marked = SeedMap.from_array(dense)
     np.testing.assert_array_equal(marked.dense(), dense)
     pinned = np.full(SIZE, 7, np.uint8)
     marked.pin(pinned)
     np.testing.assert_array_equal(pinned, np.where(dense >= 0, dense, 7))
     # Each row of equal marks has a place of its own, and so each marked pixel is reached.
     places = np.zeros(SIZE, bool)
-    places.flat[marked.beginnings()] = True
+    places.flat[marked.run_starts()] = True
     begins = dense >= 0
     begins[:, 1:] &= dense[:, 1:] != dense[:, :-1]
     assert (places | ~begins).all()
@@ -81,7 +81,7 @@ def test_arrays_and_strokes_mean_the_same(strokes):
 
 
 def test_tiles_that_no_stroke_touches_are_shared():
-    before = Marked.nothing(SIZE).with_marks([Stroke(((10.0, 10.0),), 3, 0)])
+    before = SeedMap.empty(SIZE).with_marks([Stroke(((10.0, 10.0),), 3, 0)])
     after = before.with_marks([Stroke(((400.0, 280.0),), 3, 1)])
     assert after.tiles[0, 0] is before.tiles[0, 0]
     assert len(after.tiles) == 2

@@ -41,7 +41,7 @@ def test_every_mode_is_an_rgba_picture_with_premultiplied_alpha(labels):
     blended = np.rint(rgb * opacity + 255 * (1 - opacity)).astype(np.uint8)
     picture = Picture(blended, alpha, Path("a.png"), "", "")
     for mode in ViewMode:
-        paint = overlay.painting(mode, answer(labels), THREE, picture)
+        paint = overlay.overlay_painter(mode, answer(labels), THREE, picture)
         if mode in (ViewMode.OUTLINE, ViewMode.COMPONENTS):
             assert paint is None  # lines alone, or no answer at all
             continue

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from segapp.imaging.rasterise import THINNEST, _covered, _segments, rasterize, stamp
+from segapp.imaging.rasterise import MIN_RADIUS, _covered, _segments, rasterize, stamp
 from segapp.model.document import Document, Patch, Stroke
 from tests.segapp.strategies import documents, patches, strokes
 
@@ -17,7 +17,7 @@ def covered_by_brute_force(stroke, size, slack):
     x, y = np.meshgrid(np.arange(width) + 0.5, np.arange(height) + 0.5)
     covered = np.zeros(size, bool)
     pressures = stroke.pressures or (1.0,) * len(stroke.points)
-    radii = [max(stroke.radius * pressure, THINNEST) for pressure in pressures]
+    radii = [max(stroke.radius * pressure, MIN_RADIUS) for pressure in pressures]
     ends = list(zip(stroke.points, radii, strict=True))
     for (start, r0), (end, r1) in zip(ends, ends[1:] or ends, strict=False):
         for t in np.linspace(0, 1, 300):

@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 from segapp.engine.trainer import segment
 from segapp.imaging.rasterise import rasterized
-from segapp.imaging.retouch import filled_part, locked_class, locked_part, part_at, retouched
+from segapp.imaging.retouch import (
+    class_lock,
+    component_at,
+    component_fill,
+    component_lock,
+    retouch,
+)
 from segapp.io.project import Project, load_project, save_project
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document, Patch, Stroke
@@ -46,13 +52,13 @@ def test_the_answer_is_learnt_without_and_painted_with_retouches():
 def test_erasing_a_retouch_shows_the_answer_again():
     labels = np.zeros(SIZE, np.uint8)
     marks = (Stroke(((10.0, 10.0),), 5.0, 1), Stroke(((10.0, 10.0),), 50.0, None))
-    assert (retouched(labelling(labels), marks).labels == 0).all()
+    assert (retouch(labelling(labels), marks).labels == 0).all()
 
 
 def test_a_lock_holds_against_later_strokes():
     document = Document(strokes=STROKES)
     before = segment(halves(), document, DEFAULT_SETTINGS).labels
-    locked = document.with_retouch(locked_class(before, 0))
+    locked = document.with_retouch(class_lock(before, 0))
     more = locked.with_stroke(Stroke(((11.5, 3.5),), 3.0, 1))
     after = segment(halves(), more, DEFAULT_SETTINGS).labels
     assert (after[before == 0] == 0).all()
@@ -61,11 +67,11 @@ def test_a_lock_holds_against_later_strokes():
 def test_parts_are_told_apart_by_the_pixel_below():
     labels = np.zeros((6, 9), np.uint8)
     labels[1:3, 1:3] = labels[1:3, 6:8] = 1
-    assert part_at(labels, 1, 1).sum() == 4
-    patch = filled_part(labels, 6, 1, 0)
+    assert component_at(labels, 1, 1).sum() == 4
+    patch = component_fill(labels, 6, 1, 0)
     assert (patch.left, patch.top, patch.width, patch.height) == (6, 1, 2, 2)
-    assert retouched(labelling(labels), (patch,)).labels.sum() == 4
-    assert locked_part(labels, 1, 1).label == 1
+    assert retouch(labelling(labels), (patch,)).labels.sum() == 4
+    assert component_lock(labels, 1, 1).label == 1
 
 
 def test_deleting_a_class_takes_its_retouches_along():
@@ -93,4 +99,4 @@ def test_a_patch_retouches_too():
     mask = np.zeros(SIZE, bool)
     mask[2:4, 2:4] = True
     labels = np.zeros(SIZE, np.uint8)
-    assert retouched(labelling(labels), (Patch.of_mask(mask, 1),)).labels.sum() == 4
+    assert retouch(labelling(labels), (Patch.of_mask(mask, 1),)).labels.sum() == 4

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.path import Path
 
-from segapp.imaging.rasterise import box_corners, inside_of, outside_of, polygon_mask
+from segapp.imaging.rasterise import box_corners, polygon_inside, polygon_mask, polygon_outside
 
 NUMBERS = st.floats(-3, 15).map(lambda value: round(value, 2) + 0.003)
 
@@ -47,13 +47,13 @@ def test_a_bow_tie_is_filled_even_odd():
 
 @pytest.mark.parametrize("points", [[], [(1, 1)], [(1, 1), (5, 5)]])
 def test_less_than_a_triangle_marks_nothing(points):
-    assert inside_of(points, (6, 6), 0) is None
-    assert outside_of(points, (6, 6), 1) is None
+    assert polygon_inside(points, (6, 6), 0) is None
+    assert polygon_outside(points, (6, 6), 1) is None
 
 
 def test_inside_and_outside_share_no_pixel_and_leave_none():
     points = [(1, 1), (9, 2), (5, 8)]
-    inside, outside = inside_of(points, (10, 12), 0), outside_of(points, (10, 12), 1)
+    inside, outside = polygon_inside(points, (10, 12), 0), polygon_outside(points, (10, 12), 1)
     whole = np.zeros((10, 12), int)
     for patch in (inside, outside):
         rows = slice(patch.top, patch.top + patch.height)

@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from segapp.model.display import GAMMAS, MOST_CHANNELS, ColourMap, Levels, Showing, colour_table
+from segapp.model.display import (
+    GAMMAS,
+    MAX_CHANNELS,
+    ColourMap,
+    DisplaySettings,
+    Levels,
+    colour_table,
+)
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 GAMMA = st.floats(*GAMMAS)
@@ -53,22 +60,22 @@ def test_wrong_levels_are_refused(wrong):
         Levels(*wrong)
 
 
-@pytest.mark.parametrize("wrong", [(0, 1), (None,), (None, None, None), (-1,), (MOST_CHANNELS,)])
+@pytest.mark.parametrize("wrong", [(0, 1), (None,), (None, None, None), (-1,), (MAX_CHANNELS,)])
 def test_wrong_channels_are_refused(wrong):
     with pytest.raises(ValueError, match="channels: wanted"):
-        Showing(wrong)
+        DisplaySettings(wrong)
 
 
 def test_channels_that_are_not_there_give_the_usual_ones():
-    assert Showing((4, None, 0)).shown(5, (0, 1, 2)) == (4, None, 0)
-    assert Showing((4, None, 0)).shown(4, (0, 1, 2)) == (0, 1, 2)
+    assert DisplaySettings((4, None, 0)).visible_channels(5, (0, 1, 2)) == (4, None, 0)
+    assert DisplaySettings((4, None, 0)).visible_channels(4, (0, 1, 2)) == (0, 1, 2)
 
 
 def test_levels_are_set_and_taken_back():
     levels = Levels(1, 2)
-    set_once = Showing().with_levels(2, levels)
+    set_once = DisplaySettings().with_levels(2, levels)
     assert [set_once.levels_of(channel) for channel in range(4)] == [None, None, levels, None]
-    assert set_once.with_levels(2, None) == Showing()
+    assert set_once.with_levels(2, None) == DisplaySettings()
 
 
 @pytest.mark.parametrize("colour_map", ColourMap)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from segapp.model.classes import ClassInfo
-from segapp.model.document import Document, Start
+from segapp.model.document import Document, InitialLabels
 from segapp.model.labelling import Labelling
 
 RNG = np.random.default_rng(3)
@@ -20,24 +20,24 @@ def answer(size=(37, 300), n_classes=3):
 
 def test_labels_come_back_exactly_and_the_margin_roughly():
     given = answer()
-    start = Start.of(given, "cat.jpg")
+    start = InitialLabels.from_labelling(given, "cat.jpg")
     back = start.labelling(3)
     assert (back.labels == given.labels).all()
     seen = given.margin[::2, ::2] / given.margin[::2, ::2].max()
     assert np.abs(back.margin[::2, ::2] - seen).max() < 0.01
-    assert start == Start.of(given, "cat.jpg")
-    assert hash(start) == hash(Start.of(given, "cat.jpg"))
+    assert start == InitialLabels.from_labelling(given, "cat.jpg")
+    assert hash(start) == hash(InitialLabels.from_labelling(given, "cat.jpg"))
 
 
 def test_classes_move_with_the_document():
     given = answer()
     classes = tuple(ClassInfo(name, (0, 0, 0)) for name in ("a", "b", "background"))
-    document = Document(classes, start=Start.of(given, "x"))
+    document = Document(classes, initial=InitialLabels.from_labelling(given, "x"))
     kept = document.without_class(0)
-    labels = kept.start.pixels()
+    labels = kept.initial.pixels()
     assert (labels[given.labels == 1] == 0).all()
     assert (labels[given.labels != 1] == 1).all()  # what is gone is background
-    assert document.cleared().start is None
+    assert document.without_marks().initial is None
 
 
 @pytest.mark.parametrize(
@@ -51,11 +51,11 @@ def test_classes_move_with_the_document():
     ],
 )
 def test_damaged_bytes_are_told(spoil):
-    start = replace(Start.of(answer(), "x"), **spoil)
+    start = replace(InitialLabels.from_labelling(answer(), "x"), **spoil)
     with pytest.raises(ValueError, match="start: "):
         start.labelling(3)
 
 
 def test_a_start_of_more_classes_than_there_are_is_refused():
-    with pytest.raises(ValueError, match="start: wanted 2 classes, got 3"):
-        Document(start=Start.of(answer(), "x"))
+    with pytest.raises(ValueError, match="initial: wanted 2 classes, got 3"):
+        Document(initial=InitialLabels.from_labelling(answer(), "x"))

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segapp.imaging.boundaries import TILE, changed_tiles, mixed_tiles
+from segapp.imaging.boundaries import TILE, boundary_tiles, changed_tiles
 
 SIZE = (1100, 1300)
 
@@ -25,7 +25,7 @@ def test_mixed_tiles_are_those_with_a_border_within_or_at_a_side(size, squares):
     for top, left, side in squares:
         labels[top : top + side, left : left + side] ^= 1
     covered = np.zeros(size, bool)
-    for left, top, right, bottom in mixed_tiles(labels):
+    for left, top, right, bottom in boundary_tiles(labels):
         covered[top:bottom, left:right] = True
     for top in range(0, size[0], TILE):
         for left in range(0, size[1], TILE):

@@ -39,8 +39,8 @@ class QuickSegmenter:
         """Nothing is worth preparing."""
 
     def updates(self, document, settings):
-        if document.start is not None and not document.strokes:
-            yield Answer(document.start.labelling(len(document.classes)))
+        if document.initial is not None and not document.strokes:
+            yield Answer(document.initial.labelling(len(document.classes)))
             return
         marks = rasterize(document, self.rgb.shape[:2])
         present = [index for index in range(len(document.classes)) if (marks == index).any()]

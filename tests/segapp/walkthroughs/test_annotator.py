@@ -18,8 +18,8 @@ from PIL import Image
 from pycocotools.coco import COCO
 
 from segapp.engine.trainer import segment
-from segapp.io.class_list import CLASS_LIST_NAME, read_class_list
-from segapp.io.folder_files import PROGRESS_NAME, Status, read_progress
+from segapp.io.class_list import CLASS_LIST_FILE, read_class_list
+from segapp.io.folder_files import PROGRESS_FILE, Status, read_progress
 from segapp.io.images import load_image
 from segapp.io.project import ProjectError, load_project
 from tests.segapp.walkthroughs.real_window import (
@@ -175,7 +175,7 @@ def test_a_day(day, folder):
     day.screen("classes offered")
     desk.keys("ctrl+shift+l")
     classes = until(
-        lambda: (folder / CLASS_LIST_NAME).exists() and read_class_list(folder / CLASS_LIST_NAME),
+        lambda: (folder / CLASS_LIST_FILE).exists() and read_class_list(folder / CLASS_LIST_FILE),
         "the class list",
     ).classes
     assert [info.name for info in classes] == ["disc", "background", "square", "bar"]
@@ -209,7 +209,7 @@ def test_a_day(day, folder):
     desk.keys("ctrl+q")
     assert day.process.wait(timeout=20) == 0
     assert [n_strokes(path) for path in pictures] == [4] * N_PICTURES
-    states = read_progress(folder / PROGRESS_NAME).states
+    states = read_progress(folder / PROGRESS_FILE).states
     assert states == {path.name: Status.DONE for path in pictures}
 
     # The next day: no argument, and the folder is there; all of it goes into one file.
@@ -272,6 +272,6 @@ def test_a_folder_by_keys(look, tmp_path, folder):
         time.sleep(0.3)
         program.shot("export")
         program.quit("p03.png")
-    states = read_progress(folder / PROGRESS_NAME).states
+    states = read_progress(folder / PROGRESS_FILE).states
     done = {name for name, status in states.items() if status is Status.DONE}
     assert done == {"p00.png", "p01.png", "p02.png"}

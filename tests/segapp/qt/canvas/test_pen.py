@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from segapp.imaging.rasterise import NOWHERE, rasterize
+from segapp.imaging.rasterise import EMPTY_RECTANGLE, rasterize
 from segapp.model.document import Document, Patch, Stroke
 from segapp.qt.canvas.brush import Brush
 from segapp.qt.canvas.input import StrokePainter
@@ -25,8 +25,8 @@ def draw(pen, brush, *points, label=0):
 def test_a_pen_is_down_from_press_to_lift(strokes):
     pen = StrokePainter(strokes)
     assert not pen.is_drawing
-    assert pen.extend((5.0, 5.0)) == NOWHERE
-    assert pen.cancel() == NOWHERE
+    assert pen.extend((5.0, 5.0)) == EMPTY_RECTANGLE
+    assert pen.cancel() == EMPTY_RECTANGLE
     pen.begin(Brush(radius=2.0), 1, with_pressure=False)
     assert pen.is_drawing
     left, top, right, bottom = pen.extend((5.0, 6.0))

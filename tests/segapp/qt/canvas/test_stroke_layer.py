@@ -73,7 +73,7 @@ def test_whatever_is_done_the_pixels_are_those_of_the_document(steps):
             if what == "add":
                 document = document.with_stroke(mark)
             elif what == "clear":
-                document = document.cleared()
+                document = document.without_marks()
             elif what == "recolour":
                 others = tuple(
                     replace(each, colour=each.colour[::-1]) for each in document.classes

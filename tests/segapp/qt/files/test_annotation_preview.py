@@ -11,7 +11,7 @@ from pycocotools import mask as coco_mask
 
 from segapp.imaging.measures import ExportChoices, Scale
 from segapp.imaging.polygons import polygons
-from segapp.imaging.rle import compressed, run_lengths
+from segapp.imaging.rle import encode_counts, run_lengths
 from segapp.io.export.formats import FORMATS, formats
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document
@@ -129,14 +129,14 @@ def test_a_large_picture_is_drawn_small_with_its_polygons_in_place(qapp, tmp_pat
 
 @given(st.lists(st.integers(0, 1 << 20), min_size=1, max_size=30))
 def test_run_lengths_come_back(counts):
-    assert expanded(compressed(counts)) == counts
+    assert expanded(encode_counts(counts)) == counts
 
 
 @given(st.integers(1, 12), st.integers(1, 12), st.data())
 def test_masks_are_those_of_cocos_own_reader(height, width, data):
     bits = data.draw(st.lists(st.booleans(), min_size=height * width, max_size=height * width))
     mask = np.array(bits).reshape(height, width)
-    text = compressed(run_lengths(mask))
+    text = encode_counts(run_lengths(mask))
     theirs = coco_mask.decode({"size": [height, width], "counts": text.encode()})
     np.testing.assert_array_equal(_mask(expanded(text), (height, width)), theirs.astype(bool))
 

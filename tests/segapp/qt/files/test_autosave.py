@@ -313,7 +313,7 @@ def test_a_window_that_starts_does_not_take_the_folder_of_another_that_starts(
 
     picture = load_image(picture_file())
     own = OwnFolder(root)
-    state = PictureState(picture.path, picture.sha256).edited("", Document(strokes=(dot(0),)))
+    state = PictureState(picture.path, picture.sha256).edit("", Document(strokes=(dot(0),)))
     monkeypatch.setattr(recovery, "FolderLock", Interrupted)
     own.keep(state)
     assert strokes_on_disk(root) == [1]

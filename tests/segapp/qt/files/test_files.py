@@ -316,10 +316,10 @@ def gate(monkeypatch):
     """Hold back the reading of images until the test lets it go on."""
     go_on, reading = threading.Event(), threading.Event()
 
-    def slow(path, *showing):
+    def slow(path, *display):
         reading.set()
         assert go_on.wait(10)
-        return load_image(path, *showing)
+        return load_image(path, *display)
 
     def hold():
         monkeypatch.setattr(opening, "load_image", slow)

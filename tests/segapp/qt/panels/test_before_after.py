@@ -8,7 +8,7 @@ from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QTransform
 
 from segapp.engine.clean_up import clean_up
-from segapp.imaging.seeds import Marked
+from segapp.imaging.seeds import SeedMap
 from segapp.model.settings import CleanUp
 from segapp.qt.panels.setting_texts import EXAMPLES, BeforeAfter
 
@@ -24,7 +24,7 @@ def test_an_example_is_what_the_setting_does(name):
     value, before, after = EXAMPLES[name]
     given = signs(before)
     labels = (given == ".").astype(np.uint8)  # the object is the first class
-    marked = Marked.of_array(np.where(given == "o", 0, -1).astype(np.int16))
+    marked = SeedMap.from_array(np.where(given == "o", 0, -1).astype(np.int16))
     made = clean_up(labels, marked, replace(NOTHING, **{name: value}), 1)
     expected = (signs(after) == ".").astype(np.uint8)
     drawn = "\n".join("".join(".#"[1 - cell] for cell in row) for row in made)

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from segapp.model.settings import (
     DEFAULT_SETTINGS,
-    PICTURE_BOUND,
+    IMAGE_SPECIFIC,
     PRESETS,
     CleanUp,
     FeatureGroup,
@@ -115,7 +115,7 @@ def test_three_ways_and_the_way_back(panel, qtbot):
 def test_alike_is_the_papers_learner_tidied_and_keeps_untouched_parts():
     alike, paper = PRESETS["alike"], PRESETS["paper"]
     assert alike == dataclasses.replace(paper, clean_up=alike.clean_up)
-    assert not PICTURE_BOUND & set(alike.features)
+    assert not IMAGE_SPECIFIC & set(alike.features)
     assert alike.clean_up.fill_holes
     assert not alike.clean_up.keep_touching
 

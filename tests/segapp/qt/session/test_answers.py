@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject
 
 from segapp.app.state import PictureState, Stage
 from segapp.model.document import Stroke
-from segapp.model.labelling import answer_of
+from segapp.model.labelling import final_answer
 from segapp.model.picture import Picture
 from segapp.model.settings import PRESETS
 from segapp.qt.canvas.layers import Layer, add_alpha
@@ -153,7 +153,7 @@ class AnySequence(RuleBasedStateMachine):
         if answer is None:
             return
         session = self.session
-        fresh = answer_of(self.segmenter(RGB).updates(session.document, session.settings))
+        fresh = final_answer(self.segmenter(RGB).updates(session.document, session.settings))
         np.testing.assert_array_equal(answer.labelling.labels, fresh.labelling.labels)
         if not self.answers._jobs.busy and self.mark is None:
             assert self.answers.shown is answer.labelling

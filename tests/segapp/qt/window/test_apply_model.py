@@ -55,7 +55,7 @@ def test_a_models_answer_stays_when_one_leaves_and_returns(
     qtbot.waitUntil(lambda: window.session.answers.is_current)
     assert window.session.answers.answer.labelling.labels.min() == 1
     window.session.undo()
-    assert window.session.document.start is None
+    assert window.session.document.initial is None
 
 
 def test_a_model_goes_beneath_the_strokes_that_are_there(
@@ -64,7 +64,7 @@ def test_a_model_goes_beneath_the_strokes_that_are_there(
     window = answered(make_window(picture_file()))
     window.commands["apply_model"].trigger()
     model.set()
-    qtbot.waitUntil(lambda: window.session.document.start is not None)
+    qtbot.waitUntil(lambda: window.session.document.initial is not None)
     assert window.session.document.strokes == two_strokes
 
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QModelIndex, QPointF, Qt
 from PySide6.QtGui import QColor, QKeyEvent
 from PySide6.QtWidgets import QApplication, QColorDialog, QLineEdit, QToolButton
 
-from segapp.model.classes import MOST_CLASSES, ClassInfo
+from segapp.model.classes import MAX_CLASSES, ClassInfo
 from segapp.model.document import Document
 from segapp.qt.canvas.brush import BrushUnit, Tool
 from tests.segapp.qt.window.by_hand import paint
@@ -204,12 +204,12 @@ def test_twenty_classes_have_twenty_colours(window):
 
 def test_no_class_more_than_there_can_be_and_the_tip_says_why(window):
     few = window.session.document.classes
-    many = [ClassInfo(f"{k}", (k, 0, 0)) for k in range(MOST_CLASSES - 1)]
+    many = [ClassInfo(f"{k}", (k, 0, 0)) for k in range(MAX_CLASSES - 1)]
     window.session.edit("many", Document(tuple(many)))
     add = window.commands["add_class"]
     tip = add.toolTip()
     add.trigger()
-    assert len(window.session.document.classes) == MOST_CLASSES
+    assert len(window.session.document.classes) == MAX_CLASSES
     assert not add.isEnabled()
     assert "255 classes are all there can be" in add.toolTip()
     add.trigger()

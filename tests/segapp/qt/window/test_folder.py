@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from segapp.engine.trainer import Trainer
-from segapp.io.class_list import CLASS_LIST_NAME, ClassList, read_class_list, write_class_list
-from segapp.io.folder_files import PROGRESS_NAME, Status, read_progress
+from segapp.io.class_list import CLASS_LIST_FILE, ClassList, read_class_list, write_class_list
+from segapp.io.folder_files import PROGRESS_FILE, Status, read_progress
 from segapp.io.project import load_project
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Stroke
@@ -35,7 +35,7 @@ def folder(picture_file):
 
 
 def listed(folder, classes=FOUR):
-    write_class_list(folder[0].parent / CLASS_LIST_NAME, ClassList.numbered(classes))
+    write_class_list(folder[0].parent / CLASS_LIST_FILE, ClassList.from_classes(classes))
 
 
 def go(qtbot, window, path):
@@ -79,13 +79,13 @@ def test_labelmes_list_is_taken(make_window, folder):
 
 
 def test_a_damaged_list_is_told_and_left(make_window, folder, monkeypatch, qtbot):
-    path = folder[0].parent / CLASS_LIST_NAME
+    path = folder[0].parent / CLASS_LIST_FILE
     path.write_text("{}")
     told = []
     monkeypatch.setattr(file_dialogs, "complain", lambda _, sentence, *__: told.append(sentence))
     window = make_window(folder[0].parent)
     assert told == [
-        f"{CLASS_LIST_NAME} is no list of classes: wanted the format 'segapp classes'."
+        f"{CLASS_LIST_FILE} is no list of classes: wanted the format 'segapp classes'."
     ]
     window.commands["share_classes"].trigger()
     assert "move it away first" in told[1]
@@ -114,7 +114,7 @@ def test_a_change_is_offered_to_the_others_and_reaches_them(
     assert "do not have" in window.class_panel.offer.told
     window.commands["share_classes"].trigger()
     assert window.class_panel.offer.isHidden()
-    assert read_class_list(folder[0].parent / CLASS_LIST_NAME).classes[0] == leaf
+    assert read_class_list(folder[0].parent / CLASS_LIST_FILE).classes[0] == leaf
     qtbot.waitUntil(lambda: "images follow" in window.status.currentMessage())
     for path in folder[:3]:
         project = path.with_suffix(".segapp")
@@ -158,7 +158,7 @@ def test_keys_and_background_are_of_the_class(make_window, folder, qtbot):
     window.commands["background_class"].trigger()
     assert window.session.document.background == 1
     window.commands["share_classes"].trigger()
-    classes = read_class_list(folder[0].parent / CLASS_LIST_NAME).classes
+    classes = read_class_list(folder[0].parent / CLASS_LIST_FILE).classes
     assert classes[3].key == "1"
     assert classes[1].background
 
@@ -276,7 +276,7 @@ def test_status_done_filter_search_and_next_undone(make_window, folder, answered
         window.commands["next_undone"].trigger()
     assert window.session.state.path == folder[1]  # beyond the end, past the one that is done
     assert window.close()
-    progress = read_progress(folder[0].parent / PROGRESS_NAME)
+    progress = read_progress(folder[0].parent / PROGRESS_FILE)
     assert progress.states == {"1.png": Status.DONE}
     again = make_window(folder[0].parent)
     assert again.files.work.status(folder[0]) is Status.DONE
@@ -289,9 +289,9 @@ def test_every_press_counts_while_a_picture_loads(make_window, folder, monkeypat
     window.files._prefetch.clear()
     gate, read = threading.Event(), opening.load_image
 
-    def slow(path, *showing):
+    def slow(path, *display):
         gate.wait(10)
-        return read(path, *showing)
+        return read(path, *display)
 
     monkeypatch.setattr(opening, "load_image", slow)
     for _ in range(3):
@@ -404,7 +404,7 @@ def test_what_was_learnt_answers_the_next_picture(make_window, folder, answered,
     window = answered(make_window(folder[0].parent, make_segmenter=Trainer))
     window.commands["carry_over"].setChecked(True)
     go(qtbot, window, folder[1])
-    qtbot.waitUntil(lambda: window.session.document.start is not None, timeout=20000)
+    qtbot.waitUntil(lambda: window.session.document.initial is not None, timeout=20000)
     qtbot.waitUntil(lambda: window.session.answers.is_current)
     labels = window.session.answers.answer.labelling.labels
     assert (labels[:, :38] == 0).all()
@@ -489,10 +489,10 @@ def test_flags_that_cannot_be_written_are_told_once_and_written_later(
     go(qtbot, window, folder[1])
     window.commands["done"].trigger()
     qtbot.wait(900)
-    assert told == [f"{PROGRESS_NAME} cannot be written: No space left on device."]
+    assert told == [f"{PROGRESS_FILE} cannot be written: No space left on device."]
     monkeypatch.setattr(image_folder, "write_progress", real)
     go(qtbot, window, folder[2])
-    file = folder[0].parent / PROGRESS_NAME
+    file = folder[0].parent / PROGRESS_FILE
     qtbot.waitUntil(lambda: len(read_progress(file).states) == 2)
 
 

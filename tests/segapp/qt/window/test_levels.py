@@ -6,10 +6,10 @@ import tifffile
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtWidgets import QCheckBox, QToolButton
 
-from segapp.io.folder_files import SHOWING_NAME, read_showing
+from segapp.io.folder_files import DISPLAY_FILE, read_display
 from segapp.io.images import load_image
 from segapp.io.project import load_project
-from segapp.model.display import AS_IT_COMES, ColourMap, Levels, Showing
+from segapp.model.display import DEFAULT_DISPLAY, ColourMap, DisplaySettings, Levels
 from segapp.model.document import Stroke
 from segapp.model.settings import PRESETS, FeatureGroup, with_channels
 from segapp.qt.panels.levels_panel import Handle, LevelsPanel, counts_of, span_of
@@ -36,8 +36,8 @@ def panel_of(window):
     return window.findChild(LevelsPanel)
 
 
-def shown(qtbot, window, showing):
-    qtbot.waitUntil(lambda: window.session.picture.showing == showing)
+def shown(qtbot, window, display):
+    qtbot.waitUntil(lambda: window.session.picture.display == display)
 
 
 def test_the_chip_tells_depth_and_levels_and_opens_the_panel(make_window, image):
@@ -75,7 +75,7 @@ def test_a_channel_is_shown_learnt_from_and_undone(
     panel = panel_of(window)
     panel.one.setCurrentIndex(panel.one.findText("channel 4"))
     panel.one.activated.emit(panel.one.currentIndex())
-    wanted = Showing((3,))
+    wanted = DisplaySettings((3,))
     shown(qtbot, window, wanted)
     qtbot.waitUntil(lambda: session.answers.is_current)
     assert (seen[-1] == load_image(path, wanted).rgb).all()
@@ -85,7 +85,7 @@ def test_a_channel_is_shown_learnt_from_and_undone(
     assert window.canvas.viewport.view.scale == zoom
     assert "channel" in session.picture.note
     session.undo()
-    shown(qtbot, window, AS_IT_COMES)
+    shown(qtbot, window, DEFAULT_DISPLAY)
     qtbot.waitUntil(lambda: session.answers.is_current)
     assert (session.answers.answer.labelling.labels == before).all()
 
@@ -96,13 +96,13 @@ def test_a_stroke_during_the_change_is_learnt_from_the_new_pixels(
     window = make_window(image(), quick_segmenter)
     session = window.session
     session.add_stroke(two_strokes[0])
-    session.edit("levels", session.document.__class__(showing=Showing((3,))))
+    session.edit("levels", session.document.__class__(display=DisplaySettings((3,))))
     for each in two_strokes:  # before the picture has arrived
         session.add_stroke(each)
     session.answers.update_now()
     assert not session.answers.is_current
     qtbot.waitUntil(lambda: session.answers.is_current)
-    assert session.picture.showing == Showing((3,))
+    assert session.picture.display == DisplaySettings((3,))
     assert (session.answers.answer.labelling.labels[:, 40:] == 1).mean() > 0.95
 
 
@@ -115,13 +115,13 @@ def test_handles_set_levels_and_reset_takes_them_back(qtbot, make_window, image)
     qtbot.mousePress(histogram, Qt.MouseButton.LeftButton, pos=start)
     qtbot.mouseMove(histogram, QPoint(histogram.width() // 2, y))
     qtbot.mouseRelease(histogram, Qt.MouseButton.LeftButton, pos=QPoint(10, y))
-    qtbot.waitUntil(lambda: window.session.picture.showing != AS_IT_COMES)
+    qtbot.waitUntil(lambda: window.session.picture.display != DEFAULT_DISPLAY)
     levels = window.session.picture.levels
     assert len(set(levels)) == 1  # all shown channels
     assert levels[0].white < 999
     assert depth_text(window.session.picture).endswith(f"–{levels[0].white:.5g}")
     panel.reset.click()
-    shown(qtbot, window, AS_IT_COMES)
+    shown(qtbot, window, DEFAULT_DISPLAY)
 
 
 def test_a_drag_is_seen_before_it_ends_and_teaches_nothing(qtbot, make_window, image):
@@ -154,17 +154,17 @@ def test_numbers_full_range_and_colours(qtbot, make_window, image):
     panel = panel_of(window)
     panel.one.setCurrentIndex(panel.one.findText("channel 2"))
     panel.one.activated.emit(panel.one.currentIndex())
-    shown(qtbot, window, Showing((1,)))
+    shown(qtbot, window, DisplaySettings((1,)))
     panel.full.click()
     part = VALUES[..., 1]
-    full = Showing((1,), (None, Levels(part.min(), part.max())))
+    full = DisplaySettings((1,), (None, Levels(part.min(), part.max())))
     shown(qtbot, window, full)
     panel.gamma.setValue(2.0)
     bent = full.with_levels(1, Levels(part.min(), part.max(), 2.0))
     shown(qtbot, window, bent)
     panel.colour_map.setCurrentIndex(panel.colour_map.findText("fire"))
     panel.colour_map.activated.emit(panel.colour_map.currentIndex())
-    shown(qtbot, window, Showing(bent.channels, bent.levels, ColourMap.FIRE))
+    shown(qtbot, window, DisplaySettings(bent.channels, bent.levels, ColourMap.FIRE))
     panel.auto.click()
     low, high = np.percentile(part, (0.1, 99.9))
     qtbot.waitUntil(lambda: window.session.picture.levels == (Levels(low, high),))
@@ -175,15 +175,15 @@ def test_red_green_and_blue_are_chosen_one_by_one(qtbot, make_window, image):
     panel = panel_of(window)
     panel.one.setCurrentIndex(panel.one.findText("channels as colours"))
     panel.one.activated.emit(panel.one.currentIndex())
-    shown(qtbot, window, Showing((0, 1, 2)))
+    shown(qtbot, window, DisplaySettings((0, 1, 2)))
     red = panel.three[0]
     red.setCurrentIndex(red.findText("channel 4"))
     red.activated.emit(red.currentIndex())
-    shown(qtbot, window, Showing((3, 1, 2)))
+    shown(qtbot, window, DisplaySettings((3, 1, 2)))
     for box in panel.three:
         box.setCurrentIndex(0)
         box.activated.emit(0)
-    shown(qtbot, window, Showing((None, None, 2)))  # something is always shown
+    shown(qtbot, window, DisplaySettings((None, None, 2)))  # something is always shown
 
 
 def test_a_folder_remembers_and_a_project_holds_it(qtbot, make_window, answered, image):
@@ -193,26 +193,26 @@ def test_a_folder_remembers_and_a_project_holds_it(qtbot, make_window, answered,
     panel = panel_of(window)
     panel.one.setCurrentIndex(panel.one.findText("channel 4"))
     panel.one.activated.emit(panel.one.currentIndex())
-    wanted = Showing((3,))
+    wanted = DisplaySettings((3,))
     shown(qtbot, window, wanted)
-    assert read_showing(first.parent) == wanted
+    assert read_display(first.parent) == wanted
     with qtbot.waitSignal(window.files.opened):
         window.files.open_neighbour(1)
-    assert window.session.picture.showing == wanted
+    assert window.session.picture.display == wanted
     assert not window.session.state.unsaved
     answered(window)
     project = first.with_name("kept.segapp")
     assert window.files.save(window.session.state, project)
-    assert load_project(project).document.showing == wanted
+    assert load_project(project).document.display == wanted
     window.close()
     again = make_window(project)
-    assert again.session.picture.showing == wanted
+    assert again.session.picture.display == wanted
     qtbot.waitUntil(lambda: again.session.answers.is_current)
 
 
 def test_a_damaged_view_is_told_and_left_alone(qtbot, make_window, image):
     path = image()
-    (path.parent / SHOWING_NAME).write_text("{")
+    (path.parent / DISPLAY_FILE).write_text("{")
     window = make_window()
     told = []
     window.files.failed.disconnect()
@@ -220,9 +220,9 @@ def test_a_damaged_view_is_told_and_left_alone(qtbot, make_window, image):
     with qtbot.waitSignal(window.files.opened):
         window.files.open(path.parent)
     assert told
-    assert SHOWING_NAME in told[0]
-    window.files.start.remember(Showing((3,)))
-    assert (path.parent / SHOWING_NAME).read_text() == "{"
+    assert DISPLAY_FILE in told[0]
+    window.files.start.remember(DisplaySettings((3,)))
+    assert (path.parent / DISPLAY_FILE).read_text() == "{"
 
 
 def test_pages_are_pictures_of_the_list(qtbot, make_window, tmp_path):
@@ -235,7 +235,7 @@ def test_pages_are_pictures_of_the_list(qtbot, make_window, tmp_path):
     assert [path.name for path in window.files.folder] == names
     with qtbot.waitSignal(window.files.opened):
         window.files.open_neighbour(1)
-    assert (window.session.picture.measured.values[..., 0] == pages[1]).all()
+    assert (window.session.picture.raw_image.values[..., 0] == pages[1]).all()
 
 
 def test_counts_are_those_of_all_values():
@@ -309,6 +309,6 @@ def test_thumbnails_look_as_the_folder_is_shown(qtbot, make_window, image):
     panel = panel_of(window)
     panel.one.setCurrentIndex(panel.one.findText("channel 4"))
     panel.one.activated.emit(panel.one.currentIndex())
-    shown(qtbot, window, Showing((3,)))
+    shown(qtbot, window, DisplaySettings((3,)))
     for path in (first, *others):
         qtbot.waitUntil(lambda path=path: sides(path)[1] - sides(path)[0] > 150)

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QTabBar, QWidget
 from segapp.app.state import Stage
 from segapp.imaging.measures import ExportChoices
 from segapp.imaging.overlay import ViewMode
-from segapp.io.export.rasters import matte_of
+from segapp.io.export.rasters import make_matte
 from segapp.qt.canvas.brush import Tool
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Unsaved
@@ -259,7 +259,7 @@ def test_mask_and_cut_out_go_to_the_clipboard(window, answered, qtbot):
     np.testing.assert_array_equal(cutout[..., 3], np.where(inside, 255, 0))
     np.testing.assert_array_equal(cutout[inside][:, :3], picture.rgb[inside])
     remember_choices(window.preferences, ExportChoices(edge=6.0))
-    np.testing.assert_array_equal(copied()[..., 3], matte_of(inside, picture, 6.0).alpha)
+    np.testing.assert_array_equal(copied()[..., 3], make_matte(inside, picture, 6.0).alpha)
 
 
 def drop(window, *paths):

@@ -10,7 +10,7 @@ from pycocotools.coco import COCO
 
 from segapp.app.project_store import project_of
 from segapp.engine.trainer import Trainer
-from segapp.io.class_list import CLASS_LIST_NAME, ClassList, write_class_list
+from segapp.io.class_list import CLASS_LIST_FILE, ClassList, write_class_list
 from segapp.io.export.formats import FOLDER_FORMATS
 from segapp.io.folder_files import Status
 from segapp.io.images import load_image
@@ -18,7 +18,7 @@ from segapp.io.masks import load_mask
 from segapp.io.project import load_project
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Patch, Stroke
-from segapp.model.labelling import answer_of
+from segapp.model.labelling import final_answer
 from segapp.qt.files import file_dialogs
 from tests.segapp.io.test_deep_png import png
 
@@ -69,7 +69,7 @@ def home(tmp_path):
     Image.fromarray(np.dstack([colours().astype(np.uint8), opacity])).save(folder / "c.png")
     (folder / "d.png").write_bytes(png(deep))
     (folder / "e.jpg").write_bytes(b"\xff\xd8 and nothing more")
-    write_class_list(folder / CLASS_LIST_NAME, ClassList.numbered(CLASSES))
+    write_class_list(folder / CLASS_LIST_FILE, ClassList.from_classes(CLASSES))
     return folder
 
 
@@ -169,8 +169,8 @@ def _check_exports(qtbot, window, truth):
     for path in work.paths[:5]:
         labels, stem = truth[path.name], stems[path.name]
         project = load_project(project_of(path))
-        picture = load_image(path, project.document.showing)
-        answer = answer_of(
+        picture = load_image(path, project.document.display)
+        answer = final_answer(
             Trainer(picture.rgb, picture.channels).updates(project.document, project.settings)
         )
         assert (answer.labelling.labels == labels).all()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from segapp.imaging.overlay import ViewMode
-from segapp.imaging.pyramid import repeated
+from segapp.imaging.pyramid import upsample
 from segapp.model.classes import TWO_CLASSES
 from segapp.model.labelling import Labelling, Preview
 from segapp.model.picture import Picture
@@ -75,6 +75,6 @@ def test_a_preview_shows_labels_and_makes_nothing_else(mode):
     (rendered,) = _rendered_preview(wish, preview)
     assert rendered.is_preview
     if mode in (ViewMode.OUTLINE, ViewMode.CUTOUT):
-        answer = OverlayRenderer(wish, labelling(np.ascontiguousarray(repeated(small, SIZE, 8))))
+        answer = OverlayRenderer(wish, labelling(np.ascontiguousarray(upsample(small, SIZE, 8))))
         for shown, expected in zip(pixels(rendered), pixels(answer), strict=True):
             np.testing.assert_array_equal(shown, expected)

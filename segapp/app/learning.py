@@ -11,7 +11,7 @@ from segapp.model.settings import FeatureGroup, with_encoder
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from segapp.app.state import Content, Lesson
+    from segapp.app.state import Content, TrainingInputs
     from segapp.model.labelling import Segmenter
     from segapp.model.picture import EncoderFeatures
     from segapp.model.settings import Settings
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Answered:
     """An answer, tied to what it answers."""
 
-    lesson: Lesson
+    inputs: TrainingInputs
     answer: Answer
 
 
@@ -61,7 +61,7 @@ def learning(
             if not isinstance(update, Answer):
                 yield update
             elif settings == content.settings:
-                yield Answered(content.lesson, update)
+                yield Answered(content.training_inputs, update)
             else:
                 yield Unseen(Preview(update.labelling))
     except NotEnoughStrokes as reason:

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from segapp.model.display import DEFAULT_DISPLAY, DisplaySettings
-from segapp.model.document import Document, History
+from segapp.model.document import Document
 from segapp.model.settings import DEFAULT_SETTINGS, Settings
 
 if TYPE_CHECKING:
@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 
 
 _BLANK = Document()
-_UNTOUCHED = History()
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
-    """All that an answer depends on besides the picture: equal lessons have equal answers.
+class TrainingInputs:
+    """All that an answer depends on besides the image: equal inputs have equal answers.
 
     Names and colours of classes teach nothing, except that a name may make a class the
     background, which the clean-up treats in its own way, and which need not be marked then.
@@ -33,24 +32,24 @@ class Lesson:
     background: int
     background_is_named: bool
     settings: Settings
-    start: InitialLabels | None = None
+    initial: InitialLabels | None = None
     retouches: tuple[Mark, ...] = ()
     display: DisplaySettings = DEFAULT_DISPLAY
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What the user made of a picture, and what a project file holds."""
+    """The user's work on an image, and the content of a project file."""
 
     document: Document = _BLANK
     settings: Settings = DEFAULT_SETTINGS
 
     @property
-    def lesson(self) -> Lesson:
-        """What of it can change the answer."""
+    def training_inputs(self) -> TrainingInputs:
+        """The part that can change the answer."""
         document = self.document
         background = document.background
-        return Lesson(
+        return TrainingInputs(
             document.strokes,
             len(document.classes),
             background,
@@ -62,14 +61,81 @@ class Content:
         )
 
 
-def _is_one_turn(first: Settings, middle: Settings, last: Settings) -> bool:
+_EMPTY = Content()
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Document and settings with their undo and redo steps, as a value.
+
+    ``past`` holds ``(name of the edit, content before it)``, oldest first; ``future`` holds
+    ``(name of the edit, content after it)``, the next one to redo last.
+    """
+
+    present: Content = _EMPTY
+    past: tuple[tuple[str, Content], ...] = ()
+    future: tuple[tuple[str, Content], ...] = ()
+
+    def edit(self, name: str, content: Content) -> History:
+        """Go on to ``content`` and forget what was undone. No change is no edit.
+
+        >>> from segapp.model.document import Stroke
+        >>> stroke = Stroke(((3.5, 2.5),), radius=2.0, label=0)
+        >>> history = History().edit("a stroke", Content(Document(strokes=(stroke,))))
+        >>> history.undo_name, history.undo().present == Content()
+        ('a stroke', True)
+        """
+        if content == self.present:
+            return self
+        return History(content, (*self.past, (name, self.present)))
+
+    def with_settings(self, name: str, settings: Settings) -> History:
+        """Go on to other settings; steps of one number in a row are one edit."""
+        history = self.edit(name, replace(self.present, settings=settings))
+        if history is self or not self.past:
+            return history
+        first = self.past[-1][1]
+        if first.document != self.present.document or not _change_one_number(
+            first.settings, self.present.settings, settings
+        ):
+            return history
+        if history.present == first:  # turned back to where the steps began
+            return History(first, self.past[:-1])
+        return History(history.present, self.past)
+
+    def undo(self) -> History:
+        """Go one edit back, or stay when there is none."""
+        if not self.past:
+            return self
+        name, before = self.past[-1]
+        return History(before, self.past[:-1], (*self.future, (name, self.present)))
+
+    def redo(self) -> History:
+        """Make the edit that was undone last once more, or stay when there is none."""
+        if not self.future:
+            return self
+        name, after = self.future[-1]
+        return History(after, (*self.past, (name, self.present)), self.future[:-1])
+
+    @property
+    def undo_name(self) -> str | None:
+        """The name of the edit that undo takes back."""
+        return self.past[-1][0] if self.past else None
+
+    @property
+    def redo_name(self) -> str | None:
+        """The name of the edit that redo makes again."""
+        return self.future[-1][0] if self.future else None
+
+
+def _change_one_number(first: Settings, middle: Settings, last: Settings) -> bool:
     """Tell whether two changes are of the same number, and of nothing else."""
-    turned = _changed(first, middle)
-    return turned is not None and turned == _changed(middle, last)
+    name = _changed_number(first, middle)
+    return name is not None and name == _changed_number(middle, last)
 
 
-def _changed(before: Settings, after: Settings) -> str | None:
-    """Name the one number that has changed; None when it is anything else."""
+def _changed_number(before: Settings, after: Settings) -> str | None:
+    """Name the one number that has changed; None for any other change."""
     old, new = (asdict(settings) for settings in (before, after))
     old, new = (values | values.pop("clean_up") for values in (old, new))
     names = [str(name) for name in old if old[name] != new[name]]
@@ -78,120 +144,86 @@ def _changed(before: Settings, after: Settings) -> str | None:
     return names[0]
 
 
+_UNTOUCHED = History()
+
+
 @dataclass(frozen=True, slots=True)
 class PictureState:
-    """A picture's strokes with their history, its settings, and what of them is on disk.
+    """An image's content with its history, and the part of it that is on disk.
 
     ``digest`` is of the bytes of ``project`` as they were read or written last, so that
-    somebody else's changes are noticed before they are replaced. What was ``restored`` after a
-    crash is unsaved, even when all strokes had been taken back. ``begun`` is what the picture
-    began with, the folder's classes for instance, which nobody has to save.
+    changes by another program are noticed before they are replaced. Content that was
+    ``restored`` after a crash is unsaved, even when all strokes had been taken back. ``begun``
+    is the document at the beginning, with the folder's classes for instance: nothing to save.
     """
 
     path: Path
     sha256: str
     history: History = _UNTOUCHED
-    settings: Settings = DEFAULT_SETTINGS
     saved: Content | None = None
     project: Path | None = None
-    # Changes of the settings among the edits: how many edits of the strokes were before each,
-    # and the settings before it (past) or after it (future).
-    settings_past: tuple[tuple[int, Settings], ...] = ()
-    settings_future: tuple[tuple[int, Settings], ...] = ()
     digest: str = ""
     restored: bool = False
     begun: Document = _BLANK
 
     @property
     def content(self) -> Content:
-        """Strokes and settings as they are now."""
-        return Content(self.history.present, self.settings)
+        """The present document and settings."""
+        return self.history.present
+
+    @property
+    def document(self) -> Document:
+        """The present document."""
+        return self.history.present.document
+
+    @property
+    def settings(self) -> Settings:
+        """The present settings."""
+        return self.history.present.settings
 
     @property
     def unsaved(self) -> bool:
-        """Whether closing would lose something that somebody made."""
+        """Whether closing would lose work of the user."""
         if self.saved is None:
-            return self.restored or self.history.present != self.begun
+            return self.restored or self.document != self.begun
         return self.content != self.saved
 
     def edit(self, name: str, document: Document) -> PictureState:
         """Go on to another document."""
-        if document == self.history.present:
-            return self
-        return replace(self, history=self.history.edit(name, document), settings_future=())
+        content = replace(self.content, document=document)
+        return replace(self, history=self.history.edit(name, content))
 
-    def with_settings(self, settings: Settings) -> PictureState:
-        """Go on to other settings, which undo takes back like any edit."""
-        if settings == self.settings:
-            return self
-        past = (*self.settings_past, (len(self.history.past), self.settings))
-        if self.undoes_settings and _is_one_turn(past[-2][1], self.settings, settings):
-            past = past[:-1]  # steps of one knob are one edit, taken back at once
-            if past[-1][1] == settings:
-                past = past[:-1]
-        return replace(
-            self,
-            settings=settings,
-            settings_past=past,
-            settings_future=(),
-            history=replace(self.history, future=()),
-        )
-
-    @property
-    def undoes_settings(self) -> bool:
-        """Whether the last edit was one of the settings."""
-        past = self.settings_past
-        return bool(past) and past[-1][0] == len(self.history.past)
-
-    @property
-    def redoes_settings(self) -> bool:
-        """Whether the edit that was undone last was one of the settings."""
-        future = self.settings_future
-        return bool(future) and future[-1][0] == len(self.history.past)
+    def with_settings(self, name: str, settings: Settings) -> PictureState:
+        """Go on to other settings."""
+        return replace(self, history=self.history.with_settings(name, settings))
 
     def undo(self) -> PictureState:
         """Go one edit back, or stay when there is none."""
-        if not self.undoes_settings:
-            return replace(self, history=self.history.undo())
-        place, settings = self.settings_past[-1]
-        return replace(
-            self,
-            settings=settings,
-            settings_past=self.settings_past[:-1],
-            settings_future=(*self.settings_future, (place, self.settings)),
-        )
+        return replace(self, history=self.history.undo())
 
     def redo(self) -> PictureState:
         """Make the edit that was undone last once more, or stay when there is none."""
-        if not self.redoes_settings:
-            return replace(self, history=self.history.redo())
-        place, settings = self.settings_future[-1]
-        return replace(
-            self,
-            settings=settings,
-            settings_past=(*self.settings_past, (place, self.settings)),
-            settings_future=self.settings_future[:-1],
-        )
+        return replace(self, history=self.history.redo())
 
     def written(self, content: Content, project: Path, digest: str) -> PictureState:
-        """Note that ``content`` is safe in ``project``."""
+        """Note that ``content`` is saved in ``project``."""
         return replace(self, saved=content, project=project, digest=digest, restored=False)
 
     def with_project(
         self, name: str, content: Content, project: Path, digest: str
     ) -> PictureState:
-        """Go on to what a project holds; undo brings back what was there before."""
-        moved = replace(self.edit(name, content.document), settings=content.settings)
+        """Go on to the content of a project; undo brings back the content before."""
+        moved = replace(self, history=self.history.edit(name, content))
         return moved.written(content, project, digest)
 
 
 class Stage(Enum):
-    """The states of the answer that a user can tell apart."""
+    """The states of the answer that are shown to the user."""
 
     EMPTY = "no picture"
     WAITING = "no answer yet"
     RUNNING = "learning"
-    FOLLOWING = "a look at the stroke in the making"
+    FOLLOWING = "live preview of an unfinished stroke"
     OUTDATED = "older than the strokes"
     UNFINISHED = "stopped with a preview"
     CURRENT = "up to date"
@@ -200,7 +232,7 @@ class Stage(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The stage, what to say about it, and while it runs how far it is.
+    """The stage with its message, and while it runs the fraction that is done.
 
     ``started`` and ``seconds`` are of `time.monotonic`; ``seconds`` is set at the end.
     """

@@ -80,7 +80,7 @@ class Hand:
     def _note(self, what="document"):
         state = self._window.session.state
         if state is not None:
-            self._log.document(what, state.path, state.history.present)
+            self._log.document(what, state.path, state.document)
 
     def stroke(self):
         canvas = self._window.canvas
@@ -96,13 +96,13 @@ class Hand:
 
     def undo(self):
         state = self._window.session.state
-        self._log.document("document", state.path, state.history.undo().present)
+        self._log.document("document", state.path, state.history.undo().present.document)
         self._window.commands["undo"].trigger()
         self._note()
 
     def redo(self):
         state = self._window.session.state
-        self._log.document("document", state.path, state.history.redo().present)
+        self._log.document("document", state.path, state.history.redo().present.document)
         self._window.commands["redo"].trigger()
         self._note()
 
@@ -177,7 +177,7 @@ def live(life):
     window.files.opened.connect(opened.append)
     begin(window, Path(life["images"][0]))
     for state in session._states.values():
-        log.document("restored", state.path, state.history.present)
+        log.document("restored", state.path, state.document)
     while not opened:
         QTest.qWait(5)
     log.document("opened", session.state.path, session.document)

@@ -127,7 +127,7 @@ def check_unsaved(session, *, changed_by_others=()):
         if state.project in changed_by_others:
             continue
         if state.project is None:
-            assert state.unsaved or _is_untouched(state.history.present)
+            assert state.unsaved or _is_untouched(state.document)
             continue
         project = load_project(state.project)
         assert state.unsaved == (state.content != Content(project.document, project.settings))
@@ -377,9 +377,9 @@ class WindowUser(RuleBasedStateMachine):
             self.window.files.opened.disconnect(with_events.append)
             assert not self.session.state.unsaved
             self.foreign.discard(target)
-            if known is not None and known.history.present != self.session.document:
+            if known is not None and known.document != self.session.document:
                 self.window.commands["undo"].trigger()
-                assert self.session.document == known.history.present
+                assert self.session.document == known.document
                 self.window.commands["redo"].trigger()
 
     @rule(answer=st.sampled_from([Conflict.REPLACE, Conflict.CANCEL, Conflict.OPEN_THEIRS]))

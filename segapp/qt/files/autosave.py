@@ -411,8 +411,8 @@ class Overlaid:
     def _is_back(self, state: PictureState) -> bool:
         """Tell whether undo has brought them back; what was painted since lies upon them."""
         present = self._session.state_of(state.path)
-        strokes = state.history.present.strokes
-        return present is not None and present.history.present.strokes[: len(strokes)] == strokes
+        strokes = state.document.strokes
+        return present is not None and present.document.strokes[: len(strokes)] == strokes
 
     def _forget_saved(self) -> None:
         saved = self._session.state

@@ -15,13 +15,13 @@ from PySide6.QtCore import QCollator, QCoreApplication, QLocale, QObject, QStand
 from PySide6.QtGui import QImage
 
 from segapp.app.project_store import project_names
-from segapp.app.state import Content, PictureState
+from segapp.app.state import Content, History, PictureState
 from segapp.io.deep_images import rerender
 from segapp.io.images import load_image
 from segapp.io.pages import ImageError, page_file, parse_page
 from segapp.io.project import PROJECT_SUFFIX, Project, ProjectError, load_project
 from segapp.model.display import DEFAULT_DISPLAY
-from segapp.model.document import Document, History
+from segapp.model.document import Document
 from segapp.model.settings import DEFAULT_SETTINGS
 from segapp.qt.canvas.layers import Layer, ZeroCopyImage
 from segapp.qt.i18n import worded
@@ -226,10 +226,10 @@ def arrived_state(
     if known is not None and (not _touched(known) or _outdated(known, found)):
         known = None  # it begins with what is on disk, or with the folder's classes
     if found is None or (known is not None and not found.wanted):
-        state = known or PictureState(path, sha256, History(begun), settings=settings, begun=begun)
+        state = known or PictureState(path, sha256, History(Content(begun, settings)), begun=begun)
         return replace(state, sha256=sha256)
     content = Content(found.project.document, found.project.settings)
-    state = known or PictureState(path, sha256, History(content.document))
+    state = known or PictureState(path, sha256, History(content))
     name = _tr("opening {}").format(found.path.name)
     return replace(state, sha256=sha256).with_project(name, content, found.path, found.digest)
 

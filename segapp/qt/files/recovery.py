@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 from platformdirs import user_state_path
 
 from segapp.app.project_store import FolderLock, LockHeldError
-from segapp.app.state import Content, PictureState
+from segapp.app.state import Content, History, PictureState
 from segapp.io.project import PROJECT_SUFFIX, Project, ProjectError, load_project, save_project
-from segapp.model.document import History
 from segapp.qt.files.opening import digest_of, project_beside
 
 if TYPE_CHECKING:
@@ -203,8 +202,7 @@ def _restored(project: Project) -> PictureState:
     return PictureState(
         project.image_path.absolute(),
         project.image_sha256,
-        History(project.document),
-        project.settings,
+        History(Content(project.document, project.settings)),
         restored=True,
     )
 

@@ -98,7 +98,7 @@ class RestoreDialog(QDialog):
         when = QLocale().toString(moment, QLocale.FormatType.ShortFormat)
         if isinstance(left, UnreadableCopy):
             return self.tr("{} of {}: {}").format(left.file.name, when, left.reason)
-        strokes = len(left.state.history.present.strokes)
+        strokes = len(left.state.document.strokes)
         told = self.tr("{} of {}: {} strokes").format(left.state.path.name, when, strokes)
         return told + (self.tr(", older than the saved project") if left.outdated else "")
 

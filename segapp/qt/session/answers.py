@@ -70,7 +70,7 @@ class Answers(QObject):
     def answer(self) -> Answer | None:
         """The answer for the strokes and settings as they are, None until it is there."""
         content, answered = self._present(), self._answered
-        if content is None or answered is None or answered.lesson != content.lesson:
+        if content is None or answered is None or answered.inputs != content.training_inputs:
             return None
         return answered.answer
 
@@ -201,8 +201,8 @@ class Answers(QObject):
             self._set(item)
             seconds = time.monotonic() - self.progress.started
             text = self.tr("Up to date, {} s").format(number(seconds, 2))
-            start = item.lesson.start
-            if start is not None and not item.lesson.strokes:
+            start = item.inputs.initial
+            if start is not None and not item.inputs.strokes:
                 text = self.tr("Answer of {}: strokes correct it").format(sanitize(start.name))
             self._report(replace(self.progress, stage=Stage.CURRENT, text=text, seconds=seconds))
         else:

@@ -121,7 +121,7 @@ class Session(QObject):
     @property
     def document(self) -> Document:
         """The strokes as they are now."""
-        return self._state.history.present if self._state else Document()
+        return self._state.document if self._state else Document()
 
     @property
     def settings(self) -> Settings:
@@ -220,20 +220,20 @@ class Session(QObject):
     def set_settings(self, settings: Settings) -> None:
         """Learn with other settings from now on."""
         if self._state is not None:
-            self._move_to(self._state.with_settings(settings))
+            self._move_to(self._state.with_settings(self.tr("change of settings"), settings))
 
     def _move_to(self, state: PictureState) -> None:
         before = self._state
         if before is None or state == before:
             return
         self._set_state(state)
-        if state.history is not before.history:
+        if state.document != before.document:
             self.document_changed.emit()
         if state.settings != before.settings:
             self.settings_changed.emit()
         if state.content.document.display != before.content.document.display:
             _show_anew(self)
-        elif state.content.lesson != before.content.lesson:
+        elif state.content.training_inputs != before.content.training_inputs:
             self.answers.catch_up()
 
     def close(self, timeout: float | None = None) -> bool:

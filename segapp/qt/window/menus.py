@@ -234,9 +234,7 @@ def enable_commands(actions: Actions, session: Session, files: Files) -> None:
     actions.enable("next", when=place is not None and place + 1 < len(files.folder))
     undone = redone = None
     if state is not None:
-        change = actions.tr("change of settings")
-        undone = change if state.undoes_settings else state.history.undo_name
-        redone = change if state.redoes_settings else state.history.redo_name
+        undone, redone = state.history.undo_name, state.history.redo_name
     _name(actions, "undo", actions.tr("&Undo"), undone)
     _name(actions, "redo", actions.tr("&Redo"), redone)
 

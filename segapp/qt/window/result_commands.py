@@ -268,7 +268,7 @@ class AnswerCommands(QObject):
         if applied.picture is not self._session.picture:
             return
         document, state = self._session.document, self._session.state
-        if state is None or state.content.lesson != applied.content.lesson:
+        if state is None or state.content.training_inputs != applied.content.training_inputs:
             self.said.emit(
                 self.tr("{} was not applied: there are other strokes since").format(applied.name)
             )

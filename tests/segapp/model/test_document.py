@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from segapp.model.classes import ClassInfo
-from segapp.model.document import Document, History, Patch, Stroke
-from tests.segapp.strategies import documents, strokes
+from segapp.model.document import Document, Patch, Stroke
+from tests.segapp.strategies import documents
 
 
 @pytest.mark.parametrize(
@@ -72,54 +71,6 @@ def test_editing_classes():
     assert document.with_class_changed(2, ClassInfo("sea", (0, 0, 99))).classes[2].name == "sea"
     assert not blue.is_background
     assert document.classes[1].is_background
-
-
-class HistoryMachine(RuleBasedStateMachine):
-    """Undo and redo against a plain list of documents with a cursor."""
-
-    def __init__(self):
-        super().__init__()
-        self.history = History()
-        self.documents = [Document()]
-        self.names = []
-        self.at = 0
-
-    @rule(stroke=strokes(), name=st.text(max_size=5))
-    def paint(self, stroke, name):
-        document = self.history.present.with_stroke(stroke)
-        self.history = self.history.edit(name, document)
-        self.documents[self.at + 1 :] = [document]
-        self.names[self.at :] = [name]
-        self.at += 1
-
-    @rule()
-    def clear(self):
-        if self.history.present.strokes:
-            self.names[self.at :] = ["clear"]
-            self.documents[self.at + 1 :] = [Document()]
-            self.at += 1
-        self.history = self.history.edit("clear", self.history.present.without_marks())
-
-    @rule()
-    def undo(self):
-        self.history = self.history.undo()
-        self.at = max(self.at - 1, 0)
-
-    @rule()
-    def redo(self):
-        self.history = self.history.redo()
-        self.at = min(self.at + 1, len(self.documents) - 1)
-
-    @invariant()
-    def agrees(self):
-        assert self.history.present == self.documents[self.at]
-        assert self.history.undo_name == (self.names[self.at - 1] if self.at else None)
-        more = self.at < len(self.documents) - 1
-        assert self.history.redo_name == (self.names[self.at] if more else None)
-
-
-HistoryMachine.TestCase.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
-TestHistory = HistoryMachine.TestCase
 
 
 @pytest.mark.parametrize(

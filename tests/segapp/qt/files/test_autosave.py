@@ -289,7 +289,7 @@ def test_what_one_window_offers_no_other_offers_as_well(left, picture_file, root
 def test_a_lock_that_nobody_holds_is_offered_whatever_it_says(left, picture_file, root, lock):
     left(picture_file(), 3, lock=lock)
     (folder,) = left_behind(root)
-    assert [len(copy.state.history.present.strokes) for copy in folder.copies] == [3]
+    assert [len(copy.state.document.strokes) for copy in folder.copies] == [3]
     folder.release()
 
 
@@ -417,7 +417,7 @@ def test_the_dialog_names_the_copies_and_marks_the_newest_of_each_image(
     rows[2].setCheckState(checked)  # the older one instead
     assert [row.checkState() is checked for row in rows] == [False, True, True, False]
     qtbot.mouseClick(dialog.restore, Qt.MouseButton.LeftButton)
-    assert [len(copy.state.history.present.strokes) for copy in dialog.decision.restore] == [7, 3]
+    assert [len(copy.state.document.strokes) for copy in dialog.decision.restore] == [7, 3]
     assert dialog.decision.discard == ()
     for folder in folders:
         folder.release()

@@ -178,7 +178,7 @@ def test_other_settings_are_learnt_with(session, qtbot):
     assert session.answers.progress.stage is Stage.RUNNING
     wait(qtbot, session)
     assert session.settings == PRESETS["paper"] != DEFAULT_SETTINGS
-    assert session.state.history.undo_name == "stroke of background"
+    assert session.state.history.undo_name == "change of settings"
 
 
 def test_whatever_the_learner_raises_is_told(make_session, quick_segmenter, two_strokes, qtbot):

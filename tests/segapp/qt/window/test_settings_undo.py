@@ -3,6 +3,9 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDoubleSpinBox, QSpinBox, QToolButton
 
+from segapp.io.images import load_image
+from segapp.io.project import Project, save_project
+from segapp.model.document import Document
 from segapp.model.settings import DEFAULT_SETTINGS, PRESETS
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
@@ -103,3 +106,24 @@ def test_a_stroke_in_between_keeps_the_steps_apart(make_window, picture_file, tw
     assert session.document.strokes == ()
     session.undo()
     assert session.settings == DEFAULT_SETTINGS
+
+
+def test_undo_after_opening_a_project_brings_back_strokes_and_settings(
+    make_window, picture_file, two_strokes, tmp_path, qtbot
+):
+    picture = load_image(picture_file())
+    project = tmp_path / "elsewhere" / "other.segapp"
+    project.parent.mkdir()
+    document = Document(strokes=(two_strokes[1],))
+    save_project(project, Project(document, PRESETS["paper"], picture.path, picture.sha256))
+    window = make_window(picture.path)
+    session = window.session
+    session.add_stroke(two_strokes[0])
+    choose(window, qtbot, "alike")
+    before = session.state.content
+    window.files.open(project)
+    qtbot.waitUntil(lambda: session.settings == PRESETS["paper"])
+    assert session.document == document
+    qtbot.keyClick(window.canvas, Qt.Key.Key_Z, CONTROL)
+    assert session.state.content == before
+    assert window.settings_panel.findChild(QToolButton, "way_alike").isChecked()

@@ -127,9 +127,9 @@ def run(path: str | Path | None, language: str = "") -> int:
     with limited_threads(1):
         with loaded_to_stay():
             application, window = _opened(language)
-        from segapp.qt.window.main_window import begin
+        from segapp.qt.window.startup import open_initial
 
-        begin(window, Path(path) if path is not None else None)
+        open_initial(window, Path(path) if path is not None else None)
         code = application.exec()
     if not window.threads_ended:
         # A long step of the learner is still under way; everything is saved, nobody waits.
@@ -148,7 +148,7 @@ def _opened(language: str) -> tuple[QApplication, MainWindow]:
     from segapp.qt.files.preferences import Preferences
     from segapp.qt.i18n import speak
     from segapp.qt.session.session import Session
-    from segapp.qt.window.main_window import build_window
+    from segapp.qt.window.startup import build_window
 
     sys.setswitchinterval(SWITCH_SECONDS)
     application = QApplication.instance() or QApplication(sys.argv[:1])

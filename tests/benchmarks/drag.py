@@ -38,7 +38,7 @@ from segapp.model.document import Stroke
 from segapp.qt.application import SWITCH_SECONDS
 from segapp.qt.files.preferences import Preferences
 from segapp.qt.session.session import Session
-from segapp.qt.window.main_window import build_window
+from segapp.qt.window.startup import build_window
 
 LIMIT = 16.0  # milliseconds
 PACE = 0.008  # seconds between two moves: 125 Hz, a usual mouse

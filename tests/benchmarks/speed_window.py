@@ -176,7 +176,7 @@ def pauses(megapixels, strokes, sample):
     from segapp.qt.canvas.layers import Layer, ZeroCopyImage
     from segapp.qt.files.preferences import Preferences
     from segapp.qt.session.session import Session
-    from segapp.qt.window.main_window import build_window
+    from segapp.qt.window.startup import build_window
     from shlcore.threads import limited_threads
 
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -247,7 +247,7 @@ def start():
 
         from segapp.qt.files.preferences import Preferences
         from segapp.qt.session.session import Session
-        from segapp.qt.window.main_window import build_window
+        from segapp.qt.window.startup import build_window
 
         keep_preferences_in(folder)
         application = QApplication([])

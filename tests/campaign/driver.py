@@ -27,7 +27,7 @@ from segapp.qt.files import file_dialogs
 from segapp.qt.files.preferences import Preferences
 from segapp.qt.files.restore_dialog import RestoreDialog
 from segapp.qt.session.session import Session
-from segapp.qt.window.main_window import begin, build_window
+from segapp.qt.window.startup import build_window, open_initial
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 # Milliseconds between two actions, and how often each kind of life does what besides painting.
@@ -175,7 +175,7 @@ def live(life):
     _answer_dialogs(window, log)
     opened = []
     window.files.opened.connect(opened.append)
-    begin(window, Path(life["images"][0]))
+    open_initial(window, Path(life["images"][0]))
     for state in session._states.values():
         log.document("restored", state.path, state.document)
     while not opened:

@@ -38,7 +38,7 @@ from segapp.qt.files.recovery import left_behind
 from segapp.qt.session.session import Session
 from segapp.qt.window import main_window
 from segapp.qt.window import main_window as wiring
-from segapp.qt.window.main_window import build_window
+from segapp.qt.window.startup import build_window
 from shlcore import cluster
 from shlcore.cluster import ClusterError
 from tests.campaign.folders import application, draw, own_folders

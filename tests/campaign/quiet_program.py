@@ -30,7 +30,7 @@ from segapp.qt.dialogs.export_dialog import ExportDialog  # noqa: E402
 from segapp.qt.files import file_dialogs  # noqa: E402
 from segapp.qt.files.preferences import Preferences  # noqa: E402
 from segapp.qt.session.session import Session  # noqa: E402
-from segapp.qt.window.main_window import begin, build_window  # noqa: E402
+from segapp.qt.window.startup import build_window, open_initial  # noqa: E402
 from tests.campaign.folders import application, draw  # noqa: E402
 from tests.campaign.random_users import wait  # noqa: E402
 
@@ -41,7 +41,7 @@ def work(folder):
     file_dialogs.ask_project = lambda _, proposed: proposed
     window = build_window(Session(Trainer), Preferences(), folder / "recovery")
     window.show()
-    begin(window, draw(folder / "picture.png"))
+    open_initial(window, draw(folder / "picture.png"))
     wait(lambda: window.session.state is not None, "the picture")
     window.session.add_stroke(Stroke(((6.0, 8.0), (6.0, 30.0)), 2.0, 0))
     window.session.add_stroke(Stroke(((40.0, 8.0), (40.0, 30.0)), 2.0, 1))

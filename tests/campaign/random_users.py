@@ -49,7 +49,7 @@ from segapp.qt.files.restore_dialog import Decision
 from segapp.qt.session.session import Session
 from segapp.qt.window import main_window
 from segapp.qt.window import main_window as wiring
-from segapp.qt.window.main_window import build_window
+from segapp.qt.window.startup import build_window
 from tests.campaign.folders import draw, own_folders
 from tests.campaign.processor import ran_and_waited, taken
 from tests.campaign.results import Failure, Row

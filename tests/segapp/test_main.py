@@ -92,7 +92,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QApplication
 from segapp.qt.files.preferences import Preferences
 from segapp.qt.session.session import Session
-from segapp.qt.window.main_window import build_window
+from segapp.qt.window.startup import build_window
 application = QApplication([])
 window = build_window(Session(), Preferences(), Path(sys.argv[1]))
 window.show()

@@ -159,7 +159,7 @@ class Autosave(QObject):
     """
 
     failed = Signal(str, str)  # a sentence and its details, once until copying works again
-    said = Signal(str)  # a sentence for the status bar
+    message = Signal(str)  # a sentence for the status bar
 
     def __init__(
         self, session: Session, root: Path | None = None, parent: QObject | None = None
@@ -277,7 +277,7 @@ class Autosave(QObject):
             return  # told once; the strokes are copied meanwhile
         self._hindered.add(hindered.path)
         told = self.tr("The project of {} is not written ({}); its strokes are kept for recovery")
-        self.said.emit(told.format(sanitize(hindered.path.name), _reason(hindered.error)))
+        self.message.emit(told.format(sanitize(hindered.path.name), _reason(hindered.error)))
 
     def _note(self, written: _Written) -> None:
         if isinstance(written, _Hindered):
@@ -292,7 +292,7 @@ class Autosave(QObject):
         if self._failures.pop(written, None) is not None and not self._failures:
             self._rounds = 0
             self._again.stop()
-            self.said.emit(self.tr("Strokes are kept for recovery again"))
+            self.message.emit(self.tr("Strokes are kept for recovery again"))
 
     def _fail(self, error: Exception) -> None:
         first = not self._failures
@@ -302,7 +302,7 @@ class Autosave(QObject):
             seconds = _PATIENCE[min(self._rounds, len(_PATIENCE) - 1)]
             self._rounds += 1
             self._again.start(round(seconds * 1000))
-            self.said.emit(
+            self.message.emit(
                 self.tr("Strokes are not on disk yet ({}); next try in {} s").format(
                     _reason(error), seconds
                 )

@@ -121,18 +121,15 @@ class EncoderParts(QObject):
         box.entered.connect(self._list)
 
     def connect_actions(self, actions: Actions) -> None:
-        """Let the commands about the answer be about the reading, too."""
+        """Leave the view of the encoder's features when there are none."""
         seeing = self._session.seeing
-        actions["stop"].triggered.connect(seeing.stop)
-        actions["update"].triggered.connect(seeing.look)
 
-        def offer_view() -> None:
-            actions.enable("view_components", when=self._session.answers.encoded is not None)
-            blind = seeing.state.sight in (Sight.OFF, Sight.FAILED)
-            if blind and actions["view_components"].isChecked():
+        def leave_view() -> None:
+            has_none = seeing.state.sight in (Sight.OFF, Sight.FAILED)
+            if has_none and actions["view_components"].isChecked():
                 actions["view_overlay"].trigger()
 
-        seeing.changed.connect(offer_view)
+        seeing.changed.connect(leave_view)
 
     def end(self) -> None:
         """Look at the clock no more."""

@@ -292,7 +292,7 @@ class ModelPanel(QScrollArea):
         super().__init__(parent)
         self._shown: tuple[Insight, tuple[ClassInfo, ...]] | None = None
         self._kept: tuple[ComparedAnswer, ...] = ()
-        self._is_looked_at = False
+        self._is_active = False
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setAccessibleName(self.tr("Look inside"))
@@ -327,24 +327,24 @@ class ModelPanel(QScrollArea):
         self.show_insight(None, ())
 
     def show_insight(self, insight: Insight | None, classes: tuple[ClassInfo, ...]) -> None:
-        """Show what was learnt for these classes, once somebody looks."""
+        """Show a learnt model of these classes when the panel is visible."""
         self._empty.setVisible(insight is None)
         self._content.setVisible(insight is not None)
         self._shown = None if insight is None else (insight, classes)
         self._show()
 
-    def look(self, is_looked_at: bool) -> None:  # noqa: FBT001 - a dock's signal passes it by place
-        """Follow whether somebody looks: behind another tab it is hidden, but visible to Qt."""
-        self._is_looked_at = is_looked_at
+    def set_active(self, active: bool) -> None:  # noqa: FBT001 - a Qt slot
+        """Follow the dock's visibility: Qt calls a panel behind another tab visible."""
+        self._is_active = active
         self._show()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Show what came meanwhile."""
+        """Show the present model."""
         super().showEvent(event)
-        self.look(is_looked_at=True)
+        self.set_active(active=True)
 
     def _show(self) -> None:
-        if self._is_looked_at and self._shown is not None:
+        if self._is_active and self._shown is not None:
             self.view.show_insight(*self._shown)
 
     # Comparing ----------------------------------------------------------------------------

@@ -135,7 +135,7 @@ class StatusBar(QStatusBar):
     def __init__(self, actions: Actions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._progress = Progress()
-        self._reading = ""  # what was said about a file that is being read
+        self._loading = ""  # the text about the file that is being read
         self._dot = _Dot()
         self._text = _Elided()
         self._text.setAccessibleName(self.tr("State of the answer"))
@@ -170,13 +170,13 @@ class StatusBar(QStatusBar):
         self._timer.timeout.connect(self._tick)
         self.show_progress(Progress())
 
-    def tell_reading(self, sentence: str) -> None:
-        """Say what is being read; nothing takes that sentence away, and no other."""
-        if sentence:
-            self.showMessage(sentence)
-        elif self.currentMessage() == self._reading:
+    def show_loading(self, text: str) -> None:
+        """Show a text while a file is read; an empty one removes it, but no other message."""
+        if text:
+            self.showMessage(text)
+        elif self.currentMessage() == self._loading:
             self.clearMessage()
-        self._reading = sentence
+        self._loading = text
 
     @property
     def state_text(self) -> str:
@@ -216,10 +216,10 @@ class StatusBar(QStatusBar):
             self._elapsed.show()
         self._elapsed.setText(self.tr("{} s").format(number(seconds, 1)))
 
-    def show_place(
+    def show_pointer(
         self, at: QPointF | None, width: int, height: int, picture: Picture | None = None
     ) -> None:
-        """Show the pixel under the pointer with what was measured there, or the picture's size."""
+        """Show position and values of a pixel, or the picture's size."""
         if width <= 0:
             self._place.clear()
         elif at is None or not (0 <= at.x() < width and 0 <= at.y() < height):

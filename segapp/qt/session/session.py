@@ -217,6 +217,16 @@ class Session(QObject):
         if self._state is not None:
             self._move_to(self._state.redo())
 
+    def update_now(self) -> None:
+        """Learn from the present strokes, and read the picture if the encoder has not."""
+        self.seeing.look()
+        self.answers.update_now()
+
+    def stop(self) -> None:
+        """Stop reading and learning; the shown labelling stays."""
+        self.seeing.stop()
+        self.answers.stop()
+
     def set_settings(self, settings: Settings) -> None:
         """Learn with other settings from now on."""
         if self._state is not None:

@@ -55,7 +55,7 @@ def sample_images() -> list[Path]:
 class FileCommands(QObject):
     """Asks where, and lets `Files` and the export dialog do it."""
 
-    said = Signal(str)  # a sentence for the status bar
+    message = Signal(str)  # a sentence for the status bar
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class FileCommands(QObject):
         elif picture is not None:
             self._files.open_pasted(picture)
         else:
-            self.said.emit(self.tr("There is no picture in the clipboard"))
+            self.message.emit(self.tr("There is no picture in the clipboard"))
 
     def open_sample(self) -> None:
         """Open the picture of the first start."""
@@ -137,7 +137,7 @@ class FileCommands(QObject):
             self._files.locate(missing, path)
         else:
             name = missing.project_path.name
-            self.said.emit(self.tr("{} was not opened: its image is missing").format(name))
+            self.message.emit(self.tr("{} was not opened: its image is missing").format(name))
 
     def _fill_recent(self) -> None:
         self._recent.clear()
@@ -189,7 +189,7 @@ class FileCommands(QObject):
             self._preferences.add_recent(path)
             self._preferences.set_folder("save/folder", path.parent)
             self._files.recent_changed.emit()
-            self.said.emit(self.tr("Saved {}").format(sanitize(path.name)))
+            self.message.emit(self.tr("Saved {}").format(sanitize(path.name)))
         return saved
 
     def export(self) -> None:
@@ -212,7 +212,7 @@ class FileCommands(QObject):
         self._preferences.set("export/format", form)
         self._preferences.set_folder("export/folder", paths[0].parent)
         names = ", ".join(sanitize(path.name) for path in paths)
-        self.said.emit(self.tr("Wrote {}").format(names))
+        self.message.emit(self.tr("Wrote {}").format(names))
 
     # Closing ----------------------------------------------------------------------------
 
@@ -273,7 +273,7 @@ def _return_to(image: Path, files: Files, preferences: Preferences) -> None:
 class KeepQuestion(QObject):
     """Asks about strokes that have no place yet, and keeps them as soon as they have one."""
 
-    said = Signal(str)  # a sentence for the status bar
+    message = Signal(str)  # a sentence for the status bar
 
     def __init__(
         self,
@@ -335,7 +335,7 @@ class KeepQuestion(QObject):
         try:
             place.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            self.said.emit(f"{sanitize(place)}: {error.strerror}")
+            self.message.emit(f"{sanitize(place)}: {error.strerror}")
             return
         self._work.choose_place(place)
 

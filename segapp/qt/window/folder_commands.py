@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 class FolderCommands(QObject):
     """Keeps the folder in step with the session, and the pictures with the folder."""
 
-    said = Signal(str)  # a sentence for the status bar
+    message = Signal(str)  # a sentence for the status bar
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class FolderCommands(QObject):
         state = self._session.state
         following = self._work.next_undone(state.path if state is not None else None)
         if following is None:
-            self.said.emit(self.tr("All images are done"))
+            self.message.emit(self.tr("All images are done"))
         else:
             self._files.open(following)
 
@@ -168,7 +168,7 @@ class FolderCommands(QObject):
             told += self.tr("; {} images follow").format(self._n_brought)
         if self._n_kept:
             told += self.tr("; {} keep their own").format(self._n_kept)
-        self.said.emit(told)
+        self.message.emit(told)
 
     def _take_classes(self) -> None:
         """Give the open picture the folder's classes, if all that it has marked is among them."""
@@ -181,7 +181,7 @@ class FolderCommands(QObject):
         used = sorted(used_labels(document))
         lost = [document.classes[label].name for label in used if places[label] is None]
         if lost:
-            self.said.emit(
+            self.message.emit(
                 self.tr("There are marks of {}, which the list does not have").format(
                     ", ".join(sanitize(name) for name in lost)
                 )
@@ -201,7 +201,7 @@ class FolderCommands(QObject):
         try:
             self._use(read_any_list(Path(chosen)).classes)
         except ClassListError as error:
-            self.said.emit(worded(error))
+            self.message.emit(worded(error))
 
     def close(self, timeout: float | None = None) -> bool:
         """Wait for the thread; say whether it has ended."""
@@ -221,7 +221,7 @@ class _Carried:
 class CarryOver(QObject):
     """Carries what was learnt from picture to picture of a folder."""
 
-    said = Signal(str)  # a sentence for the status bar
+    message = Signal(str)  # a sentence for the status bar
 
     def __init__(
         self, session: Session, files: Files, task: FolderTask, parent: QObject | None = None
@@ -276,7 +276,7 @@ class CarryOver(QObject):
                 yield None if labelling is None else _Carried(source, model, picture, labelling)
 
         self._carrying.run(work, self._take, self._fail)
-        self.said.emit(self.tr("Carrying over from {} …").format(sanitize(source.name)))
+        self.message.emit(self.tr("Carrying over from {} …").format(sanitize(source.name)))
 
     def _take(self, carried: _Carried | None) -> None:
         if carried is None:
@@ -288,10 +288,10 @@ class CarryOver(QObject):
         name = carried.source.name
         begun = with_start(document, carried.model, carried.labelling, name)
         self._session.edit(self.tr("carrying over from {}").format(sanitize(name)), begun)
-        self.said.emit(self.tr("Answered as {} was: strokes correct it").format(sanitize(name)))
+        self.message.emit(self.tr("Answered as {} was: strokes correct it").format(sanitize(name)))
 
     def _fail(self, error: Exception) -> None:
-        self.said.emit(self.tr("Nothing is carried over: {}").format(worded(sentence(error))))
+        self.message.emit(self.tr("Nothing is carried over: {}").format(worded(sentence(error))))
 
     # All that are not done --------------------------------------------------------------------
 
@@ -300,7 +300,7 @@ class CarryOver(QObject):
         work = self._files.work
         self._remember()
         if self._source is None:
-            self.said.emit(self.tr("Mark two classes on a picture of the folder first"))
+            self.message.emit(self.tr("Mark two classes on a picture of the folder first"))
             return
         ended = (Status.DONE, Status.FAILED)
         open_now = self._source.picture.path.absolute()
@@ -333,12 +333,12 @@ class CarryOver(QObject):
         told = self.tr("Answering {} of {}").format(step.place, step.total)
         self._task.show_progress(told, step.place, step.total)
         if step.place == step.total:
-            self.said.emit(self.tr("{} images answered").format(self._n_answered))
+            self.message.emit(self.tr("{} images answered").format(self._n_answered))
 
     def _stop(self) -> None:
         if self._applying.busy:
             self._applying.cancel()
-            self.said.emit(self.tr("Stopped; {} images are answered").format(self._n_answered))
+            self.message.emit(self.tr("Stopped; {} images are answered").format(self._n_answered))
 
     def close(self, timeout: float | None = None) -> bool:
         """Stop, and wait for the threads; say whether they have ended."""
@@ -378,9 +378,9 @@ class FolderParts:
         self.carry_over.connect_actions(actions)
         actions["export_folder"].triggered.connect(self.export.begin)
         self.export.exported.connect(say)
-        self.commands.said.connect(say)
-        self.question.said.connect(say)
-        self.carry_over.said.connect(say)
+        self.commands.message.connect(say)
+        self.question.message.connect(say)
+        self.carry_over.message.connect(say)
 
     def close(self, timeout: float | None = None) -> bool:
         """Stop all threads and wait so long for each; say whether they have ended."""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 class MarkCommands(QObject):
     """Takes marks from the canvas and from files, and locks what is right already."""
 
-    said = Signal(str)
+    message = Signal(str)
 
     def __init__(self, session: Session, brush: BrushState, window: QWidget) -> None:
         super().__init__(window)
@@ -85,7 +85,7 @@ class MarkCommands(QObject):
         if picture is None:
             return
         if answer is None:
-            self.said.emit(self.tr("There is no answer yet whose parts could be filled"))
+            self.message.emit(self.tr("There is no answer yet whose parts could be filled"))
             return
         place = _pixel(at, picture)
         if place is not None:
@@ -100,13 +100,13 @@ class MarkCommands(QObject):
         answer, index = self._session.answers.answer, self._brush.brush.left
         name = self._session.document.classes[index].name
         if answer is None or not (answer.labelling.labels == index).any():
-            self.said.emit(self.tr("{} has no pixels to lock").format(name))
+            self.message.emit(self.tr("{} has no pixels to lock").format(name))
             return
         self._session.edit(
             self.tr("locking {}").format(name),
             self._session.document.with_retouch(class_lock(answer.labelling.labels, index)),
         )
-        self.said.emit(self.tr("{} stays as it is").format(name))
+        self.message.emit(self.tr("{} stays as it is").format(name))
 
     def lock_part(self) -> None:
         """Keep the part under the pointer as it is in the answer, whatever is learnt later."""
@@ -115,7 +115,7 @@ class MarkCommands(QObject):
         if self._pointer is not None and picture is not None:
             place = _pixel(self._pointer, picture)
         if answer is None or place is None:
-            self.said.emit(self.tr("Point at a part of the answer, and press the key again"))
+            self.message.emit(self.tr("Point at a part of the answer, and press the key again"))
             return
         mark = component_lock(answer.labelling.labels, *place)
         document = self._session.document
@@ -123,7 +123,7 @@ class MarkCommands(QObject):
         self._session.edit(
             self.tr("locking a part of {}").format(name), document.with_retouch(mark)
         )
-        self.said.emit(self.tr("This part of {} stays as it is").format(name))
+        self.message.emit(self.tr("This part of {} stays as it is").format(name))
 
     def drop_retouches(self) -> None:
         """Show the learnt answer as it is."""

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 class Copying(QObject):
     """Copies what is shown; the cut-out has the edge that was chosen for exports."""
 
-    said = Signal(str)  # a sentence for the status bar
+    message = Signal(str)  # a sentence for the status bar
 
     def __init__(
         self, session: Session, preferences: Preferences, parent: QObject | None = None
@@ -93,7 +93,7 @@ class Copying(QObject):
     def _copy(self, image: QImage, told: str) -> None:
         self._jobs.cancel()  # a cut-out that is still being made would replace what was copied
         QGuiApplication.clipboard().setImage(image)
-        self.said.emit(told)
+        self.message.emit(told)
 
     def _copy_cutout(self) -> None:
         answer, picture = self._session.answers.answer, self._session.picture
@@ -113,12 +113,14 @@ class Copying(QObject):
 
     def _take(self, made: float | QImage) -> None:
         if isinstance(made, float):
-            self.said.emit(self.tr("Softening the edge: {} %").format(round(100 * made)))
+            self.message.emit(self.tr("Softening the edge: {} %").format(round(100 * made)))
         else:
             self._copy(made, self.tr("Copied the cut-out"))
 
     def _fail(self, error: Exception) -> None:
-        self.said.emit(self.tr("The cut-out was not copied: {}").format(worded(sentence(error))))
+        self.message.emit(
+            self.tr("The cut-out was not copied: {}").format(worded(sentence(error)))
+        )
 
     def close(self, timeout: float | None = None) -> bool:
         """Stop, and wait for the thread; say whether it has ended."""
@@ -139,7 +141,7 @@ class _Applied:
 class AnswerCommands(QObject):
     """What a user does with an answer besides exporting it."""
 
-    said = Signal(str)  # a sentence for the status bar
+    message = Signal(str)  # a sentence for the status bar
 
     def __init__(
         self,
@@ -154,7 +156,7 @@ class AnswerCommands(QObject):
         self._session, self._files = session, files
         self._canvas, self._window = canvas, window
         self._copying = Copying(session, preferences, self)
-        self._copying.said.connect(self.said)
+        self._copying.message.connect(self.message)
         self._spot: Spot | None = None
         self._marking = True
         self.ring_known = False  # whether the user has been told what the ring is
@@ -197,11 +199,11 @@ class AnswerCommands(QObject):
 
     def _go_to_spot(self) -> None:
         if self._spot is None:
-            self.said.emit(self.tr("The answer is certain everywhere"))
+            self.message.emit(self.tr("The answer is certain everywhere"))
             return
         self._canvas.viewport.centre_on(QPointF(self._spot.x, self._spot.y))
         self._canvas.set_spot(self._spot)
-        self.said.emit(self.tr("Least certain here: a stroke helps most"))
+        self.message.emit(self.tr("Least certain here: a stroke helps most"))
 
     # Strokes from elsewhere ---------------------------------------------------------------
 
@@ -239,7 +241,7 @@ class AnswerCommands(QObject):
             yield path
 
         self._jobs.run(work, self._tell_saved, self._fail)
-        self.said.emit(self.tr("Learning the model …"))
+        self.message.emit(self.tr("Learning the model …"))
 
     def _apply_model(self) -> None:
         state, picture = self._session.state, self._session.picture
@@ -259,17 +261,17 @@ class AnswerCommands(QObject):
             yield _Applied(picture, content, path.stem, model.classes, labelling)
 
         self._jobs.run(work, self._show_applied, self._fail)
-        self.said.emit(self.tr("Applying {} …").format(path.name))
+        self.message.emit(self.tr("Applying {} …").format(path.name))
 
     def _tell_saved(self, path: Path) -> None:
-        self.said.emit(self.tr("Saved {}").format(path.name))
+        self.message.emit(self.tr("Saved {}").format(path.name))
 
     def _show_applied(self, applied: _Applied) -> None:
         if applied.picture is not self._session.picture:
             return
         document, state = self._session.document, self._session.state
         if state is None or state.content.training_inputs != applied.content.training_inputs:
-            self.said.emit(
+            self.message.emit(
                 self.tr("{} was not applied: there are other strokes since").format(applied.name)
             )
             return
@@ -288,7 +290,7 @@ class AnswerCommands(QObject):
                 ),
             )
             return
-        self.said.emit(self.tr("This is the answer of {}").format(applied.name))
+        self.message.emit(self.tr("This is the answer of {}").format(applied.name))
 
     def close(self, timeout: float | None = None) -> bool:
         """Wait for the threads; say whether they have ended."""
@@ -299,7 +301,7 @@ class AnswerCommands(QObject):
 class Measuring(QObject):
     """Fills the table in a thread; a hidden one costs nothing, an old answer shows nothing."""
 
-    said = Signal(str)
+    message = Signal(str)
 
     def __init__(
         self,
@@ -418,7 +420,7 @@ class Measuring(QObject):
         self._writing.run(work, self._tell_written, self._fail)
 
     def _tell_written(self, path: Path) -> None:
-        self.said.emit(self.tr("Wrote {}").format(sanitize(path.name)))
+        self.message.emit(self.tr("Wrote {}").format(sanitize(path.name)))
 
     def _fail(self, error: Exception) -> None:
         sentence = str(error) or type(error).__name__

@@ -26,7 +26,7 @@ from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Unsaved
 from segapp.qt.files.preferences import Preferences
 from segapp.qt.session.session import Session
-from segapp.qt.window.main_window import build_window
+from segapp.qt.window.startup import build_window
 
 
 class QuickSegmenter:

@@ -24,7 +24,7 @@ from segapp.qt.files import file_dialogs, recovery
 from segapp.qt.files.autosave import Autosave
 from segapp.qt.files.recovery import LeftCopy, OwnFolder, UnreadableCopy, left_behind
 from segapp.qt.files.restore_dialog import Decision, RestoreDialog
-from segapp.qt.window.main_window import begin
+from segapp.qt.window.startup import open_initial
 
 
 def copies(root):
@@ -173,7 +173,7 @@ def test_an_error_in_one_copy_stops_no_other(
     window = make_window(first)
     told, said = [], []
     window.autosave.failed.connect(lambda *words: told.append(words))
-    window.autosave.said.connect(said.append)
+    window.autosave.message.connect(said.append)
     window.session.add_stroke(two_strokes[0])
     window.autosave.write_soon()
     qtbot.waitUntil(lambda: len(told) == 1)
@@ -202,7 +202,7 @@ def test_after_a_full_disk_it_is_tried_again_without_an_edit_and_told(
     window = make_window(picture_file())
     told, said = [], []
     window.autosave.failed.connect(lambda *words: told.append(words))
-    window.autosave.said.connect(said.append)
+    window.autosave.message.connect(said.append)
     window.session.add_stroke(two_strokes[0])
     window.autosave.write_soon()
     qtbot.waitUntil(lambda: len(said) >= 3)
@@ -365,7 +365,7 @@ def test_after_a_kill_the_strokes_are_offered_and_restored(
     offered = decide(restore_newest)
     window = make_window()
     with qtbot.waitSignal(window.files.opened):
-        begin(window, None)
+        open_initial(window, None)
     assert [copy.state.path for copy in offered] == [image]
     assert window.session.document.strokes == two_strokes[:1]
     assert window.isWindowModified()
@@ -383,7 +383,7 @@ def test_of_two_copies_the_newest_is_restored_and_the_other_kept(
     offered = decide(restore_newest)
     window = make_window()
     with qtbot.waitSignal(window.files.opened):
-        begin(window, None)
+        open_initial(window, None)
     assert [copy.file for copy in offered] == [newer, older]
     assert len(window.session.document.strokes) == 5
     qtbot.waitUntil(lambda: not newer.exists())
@@ -477,7 +477,7 @@ def test_a_restored_copy_goes_only_when_its_strokes_are_safe_again(
     decide(restore_newest)
     window = make_window()
     with qtbot.waitSignal(window.files.opened):
-        begin(window, None)
+        open_initial(window, None)
     qtbot.wait(150)
     assert file.exists()
     full[0] = False
@@ -492,7 +492,7 @@ def test_a_picture_whose_strokes_were_all_taken_back_comes_back_so(
     decide(restore_newest)
     window = make_window()
     with qtbot.waitSignal(window.files.opened):
-        begin(window, None)
+        open_initial(window, None)
     assert window.isWindowModified()
     qtbot.waitUntil(lambda: not file.exists())
     assert strokes_on_disk(root) == [0]
@@ -511,7 +511,7 @@ def test_what_is_restored_is_saved_to_the_project_that_the_image_opens_with(
     monkeypatch.setattr(file_dialogs, "ask_project", lambda *_: pytest.fail("it has a project"))
     window = make_window()
     with qtbot.waitSignal(window.files.opened):
-        begin(window, None)
+        open_initial(window, None)
     assert len(window.session.document.strokes) == 4
     assert window.isWindowModified()
     window.commands["save"].trigger()
@@ -542,7 +542,7 @@ def test_what_is_offered_may_be_discarded_or_kept_for_later(
     decide(lambda offered: Decision(discard=tuple(offered) if discard else ()))
     window = make_window()
     with qtbot.waitSignal(window.files.opened):
-        begin(window, image)
+        open_initial(window, image)
     assert window.session.document.strokes == ()
     assert len(copies(root)) == n_left
     assert len(list(root.iterdir())) == n_left

@@ -190,4 +190,4 @@ def test_the_invitation_is_read_on_the_canvass_own_ground(qtbot, make_window, ch
     qtbot.addWidget(view)
     view.setPalette(window.theme.palette)
     for role in (ROLE.WindowText, ROLE.PlaceholderText):
-        assert contrast(window.theme.palette.color(role), view._ground()) >= 4.5
+        assert contrast(window.theme.palette.color(role), view._background()) >= 4.5

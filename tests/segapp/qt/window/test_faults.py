@@ -14,7 +14,7 @@ from segapp.imaging.overlay import ViewMode
 from segapp.io.desktop import SAMPLES
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.restore_dialog import Decision
-from segapp.qt.window.main_window import begin
+from segapp.qt.window.startup import open_initial
 from tests.house import ROOT
 from tests.segapp.qt.window.by_hand import paint, pixels
 
@@ -154,7 +154,7 @@ def test_10c_what_is_restored_is_seen_within_its_folder(
     monkeypatch.setattr(again.autosave, "restore", lambda *_: again.session.remember(state))
     monkeypatch.setattr("segapp.qt.files.restore_dialog.newest_first", lambda *_: [copy])
     with qtbot.waitSignal(again.files.opened):
-        begin(again, None)
+        open_initial(again, None)
     assert again.session.state.path == images[1]
     assert again.files.folder == images
     assert again.docks.files.isVisible()

@@ -18,8 +18,7 @@ from segapp.model.document import Stroke
 from segapp.model.labelling import Preview
 from segapp.qt.files.opening import keep_picture, pasted_folder
 from segapp.qt.widgets.layouts import Banner, Card
-from segapp.qt.window.docks import first_place
-from segapp.qt.window.main_window import begin
+from segapp.qt.window.startup import default_geometry, open_initial
 from tests.segapp.qt.window.by_hand import paint, pixels
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
@@ -52,7 +51,7 @@ def test_a_tool_tip_can_be_read(window, qtbot, theme):
 )
 def test_a_first_window_fits_the_screen(screen):
     available = QRect(10, 30, screen[0], screen[1])
-    place = first_place(available)
+    place = default_geometry(available)
     assert available.contains(place)
     assert place.height() + 30 <= available.height()  # with its title bar
     assert place.width() >= min(screen[0] * 0.9, 1600)
@@ -213,7 +212,7 @@ def test_the_hint_speaks_to_the_state_until_the_first_answer(
     monkeypatch.setattr(file_commands, "sample_images", lambda: [sample])
     window = make_window()
     with qtbot.waitSignal(window.files.opened):
-        begin(window, None)
+        open_initial(window, None)
     assert window.session.state.path == sample
     assert window.hint.isVisible()
     assert "left" in window.hint.text

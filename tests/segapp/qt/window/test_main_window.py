@@ -29,7 +29,10 @@ from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Unsaved
 from segapp.qt.files.opening import pasted_folder
 from segapp.qt.files.preferences import remember_choices
-from segapp.qt.window.main_window import begin
+from segapp.qt.session.answers import Answers
+from segapp.qt.session.encoder_service import Seeing
+from segapp.qt.window import main_window
+from segapp.qt.window.startup import open_initial
 from segapp.qt.window.theme import ThemeChoice
 from tests.segapp.qt.window.by_hand import paint, pixels
 
@@ -64,6 +67,45 @@ def test_two_strokes_give_an_answer_on_the_screen(window, qtbot):
             != bare[place.y(), place.x()].tolist()
         )
     )
+
+
+def test_a_stroke_refreshes_the_window_at_most_four_times(window, answered, qtbot, monkeypatch):
+    answered(window)
+    refreshed, enabled, refresh = [], [], window.refresh
+    monkeypatch.setattr(window, "refresh", lambda: (refreshed.append(1), refresh()))
+    enable = main_window.enable_commands
+    monkeypatch.setattr(
+        main_window, "enable_commands", lambda *parts: (enabled.append(1), enable(*parts))
+    )
+    with qtbot.waitSignal(window.session.answers.followed):
+        place = window.canvas.viewport.view.to_widget(QPointF(50, 20)).toPoint()
+        qtbot.mousePress(window.canvas, LEFT, pos=place)
+        for _ in range(20):
+            place += QPoint(4, 2)
+            qtbot.mouseMove(window.canvas, place)
+            qtbot.wait(5)
+    qtbot.mouseRelease(window.canvas, LEFT, pos=place)
+    qtbot.waitUntil(lambda: window.session.answers.is_current)
+    qtbot.waitUntil(lambda: not window.labelling_view.busy)
+    assert 1 <= len(refreshed) <= len(enabled) <= 4
+    assert window.commands["undo"].text() == "&Undo stroke of foreground"
+    assert not window.commands["stop"].isEnabled()
+
+
+@pytest.mark.parametrize(("command", "parts"), [("stop", "stop stop"), ("update", "look update")])
+def test_stop_and_update_are_for_the_encoder_and_the_learner(
+    command, parts, make_window, picture_file, monkeypatch
+):
+    called = []
+    for kind in (Seeing, Answers):
+        monkeypatch.setattr(kind, "stop", lambda _: called.append("stop"))
+    monkeypatch.setattr(Seeing, "look", lambda _: called.append("look"))
+    monkeypatch.setattr(Answers, "update_now", lambda _: called.append("update"))
+    window = make_window(picture_file())
+    called.clear()
+    window.commands[command].setEnabled(True)
+    window.commands[command].trigger()
+    assert called == parts.split()
 
 
 def test_undo_and_redo_are_named_in_the_menu_and_answer_to_their_keys(window, qtbot):
@@ -449,7 +491,7 @@ def test_a_later_start_goes_on_with_the_last_file(make_window, picture_file, qtb
     make_window(path).close()
     window = make_window()
     with qtbot.waitSignal(window.files.opened):
-        begin(window, None)
+        open_initial(window, None)
     assert window.session.state.path == path
     assert not window.hint.isVisible()
 

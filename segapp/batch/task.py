@@ -340,7 +340,7 @@ class _Readers:
         self._all: list[FeatureExtractor] = []
 
     def read(self, task: Task) -> None:
-        from segapp.encoders.runner import EncodingStopped  # loaded by nobody else
+        from segapp.encoders.ipc import EncodingStopped  # loaded by nobody else
 
         with suppress(ValueError, OSError, MemoryError, EncodingStopped):
             picture, strokes = load_with_strokes(task.case.image, task.case.strokes)

@@ -33,8 +33,8 @@ def print_line(text: str, stream: TextIO | None = None) -> None:
 
 def printable(text: str, stream: TextIO) -> str:
     """Return a line with what the stream cannot show replaced."""
-    extractor = stream.encoding or "utf-8"
-    return sanitize(text).encode(extractor, "replace").decode(extractor)
+    encoding = stream.encoding or "utf-8"
+    return sanitize(text).encode(encoding, "replace").decode(encoding)
 
 
 def print_json(result: dict[str, Any]) -> None:

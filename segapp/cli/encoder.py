@@ -19,9 +19,8 @@ from segapp.cli.console import (
     print_line,
     print_result,
 )
-from segapp.encoders.encoder import Fit, Layout, encoder_to_plain, identity_of
+from segapp.encoders.encoder import EncoderError, Fit, Layout, encoder_to_plain, identity_of
 from segapp.encoders.feature_cache import FeatureExtractor
-from segapp.encoders.onnx_file import EncoderError
 from segapp.encoders.registry import PACKAGES, EncoderRegistry, fetch
 from segapp.encoders.runner import missing_runtime
 from segapp.encoders.signatures import NetworkOptions, probe_network

@@ -1,5 +1,5 @@
-"""Vision networks that the user brings: kept, judged, and run in a process of their own.
+"""Vision networks of the user: installed, probed, and run in a separate process.
 
-Nothing here is loaded before somebody asks for an encoder, and the network's runtime never is in
-this process.
+Nothing here is imported before an encoder is asked for, and the libraries that run networks are
+loaded in the worker process alone.
 """

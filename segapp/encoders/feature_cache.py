@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import platformdirs
 
-from segapp.encoders.onnx_file import EncoderError
-from segapp.encoders.preprocessing import fitted, in_picture
+from segapp.encoders.encoder import EncoderError
+from segapp.encoders.preprocessing import fit_picture, to_encoded_picture
 from segapp.encoders.registry import EncoderRegistry
 from segapp.encoders.runner import RunningNetwork, missing_runtime
 from segapp.io.pages import DAMAGE
@@ -26,68 +27,69 @@ if TYPE_CHECKING:
     from segapp.encoders.preprocessing import FittedPicture
     from segapp.model.picture import EncoderFeatures
 
-
 MAX_CACHE_BYTES = 2 << 30
-"""Of all files: those of a thousand pictures of 2 MB each, or of 300 where there is a head."""
+"""Of all files: a thousand images of 2 MB each, or 300 where there is a head."""
 _SUFFIX = ".npz"
-_VERSION = 2  # of how a picture is made ready; another one reads everything anew
+_VERSION = 2  # of the preprocessing; features of another version are computed again
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureCache:
-    """A folder of files, one for each picture and encoder; it can be deleted at any time."""
+    """A folder with a file for each image and encoder; the least recently used go first."""
 
     root: Path
     max_bytes: int = MAX_CACHE_BYTES
 
     @classmethod
     def for_user(cls) -> FeatureCache:
-        """Return those in the user's folder for what can be made again."""
+        """Return the cache in the user's cache folder."""
         return cls(platformdirs.user_cache_path("segapp", appauthor=False) / "encoded")
 
     def path(self, picture: FittedPicture, encoder: Encoder) -> Path:
-        """Return where the features of a picture are, or would be."""
-        seen = hashlib.sha256(f"{_VERSION} {picture.shape}".encode())
-        seen.update(np.ascontiguousarray(picture.pixels).data)
+        """Return the file for the features of an image."""
+        digest = hashlib.sha256(f"{_VERSION} {picture.shape}".encode())
+        digest.update(np.ascontiguousarray(picture.pixels).data)
         facts = {**asdict(encoder), "name": ""}  # a name changes nothing
-        seen.update(json.dumps(facts, sort_keys=True).encode())
-        return self.root / (seen.hexdigest() + _SUFFIX)
+        digest.update(json.dumps(facts, sort_keys=True).encode())
+        return self.root / (digest.hexdigest() + _SUFFIX)
 
     def load(self, picture: FittedPicture, encoder: Encoder) -> EncoderFeatures | None:
-        """Return what is kept of a picture; what is damaged counts as absent."""
+        """Read the features of an image; a damaged file counts as absent."""
         path = self.path(picture, encoder)
         names = ("cells",) if encoder.head is None else ("cells", "fine")
         try:
-            # A ZIP archive, whose checksums tell of damage.
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as parts:
-                found = in_picture([parts[name] for name in names], picture.shape, encoder)
-            os.utime(path)  # it was of use: others are older now
+            # A ZIP archive, whose checksums reveal damage.
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                cells = [arrays[name] for name in names]
+                encoded = to_encoded_picture(cells, picture.shape, encoder)
+            os.utime(path)  # recently used: other files are older now
         except DAMAGE:
             return None
-        return found
+        return encoded
 
     def save(self, picture: FittedPicture, encoder: Encoder, encoded: EncoderFeatures) -> None:
-        """Write what a network saw; a disk that is full or closed costs time, and no more."""
-        path = self.path(picture, encoder)
+        """Write features; a disk that is full or read-only costs time, and no more."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            with replacing(path) as file:
+            with replacing(self.path(picture, encoder)) as file:
                 if encoded.fine is None:
                     np.savez(file, cells=encoded.cells)
                 else:
                     np.savez(file, cells=encoded.cells, fine=encoded.fine.cells)
-            self._make_room()
-        except OSError:
-            return
+            self._remove_oldest()
+        except OSError as error:
+            _log.info("features are not cached: %s", error)
 
-    def _make_room(self) -> None:
+    def _remove_oldest(self) -> None:
         files = []
         for entry in os.scandir(self.root):
             if entry.name.endswith(_SUFFIX):
-                seen = entry.stat()
-                files.append((seen.st_mtime_ns, seen.st_size, entry.path))
+                stat = entry.stat()
+                files.append((stat.st_mtime_ns, stat.st_size, entry.path))
         total = sum(size for _, size, _ in files)
-        for _, size, path in sorted(files)[:-1]:  # the newest is what was just made
+        for _, size, path in sorted(files)[:-1]:  # the newest was written just now
             if total <= self.max_bytes:
                 return
             Path(path).unlink(missing_ok=True)
@@ -95,28 +97,28 @@ class FeatureCache:
 
 
 class MissingEncoderError(EncoderError):
-    """Settings want a network that this user does not have."""
+    """Settings name an encoder that this user does not have."""
 
 
 class FeatureExtractor:
-    """Reads one picture after the other with one encoder, whose process starts when needed.
+    """The features of images by one encoder, whose process starts when it is needed.
 
-    One thread asks; any thread may `stop`.
+    One thread extracts; any thread may `stop`.
     """
 
     def __init__(
-        self, encoder: Encoder, installed: EncoderRegistry, kept: FeatureCache | None = None
+        self, encoder: Encoder, registry: EncoderRegistry, cache: FeatureCache | None = None
     ) -> None:
         self.encoder = encoder
-        self._kept = FeatureCache.for_user() if kept is None else kept
-        network, head = installed.network_path(encoder), installed.head_file(encoder)
-        self._running = RunningNetwork(encoder.name, network, encoder.digest, head=head)
+        self._cache = FeatureCache.for_user() if cache is None else cache
+        network, head = registry.network_path(encoder), registry.head_file(encoder)
+        self._running = RunningNetwork(encoder.name, network, encoder.digest, head)
 
     @classmethod
     def with_identity(cls, identity: str) -> FeatureExtractor:
-        """Return the extractor by a network that the user has; else a sentence says so."""
-        installed = EncoderRegistry.for_user()
-        return cls(wanted(installed, identity), installed)
+        """Return the extractor for an encoder of the user; else `MissingEncoderError`."""
+        registry = EncoderRegistry.for_user()
+        return cls(require_encoder(registry, identity), registry)
 
     def __enter__(self) -> FeatureExtractor:
         return self
@@ -125,21 +127,21 @@ class FeatureExtractor:
         self.close()
 
     def prepare(self, rgb: NDArray[np.uint8]) -> FittedPicture:
-        """Return a picture as the network will see it."""
-        return fitted(rgb, self.encoder)
+        """Return an image at the size at which the network reads it."""
+        return fit_picture(rgb, self.encoder)
 
     def cached(self, picture: FittedPicture) -> EncoderFeatures | None:
-        """Return what is known of a picture already."""
-        return self._kept.load(picture, self.encoder)
+        """Return the features of an image that was read before."""
+        return self._cache.load(picture, self.encoder)
 
     def extract(self, picture: FittedPicture) -> EncoderFeatures:
-        """Let the network read a picture, and keep that; raises like `RunningNetwork.encode`."""
+        """Run the network and cache the result; raises like `RunningNetwork.encode`."""
         encoded = self._running.encode(self.encoder, picture)
-        self._kept.save(picture, self.encoder, encoded)
+        self._cache.save(picture, self.encoder, encoded)
         return encoded
 
     def features(self, rgb: NDArray[np.uint8]) -> EncoderFeatures:
-        """Return what the encoder sees, known or read."""
+        """Return the features of an image, cached or computed."""
         picture = self.prepare(rgb)
         known = self.cached(picture)
         return self.extract(picture) if known is None else known
@@ -149,15 +151,15 @@ class FeatureExtractor:
         self._running.stop()
 
     def close(self) -> None:
-        """End the network's process between two pictures."""
+        """End the network's process between two images."""
         self._running.close()
 
 
-def wanted(installed: EncoderRegistry, identity: str) -> Encoder:
-    """Return the encoder of that identity, or say that it is missing and what there is to do."""
+def require_encoder(registry: EncoderRegistry, identity: str) -> Encoder:
+    """Return the encoder of that identity; an error says what there is to do."""
     if not identity:
         raise EncoderError("Which encoder is meant is not said: name it by --encoder.")
-    encoder = installed.find(identity)
+    encoder = registry.find(identity)
     if encoder is None:
         raise MissingEncoderError(
             f"The encoder with the digest {identity[:12]}… is not there: add it by segapp encoder "
@@ -168,14 +170,14 @@ def wanted(installed: EncoderRegistry, identity: str) -> Encoder:
 
 def resolve_encoder(name: str | None) -> Encoder:
     """Return the encoder of a name, or the only one there is, if it can run here."""
-    installed = EncoderRegistry.for_user()
-    names = installed.names()
+    registry = EncoderRegistry.for_user()
+    names = registry.names()
     if name is None:
         if len(names) != 1:
             there = f"there are {', '.join(names)}" if names else "there is none yet"
             raise EncoderError(f"Which encoder is meant is not said by --encoder: {there}.")
         name = names[0]
-    encoder = installed.get(name)
-    if lack := missing_runtime():
-        raise EncoderError(lack)
+    encoder = registry.get(name)
+    if message := missing_runtime():
+        raise EncoderError(message)
     return encoder

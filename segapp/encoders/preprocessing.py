@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from segapp.encoders.encoder import Encoder
 
 
-_MOST_COMPUTED, _LEAST_SIDE = 0.8, 0.75
-"""A picture that is nearly square is made smaller, so that no more than this of the network's
-square need be computed, but never below that part of its side (ENCODER.md, "What it costs")."""
+_MAX_COMPUTED, _MIN_SCALE = 0.8, 0.75
+"""An image that is nearly square is scaled down, so that at most this part of the network's square
+is computed, but never below that part of its side (ENCODER.md, "What it costs")."""
 
 
-def filled(shape: tuple[int, int], encoder: Encoder) -> tuple[int, int]:
-    """Return how many rows and columns of the network's picture a picture fills."""
+def fitted_size(shape: tuple[int, int], encoder: Encoder) -> tuple[int, int]:
+    """Return the rows and columns of the network's input that an image fills."""
     if encoder.fit is Fit.STRETCH:
         return encoder.size
-    scale = min(wanted / length for wanted, length in zip(encoder.size, shape, strict=True))
+    scale = min(side / length for side, length in zip(encoder.size, shape, strict=True))
     shorter = 0 if shape[0] <= shape[1] else 1
     scale = min(scale, _longest_shorter_side(encoder, shorter) / shape[shorter])
     rows, columns = (max(1, round(length * scale)) for length in shape)
@@ -40,19 +40,19 @@ def _longest_shorter_side(encoder: Encoder, axis: int) -> int:
     size, step = encoder.size[axis], encoder.steps[axis]
     if not step:
         return size
-    narrow = size - math.ceil((1 - _MOST_COMPUTED) * size / step) * step
-    return narrow if narrow >= _LEAST_SIDE * size else size
+    shorter = size - math.ceil((1 - _MAX_COMPUTED) * size / step) * step
+    return shorter if shorter >= _MIN_SCALE * size else size
 
 
-def read_size(shape: tuple[int, int], encoder: Encoder) -> tuple[int, int]:
-    """Return rows and columns that the network reads: all of one side, what it must of the other.
+def input_size(shape: tuple[int, int], encoder: Encoder) -> tuple[int, int]:
+    """Return the rows and columns of the input: one side whole, the other as short as it can be.
 
-    It can be shorter along one side alone, which is the one where that saves more.
+    A network can be made shorter along one side alone: the one where that saves more.
     """
     rows, columns = (
         size - (size - length) // step * step if step else size
         for size, length, step in zip(
-            encoder.size, filled(shape, encoder), encoder.steps, strict=True
+            encoder.size, fitted_size(shape, encoder), encoder.steps, strict=True
         )
     )
     return (rows, encoder.size[1]) if rows <= columns else (encoder.size[0], columns)
@@ -60,20 +60,17 @@ def read_size(shape: tuple[int, int], encoder: Encoder) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedPicture:
-    """A picture as large as it is in the network's, all that a network sees of it.
-
-    ``shape`` is what it had itself.
-    """
+    """An image at the size that it fills in a network's input; ``shape`` is its own."""
 
     pixels: NDArray[np.uint8]
     shape: tuple[int, int]
 
 
-def fitted(rgb: NDArray[np.uint8], encoder: Encoder) -> FittedPicture:
-    """Bring a picture to the size that it fills in the network's."""
+def fit_picture(rgb: NDArray[np.uint8], encoder: Encoder) -> FittedPicture:
+    """Resize an image to the size that it fills in the network's input."""
     shape = rgb.shape[0], rgb.shape[1]
-    rows, columns = filled(shape, encoder)
-    # First in whole steps, down to one and a half times the size: quick, and nobody can tell.
+    rows, columns = fitted_size(shape, encoder)
+    # A box filter first, down to one and a half times the size: quick, and no eye sees it.
     image = Image.fromarray(rgb).resize(
         (columns, rows), Image.Resampling.BILINEAR, reducing_gap=1.5
     )
@@ -81,86 +78,153 @@ def fitted(rgb: NDArray[np.uint8], encoder: Encoder) -> FittedPicture:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """Those cells of a network, or of its head, that lie on a picture.
+class CellGrid:
+    """The cells of a network, or of its head, that lie on an image.
 
-    ``shape`` is rows x columns x channels, ``step`` how large a cell is on the picture.
+    ``shape`` is rows x columns x channels, ``step`` the size of a cell in pixels of the image.
     """
 
     shape: tuple[int, int, int]
     step: tuple[float, float]
 
 
-def parts(shape: tuple[int, int], encoder: Encoder) -> list[Part]:
-    """Return what of an encoder's cells lies on a picture of this shape, then of its head's."""
+def cell_grids(shape: tuple[int, int], encoder: Encoder) -> list[CellGrid]:
+    """Return the grid of an encoder's cells on an image of this shape, then that of its head."""
     grids = [(encoder.grid, encoder.channels)]
     if encoder.head is not None:
         grids.append((encoder.head.grid, encoder.head.channels))
-    return [_part(shape, encoder, grid, channels) for grid, channels in grids]
+    return [_cell_grid(shape, encoder, grid, channels) for grid, channels in grids]
 
 
-def _part(shape: tuple[int, int], encoder: Encoder, grid: tuple[int, int], channels: int) -> Part:
+def _cell_grid(
+    shape: tuple[int, int], encoder: Encoder, grid: tuple[int, int], channels: int
+) -> CellGrid:
     counts, steps = [], []
-    for length, size, count, rows in zip(
-        shape, encoder.size, grid, filled(shape, encoder), strict=True
+    for length, size, count, filled in zip(
+        shape, encoder.size, grid, fitted_size(shape, encoder), strict=True
     ):
-        stride = size / count  # of the network's own pixels
-        counts.append(min(count, math.ceil(rows / stride)))
-        steps.append(stride * length / rows)
-    return Part((counts[0], counts[1], channels), (steps[0], steps[1]))
+        stride = size / count  # in pixels of the network's input
+        counts.append(min(count, math.ceil(filled / stride)))
+        steps.append(stride * length / filled)
+    return CellGrid((counts[0], counts[1], channels), (steps[0], steps[1]))
 
 
-def in_picture(
+def to_encoded_picture(
     cells: Sequence[NDArray[np.float16]], shape: tuple[int, int], encoder: Encoder
 ) -> EncoderFeatures:
-    """Return cells as what an encoder, and its head, see of a picture of this shape.
+    """Return cells as the features of an image of this shape.
 
-    A `ValueError` says that they are not those of its `parts`.
+    A `ValueError` says that they are not those of its `cell_grids`.
     """
-    seen = []
-    for given, part in zip(cells, parts(shape, encoder), strict=True):
-        if given.shape != part.shape:
-            raise ValueError(f"wanted cells of {part.shape}, got {given.shape}")
-        seen.append(EncoderFeatures(given, part.step, encoder.identity))
-    whole, *fine = seen
+    encoded = []
+    for values, grid in zip(cells, cell_grids(shape, encoder), strict=True):
+        if values.shape != grid.shape:
+            raise ValueError(f"wanted cells of {grid.shape}, got {values.shape}")
+        encoded.append(EncoderFeatures(values, grid.step, encoder.identity))
+    whole, *fine = encoded
     return replace(whole, fine=fine[0]) if fine else whole
 
 
-_LARGEST_HALF = 65504.0
+# The steps below run in the worker process, around the network.
 
 
-def pad_to_square(found: NDArray[np.float32], grid: list[int]) -> NDArray[np.float32]:
-    """Fill what a narrower picture left out with the cells beside it, of which most are empty."""
-    rows, columns = (count - seen for count, seen in zip(grid, found.shape[2:], strict=True))
-    return np.pad(found, ((0, 0), (0, 0), (0, rows), (0, columns)), mode="edge")
+def normalise(
+    pixels: NDArray[np.uint8],
+    size: Sequence[int],
+    mean: Sequence[float],
+    std: Sequence[float],
+) -> NDArray[np.float32]:
+    """Return an image as a network's input, zeros where it does not fill it."""
+    rows, columns = pixels.shape[:2]
+    result = np.zeros((1, 3, *size), np.float32)
+    levels = np.arange(256, dtype=np.float32)
+    for channel in range(3):
+        values = (levels - np.float32(mean[channel])) / np.float32(std[channel])
+        result[0, channel, :rows, :columns] = values[pixels[:, :, channel]]
+    return result
 
 
-def checked(found: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return what a network gives, if it is numbers, and not too many; else say so."""
-    if found.size > MAX_VALUES or found.dtype.kind != "f":
-        raise ValueError(f"it gives {found.size} values of {found.dtype}")
-    if not np.isfinite(found).all():
+def check_output(output: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return an output of finite numbers, and not too many; refuse any other."""
+    if output.size > MAX_VALUES or output.dtype.kind != "f":
+        raise ValueError(f"it gives {output.size} values of {output.dtype}")
+    if not np.isfinite(output).all():
         raise ValueError("it gives values that are no numbers")
-    return found
+    return output
 
 
-def to_float16(cells: NDArray[np.floating]) -> NDArray[np.float16]:
-    """Return cells with half of the precision, as they are kept."""
-    halved: NDArray[np.float16] = np.clip(cells, -_LARGEST_HALF, _LARGEST_HALF).astype(np.float16)
-    return halved
-
-
-def in_grid(
-    found: NDArray[np.floating], layout: Layout, skipped: int, grid: list[int]
+def to_grid(
+    output: NDArray[np.floating], layout: Layout, skipped: int, grid: Sequence[int]
 ) -> NDArray[np.floating]:
     """Return an output as rows x columns x channels."""
     rows, columns = grid
     if layout is Layout.TOKENS:
-        cells = found[0, skipped:].reshape(rows, columns, found.shape[2])
+        cells = output[0, skipped:].reshape(rows, columns, output.shape[2])
     else:
-        cells = found[0].transpose(1, 2, 0) if layout is Layout.CHANNELS_FIRST else found[0]
+        cells = output[0].transpose(1, 2, 0) if layout is Layout.CHANNELS_FIRST else output[0]
     if cells.shape[:2] != (rows, columns):
         raise ValueError(
             f"it gives {cells.shape[0]} x {cells.shape[1]} cells, not {rows} x {columns}"
         )
     return cells
+
+
+def pad_to_square(cells: NDArray[np.float32], grid: Sequence[int]) -> NDArray[np.float32]:
+    """Repeat the last cells of a shorter input up to the whole grid."""
+    rows, columns = (count - given for count, given in zip(grid, cells.shape[2:], strict=True))
+    return np.pad(cells, ((0, 0), (0, 0), (0, rows), (0, columns)), mode="edge")
+
+
+_LARGEST_FLOAT16 = 65504.0
+
+
+def to_float16(cells: NDArray[np.floating]) -> NDArray[np.float16]:
+    """Return cells in half precision, clipped to its range."""
+    result: NDArray[np.float16] = np.clip(cells, -_LARGEST_FLOAT16, _LARGEST_FLOAT16).astype(
+        np.float16
+    )
+    return result
+
+
+PROMPT_INPUTS = (
+    "point_coords",
+    "point_labels",
+    "mask_input",
+    "has_mask_input",
+    "orig_im_size",
+)
+"""Inputs of a mask decoder of the SAM family beside the cells."""
+CELLS_INPUT = "image_embeddings"
+_NO_POINT = -1.0
+
+
+def empty_prompt(
+    cells: NDArray[np.float32], size: Sequence[int], mask: tuple[int, int]
+) -> dict[str, NDArray[np.float32]]:
+    """Return a mask decoder's inputs for a prompt without any object."""
+    prompt = (
+        np.zeros((1, 1, 2), np.float32),
+        np.full((1, 1), _NO_POINT, np.float32),
+        np.zeros((1, 1, *mask), np.float32),
+        np.zeros(1, np.float32),
+        np.array(size, np.float32),
+    )
+    return {CELLS_INPUT: cells, **dict(zip(PROMPT_INPUTS, prompt, strict=True))}
+
+
+def remove_grid_bias(fine: NDArray[np.float32], factors: tuple[int, int]) -> None:
+    """Subtract, in place, the mean of each position within a larger cell.
+
+    A transposed convolution makes ``factors`` rows and columns of smaller cells from each larger
+    one, by weights of their own; so positions differ a little, as a fine grid over the image.
+
+    Parameters
+    ----------
+    fine
+        Channels x rows x columns.
+    """
+    for row in range(factors[0]):
+        for column in range(factors[1]):
+            values = fine[:, row :: factors[0], column :: factors[1]]
+            if values.size:
+                values -= values.mean(axis=(1, 2), keepdims=True)

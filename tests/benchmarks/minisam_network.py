@@ -47,7 +47,7 @@ def seconds_to_read(extractor, rgb):
     """
 
     def used():
-        process = extractor._running._process
+        process = extractor._running.worker.process
         stat = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         ticks = int(stat[11]) + int(stat[12])  # in the user's code, and in the system's
         return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")

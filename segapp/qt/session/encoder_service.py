@@ -78,7 +78,7 @@ class _Reading:
 
     def run(self) -> Iterator[_Seen | _ReadAhead]:
         from segapp.encoders.feature_cache import FeatureExtractor  # loaded by nobody else
-        from segapp.encoders.runner import EncodingStopped
+        from segapp.encoders.ipc import EncodingStopped
 
         with FeatureExtractor.with_identity(self._digest) as extractor, suppress(EncodingStopped):
             self._extractor = extractor

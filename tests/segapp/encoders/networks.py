@@ -1,11 +1,37 @@
-"""Small networks, made here, and what they must give."""
+"""Small networks with known outputs."""
 
 import numpy as np
 import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
+from segapp.encoders.encoder import Encoder, Fit, Layout
+from segapp.encoders.onnx_graph import read_network
+
 _OPSET = [helper.make_opsetid("", 17)]
+
+
+POOLED = Encoder(
+    name="pooled",
+    digest="0" * 64,
+    n_bytes=1,
+    input="x",
+    output="y",
+    size=(32, 32),
+    mean=(10.0, 20.0, 30.0),
+    std=(2.0, 4.0, 5.0),
+    fit=Fit.PAD,
+    layout=Layout.CHANNELS_FIRST,
+    skipped=0,
+    grid=(8, 8),
+    channels=3,
+)
+"""Describes `pooled`, but for its digest."""
+
+
+def facts(path):
+    """Return the facts of a file, read in this process."""
+    return read_network(path.read_bytes())
 
 
 def save(path, nodes, inputs, outputs, weights=(), opset=_OPSET, functions=()):
@@ -69,7 +95,11 @@ def like_dino(path, size="side", patch=14, extra=1, channels=5):
     return save(path, nodes, [("x", [1, 3, size, size])], [("y", [1, "n", channels])], weights)
 
 
-def windowed(path, side=32, channels=3):
+SIDE = 44
+"""Of the input of `windowed`: 11 cells, padded to 12, in 4 windows."""
+
+
+def windowed(path, side=SIDE, channels=3):
     """Each cell less the mean of its window, as exporters write it for one size of pictures.
 
     Cells of 4 pixels, in windows of 3, padded by one cell with zeros.
@@ -130,6 +160,15 @@ def windowed(path, side=32, channels=3):
         [("y", [1, channels, count, count])],
         [(name, np.array(values, np.int64)) for name, values in numbers.items()],
     )
+
+
+def minus_window_mean(cells):
+    """Return the closed form of `windowed`: rows x columns x channels."""
+    rows, columns, channels = cells.shape
+    padded = np.pad(cells, ((0, 1), (0, 1), (0, 0)))
+    windows = padded.reshape((rows + 1) // 3, 3, (columns + 1) // 3, 3, channels)
+    less = windows - windows.mean(axis=(1, 3), keepdims=True)
+    return less.reshape(padded.shape)[:rows, :columns]
 
 
 def endless(path):
@@ -227,3 +266,25 @@ def widening(channels=3, out=5, side=4):
     """Channels x smaller cells' channels x rows x columns."""
     rng = np.random.default_rng(2)
     return rng.standard_normal((channels, out, side, side)).astype(np.float32)
+
+
+def positioned(path):
+    """Adds to each cell what belongs to its place."""
+    nodes = [
+        helper.make_node("AveragePool", ["x"], ["p"], kernel_shape=[4, 4], strides=[4, 4]),
+        helper.make_node("Add", ["p", "places"], ["y"]),
+    ]
+    places = np.random.default_rng(3).normal(size=(1, 3, 8, 8)).astype(np.float32)
+    ports = [("x", [1, 3, 32, 32])], [("y", [1, 3, 8, 8])]
+    return save(path, nodes, *ports, [("places", places)])
+
+
+def scrambled(path):
+    """Takes all channels of all cells in a row for channels of one: runs at any size."""
+    nodes = [
+        helper.make_node("AveragePool", ["x"], ["p"], kernel_shape=[4, 4], strides=[4, 4]),
+        helper.make_node("Reshape", ["p", "shape"], ["r"]),
+        helper.make_node("Transpose", ["r"], ["y"], perm=[0, 3, 1, 2]),
+    ]
+    ports = [("x", [1, 3, 32, 32])], [("y", [1, 3, 8, 8])]
+    return save(path, nodes, *ports, [("shape", np.array([1, 8, 8, -1], np.int64))])

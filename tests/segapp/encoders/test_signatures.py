@@ -1,17 +1,38 @@
-"""What a network is, from its shapes; what they do not tell is asked for by name."""
+"""Descriptions of networks and heads from their shapes."""
+
+import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from segapp.encoders.encoder import Encoder, Fit, Layout, encoder_from_plain, encoder_to_plain
-from segapp.encoders.onnx_file import EncoderError, NetworkFile, Port
-from segapp.encoders.signatures import IMAGENET_MEAN, NetworkOptions, describe_encoder
+from segapp.encoders.encoder import (
+    Encoder,
+    EncoderError,
+    Fit,
+    Head,
+    Layout,
+    NetworkFile,
+    Port,
+    encoder_from_plain,
+    encoder_to_plain,
+    identity_of,
+)
+from segapp.encoders.runner import RunningNetwork
+from segapp.encoders.signatures import (
+    IMAGENET_MEAN,
+    NetworkOptions,
+    describe_encoder,
+    describe_head,
+    head_file,
+)
+from tests.segapp.encoders import networks
 
 ALL = {"mean": (0.0, 0.0, 0.0), "std": (1.0, 1.0, 1.0), "fit": Fit.STRETCH}
 
 
 def file_of(*shape, is_float=True):
-    return NetworkFile((Port("x", tuple(shape), is_float),), (), "0" * 64, 10)
+    return NetworkFile((Port("x", tuple(shape), is_float),), "0" * 64, 10)
 
 
 def made(network, shapes, **options):
@@ -25,10 +46,10 @@ def made(network, shapes, **options):
 
 
 def refused(network, shapes, **options):
-    with pytest.raises(EncoderError) as told:
+    with pytest.raises(EncoderError) as error:
         made(network, shapes, **options)
-    assert str(told.value).endswith(".")
-    return str(told.value)
+    assert str(error.value).endswith(".")
+    return str(error.value)
 
 
 def grid(channels, side):
@@ -69,10 +90,10 @@ def test_tokens(shape, side, extra, size):
 
 @pytest.mark.parametrize("missing", ["mean", "std", "fit"])
 def test_a_network_of_an_unknown_kind_is_asked_for(missing):
-    said = {name: value for name, value in ALL.items() if name != missing}
-    told = refused(file_of(1, 3, 256, 256), {"y": grid(8, 8)}, **said)
-    assert told.startswith(f"--{missing}")
-    assert "is missing" in told
+    given = {name: value for name, value in ALL.items() if name != missing}
+    message = refused(file_of(1, 3, 256, 256), {"y": grid(8, 8)}, **given)
+    assert message.startswith(f"--{missing}")
+    assert "is missing" in message
     assert made(file_of(1, 3, 256, 256), {"y": grid(8, 8)}, **ALL).grid == (32, 32)
 
 
@@ -83,8 +104,8 @@ def test_any_size_is_asked_for():
 
 
 def test_a_size_that_it_does_not_read():
-    told = refused(file_of(1, 3, 256, 256), {"y": grid(8, 8)}, size=(64, 64), **ALL)
-    assert told == "--size: the network wants 256 x 256 pixels, got 64 x 64."
+    message = refused(file_of(1, 3, 256, 256), {"y": grid(8, 8)}, size=(64, 64), **ALL)
+    assert message == "--size: the network wants 256 x 256 pixels, got 64 x 64."
 
 
 def test_which_output_is_asked_for():
@@ -109,19 +130,19 @@ def test_what_reads_no_picture_is_refused(shape):
 
 
 def test_what_reads_other_numbers_is_refused():
-    told = refused(file_of(1, 3, 64, 64, is_float=False), {"y": grid(8, 8)}, **ALL)
-    assert "not of float32" in told
+    message = refused(file_of(1, 3, 64, 64, is_float=False), {"y": grid(8, 8)}, **ALL)
+    assert "not of float32" in message
 
 
 def test_two_inputs_are_refused():
-    network = NetworkFile((Port("a", (1,), True), Port("b", (1,), True)), (), "0" * 64, 1)
+    network = NetworkFile((Port("a", (1,), True), Port("b", (1,), True)), "0" * 64, 1)
     assert refused(network, {}).startswith("The network has not one input but 2")
 
 
 @pytest.mark.parametrize("shape", [(1, 1000), (1, 3, 1, 1), (1, 1 << 20, 8, 8), (2, 3, 8, 8), ()])
 def test_an_output_without_cells_is_refused(shape):
-    told = refused(file_of(1, 3, 64, 64), {"y": lambda *_: shape}, **ALL)
-    assert told.startswith("The network gives no grid of cells")
+    message = refused(file_of(1, 3, 64, 64), {"y": lambda *_: shape}, **ALL)
+    assert message.startswith("The network gives no grid of cells")
 
 
 def test_a_picture_that_is_too_large_is_refused():
@@ -164,3 +185,58 @@ def test_an_encoder_is_a_value():
     found = made(file_of(1, 3, 256, 256), {"y": grid(8, 8)}, **ALL)
     assert isinstance(found, Encoder)
     assert np.isfinite(found.mean).all()
+
+
+# Heads --------------------------------------------------------------------------
+
+
+def test_a_head_is_known_by_what_it_reads(encoder_with_head):
+    encoder = encoder_with_head
+    assert (encoder.head.grid, encoder.head.channels) == ((32, 32), 5)
+    assert encoder.head.output == "inner"
+    assert encoder.identity == identity_of(encoder.digest, encoder.head.digest)
+    assert encoder.identity not in (encoder.digest, encoder.head.digest)
+    assert replace(encoder, head=None).identity == encoder.digest
+    plain = json.loads(json.dumps(encoder_to_plain(encoder)))
+    assert encoder_from_plain(plain) == encoder
+    head = plain.pop("head")  # as files were before there were heads
+    assert encoder_from_plain(plain) == replace(encoder, head=None)
+    with pytest.raises(ValueError, match="digest"):
+        encoder_from_plain({**plain, "head": head | {"digest": "x"}})
+
+
+@pytest.mark.parametrize("left_out", ["mask_input", "orig_im_size"])
+def test_what_is_no_mask_decoder_is_refused(tmp_path, left_out):
+    other = networks.like_sam_decoder(tmp_path / "other.onnx", without=(left_out,))
+    with pytest.raises(EncoderError, match="wanted a mask decoder of the SAM family"):
+        head_file(other, networks.facts(other))
+    with pytest.raises(EncoderError, match="wanted a mask decoder"):
+        head_file(other, networks.facts(networks.pooled(tmp_path / "pooled.onnx")))
+
+
+@pytest.mark.parametrize("mask", [[1, 1, "rows", "columns"], [16, 16]])
+def test_a_mask_of_any_size_is_refused(tmp_path, mask):
+    other = networks.like_sam_decoder(tmp_path / "other.onnx", mask=mask)
+    with pytest.raises(EncoderError, match="wanted a mask_input of 1x1xROWSxCOLUMNS"):
+        head_file(other, networks.facts(other))
+
+
+def test_a_head_of_another_encoder_is_refused(tmp_path, encoder_with_head, head_paths):
+    encoder = replace(encoder_with_head, head=None)
+    other = networks.like_sam_decoder(tmp_path / "other.onnx", channels=7)
+    file = head_file(other, networks.facts(other))
+    with (
+        RunningNetwork("It", head_paths[0], encoder.digest, head=file) as running,
+        pytest.raises(EncoderError, match="It cannot be used"),
+    ):
+        running.head_shape(encoder)
+    for shape in ((1, 5, 31, 32), (5, 32, 32), (2, 5, 32, 32)):
+        with pytest.raises(EncoderError, match="--head: wanted each of 8 x 8 cells"):
+            describe_head(file, networks.facts(other), encoder, shape)
+    with pytest.raises(EncoderError, match="--head: grid: wanted at most"):
+        describe_head(file, networks.facts(other), encoder, (1, 1 << 24, 32, 32))
+
+
+def test_a_head_of_no_values_cannot_be_made():
+    with pytest.raises(ValueError, match="grid"):
+        Head("0" * 64, 1, "y", (8, 8), 0)

@@ -15,11 +15,11 @@ from threadpoolctl import threadpool_limits
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
+
 from segapp.app.state import Stage
-from segapp.encoders import runner
-from segapp.encoders.encoder import Head
+from segapp.encoders import ipc, runner
+from segapp.encoders.encoder import EncoderError, Head
 from segapp.encoders.feature_cache import FeatureCache, FeatureExtractor
-from segapp.encoders.onnx_file import EncoderError, read_network
 from segapp.encoders.registry import EncoderRegistry
 from segapp.engine.trainer import Trainer
 from segapp.imaging.overlay import ViewMode
@@ -29,7 +29,7 @@ from segapp.model.settings import DEFAULT_SETTINGS, FeatureGroup, preset_of, wit
 from segapp.qt.panels.encoder_panel import EncoderParts
 from segapp.qt.session.encoder_service import Sight
 from tests.segapp.encoders import networks
-from tests.segapp.encoders.test_encoding import POOLED
+from tests.segapp.encoders.networks import POOLED
 from tests.segapp.qt.conftest import QuickSegmenter
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="where folders are set by names")
@@ -43,11 +43,11 @@ def pooled(tmp_path):
 
 def add_pooled(folder, head=None):
     path = networks.pooled(folder / "pooled.onnx")
-    network = read_network(path)
+    network = networks.facts(path)
     encoder = replace(POOLED, digest=network.digest, n_bytes=network.n_bytes)
     if head is not None:
-        facts = read_network(head)
-        described = Head(facts.digest, facts.n_bytes, facts.widened[-1], (32, 32), 5)
+        facts = networks.facts(head)
+        described = Head(facts.digest, facts.n_bytes, facts.upsampled, (32, 32), 5)
         encoder = replace(encoder, head=described)
     EncoderRegistry.for_user().add(encoder, path, head=head)
     return encoder.identity
@@ -79,8 +79,8 @@ def gate(monkeypatch):
 
     def waiting(extractor, picture):
         while not opened.wait(0.01):
-            if extractor._running._stopped:
-                raise runner.EncodingStopped
+            if extractor._running.worker._stopped:
+                raise ipc.EncodingStopped
         return read(extractor, picture)
 
     monkeypatch.setattr(FeatureExtractor, "extract", waiting)

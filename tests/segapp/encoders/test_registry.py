@@ -1,14 +1,14 @@
-"""Encoders come whole or not at all, by names that lead nowhere else."""
+"""Encoders are installed whole or not at all, under names that lead nowhere else."""
 
 import json
 from dataclasses import replace
 
 import pytest
 
-from segapp.encoders.onnx_file import EncoderError, read_network
+from segapp.encoders.encoder import EncoderError
 from segapp.encoders.registry import EncoderRegistry
 from tests.segapp.encoders import networks
-from tests.segapp.encoders.test_encoding import POOLED
+from tests.segapp.encoders.networks import POOLED
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def network(tmp_path):
 
 @pytest.fixture
 def encoder(network):
-    found = read_network(network)
+    found = networks.facts(network)
     return replace(POOLED, digest=found.digest, n_bytes=found.n_bytes)
 
 

@@ -1,4 +1,4 @@
-"""How often the bounds fail: draws of training samples against the error on many new ones.
+"""Margin bounds over draws of training samples, against the error on new ones.
 
     python tests/benchmarks/bound_draws.py --draws 1000
 

@@ -1,4 +1,4 @@
-"""Everything alike: from three marked cells to all of them, in a 16-bit picture with a truth.
+"""From three marked cells to all of them, in a 16-bit picture with a truth.
 
     python tests/benchmarks/cells_alike.py [--cells 1500] [--seeds 3] [--presets alike best paper]
                                            [--picture FILE.png]
@@ -34,7 +34,7 @@ FOUND = 0.5
 
 @dataclass(frozen=True)
 class Kind:
-    """How cells lie, and how bright they are above the ground and its noise."""
+    """Layout of cells, and their brightness above the background and its noise."""
 
     gap: float  # pixels between two of them, below 0 they may overlap
     bright: tuple[float, float]
@@ -78,7 +78,7 @@ def main():
 
 
 def made(count, kind, seed):
-    """Return a picture as it is loaded, the number of the cell at each pixel, and the marks."""
+    """Return a picture as loaded, the number of the cell at each pixel, and the marks."""
     rng = np.random.default_rng(seed)
     side = int(np.sqrt(count) * 34)
     light, truth, middles = cells(count, side, kind, rng)
@@ -129,7 +129,7 @@ def marks(truth, middles, rng):
     free = np.argwhere(gaussian_filter((truth > 0).astype(float), 4.0) < 0.02)
     y, x = free[rng.integers(len(free))]
     way = [(x + 0.5, y + 0.5)]
-    for _ in range(400):  # from pixel to free pixel, as somebody winds between cells
+    for _ in range(400):  # from pixel to free pixel, on a path between cells
         step = rng.integers(-2, 3, 2)
         row, column = np.clip([y + step[1], x + step[0]], 0, len(truth) - 1)
         if not truth[max(row - 3, 0) : row + 4, max(column - 3, 0) : column + 4].any():

@@ -1,4 +1,4 @@
-"""Bytes that ADMM sends per sweep on a real local cluster, by workers, features and bits.
+"""Bytes that ADMM sends per sweep, by workers, features and bits.
 
     python tests/benchmarks/cluster_traffic.py [--quick]
 

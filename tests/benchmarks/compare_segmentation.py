@@ -1,4 +1,4 @@
-"""Ours and the classical methods with the same robot user, on the same images, in one run.
+"""*SHL and classical methods with the same robot user, on the same images.
 
     python tests/benchmarks/compare_segmentation.py path/to/gulshan
     python tests/benchmarks/compare_segmentation.py FOLDER --every 1 --methods "*SHL best"

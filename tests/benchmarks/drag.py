@@ -1,4 +1,4 @@
-"""The answer follows the brush: answers a second during a drag, and what the brush feels of it.
+"""Answers a second during a drag, and the brush's latency meanwhile.
 
 The real window on a sample picture enlarged to several sizes, one stroke of each class, then one
 long stroke of real mouse events at the pace of a mouse. Run:

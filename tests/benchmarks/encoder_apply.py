@@ -1,4 +1,4 @@
-"""Learnt once, applied to another picture: what an encoder adds to models that are carried over.
+"""Gain by an encoder for models that are applied to another picture.
 
     python tests/benchmarks/encoder_apply.py DATA PACKAGE [--every 6] [--sheets 5]
 
@@ -88,7 +88,7 @@ def sheets(count, others):
 
 
 def sheet(seed, others):
-    """Return a sheet of cells, where the round ones are, and the places: round ones first."""
+    """Return a picture of cells, a mask of the round ones, and centres, round first."""
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[:SIDE, :SIDE]
     bright, truth, places = np.zeros((SIDE, SIDE)), np.zeros((SIDE, SIDE), bool), []

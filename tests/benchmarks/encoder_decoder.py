@@ -1,4 +1,4 @@
-"""*SHL on a network's features against that network's own decoder, from the same strokes.
+"""*SHL on a network's features against that network's decoder, on equal strokes.
 
     python tests/benchmarks/encoder_decoder.py DATA PACKAGE [--every 5] [--strokes 10]
 
@@ -80,7 +80,7 @@ def main():
 
 
 def curves_of(trainer, settings, networks, embedding, document, truth, strokes):
-    """Return the IoU of each method after 0, 1, 2 … strokes; what ends early stays as it is."""
+    """Return each method's IoU after 0, 1, 2 … strokes; ended curves stay constant."""
     plain, seeing = settings
     shape, classes = truth.shape, len(document.classes)
 

@@ -1,4 +1,4 @@
-"""What an encoder costs: reading a picture once, and an update after each stroke.
+"""Cost of an encoder: reading a picture once, and an update after each stroke.
 
     python tests/benchmarks/encoder_speed.py DATA PACKAGE [--every 25] [--strokes 6]
 
@@ -87,7 +87,7 @@ def time_updates(extractor, cases, n_strokes):
         shown = load_image(case.image)
         truth = load_truth(case.truth, shown.size, 2)
         document = load_strokes(case.strokes, shown.size).document
-        # One for the strokes, one with and one without: nobody answers from another's memory.
+        # One for the strokes, one with and one without, so that none uses another's cache.
         first, blind = Trainer(shown.rgb), Trainer(shown.rgb)
         seer = Trainer(shown.rgb, encoded=extractor.features(shown.rgb))
         steps = list(robot_steps(answers(first, plain), document, truth, n_strokes))

@@ -11,7 +11,7 @@ _UNIT = 1e-4  # costs are of the order of 1, and flows are whole numbers
 
 
 def exact_cut(gain, bonds, ways=((), ())):
-    """Choose the nodes with the largest gain less what it costs to part them from others.
+    """Return the nodes with the largest gain less the cost of cutting them off.
 
     Parameters
     ----------

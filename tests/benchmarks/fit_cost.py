@@ -1,4 +1,4 @@
-"""What a fit costs, in SVMs: a two-class semi-supervised fit against one ``SVC.fit``.
+"""Cost of a two-class semi-supervised fit, in units of one ``SVC.fit``.
 
     python tests/benchmarks/fit_cost.py
 
@@ -112,7 +112,7 @@ def grow(sizes, bits, repeats):
 
 
 def defaults_on_digits(n_bits=15):
-    """CPU of the default estimator against an SVC on the same sum of kernels, in two readings.
+    """CPU of the default estimator and of an SVC on the same sum of kernels.
 
     Rows in: both compute the kernels, which *SHL keeps apart and SVC adds up. Matrices in:
     SVC gets the finished sum, *SHL the finished kernels, which it adds up anew for every bit.

@@ -3,7 +3,7 @@
     python tests/benchmarks/make_pictures.py path/to/gulshan dim --out dim --without _200[78]_
     segapp batch dim --out results --robot 10
 
-``dim``: in grey, with half of the contrast and with noise. The pictures that nobody may tune on
+``dim``: in grey, with half of the contrast and with noise. The pictures that must not be tuned on
 are harder than those that are for tuning. Without colours and with faint edges the latter become
 as hard, so that what helps with hard pictures can be found without looking at the former. Strokes
 and truths stay what they are.
@@ -33,7 +33,7 @@ _GREYS = np.array((255, 0, 128), np.uint8)  # the object, what is around, and wh
 
 
 def dimmed(rgb):
-    """Take away the colours and half of the contrast, and add the same noise every time."""
+    """Remove the colours and half of the contrast, and add the same noise each time."""
     grey = np.rint(rgb @ np.array((0.299, 0.587, 0.114)))
     noise = np.random.default_rng(0).normal(0, _NOISE, grey.shape)
     faint = grey.mean() + _CONTRAST * (grey - grey.mean()) + noise

@@ -1,4 +1,4 @@
-"""Make the bundled samples anew: ``python tests/benchmarks/make_samples.py [NAME …] [--out DIR]``.
+"""Make the bundled samples: ``python tests/benchmarks/make_samples.py [NAME …]``.
 
 Three are painted by formulas and have an exact truth. Two are photographs that scikit-image
 brings along, outlined by hand: the astronaut Eileen Collins (NASA, public domain) and a cup of

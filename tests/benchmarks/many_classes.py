@@ -51,7 +51,7 @@ def pasted(rgb, truth, other, label):
     rgb, truth = rgb.copy(), truth.copy()
     rgb[box] = np.rint(alpha * cut + (1 - alpha) * rgb[box])
     truth[box][own] = label
-    # As in the set's own truths, nobody judges the seam.
+    # As in the set's own truths, the seam is not judged.
     seam = ndimage.binary_dilation(own) & ~ndimage.binary_erosion(own)
     truth[box][seam] = IGNORED
     return rgb, truth

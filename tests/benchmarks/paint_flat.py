@@ -1,4 +1,4 @@
-"""Two flat pictures with exact truth: cells under a microscope, and a leaf on pebbles."""
+"""Flat pictures with exact truth: cells under a microscope, a leaf on pebbles."""
 
 import numpy as np
 from scipy import ndimage

@@ -1,4 +1,4 @@
-"""Draw training time against the number of samples from ``results.json`` files of `large`.
+"""Plot of training time against samples, from ``results.json`` files of `large`.
 
 python tests/benchmarks/plot_large.py assets/plots/large-time.png RESULTS.json ...
 """

@@ -1,4 +1,4 @@
-"""A still life with exact truth: fruit on a table, by rays that march through distances."""
+"""A still life with exact truth: fruit on a table, rendered by ray marching."""
 
 import numpy as np
 from scipy import ndimage
@@ -18,7 +18,7 @@ _FAR = 30.0
 
 
 def noise(points, rng, cells, octaves=4):
-    """Smooth noise about -1..1 at 3-D points, by interpolation in grids of random numbers."""
+    """Smooth noise about -1..1 at 3-D points, interpolated in random grids."""
     total = np.zeros(points.shape[:-1])
     for octave in range(octaves):
         grid = rng.uniform(-1, 1, (32, 32, 32))
@@ -175,7 +175,7 @@ def render(rng):
 
 
 def without_specks(classes):
-    """Give single pixels, where a ray grazed an edge for too long, to what is around them."""
+    """Give single pixels where a ray grazed an edge to their surroundings."""
     specks = np.zeros(classes.shape, bool)
     for label in range(len(CLASSES)):
         parts, _ = ndimage.label(classes == label)

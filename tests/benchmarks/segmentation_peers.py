@@ -84,7 +84,7 @@ def walker(rgb, marked):
 
 
 def geodesic(rgb, marked):
-    """Geodesic distance to the strokes over changes of the likelihood (Bai and Sapiro)."""
+    """Geodesic distance to the strokes over changes of likelihood (Bai and Sapiro)."""
     likelihoods = _log_likelihoods(rgb, marked)
     ratio = np.clip(likelihoods[..., 0] - likelihoods[..., 1], -50, 50)
     probability = 1.0 / (1.0 + np.exp(-ratio))

@@ -1,4 +1,4 @@
-"""What unlabelled samples bring: *SHL against its peers with 1, 5 and 10 % labels.
+"""*SHL and semi-supervised peers with 1, 5 and 10 % labels.
 
     python tests/benchmarks/semi_supervised.py --data FOLDER --out semi
 
@@ -59,7 +59,7 @@ def some_labels(y, share, seed):
 
 
 def settings_of(method, n_columns, seed):
-    """Settings to choose among; the first is taken where there is nothing to choose by."""
+    """Settings to choose among; the first one is the default."""
     if method.endswith("*SHL"):
         mode = method.startswith("trans")
         return [SHL(transductive=mode, random_state=seed)]
@@ -92,7 +92,7 @@ def trained(model, X, labels):
 
 
 def answers_of(model, X):
-    """Return the classes of the training rows; self-training leaves some of its own open."""
+    """Return the classes of the training rows; self-training leaves some of them open."""
     if isinstance(model, SelfTrainingClassifier) or not hasattr(model, "transduction_"):
         return model.predict(X)
     return model.transduction_

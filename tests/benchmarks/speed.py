@@ -1,4 +1,4 @@
-"""How fast an answer comes: one command, a table and a plot, ratios first.
+"""Speed from the start to the export at any size: one table and one plot.
 
     python tests/benchmarks/speed.py [--peers] [--sizes 0.2,1,4,12,50,100] [--plot speed.png]
 

@@ -1,4 +1,4 @@
-"""A batch on one process and on two: seconds by the clock, and those of all cores together.
+"""Wall-clock and CPU seconds of a batch on one process and on two.
 
     python tests/benchmarks/speed_batch.py --images 8
     python tests/benchmarks/speed_batch.py --folder DATA --turns 1

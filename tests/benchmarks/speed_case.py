@@ -1,4 +1,4 @@
-"""One picture in a process of its own: seconds of CPU of each step, and the peak of memory.
+"""CPU seconds of each step, and peak memory, for one picture in its own process.
 
     python tests/benchmarks/speed_case.py 12 [--strokes 8] [--prototypes 600]
 

@@ -1,4 +1,4 @@
-"""What others need for the same strokes: seconds of CPU, for the whole picture, each time.
+"""CPU seconds of peers for the same strokes, on the whole picture each time.
 
     python tests/benchmarks/speed_peers.py 0.2 [--only GrabCut] [--rounds 5]
 
@@ -29,7 +29,7 @@ BEST = PRESETS["best"]
 
 
 def forest(rgb, marked):
-    """A random forest on colour, edges and texture at several scales, as ilastik has it."""
+    """Random forest on colour, edges and texture at several scales, as in ilastik."""
     features = multiscale_basic_features(rgb, channel_axis=-1, sigma_min=0.5, sigma_max=8)
     seen = marked >= 0
     trees = RandomForestClassifier(100, max_depth=10, random_state=0, n_jobs=1)
@@ -38,7 +38,7 @@ def forest(rgb, marked):
 
 
 def spreading(table, marked):
-    """Label spreading over the regions that we learn from, which come for nothing here."""
+    """Label spreading over our superpixels, whose time is not counted."""
     counts = np.stack([table.prototypes.count(marked == c) for c in (0, 1)], axis=1)
     labels = np.where(counts.any(axis=1), counts.argmax(axis=1), -1)
     found = LabelSpreading(gamma=20, max_iter=100).fit(table.features, labels)
@@ -75,7 +75,7 @@ def run(megapixels, later, only, rounds):
 
 
 def paint(rgb, true, strokes, others, seconds, ious):
-    """Add what one painting takes to ``seconds``, and set what comes of it in ``ious``."""
+    """Add the seconds of one segmentation to ``seconds``, and its IoU to ``ious``."""
     trainer = Trainer(rgb)
     for number, (place, document) in enumerate(strokes):
         start = time.process_time()

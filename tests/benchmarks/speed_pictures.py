@@ -1,4 +1,4 @@
-"""Pictures of any size with truth and strokes: a bundled sample, enlarged, with its own grain."""
+"""Pictures of any size with truth and strokes: enlarged samples with added grain."""
 
 import sys
 from pathlib import Path

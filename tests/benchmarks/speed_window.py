@@ -1,4 +1,4 @@
-"""The window in a process of its own: how long a brush move, a pause and the start take.
+"""Latency of brush moves, pauses and start of the window, in its own process.
 
     python tests/benchmarks/speed_window.py brush 12 [--moves 200]
     python tests/benchmarks/speed_window.py pauses 12 [--strokes 8] [--sample astronaut]
@@ -43,7 +43,7 @@ def keep_preferences_in(folder):
 
 
 def stolen():
-    """Return the milliseconds so far that this machine's cores were given to other machines.
+    """Return the milliseconds so far that other virtual machines took from the cores.
 
     Linux counts them, in steps of 10 ms, and as the program's own CPU time as well. Elsewhere
     nothing is known of it.
@@ -56,7 +56,7 @@ def stolen():
 
 
 def brush(megapixels, moves):
-    """Draw a long wavy stroke over an answer; time each move until its pixels are painted."""
+    """Draw a long wavy stroke over an answer; time each move until it is painted."""
     from PySide6.QtCore import QEvent, QPointF
     from PySide6.QtWidgets import QApplication
     from speed_pictures import picture, truth
@@ -158,7 +158,7 @@ class Watch:
 
 
 def pauses(megapixels, strokes, sample):
-    """Return the longest time between two beats of the window's clock while it is painted in.
+    """Return the longest pauses of the event loop while strokes are painted.
 
     The mouse draws, the answer follows it, and strokes are saved to a project as they come. Of
     each longest pause is told how much of all cores was stolen meanwhile, and which was the
@@ -237,7 +237,7 @@ def pauses(megapixels, strokes, sample):
 
 
 def start():
-    """Return seconds of CPU until a window stands there, can be used and nothing is due."""
+    """Return the CPU seconds until a window is shown and no event is pending."""
     from segapp.engine.loading import loaded_to_stay
     from segapp.qt.application import what_is_missing
 

@@ -1,4 +1,4 @@
-"""Star-convex cuts for comparison: ESC and GSC of Gulshan et al., by their publication.
+"""Star-convex cuts ESC and GSC of Gulshan et al., by their publication.
 
 V. Gulshan, C. Rother, A. Criminisi, A. Blake, A. Zisserman: Geodesic star convexity for
 interactive image segmentation, CVPR 2010. All pixels of the foreground's strokes are star
@@ -24,7 +24,7 @@ _UNIFORM_SHARE = 0.05  # of a uniform density, in each colour model
 
 
 def star_convex_cut(rgb, marked, log_likelihoods, parents):
-    """Return the class of each pixel with the smallest energy among the star-convex ones.
+    """Return the labels with the smallest energy among the star-convex ones.
 
     ``parents`` has for each pixel the number of the next one on its way to a centre, -1 at
     the centres themselves.
@@ -74,7 +74,7 @@ def geodesic_parents(rgb, centres):
 
 
 def _preference(log_likelihoods):
-    """How much rather foreground: the log ratio of the posteriors, uniform densities mixed in."""
+    """Log ratio of the posteriors of foreground, with uniform densities mixed in."""
     densities = np.exp(np.clip(log_likelihoods, -50, 50))
     mixed = _UNIFORM_SHARE + (1 - _UNIFORM_SHARE) * densities
     return np.log(mixed[..., 0] / mixed[..., 1])
@@ -98,7 +98,7 @@ def _bonds(rgb):
 
 
 def _below(parents, fixed):
-    """Tell which pixels have a fixed one on their way: all foreground would pass through it."""
+    """Mark pixels with a fixed one on their path, through which all foreground passes."""
     flat, found = parents.ravel(), fixed.ravel().copy()
     next_one = np.where(flat < 0, np.arange(flat.size), flat)
     # Pointer jumping: each round looks twice as far.
@@ -109,7 +109,7 @@ def _below(parents, fixed):
 
 
 def _cut(preference, free, foreground, bonds, parents):
-    """Return which pixels are foreground; those that are not free count as costs of others."""
+    """Return the foreground among free pixels; fixed ones count as costs."""
     number = np.full(free.size, -1)
     number[free.ravel()] = np.arange(np.count_nonzero(free))
     gain = preference.ravel()[free.ravel()].copy()

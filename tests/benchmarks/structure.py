@@ -168,7 +168,7 @@ def stroke_rows(root):
 
 
 class CallRecorder:
-    """Records the functions of a tree that are called in any thread while it is active."""
+    """Recorder of the functions of a tree that are called, in any thread."""
 
     def __init__(self, root):
         self._folders = tuple(f"{root / package}{os.sep}" for package in PACKAGES)

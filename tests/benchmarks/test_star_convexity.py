@@ -122,7 +122,7 @@ def test_geodesics_are_shortest_paths_to_the_nearest_centre():
 
 
 def test_a_pixel_behind_the_background_is_background():
-    """A background stroke between a pixel and the only centre hides it, whatever its colour."""
+    """A background stroke between a pixel and the only centre hides it in any colour."""
     rgb = np.full((7, 21, 3), 90, np.uint8)
     rgb[:, 10:12] = 20
     marked = marks(7, 21, [(3, 2)], [(np.s_[:], 10)])
@@ -134,7 +134,7 @@ def test_a_pixel_behind_the_background_is_background():
 
 
 def test_without_the_constraint_it_is_no_star():
-    """Two discs of one colour, a stroke in one: the plain cut takes both, the stars one."""
+    """Two discs of one colour, a stroke in one: a plain cut takes both, star cuts one."""
     y, x = np.mgrid[:40, :90]
     discs = [(x - c) ** 2 + (y - 20) ** 2 < 13**2 for c in (20, 68)]
     rgb = np.where((discs[0] | discs[1])[..., None], (200, 60, 40), (40, 90, 160))

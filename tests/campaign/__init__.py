@@ -1,1 +1,1 @@
-"""Attacks on the program, run for minutes or hours: hostile files and what may join them."""
+"""Fault injection, random users, kills and damaged files, for minutes or hours."""

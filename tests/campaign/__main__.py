@@ -1,5 +1,6 @@
-"""``python -m tests.campaign --minutes 30 --seed 1 [--only kills,users,faults,soak,files]``.
+"""Command line: ``python -m tests.campaign --minutes 30 --seed 1``.
 
+``--only kills,users,faults,soak,files`` chooses parts.
 ``--full`` instead of ``--minutes`` goes on until as much was tried as a full run asks for.
 """
 
@@ -68,7 +69,7 @@ def replay(words):
 
 
 def main():
-    """Run what is asked for and write the table."""
+    """Run the chosen parts and write the table."""
     parser = argparse.ArgumentParser(prog="python -m tests.campaign", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--full", action="store_true", help="as much as a full run asks for")

@@ -1,9 +1,9 @@
-"""The real program with a hand that never stops: a process of its own, to be killed.
+"""Process that runs the real program and paints in it until it is killed.
 
 ``python -m tests.campaign.driver`` loads the libraries once; for each line that it reads, the
 name of a life's JSON file, it forks a program and writes the process's number. Each change of a
-picture's strokes is noted in a log, on disk before the hand goes on, so that whoever kills the
-process knows what was there.
+picture's strokes is noted in a log, on disk before the next action, so that the parent, which
+kills the process, can compare.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Hand:
         self._rng = random.Random(life["seed"])
 
     def work(self):
-        """Go on until somebody ends the process."""
+        """Act until the process is killed."""
         kind = self._life["kind"]
         while True:
             others = OTHERS[kind]
@@ -190,7 +190,7 @@ def live(life):
 
 
 def _begin(life):
-    """Become the program of one life; nobody who comes back from here goes on as the parent."""
+    """Run one life in the forked process, which never returns to the parent's code."""
     code = 1
     try:
         os.environ.update(life["environment"])

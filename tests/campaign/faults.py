@@ -1,6 +1,6 @@
-"""Disks that are full, folders that are read-only, images that vanish, schedulers that lie.
+"""Injected faults: full disks, read-only folders, lost images, lying schedulers.
 
-Whatever happens: one sentence says what is wrong, and nothing that the user made is lost.
+Each fault gives one sentence, costs no work of the user, and is recovered from.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from tests.campaign.results import Failure, Row
 from tests.segapp.fake_segmenter import Deadly, NearestColour
 from tests.segapp.qt.conftest import QuickSegmenter
 
-NOBODY = 65534
+UNPRIVILEGED = 65534
 
 
 class Desk:
@@ -239,8 +239,8 @@ def desk_for_nobody(folder):
     """Be an ordinary user in folders of root."""
     application()
     os.setgroups([])
-    os.setgid(NOBODY)
-    os.setuid(NOBODY)  # only now: the interpreter may lie where others cannot read
+    os.setgid(UNPRIVILEGED)
+    os.setuid(UNPRIVILEGED)  # only now: other users may not be able to read the interpreter
     told = []
     for module in (file_dialogs, wiring, main_window):
         module.complain = lambda _, *words: told.append(words[0])

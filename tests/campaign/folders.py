@@ -22,7 +22,7 @@ def application():
 
 @contextmanager
 def own_folders():
-    """Keep settings and recovery copies away from the user's; gives a folder to work in."""
+    """Redirect settings and recovery copies; yield a folder to work in."""
     application()
     with tempfile.TemporaryDirectory(prefix="campaign-") as name:
         folder = Path(name)

@@ -1,4 +1,4 @@
-"""Readers attacked by what their own code does: coverage-guided, by atheris, where it is there.
+"""Coverage-guided fuzzing of the file readers by atheris, where it is installed.
 
 ``python -m tests.campaign.fuzz --seconds 60 --seed 1 [--readers project model shl]``. Beside the
 damage of `hostile_files`, libFuzzer keeps the files that reach new lines and damages them further.
@@ -28,7 +28,7 @@ READERS = (
     *("project", "model", "settings", "record", "shl", "npz", "csv", "libsvm", "idx"),
     *("journal", "strokes", "png", "tiff"),
 )
-LARGEST = 1 << 20  # bytes of a file: what is wrong with it shows in less
+LARGEST = 1 << 20  # bytes of a file
 ROOT = Path(__file__).parents[2]
 
 

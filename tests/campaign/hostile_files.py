@@ -27,7 +27,7 @@ OF_SHLCORE = tuple(reader.name for reader in SHLCORE)
 
 @dataclass(frozen=True)
 class Failure:
-    """A mutant that was neither opened nor refused properly; ``replay`` makes it again."""
+    """A mutant that was neither opened nor refused; ``replay`` makes it again."""
 
     replay: str
     what: str
@@ -35,7 +35,7 @@ class Failure:
 
 @dataclass
 class Row:
-    """What became of one reader's mutants."""
+    """Counts of the mutants of one reader."""
 
     reader: str
     counts: Counter[str] = field(default_factory=Counter)
@@ -105,7 +105,7 @@ def replayed(text: str) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the campaign from the command line; the exit code says whether anything failed."""
+    """Run the campaign from the command line; the exit code is 1 after a failure."""
     parser = argparse.ArgumentParser(description="Open damaged files with every reader.")
     parser.add_argument("--count", type=int, default=1000, help="mutants of each reader")
     parser.add_argument("--seed", type=int, default=0)

@@ -1,4 +1,4 @@
-"""Damage that knows the structure of what it damages.
+"""Mutations that know the structure of the files that they damage.
 
 Each function takes the content of a file and a random generator and returns damaged content.
 What cannot be parsed any more, since it was damaged before, is damaged byte by byte.
@@ -77,7 +77,7 @@ def of_numbers(data: bytes, rng: Random) -> bytes:
 
 
 def of_json(data: bytes, rng: Random) -> bytes:
-    """Change a value somewhere, drop or rename a key, empty a list or make it very long."""
+    """Change a value, drop or rename a key, empty a list or make it very long."""
     try:
         content = json.loads(data)
         places = list(_places(content))
@@ -153,7 +153,7 @@ def _zipped(members: list[_Member]) -> bytes:
 
 
 def of_zip(inside: Callable[[str], Mutation]) -> Mutation:
-    """Damage an archive: its members' content by ``inside(name)``, or how they are packed."""
+    """Damage an archive: its members by ``inside(name)``, or their compression."""
 
     def mutation(data: bytes, rng: Random) -> bytes:
         if rng.random() < 0.15:

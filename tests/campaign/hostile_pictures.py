@@ -62,7 +62,7 @@ def _chunk(kind: bytes, content: bytes, wrong: bool) -> bytes:
 
 
 def of_tiff(data: bytes, rng: Random) -> bytes:
-    """Change entries of a directory: tag, kind, count or value; or where the next one is."""
+    """Change tag, kind, count or value of a directory's entries, or the next offset."""
     order = "<" if data[:2] == b"II" else ">"
     if len(data) < 16 or rng.random() < 0.25:
         return of_bytes(data, rng)
@@ -94,7 +94,7 @@ def of_tiff(data: bytes, rng: Random) -> bytes:
 
 
 def of_jpeg(data: bytes, rng: Random) -> bytes:
-    """Change a segment before the pixels: its length, its content, or the picture's size."""
+    """Change a segment before the pixels: length, content, or the picture's size."""
     segments, at = [], 2
     while at + 4 <= len(data) and data[at] == 0xFF and data[at + 1] != 0xDA:
         segments.append(at)

@@ -1,4 +1,4 @@
-"""Every reader of files, with good files for it, damage for these, and what it may raise."""
+"""Readers of files, with good files, mutations and permitted errors of each."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reader:
-    """How a kind of file is attacked.
+    """Attack on one kind of file: good files, mutations and limits.
 
     ``open`` reads a file and uses what it gives, ``errors`` are its ways to refuse one, and
     ``megabytes`` is what it may need for a file of this size, whatever that claims.

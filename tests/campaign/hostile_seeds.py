@@ -69,7 +69,7 @@ def _frames() -> dict[str, Any]:
 
 
 def png_seeds() -> list[bytes]:
-    """8 and 16 bits, palette, alpha, grey, one bit, EXIF and a colour profile that is none."""
+    """Images of 8, 16 and 1 bits, palette, alpha, grey, EXIF and an invalid profile."""
     deep = _RGBA[:, :, 0].astype(np.uint16) * 250
     palette = _rgb().quantize(7)
     return [
@@ -187,7 +187,7 @@ def _document() -> Document:
 
 
 def project_seeds() -> list[bytes]:
-    """Strokes, patches, settings; one with a model, an answer and a name that is not UTF-8."""
+    """Projects with strokes, patches, a model, an answer and a name outside UTF-8."""
     seeds = []
     answer = AnswerSnapshot("cd" * 32, 2, bytes(range(240)), bytes(range(100)))
     for image, model, carried in (
@@ -200,7 +200,7 @@ def project_seeds() -> list[bytes]:
 
 
 def model_seeds() -> list[bytes]:
-    """What two presets learn from a small picture."""
+    """Models of two presets, learnt on a small picture."""
     noise = np.random.default_rng(1).normal(0, 9, (*SIZE, 3))
     inside = np.hypot(*(np.indices(SIZE) - np.array([[[8]], [[11]]]))) < 7
     rgb = np.where(inside[..., None], (200, 90, 60), (60, 110, 160)) + noise

@@ -1,4 +1,4 @@
-"""Mutants in a process of their own, which may hang, burst or die without harm to others."""
+"""Process for mutants, which may hang, use up memory or die there."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OPENED, REFUSED, FAILED = "opened", "refused", "failed"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a mutant; ``what`` is the sentence, or what went wrong."""
+    """Outcome of a mutant; ``what`` is the sentence or the failure."""
 
     number: int
     outcome: str
@@ -55,7 +55,7 @@ def mutant(name: str, seed: int, number: int) -> bytes:
 
 
 def attacked(name: str, seed: int, numbers: range) -> Iterator[Verdict]:
-    """Try mutants in a process; when it dies, go on in another behind the one that killed it."""
+    """Try mutants in a process; when it dies, continue in another after the fatal one."""
     seeds_of(name)
     context = multiprocessing.get_context("fork")
     while numbers:

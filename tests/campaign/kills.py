@@ -1,4 +1,4 @@
-"""The program is killed at any moment, and started again: what was painted is there.
+"""Chains of runs that are killed at any moment; the next run restores the strokes.
 
 A chain of lives shares the user's folders. In each life the real program paints without rest,
 until the parent ends it by SIGKILL; the next life restores what it is offered. Strokes that
@@ -96,7 +96,7 @@ class Chain:
         self.images = [self.folder / "pictures" / f"{name}.png" for name in ("one", "two", "é 3")]
         self.log = self.folder / "log"
         self.shown = {str(image): [BLANK] for image in self.images}  # what may come back
-        self.in_time = dict(self.shown)  # likewise, had nobody else used the processor
+        self.in_time = dict(self.shown)  # likewise, without the time that other programs took
         self.entries = []
         self.images[0].parent.mkdir(parents=True)
         pixels = np.random.default_rng(self.rng.randint(0, 999))
@@ -213,7 +213,7 @@ class Chain:
         return entry["what"] == "document" and entry["image"] == image
 
     def check_files(self):
-        """See that every file is whole, and that what is not restored is in its project."""
+        """Check that files are complete, and that unrestored strokes are in their project."""
         for file in sorted(self.images[0].parent.iterdir()):
             if file.name.startswith("."):
                 continue  # given up by the kill, and never under the name of a file
@@ -315,7 +315,7 @@ def _masks(out):
 
 
 def batch(seed, count):
-    """Kill a batch and resume it; the masks are those of a run that nobody disturbed."""
+    """Kill a batch and resume it; the masks are those of an undisturbed run."""
     row = Row("kills", "batch killed, then --resume")
     rng = random.Random(str(seed))
     with tempfile.TemporaryDirectory(prefix="batch-") as name:

@@ -1,6 +1,6 @@
-"""How long a program had the processor, or could have had it: time that counts for a promise.
+"""Time in which a process ran or could have run, without that of other programs.
 
-While other programs have the machine, nobody can keep a promise of two seconds. Linux tells of
+While other programs use the machine, no program can write within two seconds. Linux tells of
 each thread how long it ran and how long it waited for its turn. An interval in which a program's
 threads waited, and none of them ran, was taken by others; one in which its own threads kept each
 other waiting was not.
@@ -17,7 +17,7 @@ PAUSE = 0.05  # seconds between two looks
 
 
 def ran_and_waited(pid):
-    """Return the seconds that all threads of a process ran, and waited for a processor."""
+    """Return the seconds that the threads of a process ran, and waited to run."""
     ran = waited = 0
     with suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():

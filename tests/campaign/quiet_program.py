@@ -1,4 +1,4 @@
-"""The program at work while every connection that it opens is written down.
+"""Audit of network connections while the program works.
 
 ``python -m tests.campaign.quiet_program FOLDER`` prints what it found, and nothing when there
 was nothing.

@@ -1,7 +1,7 @@
-"""Users who do anything at any moment, on the session alone and on the whole window.
+"""Random users, as Hypothesis state machines on the session and on the window.
 
-Whenever nothing is under way, what is shown is what a fresh learner makes of the strokes, and
-what is called unsaved is what differs from the disk.
+While no job runs, the result shown equals that of a new learner on the same strokes, and the
+unsaved documents are those that differ from the disk.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ from tests.campaign.processor import ran_and_waited, taken
 from tests.campaign.results import Failure, Row
 from tests.segapp.qt.conftest import QuickSegmenter
 
-PATIENCE = 20.0  # seconds until what is under way must have ended
+PATIENCE = 20.0  # seconds until jobs must have ended
 done = count()
 places = st.tuples(st.integers(0, 47), st.integers(0, 35))
 buttons = st.sampled_from([Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton])
 
 
 class Learner(QuickSegmenter):
-    """The nearest colour, and a pixel that tells the settings; now and then it takes longer."""
+    """Segmenter by nearest colour, with a pixel that encodes the settings."""
 
     def updates(self, document, chosen):
         for update in super().updates(document, chosen):
@@ -87,7 +87,7 @@ def expected(rgb, content):
 
 
 def wait(condition, what):
-    """Let events come until the condition holds; time that other programs took is no waiting."""
+    """Process events until a condition holds; other programs' time does not count."""
     began, known = time.monotonic(), ran_and_waited(os.getpid())
     until = began + PATIENCE
     while not condition():
@@ -385,7 +385,7 @@ class WindowUser(RuleBasedStateMachine):
     @rule(answer=st.sampled_from([Conflict.REPLACE, Conflict.CANCEL, Conflict.OPEN_THEIRS]))
     @precondition(lambda self: self.session.state is not None and self.session.state.project)
     def others_save(self, answer):
-        """Let somebody else change the project, and decide what the next save does."""
+        """Change the project as another program would; answer the next save's question."""
         next(done)
         state = self.session.state
         unique = 5 + next(done) / 1000

@@ -1,4 +1,4 @@
-"""What a part of the campaign tried and what failed, as a table."""
+"""Results of the campaign's parts, and their table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Failure:
-    """What went wrong; ``replay`` is what ``--replay`` takes to do it once more."""
+    """Failure of one attempt; ``--replay`` with ``replay`` repeats it."""
 
     replay: str
     what: str
@@ -26,7 +26,7 @@ class Row:
     counts: Counter[str] = field(default_factory=Counter)
 
     def count(self, **more: int) -> None:
-        """Count something besides what was tried; the note tells all that is not zero."""
+        """Add to counts other than attempts; the note lists those above zero."""
         self.counts.update(more)
         self.note = ", ".join(f"{number} {name}" for name, number in self.counts.items() if number)
 

@@ -1,4 +1,4 @@
-"""Thousands of strokes with live update on a small picture: memory and threads stay bounded."""
+"""Soak test: memory and threads over thousands of strokes with live update."""
 
 from __future__ import annotations
 

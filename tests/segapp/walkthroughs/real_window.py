@@ -1,7 +1,7 @@
-"""The real program on a screen of its own, driven from outside the process as a user would.
+"""The real program on its own X screen, driven from outside the process.
 
-With ``SEGAPP_SHOTS=folder`` all looks of `LOOKS` are gone through, and what was on the screen is
-kept there: ``way, look, step.png``.
+With ``SEGAPP_SHOTS=folder`` all appearances of `LOOKS` are used, and screenshots are kept
+there: ``way, look, step.png``.
 """
 
 import os
@@ -19,7 +19,7 @@ from PIL import Image
 from tests.texts import ROOT, written
 
 PATIENCE = 60.0  # seconds, on a machine that may be busy
-_SETTLES = 15.0  # seconds until what is to be seen is there
+_SETTLES = 15.0  # seconds until a change must be visible
 SHOTS = os.environ.get("SEGAPP_SHOTS", "")
 NEEDED = ("Xvfb", "xdotool", "import") if SHOTS else ("Xvfb", "xdotool")
 # Logical pixels around the canvas: tools, panels, menu and tool bar, status bar.
@@ -28,7 +28,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 300, 78, 34
 
 @dataclass(frozen=True)
 class Look:
-    """What the window looks like: logical size, scale, theme and language."""
+    """Appearance of a window: logical size, scale, theme and language."""
 
     name: str
     size: tuple = (1280, 800)
@@ -211,7 +211,7 @@ class Program:
         self.desk.stroke(button, *(self.at(x, y, size) for x, y in points))
 
     def shot(self, step):
-        """Keep what is on the screen, if somebody wants to see it."""
+        """Save a screenshot where ``SEGAPP_SHOTS`` asks for it."""
         if not SHOTS:
             return
         self._n_shots += 1
@@ -256,7 +256,7 @@ class Program:
 
 @contextmanager
 def program_in(look, way, home):
-    """Give the program of a way of use, not started yet, on a screen that fits the look."""
+    """Return the program for a walkthrough, not started yet, on a fitting screen."""
     width, height = (side * look.scale for side in look.size)
     with screen_of(width, height) as display:
         program = Program(way, look, display, home)

@@ -1,6 +1,6 @@
-"""A day's work in the real window: twenty pictures, four classes, a crash, an end and a return.
+"""An annotator's day: twenty pictures, four classes, a crash, an end and a return.
 
-Nobody answers a dialog, as none comes: whatever window opens beside the main one fails the test.
+No dialog is answered: any window that opens beside the main one fails the test.
 """
 
 import contextlib
@@ -117,7 +117,7 @@ class Day:
             return np.array(image.convert("RGB")).astype(int)
 
     def places(self, pixels):
-        """Find the four colours on the canvas; the largest patch of a colour is its object."""
+        """Find the four colours on the canvas; the largest patch of each is its object."""
         canvas = pixels[80 : HEIGHT - 60, 290 : WIDTH - 320]
         found = {}
         for name, colour in COLOURS.items():
@@ -235,7 +235,7 @@ def test_a_day(day, folder):
 
 
 def check_coco(out, pictures):
-    """All pictures, equal to the masks that their projects give, and those near the truth."""
+    """All pictures: equal to the masks of their projects, and most near the truth."""
     coco = COCO(str(out))
     content = json.loads(out.read_text())
     assert [image["file_name"] for image in content["images"]] == [p.name for p in pictures]
@@ -259,7 +259,7 @@ def check_coco(out, pictures):
 
 @in_looks("small")
 def test_a_folder_by_keys(look, tmp_path, folder):
-    """What is done is told by the list, kept beside the pictures, and exported from there."""
+    """Flags of done pictures are listed, stored beside the pictures, and exported."""
     with program_in(look, "folder", tmp_path / "home") as program:
         program.start(folder, title="p00.png")
         program.shot("opened")

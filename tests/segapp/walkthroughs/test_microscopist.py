@@ -1,4 +1,4 @@
-"""Somebody who counts: cells in 16 bits of grey, all alike, measured."""
+"""A microscopist counts cells in 16 bits of grey, all alike, and measures them."""
 
 import csv
 

@@ -1,4 +1,4 @@
-"""Somebody who has never seen the program: a sample, two strokes, help, a mask."""
+"""A newcomer: a sample, two strokes, help, a mask."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Somebody who wants one thing out of a photo: a box around it, a touch, a soft cut-out."""
+"""A photographer: a box around one thing, a touch, a soft cut-out."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The real program in a real window, driven from outside the process as a user would."""
+"""The real program in a real window, driven from outside as by a user."""
 
 import subprocess
 import sys
@@ -145,7 +145,7 @@ def test_two_strokes_undo_redo_and_export_give_what_the_command_gives(program, p
 
 
 def test_a_burst_of_strokes_keeps_every_corner_and_the_strokes_apart(program, tmp_path):
-    """Hundreds of moves at once, while the learner works: X11's events are not thinned out."""
+    """Hundreds of moves at once while the learner works: X11 events are not dropped."""
     desk = program.desk
     main = desk.window("thing.png")
     desk.do("windowmove", main, 0, 0, "windowsize", "--sync", main, WIDTH, HEIGHT)
@@ -177,7 +177,7 @@ def test_a_burst_of_strokes_keeps_every_corner_and_the_strokes_apart(program, tm
 
 
 def test_the_first_window_fits_a_screen_of_double_scale(picture, tmp_path):
-    """1600 x 1000 pixels at 2x are 800 x 500: a window of 1280 x 800 would leave the screen."""
+    """1600 x 1000 pixels at 2x are 800 x 500, less than the default window."""
     with screen_of(1600, 1000) as display:
         environment = environment_of(display, tmp_path / "home") | {"QT_SCALE_FACTOR": "2"}
         desk = Desk(environment)

@@ -1,4 +1,4 @@
-"""Somebody who wants the numbers: hash codes in sight, arrays that agree with the program."""
+"""A researcher: hash codes in view, and arrays that equal the program's."""
 
 import numpy as np
 import pytest

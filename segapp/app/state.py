@@ -13,6 +13,7 @@ from segapp.model.settings import DEFAULT_SETTINGS, Settings
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from segapp.io.project import ProjectLocation
     from segapp.model.document import InitialLabels, Mark
 
 
@@ -151,18 +152,16 @@ _UNTOUCHED = History()
 class PictureState:
     """An image's content with its history, and the part of it that is on disk.
 
-    ``digest`` is of the bytes of ``project`` as they were read or written last, so that
-    changes by another program are noticed before they are replaced. Content that was
-    ``restored`` after a crash is unsaved, even when all strokes had been taken back. ``begun``
-    is the document at the beginning, with the folder's classes for instance: nothing to save.
+    ``location`` is of the project that was read or written last. Content that was ``restored``
+    after a crash is unsaved, even when all strokes had been taken back. ``begun`` is the
+    document at the beginning, with the folder's classes for instance: nothing to save.
     """
 
     path: Path
     sha256: str
     history: History = _UNTOUCHED
     saved: Content | None = None
-    project: Path | None = None
-    digest: str = ""
+    location: ProjectLocation | None = None
     restored: bool = False
     begun: Document = _BLANK
 
@@ -205,16 +204,14 @@ class PictureState:
         """Make the edit that was undone last once more, or stay when there is none."""
         return replace(self, history=self.history.redo())
 
-    def written(self, content: Content, project: Path, digest: str) -> PictureState:
-        """Note that ``content`` is saved in ``project``."""
-        return replace(self, saved=content, project=project, digest=digest, restored=False)
+    def written(self, content: Content, location: ProjectLocation) -> PictureState:
+        """Note that ``content`` is saved in a project."""
+        return replace(self, saved=content, location=location, restored=False)
 
-    def with_project(
-        self, name: str, content: Content, project: Path, digest: str
-    ) -> PictureState:
+    def with_project(self, name: str, content: Content, location: ProjectLocation) -> PictureState:
         """Go on to the content of a project; undo brings back the content before."""
         moved = replace(self, history=self.history.edit(name, content))
-        return moved.written(content, project, digest)
+        return moved.written(content, location)
 
 
 class Stage(Enum):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from segapp.app.project_store import project_of
+from segapp.app.project_store import find_project
 from segapp.engine.loading import let_see, trainer_of
 from segapp.imaging.measures import AnnotationScope
 from segapp.io.class_list import find_class_list
@@ -100,7 +100,7 @@ class FolderExport:
         """
         chosen = self._chosen()
         self.out.mkdir(parents=True, exist_ok=True)
-        projects = {image: project_of(image, self.place) for image in self.images}
+        projects = {image: self._project(image) for image in self.images}
         plan = ExportPlan(self.out, self._categories(projects), self.per)
         journal = Journal(self.out / f".{self.form.name}.jsonl")
         stems = _stems(self.images)
@@ -127,6 +127,10 @@ class FolderExport:
                     status, told = ExportStatus.FAILED, sentence(error)
             yield ImageExported(image, status, place, len(chosen), told)
         yield ExportFinished(self.form.finish(plan, kept))
+
+    def _project(self, image: Path) -> Path | None:
+        found = find_project(image, *dict.fromkeys((self.place, image.parent)))
+        return None if found is None else found.location.path
 
     def _chosen(self) -> list[Path]:
         if not self.done_only:

@@ -291,12 +291,20 @@ class ProjectError(SegappError):
 
 
 @dataclass(frozen=True, slots=True)
+class ProjectLocation:
+    """A project's file, and the digest of the bytes there that a save may replace."""
+
+    path: Path
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Project:
     """All that is needed to go on working, or to get the same answer again.
 
     ``image_path`` is where the image should be; whether it is there, and still the one with
     ``image_sha256``, is for the caller to see. ``answer`` changes nothing but how long the first
-    update takes.
+    update takes. ``base`` is the saved project that a recovery copy continues.
     """
 
     document: Document
@@ -305,6 +313,7 @@ class Project:
     image_sha256: str
     model: bytes | None = None
     answer: AnswerSnapshot | None = None
+    base: ProjectLocation | None = None
 
 
 def save_project(path: str | Path, project: Project) -> None:
@@ -330,6 +339,10 @@ def save_project(path: str | Path, project: Project) -> None:
         content["retouches"] = marks_to_plain(project.document.retouches)
     if project.document.display != DEFAULT_DISPLAY:
         content["showing"] = display_to_plain(project.document.display)
+    if project.base is not None:
+        base: dict[str, Any] = {"digest": project.base.digest}
+        store_file_name(base, "path", str(project.base.path.absolute()))
+        content["base"] = base
     packed = json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8")
     if len(packed) > _LARGEST_CONTENT or len(project.model or b"") > _LARGEST_MODEL:
         raise OSError(
@@ -388,6 +401,7 @@ def _read(archive: zipfile.ZipFile, path: Path) -> Project:
             image_sha256=require_text(image.get("sha256", ""), "sha256"),
             model=model,
             answer=_answer(archive, content.get("answer")),
+            base=_base(content.get("base")),
         )
     except ProjectError:
         raise
@@ -409,6 +423,14 @@ def _answer(archive: zipfile.ZipFile, plain: object) -> AnswerSnapshot | None:
         )
     except DAMAGE:
         return None
+
+
+def _base(plain: object) -> ProjectLocation | None:
+    values = require_object(plain, "base") if plain is not None else {}
+    path = load_file_name(values, "path")
+    if path is None:
+        return None
+    return ProjectLocation(Path(path), require_text(require_field(values, "digest"), "digest"))
 
 
 def _version_of(project: Project) -> int:

@@ -169,6 +169,7 @@ def pauses(megapixels, strokes, sample):
     from PySide6.QtWidgets import QApplication
     from speed_pictures import RADIUS, documents, picture
 
+    from segapp.app.project_store import SaveLocation
     from segapp.app.state import PictureState
     from segapp.model.picture import Picture
     from segapp.qt.application import SWITCH_SECONDS
@@ -185,7 +186,7 @@ def pauses(megapixels, strokes, sample):
         keep_preferences_in(folder)
         session = Session()
         window = build_window(session, Preferences(), Path(folder) / "recovery")
-        window.autosave.place_of = lambda _: Path(folder)
+        window.store.policy.choose(SaveLocation.FOLDER, Path(folder))
         window.resize(1400, 900)
         window.show()
         rgb = picture(megapixels, sample)

@@ -24,8 +24,8 @@ from PySide6.QtWidgets import QApplication
 
 from segapp.qt.dialogs.export_dialog import ExportDialog
 from segapp.qt.files import file_dialogs
+from segapp.qt.files.file_dialogs import RestoreDialog
 from segapp.qt.files.preferences import Preferences
-from segapp.qt.files.restore_dialog import RestoreDialog
 from segapp.qt.session.session import Session
 from segapp.qt.window.startup import build_window, open_initial
 

@@ -24,6 +24,8 @@ from PIL import Image
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication, QMessageBox
 
+from segapp.app import project_store
+from segapp.app.project_store import ProjectLocationPolicy, ProjectStore, orphaned_folders
 from segapp.batch import Task, outcomes, remote_outcomes
 from segapp.batch.cases import find_cases
 from segapp.io.images import load_image
@@ -31,10 +33,9 @@ from segapp.io.project import load_project
 from segapp.model.document import Stroke
 from segapp.model.settings import SettingsChoice
 from segapp.qt.dialogs.export_dialog import ExportDialog
-from segapp.qt.files import autosave, file_dialogs
+from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Unsaved
 from segapp.qt.files.preferences import Preferences
-from segapp.qt.files.recovery import left_behind
 from segapp.qt.session.session import Session
 from segapp.qt.window import main_window
 from segapp.qt.window import main_window as wiring
@@ -63,7 +64,7 @@ class Desk:
         stack.enter_context(
             mock.patch.object(file_dialogs, "ask_unsaved", return_value=Unsaved.DISCARD)
         )
-        stack.enter_context(mock.patch.object(autosave, "_PATIENCE", (0.1,)))
+        stack.enter_context(mock.patch.object(project_store, "_RETRY_SECONDS", (0.1,)))
         self.root = folder / "recovery"
         self.image = draw(folder / "picture.png")
         self.window = build_window(Session(make), Preferences(), self.root)
@@ -294,7 +295,7 @@ def a_clock_that_is_set_back():
             os.utime(file, (now - 86400, now - 86400))
         crashed = at.folder / "crashed"
         shutil.copytree(at.root, crashed)
-        folders = left_behind(crashed)
+        folders = orphaned_folders(crashed, ProjectStore(ProjectLocationPolicy(Preferences())))
         counts = [len(copy.state.document.strokes) for f in folders for copy in f.copies]
         assert counts == [2]
         for folder in folders:

@@ -43,9 +43,8 @@ from segapp.qt.canvas.brush import Tool
 from segapp.qt.canvas.layers import Layer, add_alpha
 from segapp.qt.dialogs.export_dialog import ExportDialog
 from segapp.qt.files import file_dialogs
-from segapp.qt.files.file_dialogs import Conflict, Unsaved
+from segapp.qt.files.file_dialogs import Conflict, Decision, Unsaved
 from segapp.qt.files.preferences import Preferences
-from segapp.qt.files.restore_dialog import Decision
 from segapp.qt.session.session import Session
 from segapp.qt.window import main_window
 from segapp.qt.window import main_window as wiring
@@ -124,12 +123,12 @@ def check_answer(session):
 def check_unsaved(session, *, changed_by_others=()):
     """Compare the marks of unsaved work with the disk."""
     for state in session._states.values():
-        if state.project in changed_by_others:
-            continue
-        if state.project is None:
+        if state.location is None:
             assert state.unsaved or _is_untouched(state.document)
             continue
-        project = load_project(state.project)
+        if state.location.path in changed_by_others:
+            continue
+        project = load_project(state.location.path)
         assert state.unsaved == (state.content != Content(project.document, project.settings))
 
 
@@ -350,7 +349,7 @@ class WindowUser(RuleBasedStateMachine):
     def save(self):
         next(done)
         self.window.commands["save"].trigger()
-        self.foreign.discard(self.session.state.project)
+        self.foreign.discard(self.session.state.location.path)
 
     @rule()
     def save_under_another_name(self):
@@ -383,7 +382,7 @@ class WindowUser(RuleBasedStateMachine):
                 self.window.commands["redo"].trigger()
 
     @rule(answer=st.sampled_from([Conflict.REPLACE, Conflict.CANCEL, Conflict.OPEN_THEIRS]))
-    @precondition(lambda self: self.session.state is not None and self.session.state.project)
+    @precondition(lambda self: self.session.state is not None and self.session.state.location)
     def others_save(self, answer):
         """Change the project as another program would; answer the next save's question."""
         next(done)
@@ -391,14 +390,15 @@ class WindowUser(RuleBasedStateMachine):
         unique = 5 + next(done) / 1000
         foreign = Document(strokes=(Stroke(((unique, 5.0),), 2.0, 0),))
         project = Project(foreign, state.settings, state.path, state.sha256)
-        save_project(state.project, project)
-        self.foreign.add(state.project)
+        path = state.location.path
+        save_project(path, project)
+        self.foreign.add(path)
         self.conflict = answer
         self.window.commands["save"].trigger()
-        kept = load_project(state.project).document == foreign
+        kept = load_project(path).document == foreign
         assert kept == (answer is not Conflict.REPLACE or state.content.document == foreign)
         if answer is Conflict.REPLACE:
-            self.foreign.discard(state.project)
+            self.foreign.discard(path)
         self.conflict = Conflict.REPLACE
 
     @rule()
@@ -441,7 +441,7 @@ class WindowUser(RuleBasedStateMachine):
         path = self.session.state.path
         self.close()
         self.window = self.make_window()
-        assert self.window.file_commands.offer_left_behind() or not before
+        assert self.window.file_commands.offer_recovery() or not before
         # There may be more: strokes that a project had been opened over.
         after = {state.path: state.content for state in self.session.unsaved_states()}
         assert {path: after.get(path) for path in before} == before
@@ -459,7 +459,7 @@ class WindowUser(RuleBasedStateMachine):
 
     def wait_for_copies(self):
         own = self.window.autosave
-        wait(lambda: not (own._waiting or own._aside or own._jobs.busy), "the copies")
+        wait(lambda: not own.busy, "the copies")
 
     def check(self):
         self.settle()

@@ -20,11 +20,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from segapp.app.project_store import documents_folder
 from segapp.model.settings import DEFAULT_SETTINGS, PRESETS, to_plain
 from segapp.qt.actions.actions import application_icon
 from segapp.qt.dialogs.shortcut_sheet import ShortcutSheet
 from segapp.qt.files.file_dialogs import ask_where, save_bytes
-from segapp.qt.files.preferences import documents_folder
 from segapp.qt.widgets.layouts import open_at
 
 if TYPE_CHECKING:

@@ -27,9 +27,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from segapp.app.project_store import documents_folder
 from segapp.qt.actions.actions import Shortcuts, ShortcutsError
 from segapp.qt.files.file_dialogs import ask_where, save_bytes
-from segapp.qt.files.preferences import documents_folder
 from segapp.qt.widgets.layouts import open_at
 
 if TYPE_CHECKING:

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import QCoreApplication, QDateTime, QLocale, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QFileDialog,
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
+    QMessageBox,
+    QVBoxLayout,
+    QWidget,
+)
 
+from segapp.app.project_store import AnyCopy, RecoveryCopy, UnreadableCopy
 from segapp.io.images import IMAGE_SUFFIXES
 from segapp.io.project import PROJECT_SUFFIX
 from segapp.model.validation import sanitize
-from segapp.qt.files.restore_dialog import Decision, Left, RestoreDialog
 from segapp.qt.i18n import worded
 from shlcore.atomic_file import replacing
 
@@ -98,20 +109,22 @@ def ask_model(parent: QWidget, proposed: Path, suffix: str, *, save: bool) -> Pa
 
 
 def ask_unsaved(
-    parent: QWidget, states: list[PictureState], overlaid: list[PictureState]
+    parent: QWidget, states: list[PictureState], replaced: list[PictureState]
 ) -> Unsaved:
     """Ask what to do with unsaved strokes before the window closes.
 
     Those that a project was opened over are asked about as well, by that name.
     """
     names = [sanitize(state.path.name) for state in states]
-    names += [tr("{}, under the opened project").format(sanitize(o.path.name)) for o in overlaid]
+    names += [
+        tr("{}, under the opened project").format(sanitize(state.path.name)) for state in replaced
+    ]
     box = QMessageBox(parent)
     box.setIcon(QMessageBox.Icon.Question)
     box.setWindowTitle(tr("Unsaved strokes"))
-    if len(names) == 1 and overlaid:
-        told = tr("Save the strokes on {} that a project was opened over, before closing?")
-        box.setText(told.format(sanitize(overlaid[0].path.name)))
+    if len(names) == 1 and replaced:
+        text = tr("Save the strokes on {} that a project was opened over, before closing?")
+        box.setText(text.format(sanitize(replaced[0].path.name)))
     elif len(names) == 1:
         box.setText(tr("Save the strokes on {} before closing?").format(names[0]))
     else:
@@ -145,7 +158,120 @@ def ask_conflict(parent: QWidget, project: Path) -> Conflict:
     return next(found, Conflict.CANCEL)
 
 
-def ask_restore(parent: QWidget, offered: list[Left]) -> Decision:
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What becomes of the copies; those in neither tuple are kept for later."""
+
+    restore: tuple[RecoveryCopy, ...] = ()
+    discard: tuple[AnyCopy, ...] = ()
+
+
+class RestoreDialog(QDialog):
+    """A list with a mark for each copy; of each image, the newest is marked at first."""
+
+    def __init__(self, offered: list[AnyCopy], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Recovered strokes"))
+        self.decision = Decision()
+        self._offered = offered
+        self._list = QListWidget()
+        self._list.setAccessibleName(self.tr("Recovered strokes"))
+        self._list.setMinimumSize(460, 140)
+        seen: set[Path] = set()
+        for copy in offered:
+            self._list.addItem(self._item(copy, seen))
+        self._list.itemChanged.connect(self._keep_one_of_each_image)
+        text = QLabel(
+            self.tr(
+                "segapp ended without saving these strokes, the newest first. "
+                "What you do not mark is kept and offered again."
+            )
+        )
+        text.setWordWrap(True)
+        buttons = QDialogButtonBox()
+        self.restore = buttons.addButton(
+            self.tr("Restore"), QDialogButtonBox.ButtonRole.AcceptRole
+        )
+        self.discard = buttons.addButton(
+            self.tr("Discard…"), QDialogButtonBox.ButtonRole.DestructiveRole
+        )
+        self.later = buttons.addButton(self.tr("Later"), QDialogButtonBox.ButtonRole.RejectRole)
+        self.restore.setDefault(True)
+        self.restore.setEnabled(any(isinstance(copy, RecoveryCopy) for copy in offered))
+        self.restore.clicked.connect(self._restore)
+        self.discard.clicked.connect(self._discard)
+        self.later.clicked.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.addWidget(text)
+        column.addWidget(self._list)
+        column.addWidget(buttons)
+
+    def _item(self, copy: AnyCopy, seen: set[Path]) -> QListWidgetItem:
+        item = QListWidgetItem(self.describe(copy))
+        item.setToolTip(str(copy.file))
+        item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
+        marked = (
+            isinstance(copy, RecoveryCopy) and copy.state.path not in seen and not copy.outdated
+        )
+        item.setCheckState(Qt.CheckState.Checked if marked else Qt.CheckState.Unchecked)
+        if isinstance(copy, RecoveryCopy):
+            seen.add(copy.state.path)
+        return item
+
+    def describe(self, copy: AnyCopy) -> str:
+        """Name a copy: the image, when, and how many strokes; or why it cannot be read."""
+        moment = QDateTime.fromMSecsSinceEpoch(int(copy.time * 1000))
+        when = QLocale().toString(moment, QLocale.FormatType.ShortFormat)
+        if isinstance(copy, UnreadableCopy):
+            return self.tr("{} of {}: {}").format(copy.file.name, when, copy.reason)
+        strokes = len(copy.state.document.strokes)
+        text = self.tr("{} of {}: {} strokes").format(copy.state.path.name, when, strokes)
+        return text + (self.tr(", older than the saved project") if copy.outdated else "")
+
+    def _marked(self) -> list[AnyCopy]:
+        return [
+            copy
+            for row, copy in enumerate(self._offered)
+            if self._list.item(row).checkState() is Qt.CheckState.Checked
+        ]
+
+    def _keep_one_of_each_image(self, changed: QListWidgetItem) -> None:
+        """Let a newly marked copy take the mark from the others of its image."""
+        chosen = self._offered[self._list.row(changed)]
+        if changed.checkState() is not Qt.CheckState.Checked or isinstance(chosen, UnreadableCopy):
+            return
+        for row, copy in enumerate(self._offered):
+            if (
+                copy is not chosen
+                and isinstance(copy, RecoveryCopy)
+                and copy.state.path == chosen.state.path
+            ):
+                self._list.item(row).setCheckState(Qt.CheckState.Unchecked)
+
+    def _restore(self) -> None:
+        chosen = [copy for copy in self._marked() if isinstance(copy, RecoveryCopy)]
+        self.decision = Decision(restore=tuple(chosen))
+        self.accept()
+
+    def _discard(self) -> None:
+        marked = self._marked()
+        if not marked:
+            return
+        names = "\n".join(self.describe(copy) for copy in marked)
+        buttons = QMessageBox.StandardButton
+        sure = QMessageBox.question(
+            self,
+            self.tr("Discard"),
+            self.tr("Remove these strokes for good?") + f"\n\n{names}",
+            buttons.Discard | buttons.Cancel,
+            buttons.Cancel,
+        )
+        if sure is buttons.Discard:
+            self.decision = Decision(discard=tuple(marked))
+            self.accept()
+
+
+def ask_restore(parent: QWidget, offered: list[AnyCopy]) -> Decision:
     """Ask what to do with strokes that a crash left behind."""
     dialog = RestoreDialog(offered, parent)
     dialog.exec()
@@ -190,7 +316,7 @@ def save_bytes(parent: QWidget, path: Path, content: bytes) -> bool:
         with replacing(path) as file:
             file.write(content)
     except OSError as error:
-        told = QCoreApplication.translate("SmallFiles", "{} cannot be written: {}.")
-        complain(parent, told.format(path, error.strerror or error))
+        text = QCoreApplication.translate("SmallFiles", "{} cannot be written: {}.")
+        complain(parent, text.format(path, error.strerror or error))
         return False
     return True

@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-from itertools import chain, count
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from segapp.app.project_store import new_project
+from segapp.app.project_store import digest_of
 from segapp.io.desktop import SAMPLES
 from segapp.io.images import list_images
-from segapp.io.project import Project, is_project
+from segapp.io.project import is_project
 from segapp.model.classes import default_classes
 from segapp.model.display import DEFAULT_DISPLAY
 from segapp.model.document import Document
 from segapp.model.validation import SegappError, sanitize
-from segapp.qt.files.autosave import answer_beside
-from segapp.qt.files.image_folder import FolderStart, PictureFolder
+from segapp.qt.files.autosave import current_answer
+from segapp.qt.files.folder import OpenFolder
 from segapp.qt.files.opening import (
     ImageMissing,
     Opened,
     Prefetch,
     arrival_notice,
     arrived_state,
-    as_people_count,
-    digest_of,
+    natural_sorted,
     open_image,
     open_pasted,
     open_project,
     pasted_path,
     prepare,
-    project_beside,
 )
-from segapp.qt.files.preferences import saving_folder
-from segapp.qt.files.recovery import save_over
 from segapp.qt.i18n import worded
 from segapp.qt.session.jobs import Jobs, details_of
 
@@ -43,7 +38,10 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QImage
 
+    from segapp.app.project_store import ProjectStore
     from segapp.app.state import PictureState
+    from segapp.app.workspace import FolderWorkspace
+    from segapp.io.project import ProjectLocation
     from segapp.qt.files.preferences import Preferences
     from segapp.qt.session.session import Session
 
@@ -51,7 +49,7 @@ if TYPE_CHECKING:
 class Files(QObject):
     """Opens and saves for the session; a failed load leaves everything as it is."""
 
-    overlaid = Signal(object)  # PictureState with unsaved strokes that only undo brings back
+    work_replaced = Signal(object)  # PictureState, unsaved, that only undo brings back
     opened = Signal(str)  # with what is to be said about the picture
     folder_changed = Signal()
     recent_changed = Signal()
@@ -61,25 +59,27 @@ class Files(QObject):
     failed = Signal(str, str)  # a sentence, and details for who wants to report them
 
     def __init__(
-        self, session: Session, preferences: Preferences, parent: QObject | None = None
+        self,
+        session: Session,
+        preferences: Preferences,
+        store: ProjectStore,
+        parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._session = session
+        self._session, self._store = session, store
         self._preferences = preferences
         self._remembered: Path | None = None  # what goes into the recent files when it is open
-        self.work = PictureFolder(preferences, self)
-        self.work.failed.connect(lambda told: self.failed.emit(told, ""))
-        self.start = FolderStart(self.work, self)
-        self.start.failed.connect(lambda told: self.failed.emit(told, ""))
+        self.folder = OpenFolder(store.policy, self)
+        self.folder.failed.connect(lambda sentence: self.failed.emit(sentence, ""))
         self._prefetch = Prefetch(self)
         self._goal: Path | None = None  # the picture of the folder that is being gone to
         self._step = 0  # the way there, when it is from neighbour to neighbour
         self._jobs = Jobs("reading", self)
 
     @property
-    def folder(self) -> list[Path]:
-        """The pictures that are worked through, none when one was opened alone."""
-        return self.work.paths
+    def workspace(self) -> FolderWorkspace:
+        """The images that are worked through, none when one was opened alone."""
+        return self.folder.workspace
 
     # Opening ----------------------------------------------------------------------------
 
@@ -89,14 +89,14 @@ class Files(QObject):
         if path.is_dir():
             self.open_folder(path)
             return
-        if self.folder and self.work.row(path) is None:
+        if self.workspace.images and self.workspace.index(path) is None:
             self._set_folder([])
         self._read(path)
 
     def open_folder(self, path: Path, at: Path | None = None) -> None:
         """List a folder's images and open one of them: that wanted, the last one, the first."""
         try:
-            images = as_people_count(list_images(path))
+            images = natural_sorted(list_images(path))
         except OSError as error:
             self.failed.emit(self.tr("{} cannot be read: {}.").format(path, error.strerror), "")
             return
@@ -104,7 +104,7 @@ class Files(QObject):
             self.failed.emit(self.tr("There is no image in {}.").format(path), "")
             return
         self._set_folder(images, path)
-        self._read(at if at in images else self.work.last or images[0], remembered=path)
+        self._read(at if at in images else self.workspace.last or images[0], remembered=path)
         self._step = 1
 
     def open_several(self, paths: list[Path]) -> None:
@@ -125,7 +125,7 @@ class Files(QObject):
     def _set_folder(self, images: list[Path], root: Path | None = None) -> None:
         self._goal = None
         self._prefetch.clear()
-        self.work.begin(images, root)
+        self.folder.begin(images, root)
         self.folder_changed.emit()
 
     def open_neighbour(self, step: int) -> None:
@@ -133,32 +133,32 @@ class Files(QObject):
 
         A picture that cannot be read is passed over: there is nothing to do on it.
         """
-        place = self.place_in_folder()
-        if place is not None and 0 <= place + step < len(self.folder):
-            self._read(self.folder[place + step])
+        index, images = self.index_in_folder(), self.workspace.images
+        if index is not None and 0 <= index + step < len(images):
+            self._read(images[index + step])
             self._step = 1 if step > 0 else -1
 
-    def place_in_folder(self) -> int | None:
-        """Return which image of the folder is open, or is being gone to."""
+    def index_in_folder(self) -> int | None:
+        """Return which image of the folder is open, or is being opened."""
         state = self._session.state
         path = self._goal or (state.path if state is not None else None)
-        return None if path is None else self.work.row(path)
+        return None if path is None else self.workspace.index(path)
 
     def locate(self, missing: ImageMissing, image: Path) -> None:
         """Open a project with the image that the user has found."""
         self._start(missing.project_path.name, lambda: open_project(missing.project_path, image))
 
     def _read(self, path: Path, *, remembered: Path | None = None) -> None:
-        within = self.work.row(path) is not None
+        within = self.workspace.index(path) is not None
         self._goal, self._step = (path if within else None), 0
         forgettable = within or path.parent == SAMPLES
         self._remembered = remembered or (None if forgettable else path)
         if is_project(path):
             self._start(path.name, lambda: open_project(path))
             return
-        place = self.work.project_folder(path) if within else None
+        folders = self._store.policy.search_folders(path)
         ahead, known = self._prefetch, self._session.state_of(path)
-        display = self.start.display if within else DEFAULT_DISPLAY
+        display = self.workspace.display if within else DEFAULT_DISPLAY
         if known is not None and known.unsaved:
             display = known.content.document.display
 
@@ -167,18 +167,18 @@ class Files(QObject):
             if ready is None and within:
                 ready = prepare(path, display)
                 ahead.add(path, ready)
-            yield from open_image(path, place, ready, display)
+            yield from open_image(path, folders, ready, display)
 
         self._start(path.name, work)
 
     def _look_ahead(self) -> None:
         """Read the neighbours, the next one first, while the open one is looked at."""
-        place = self.place_in_folder()
-        if place is not None:
-            near = [place + step for step in (1, -1)]
+        index, images = self.index_in_folder(), self.workspace.images
+        if index is not None:
+            near = [index + step for step in (1, -1)]
             self._prefetch.look_ahead(
-                [self.folder[row] for row in near if 0 <= row < len(self.folder)],
-                self.start.display,
+                [images[each] for each in near if 0 <= each < len(images)],
+                self.workspace.display,
             )
 
     def _start(self, name: str, work: Callable[[], Iterator[Opened | ImageMissing]]) -> None:
@@ -191,23 +191,23 @@ class Files(QObject):
             self.image_missing.emit(result)
             return
         found = result.found
-        if found is not None and digest_of(found.path) != found.digest:
-            self._start(found.path.name, self._work)  # saved anew during the reading
+        if found is not None and digest_of(found.location.path) != found.location.digest:
+            self._start(found.location.path.name, self._work)  # saved anew during the reading
             return
         # The strokes as they are now: some may have been painted, or saved, during the reading.
         path = result.picture.path.absolute()
         known = self._session.state_of(path)
-        if self.work.row(path) is not None:
-            begun = self.start.document()
+        if self.workspace.index(path) is not None:
+            begun = self.workspace.new_document()
         else:
             begun = Document(default_classes(result.picture.rgb))
         state = arrived_state(result, known, self._session.settings, begun)
         if known is not None and known.unsaved and known.content != state.content:
-            self.overlaid.emit(known)
-        carried = found.project.answer if found is not None else None
+            self.work_replaced.emit(known)
+        carried = found.require().answer if found is not None else None
         self._session.open(result.picture, result.layer, state, carried)
         self._goal = None
-        self.work.note_open(path)
+        self.folder.note_open(path)
         self._look_ahead()
         if self._remembered is not None:
             self._preferences.add_recent(self._remembered)
@@ -224,7 +224,7 @@ class Files(QObject):
         if self._goal is None:
             self.failed.emit(told, details_of(error))
             return
-        self.work.note_failure(self._goal, told)
+        self.folder.note_failure(self._goal, told)
         self.passed_over.emit(told)
         passed, remembered = self._goal, self._remembered
         if self._step:
@@ -237,57 +237,42 @@ class Files(QObject):
     # Saving -----------------------------------------------------------------------------
 
     def default_project(self, state: PictureState) -> Path:
-        """Return where a picture's project goes unless the user says otherwise.
-
-        A file that is there already, and is not this picture's, is never proposed.
-        """
-        if state.project is not None:
-            return state.project
-        place = self.work.project_folder(state.path)
-        if self.work.row(state.path) is not None and place is not None:
-            return new_project(state.path, place)
-        folder = saving_folder(state.path, self._preferences.folder("save/folder"))
-        beside = folder / project_beside(state.path).name
-        names = (beside.with_stem(f"{beside.stem}-{number}") for number in count(2))
-        return next(path for path in chain([beside], names) if not path.exists())
+        """Return where a picture's project goes unless the user chooses another file."""
+        return self._store.proposed(state).path
 
     def save(self, state: PictureState, path: Path, known: str | None = None) -> bool:
-        """Write a picture's project as `write` does; say whether it is safe on disk."""
-        digest = self.write(state, path, known)
-        if digest:
-            self._session.mark_saved(state.path, state.content, path, digest)
-        return bool(digest)
+        """Save work on a picture in its project; return whether it is safe on disk.
 
-    def write(self, state: PictureState, path: Path, known: str | None = None) -> str:
-        """Write strokes to a project; return its digest, empty when it failed and was told.
-
-        Only the file whose digest is ``known`` is replaced: without it, the picture's own project
-        as this window has read or written it, or of another name what is there now.
+        Only a file whose digest is ``known`` is replaced: by default the picture's own project
+        as this window has read or written it, or any other file as it is now.
 
         Raises
         ------
         ChangedByOthersError
-            When there is another file.
+            When another window has changed the file.
         """
-        if known is None:
-            known = state.digest if path == state.project else digest_of(path)
-        content, answer = state.content, answer_beside(self._session, state)
-        project = Project(
-            content.document,
-            content.settings,
-            state.path,
-            state.sha256,
-            answer=answer.snapshot() if answer is not None else None,
-        )
+        location = self._write(state, path, known)
+        if location is not None:
+            self._session.mark_saved(state.path, state.content, location)
+        return location is not None
+
+    def save_replaced(self, state: PictureState, path: Path) -> bool:
+        """Save work that an opened project has replaced; return whether it is safe on disk."""
+        return self._write(state, path) is not None
+
+    def _write(
+        self, state: PictureState, path: Path, known: str | None = None
+    ) -> ProjectLocation | None:
+        location = self._store.chosen(state, path, known)
         try:
-            return save_over(path, project, known)
+            return self._store.save(state, location, current_answer(self._session, state))
         except (OSError, SegappError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             sentence = self.tr("{} cannot be written: {}.").format(sanitize(path), reason)
             self.failed.emit(sentence, details_of(error))
-            return ""
+            return None
 
     def close(self, timeout: float | None = None) -> bool:
         """Wait for the threads; say whether they have ended."""
-        ended = [part.close(timeout) for part in (self._jobs, self._prefetch, self.work)]
+        ended = [part.close(timeout) for part in (self._jobs, self._prefetch, self.folder)]
         return all(ended)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections import OrderedDict
 from contextlib import suppress
@@ -11,15 +10,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCollator, QCoreApplication, QLocale, QObject, QStandardPaths, Qt
+from PySide6.QtCore import QCollator, QCoreApplication, QLocale, QObject, Qt
 from PySide6.QtGui import QImage
 
-from segapp.app.project_store import project_names
+from segapp.app.project_store import find_project, pasted_folder, read_project
 from segapp.app.state import Content, History, PictureState
 from segapp.io.deep_images import rerender
 from segapp.io.images import load_image
 from segapp.io.pages import ImageError, page_file, parse_page
-from segapp.io.project import PROJECT_SUFFIX, Project, ProjectError, load_project
 from segapp.model.display import DEFAULT_DISPLAY
 from segapp.model.document import Document
 from segapp.model.settings import DEFAULT_SETTINGS
@@ -32,18 +30,14 @@ if TYPE_CHECKING:
 
     from PySide6.QtCore import QMimeData
 
+    from segapp.app.project_store import FoundProject
+    from segapp.io.project import Project
     from segapp.model.display import DisplaySettings
     from segapp.model.picture import Picture
     from segapp.model.settings import Settings
 
 
 _QUICKLY = 90  # of Qt's quality: PNG is exact at any, and this one is twice as fast
-
-
-def pasted_folder() -> Path:
-    """Return where pasted pictures are kept."""
-    place = QStandardPaths.StandardLocation.GenericDataLocation
-    return Path(QStandardPaths.writableLocation(place)) / "segapp" / "pasted"
 
 
 def pasted_files(data: QMimeData | None) -> list[Path]:
@@ -90,26 +84,17 @@ _BLANK = Document()
 
 
 @dataclass(frozen=True, slots=True)
-class FoundProject:
-    """A project as it was on disk; ``digest`` is of the file's bytes."""
-
-    path: Path
-    digest: str
-    project: Project
-    wanted: bool  # whether it was asked for itself, not only found beside its image
-
-
-@dataclass(frozen=True, slots=True)
 class Opened:
     """A picture that is ready to be shown, and the project on disk that belongs to it.
 
-    What becomes of it depends on the strokes that the picture has when it arrives, which may
-    be others than when the reading began: `arrived_state` brings the two together.
+    The strokes may have changed since the reading began: `arrived_state` merges both.
+    ``requested`` means that the user has opened the project itself, and not its image.
     """
 
     picture: Picture
     layer: Layer
     found: FoundProject | None = None
+    requested: bool = False
     warning: str = ""
 
 
@@ -121,8 +106,8 @@ class ImageMissing:
     project: Project
 
 
-def as_people_count(paths: list[Path]) -> list[Path]:
-    """Sort files by their names as people do: 2 before 10, and small letters as large ones."""
+def natural_sorted(paths: list[Path]) -> list[Path]:
+    """Sort files by name in natural order: 2 before 10, and case-insensitively."""
     locale = QLocale()
     if locale.language() is QLocale.Language.C:  # which sorts by code and knows no numbers
         locale = QLocale(QLocale.Language.English)
@@ -133,63 +118,44 @@ def as_people_count(paths: list[Path]) -> list[Path]:
     return sorted(paths, key=lambda path: (collator.sortKey(pages[path][0].name), pages[path][1]))
 
 
-def project_beside(image: Path) -> Path:
-    """Return where the project of an image is looked for, and saved by default."""
-    return image.with_suffix(PROJECT_SUFFIX)
-
-
-def digest_of(path: Path) -> str:
-    """Return a digest of a file's bytes; empty when there is no file, or none to be read."""
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:
-        return ""
-
-
 def open_pasted(image: QImage, path: Path) -> Iterator[Opened]:
-    """Write a picture to a file of its own, and load it as any other."""
+    """Write a pasted picture to a file of its own, and load it as any other."""
     keep_picture(image, path)
     yield from open_image(path)
 
 
 def open_project(path: Path, image: Path | None = None) -> Iterator[Opened | ImageMissing]:
     """Load a project with its image, or with the one that the user has found instead."""
-    found = _load(path, wanted=True)
-    image = (image or found.project.image_path).absolute()
+    found = read_project(path)
+    project = found.require()
+    image = (image or project.image_path).absolute()
     if not page_file(image).is_file():
-        yield ImageMissing(path, found.project)
+        yield ImageMissing(path, project)
         return
-    picture = load_image(image, found.project.document.display)
-    yield Opened(picture, _layer(picture), found)
+    picture = load_image(image, project.document.display)
+    yield Opened(picture, _layer(picture), found, requested=True)
 
 
 def open_image(
     path: Path,
-    place: Path | None = None,
+    folders: tuple[Path, ...] = (),
     ready: Ready | None = None,
     display: DisplaySettings = DEFAULT_DISPLAY,
 ) -> Iterator[Opened]:
-    """Load an image with its project; one that is damaged is told, and left alone.
+    """Load an image with its project, which is searched for in some folders.
 
-    The project is looked for beside the image, or in another ``place``. What was made ``ready``
-    beforehand is not made again. Without a project the image is shown as ``display`` says.
+    Of a project that cannot be read the user is warned. A picture that was prepared is not
+    loaded again. Without a project the image is shown as ``display`` says.
     """
     ready = ready or prepare(path, display)
-    picture, layer = ready
-    for name in reversed(project_names(path)):
-        project = (place or path.parent) / name
-        if not project.is_file():
-            continue
-        try:
-            found = _load(project, wanted=False)
-        except ProjectError as error:
-            told = _tr("The strokes of {} are not shown: {} The file is left as it is.")
-            yield Opened(picture, layer, None, told.format(path.name, worded(error)))
-            return
-        if found.project.image_path.absolute() == path.absolute():
-            yield Opened(*_shown_as(ready, found.project.document.display), found)
-            return
-    yield Opened(*_shown_as(ready, display))
+    found = find_project(path, *folders)
+    if found is None:
+        yield Opened(*_shown_as(ready, display))
+    elif found.error is not None:
+        text = _tr("The strokes of {} are not shown: {} The file is left as it is.")
+        yield Opened(*ready, warning=text.format(path.name, worded(found.error)))
+    else:
+        yield Opened(*_shown_as(ready, found.require().document.display), found)
 
 
 def prepare(path: Path, display: DisplaySettings = DEFAULT_DISPLAY) -> Ready:
@@ -203,42 +169,38 @@ def _shown_as(ready: Ready, display: DisplaySettings) -> Ready:
     return ready if picture is ready[0] else (picture, _layer(picture))
 
 
-def _load(path: Path, *, wanted: bool) -> FoundProject:
-    # The digest first: should the file be replaced in between, the next save asks in vain,
-    # which is better than not at all.
-    return FoundProject(path, digest_of(path), load_project(path), wanted)
-
-
 def arrived_state(
     opened: Opened,
     known: PictureState | None,
     settings: Settings = DEFAULT_SETTINGS,
     begun: Document = _BLANK,
 ) -> PictureState:
-    """Return the strokes of a picture that has been read.
+    """Return the state of a picture that has been read.
 
-    Strokes that are ``known`` stay; a project that was asked for becomes an edit on top of
-    them, which undo takes back. ``settings``, and the classes of ``begun``, are for a picture
-    without any.
+    Strokes that are ``known`` stay; a project that was requested becomes an edit on top of
+    them, which undo takes back. A picture without a project begins with ``settings`` and
+    ``begun``.
     """
     picture, found = opened.picture, opened.found
     path, sha256 = picture.path.absolute(), picture.sha256
-    if known is not None and (not _touched(known) or _outdated(known, found)):
+    if known is not None and (not _touched(known) or _is_outdated(known, opened)):
         known = None  # it begins with what is on disk, or with the folder's classes
-    if found is None or (known is not None and not found.wanted):
+    if found is None or (known is not None and not opened.requested):
         state = known or PictureState(path, sha256, History(Content(begun, settings)), begun=begun)
         return replace(state, sha256=sha256)
-    content = Content(found.project.document, found.project.settings)
+    project = found.require()
+    content = Content(project.document, project.settings)
     state = known or PictureState(path, sha256, History(content))
-    name = _tr("opening {}").format(found.path.name)
-    return replace(state, sha256=sha256).with_project(name, content, found.path, found.digest)
+    name = _tr("opening {}").format(found.location.path.name)
+    return replace(state, sha256=sha256).with_project(name, content, found.location)
 
 
-def _outdated(state: PictureState, found: FoundProject | None) -> bool:
-    """Tell whether somebody else has saved since all strokes were saved here."""
-    if found is None or found.wanted or state.unsaved:
+def _is_outdated(state: PictureState, opened: Opened) -> bool:
+    """Return whether another process has saved the project since this window has."""
+    if opened.found is None or opened.requested or state.unsaved or state.location is None:
         return False
-    return found.path == state.project and found.digest != state.digest
+    found = opened.found.location
+    return found.path == state.location.path and found.digest != state.location.digest
 
 
 def _touched(state: PictureState) -> bool:
@@ -246,12 +208,12 @@ def _touched(state: PictureState) -> bool:
 
 
 def arrival_notice(opened: Opened, known: PictureState | None, state: PictureState) -> str:
-    """Return what is to be said about a picture that has been read, often nothing."""
+    """Return a notice about a picture that has been read, often an empty one."""
     picture, found = opened.picture, opened.found
     if known is not None and known.unsaved and known.content != state.content:
         return _tr("Your unsaved strokes are kept: undo brings them back")
-    if found is not None and (known is None or found.wanted):
-        before = found.project.image_sha256
+    if found is not None and (known is None or opened.requested):
+        before = found.require().image_sha256
     else:
         before = known.sha256 if known is not None else ""
     if before and before != picture.sha256:

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import unquote_to_bytes
 
-from PySide6.QtCore import QSettings, QStandardPaths
+from PySide6.QtCore import QSettings
 
+from segapp.app.project_store import documents_folder, is_the_users
 from segapp.imaging.measures import DEFAULT_EXPORT, ExportChoices, Scale
-from segapp.io.desktop import ASSETS
 from segapp.model.validation import is_unicode
-from segapp.qt.files.opening import pasted_folder
 
 # Recent files: as many as a menu holds without hiding its other entries.
 _MOST_RECENT = 12
@@ -96,17 +95,6 @@ def _read(text: str) -> Path:
     return Path(os.fsdecode(unquote_to_bytes(text.removeprefix(_URI))))
 
 
-def saving_folder(image: Path, last: Path | None = None) -> Path:
-    """Return the image's own folder, if that is the user's and can be written.
-
-    Else it is the folder used ``last``, and before there is one, the documents folder.
-    """
-    own = image.parent
-    if is_the_users(own) and os.access(own, os.W_OK):
-        return own
-    return last if last is not None else documents_folder()
-
-
 def opening_folder(image: Path | None, last: Path | None = None) -> Path:
     """Return where to look for files: beside the open image, if that is the user's.
 
@@ -115,18 +103,6 @@ def opening_folder(image: Path | None, last: Path | None = None) -> Path:
     if image is not None and is_the_users(image.parent):
         return image.parent
     return last if last is not None and last.is_dir() else documents_folder()
-
-
-def is_the_users(folder: Path) -> bool:
-    """Tell a folder of the user's from those that come with the program."""
-    return not any(folder.is_relative_to(ours) for ours in (ASSETS, pasted_folder()))
-
-
-def documents_folder() -> Path:
-    """Return where the user's documents are."""
-    place = QStandardPaths.StandardLocation.DocumentsLocation
-    documents = Path(QStandardPaths.writableLocation(place))
-    return documents if documents.is_dir() else Path.home()
 
 
 _AUTOMATIC = -1.0

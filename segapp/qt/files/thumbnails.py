@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QSize, Qt, Signal
 from PySide6.QtGui import QImage, QPixmap
 
-from segapp.app.project_store import project_of
+from segapp.app.project_store import find_project
 from segapp.io.folder_files import read_display
 from segapp.io.images import load_thumbnail
 from segapp.io.pages import ImageError
 from segapp.io.project import PROJECT_SUFFIX, load_project
 from segapp.model.display import DEFAULT_DISPLAY
-from segapp.model.validation import SegappError
 from segapp.qt.i18n import worded
 from segapp.qt.session.jobs import Jobs, unexpected
 
@@ -156,9 +155,9 @@ def _picture_of(path: Path, place: Path | None) -> tuple[Path, DisplaySettings]:
         if path.suffix.lower() == PROJECT_SUFFIX:
             project = load_project(path)
             return project.image_path, project.document.display
-        kept = project_of(path, place)
-        if kept is not None:
-            return path, load_project(kept).document.display
+        found = find_project(path, place or path.parent)
+        if found is not None:
+            return path, found.require().document.display
         return path, read_display(place or path.parent)
-    except (SegappError, OSError):  # reported when the file is opened
+    except (ValueError, OSError):  # told when somebody opens it
         return path, DEFAULT_DISPLAY

@@ -198,10 +198,10 @@ class EncoderParts(QObject):
 
     def _ahead(self) -> tuple[list[Path], DisplaySettings]:
         """Return the next pictures of the folder that nobody has called done."""
-        place, work = self._files.place_in_folder(), self._files.work
+        place, work = self._files.index_in_folder(), self._files.workspace
         paths: list[Path] = []
         if place is not None and wants_encoder(self._session.settings):
-            later = itertools.islice(self._files.folder, place + 1, None)
+            later = itertools.islice(work.images, place + 1, None)
             undone = (path for path in later if work.status(path) is not Status.DONE)
             paths = list(itertools.islice(undone, _MOST_AHEAD))
-        return paths, self._files.start.display
+        return paths, work.display

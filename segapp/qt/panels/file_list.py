@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QMouseEvent, QResizeEvent
 
     from segapp.qt.actions.actions import Actions
-    from segapp.qt.files.image_folder import PictureFolder
+    from segapp.qt.files.folder import OpenFolder
 
 
 if TYPE_CHECKING:
@@ -57,16 +57,16 @@ class FileModel(QAbstractListModel):
     """Rows are the folder's pictures; all that is shown comes from the folder itself."""
 
     def __init__(
-        self, work: PictureFolder, thumbnails: Thumbnails, parent: QObject | None = None
+        self, folder: OpenFolder, thumbnails: Thumbnails, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
-        self._work, self._thumbnails = work, thumbnails
-        work.begun.connect(self._begin)
-        work.place_changed.connect(self._begin)
-        work.status_changed.connect(self._refresh)
+        self._folder, self._thumbnails = folder, thumbnails
+        folder.begun.connect(self._begin)
+        folder.folder_chosen.connect(self._begin)
+        folder.status_changed.connect(self._refresh)
         thumbnails.arrived.connect(self._refresh)
         thumbnails.forgotten.connect(self._refresh_all)
-        thumbnails.unreadable.connect(work.note_failure)
+        thumbnails.unreadable.connect(folder.note_failure)
         self._words = {
             Status.UNTOUCHED: self.tr("untouched"),
             Status.MARKED: self.tr("marked"),
@@ -77,25 +77,27 @@ class FileModel(QAbstractListModel):
 
     def rowCount(self, parent: Index | None = None) -> int:
         """Count the pictures."""
-        return 0 if parent is not None and parent.isValid() else len(self._work.paths)
+        return 0 if parent is not None and parent.isValid() else len(self._folder.workspace.images)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Return what a view asks for."""
         if not index.isValid():
             return None
-        path = self._work.paths[index.row()]
+        path = self._folder.workspace.images[index.row()]
         roles = Qt.ItemDataRole
         if role == roles.DisplayRole:
             return sanitize(path.name)
         if role == roles.DecorationRole:
             return self._thumbnails.of(path)
         if role == STATUS_ROLE:
-            return self._work.status(path)
+            return self._folder.workspace.status(path)
         if role == PATH_ROLE:
             return path
-        word = self._words[self._work.status(path)]
+        word = self._words[self._folder.workspace.status(path)]
         if role == roles.ToolTipRole:
-            return "\n".join(filter(None, (sanitize(path), word, self._work.failure(path))))
+            return "\n".join(
+                filter(None, (sanitize(path), word, self._folder.workspace.failure(path)))
+            )
         if role == roles.AccessibleTextRole:
             return f"{sanitize(path.name)}, {word}"
         if role == roles.AccessibleDescriptionRole:
@@ -111,12 +113,14 @@ class FileModel(QAbstractListModel):
         self.endResetModel()
 
     def _refresh_all(self) -> None:
-        if self._work.paths:
+        if self._folder.workspace.images:
             roles = [Qt.ItemDataRole.DecorationRole]
-            self.dataChanged.emit(self.index(0), self.index(len(self._work.paths) - 1), roles)
+            self.dataChanged.emit(
+                self.index(0), self.index(len(self._folder.workspace.images) - 1), roles
+            )
 
     def _refresh(self, path: Path) -> None:
-        row = self._work.row(path)
+        row = self._folder.workspace.index(path)
         if row is not None:
             index = self.index(row)
             self.dataChanged.emit(index, index)
@@ -269,12 +273,12 @@ class FileList(QWidget):
     chosen = Signal(object)  # Path
 
     def __init__(
-        self, work: PictureFolder, actions: Actions, parent: QWidget | None = None
+        self, folder: OpenFolder, actions: Actions, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self._work = work
+        self._folder = folder
         self.thumbnails = Thumbnails(self)
-        self.model = FileModel(work, self.thumbnails, self)
+        self.model = FileModel(folder, self.thumbnails, self)
         self._filter = FileFilter(self)
         self._filter.setSourceModel(self.model)
         self.view = self._view()
@@ -296,9 +300,9 @@ class FileList(QWidget):
         self.search.textChanged.connect(self._pause.start)
         self.statuses.currentIndexChanged.connect(self._narrow)
         self._lay_out(actions)
-        work.begun.connect(self._begin)
-        work.place_changed.connect(self.tell_progress)
-        work.status_changed.connect(self.tell_progress)
+        folder.begun.connect(self._begin)
+        folder.folder_chosen.connect(self.show_progress)
+        folder.status_changed.connect(self.show_progress)
 
     def _view(self) -> QListView:
         view = _Names()
@@ -370,7 +374,7 @@ class FileList(QWidget):
         self._pause.stop()
         self.statuses.setCurrentIndex(0)
         self._narrow()
-        self.tell_progress()
+        self.show_progress()
 
     def _narrow(self) -> None:
         self._pause.stop()
@@ -379,16 +383,16 @@ class FileList(QWidget):
         if current is not None:
             self.show_open(current)
 
-    def tell_progress(self) -> None:
+    def show_progress(self) -> None:
         """Say how many pictures are done."""
-        done, total = self._work.n_done, len(self._work.paths)
+        done, total = self._folder.workspace.n_done, len(self._folder.workspace.images)
         self._told.setText(self.tr("{} of {} done").format(done, total))
         self._bar.setMaximum(max(total, 1))
         self._bar.setValue(done)
 
     def show_open(self, path: Path) -> None:
         """Mark the picture that is open, or is being gone to."""
-        row = self._work.row(path)
+        row = self._folder.workspace.index(path)
         index = QModelIndex() if row is None else self._filter.mapFromSource(self.model.index(row))
         self.view.setCurrentIndex(index)
         if index.isValid():

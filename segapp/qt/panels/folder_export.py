@@ -38,7 +38,7 @@ from segapp.qt.session.jobs import Jobs
 
 if TYPE_CHECKING:
     from segapp.model.labelling import Report
-    from segapp.qt.files.image_folder import PictureFolder
+    from segapp.qt.files.folder import OpenFolder
     from segapp.qt.files.preferences import Preferences
 
 
@@ -53,16 +53,16 @@ class FolderExportPanel(QWidget):
     about_to_run = Signal()  # strokes that are not yet in their projects should go there
 
     def __init__(
-        self, work: PictureFolder, preferences: Preferences, parent: QWidget | None = None
+        self, folder: OpenFolder, preferences: Preferences, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self._work, self._preferences = work, preferences
+        self._folder, self._preferences = folder, preferences
         self._counts: dict[ExportStatus, int] = {}
         self._problems: list[str] = []
         self.jobs = Jobs("folder export", self)
         self._build()
-        work.begun.connect(self._begin)
-        work.place_changed.connect(self._begin)
+        folder.begun.connect(self._begin)
+        folder.folder_chosen.connect(self._begin)
         self.hide()
 
     def _build(self) -> None:
@@ -156,9 +156,9 @@ class FolderExportPanel(QWidget):
         entry = FOLDER_FORMATS[self.form.currentData()]
         self.form.setToolTip(f"{worded(entry.title)}\n{worded(entry.values)}")
         self.per.setEnabled(entry.per_region)
-        place = self._work.place
-        if place is not None:
-            self.place.setText(str(place / EXPORT_FOLDER / entry.name))
+        folder = self._folder.workspace.folder
+        if folder is not None:
+            self.place.setText(str(folder / EXPORT_FOLDER / entry.name))
 
     def _browse(self) -> None:
         chosen = QFileDialog.getExistingDirectory(
@@ -169,8 +169,8 @@ class FolderExportPanel(QWidget):
 
     def run(self) -> None:
         """Begin, or go on with an export that was left."""
-        place, out = self._work.place, self.place.text().strip()
-        if place is None or not out:
+        folder, out = self._folder.workspace.folder, self.place.text().strip()
+        if folder is None or not out:
             self._told.setText(self.tr("Choose a folder first."))
             return
         # Edges and scales are chosen where one picture is exported, and hold for a folder.
@@ -178,8 +178,8 @@ class FolderExportPanel(QWidget):
         self._preferences.set("export/folder_format", entry.name)
         self.about_to_run.emit()
         export = FolderExport(
-            tuple(self._work.paths),
-            place,
+            tuple(self._folder.workspace.images),
+            folder,
             entry,
             Path(out).expanduser(),
             self.per.currentData(),

@@ -529,5 +529,5 @@ class LevelsCommands(QObject):
         if state is None:
             return
         session.edit(self.tr("change of levels"), replace(session.document, display=display))
-        if self._files.work.row(state.path) is not None:
-            self._files.start.remember(display)
+        if self._files.workspace.index(state.path) is not None:
+            self._files.folder.share_display(display)

@@ -22,11 +22,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from segapp.app.project_store import documents_folder
 from segapp.imaging.overlay import overlay
 from segapp.io.export.tables import insight_csv, insight_json
 from segapp.qt.canvas.layers import add_alpha, qimage_view
 from segapp.qt.files.file_dialogs import ask_where, save_bytes
-from segapp.qt.files.preferences import documents_folder
 from segapp.qt.i18n import number, worded
 from segapp.qt.widgets.charts import Bars, CodewordGrid, Curve
 from segapp.qt.widgets.inputs import WheelGuard

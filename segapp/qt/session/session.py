@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from segapp.io.project import ProjectLocation
     from segapp.model.display import DisplaySettings
     from segapp.model.document import Mark
     from segapp.model.labelling import AnswerSnapshot, MakeSegmenter
@@ -170,9 +171,9 @@ class Session(QObject):
         self._state = state
         self.remember(state)
 
-    def mark_saved(self, path: Path, content: Content, project: Path, digest: str) -> None:
-        """Note that the strokes of a picture are in a project file, whose digest is given."""
-        state = self._states[path].written(content, project, digest)
+    def mark_saved(self, path: Path, content: Content, location: ProjectLocation) -> None:
+        """Note that the strokes of a picture are in a project."""
+        state = self._states[path].written(content, location)
         self._states[path] = state
         if self._state is not None and self._state.path == path:
             self._state = state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,36 +10,33 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QFileDialog
 
+from segapp.app.project_store import (
+    ChangedByOthersError,
+    ReplacedWork,
+    SaveLocation,
+    documents_folder,
+)
 from segapp.io.desktop import SAMPLES
 from segapp.model.validation import sanitize
 from segapp.qt.dialogs.export_dialog import ExportDialog
 from segapp.qt.files import file_dialogs
-from segapp.qt.files.autosave import Overlaid, Wish
 from segapp.qt.files.file_dialogs import Conflict, Unsaved
 from segapp.qt.files.opening import pasted_files, pasted_picture
-from segapp.qt.files.preferences import (
-    documents_folder,
-    opening_folder,
-    remember_choices,
-    remembered_choices,
-)
-from segapp.qt.files.recovery import ChangedByOthersError, LeftCopy, UnreadableCopy
-from segapp.qt.files.restore_dialog import newest_first
+from segapp.qt.files.preferences import opening_folder, remember_choices, remembered_choices
 from segapp.qt.panels.canvas_cards import sample_name
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QMimeData
     from PySide6.QtWidgets import QMenu, QWidget
 
+    from segapp.app.project_store import ProjectLocationPolicy, ProjectStore
     from segapp.app.state import PictureState
     from segapp.qt.actions.actions import Actions
-    from segapp.qt.files.autosave import Autosave, Keeping
+    from segapp.qt.files.autosave import Autosave
     from segapp.qt.files.files import Files
-    from segapp.qt.files.image_folder import PictureFolder
+    from segapp.qt.files.folder import OpenFolder
     from segapp.qt.files.opening import ImageMissing
     from segapp.qt.files.preferences import Preferences
-    from segapp.qt.files.recovery import LeftFolder
-    from segapp.qt.files.restore_dialog import Left
     from segapp.qt.session.session import Session
     from segapp.qt.widgets.layouts import Banner
 
@@ -53,7 +51,7 @@ def sample_images() -> list[Path]:
 
 
 class FileCommands(QObject):
-    """Asks where, and lets `Files` and the export dialog do it."""
+    """The dialogs around opening, saving, exporting and recovering files."""
 
     message = Signal(str)  # a sentence for the status bar
 
@@ -61,17 +59,20 @@ class FileCommands(QObject):
         self,
         session: Session,
         files: Files,
+        store: ProjectStore,
         autosave: Autosave,
         preferences: Preferences,
         window: QWidget,
     ) -> None:
         super().__init__(window)
         self._session, self._files, self._autosave = session, files, autosave
-        self._preferences, self._window = preferences, window
+        self._store, self._preferences, self._window = store, preferences, window
+        self._replaced = ReplacedWork()
         files.failed.connect(self._complain)
         files.image_missing.connect(self._locate)
-        files.overlaid.connect(autosave.set_aside)
-        self._overlaid = Overlaid(session, files)
+        files.work_replaced.connect(autosave.copy_replaced)
+        files.work_replaced.connect(self._replaced.add)
+        session.document_changed.connect(self._forget_saved)
 
     def connect_actions(self, actions: Actions, recent: QMenu, samples: QMenu) -> None:
         """Let the menu's commands arrive here."""
@@ -164,11 +165,10 @@ class FileCommands(QObject):
         return self._save_as(state)
 
     def _save_where_it_is(self, state: PictureState) -> bool:
-        if state.project is not None:
-            return self._save(state, state.project)
-        if self._autosave.place_of(state) is not None:
-            return self._save(state, self._files.default_project(state))
-        return self._save_as(state)
+        folder = self._store.policy.writing_folder(state.path)
+        if state.location is None and folder is None:
+            return self._save_as(state)
+        return self._save(state, self._files.default_project(state))
 
     def _save_as(self, state: PictureState) -> bool:
         path = file_dialogs.ask_project(self._window, self._files.default_project(state))
@@ -187,7 +187,7 @@ class FileCommands(QObject):
             return choice is Conflict.REPLACE and self._save(state, path, changed.digest)
         if saved:
             self._preferences.add_recent(path)
-            self._preferences.set_folder("save/folder", path.parent)
+            self._store.policy.note_saved(path.parent)
             self._files.recent_changed.emit()
             self.message.emit(self.tr("Saved {}").format(sanitize(path.name)))
         return saved
@@ -217,45 +217,59 @@ class FileCommands(QObject):
     # Closing ----------------------------------------------------------------------------
 
     def may_close(self) -> bool:
-        """Ask about unsaved strokes that have no place yet; False keeps the window open."""
+        """Ask about work that could not be saved; return False to keep the window open."""
         self._autosave.write_all()
-        states, overlaid = self._session.unsaved_states(), self._overlaid.lost()
-        if not states and not overlaid:
+        states = self._session.unsaved_states()
+        replaced = self._replaced.lost(self._session.state_of)
+        if not states and not replaced:
             return True
-        choice = file_dialogs.ask_unsaved(self._window, states, overlaid)
+        choice = file_dialogs.ask_unsaved(self._window, states, replaced)
         if choice is Unsaved.SAVE:
             return all(self._save_where_it_is(state) for state in states) and all(
-                self._overlaid.save(self._window, state) for state in overlaid
+                self._save_replaced(state) for state in replaced
             )
         return choice is Unsaved.DISCARD
+
+    def _save_replaced(self, state: PictureState) -> bool:
+        """Ask for a project of its own for replaced work; return whether it is on disk."""
+        state = replace(state, location=None)
+        path = file_dialogs.ask_project(self._window, self._files.default_project(state))
+        if path is None:
+            return False
+        try:
+            saved = self._files.save_replaced(state, path)
+        except ChangedByOthersError:  # between the question and the answer
+            return self._save_replaced(state)
+        if saved:
+            self._replaced.forget(state)
+        return saved
+
+    def _forget_saved(self) -> None:
+        state = self._session.state
+        if state is not None and state.saved is not None:
+            self._replaced.forget_saved(state)
 
     def close(self, timeout: float | None = None) -> bool:
         """Wait for exports that are under way; say whether they have ended."""
         ended = [dialog.end(timeout) for dialog in self._window.findChildren(ExportDialog)]
         return all(ended)
 
-    # What a crash left ---------------------------------------------------------------------------
+    # Recovery ---------------------------------------------------------------------------------
 
-    def offer_left_behind(self) -> bool:
-        """Offer what a crash left behind; say whether something was restored.
+    def offer_recovery(self) -> bool:
+        """Banner the work that a crash left unsaved; return whether some was restored.
 
-        Only what was restored or discarded by its name goes; everything else is kept.
+        Only copies that the user restores or discards go; all others are kept.
         """
-        owners: dict[Left, LeftFolder] = {}
-        for folder in self._autosave.left_behind():
-            owners.update(dict.fromkeys((*folder.copies, *folder.unreadable), folder))
-        if not owners:
+        copies = self._store.recovery_copies()
+        if not copies:
             return False
-        offered = newest_first(
-            [left for left in owners if isinstance(left, LeftCopy)],
-            [left for left in owners if isinstance(left, UnreadableCopy)],
-        )
-        decision = file_dialogs.ask_restore(self._window, offered)
-        for left in decision.discard:
-            owners[left].discard(left.file)
+        decision = file_dialogs.ask_restore(self._window, copies)
+        for copy in decision.discard:
+            copy.folder.discard(copy)
         for copy in decision.restore:
-            self._autosave.restore(owners[copy], copy)
-        self._autosave.release_left()
+            self._autosave.restore(copy)
+        self._store.release_orphaned()
         if decision.restore:
             _return_to(decision.restore[0].state.path, self._files, self._preferences)
         return bool(decision.restore)
@@ -270,8 +284,8 @@ def _return_to(image: Path, files: Files, preferences: Preferences) -> None:
         files.open(image)
 
 
-class KeepQuestion(QObject):
-    """Asks about strokes that have no place yet, and keeps them as soon as they have one."""
+class SaveLocationPrompt(QObject):
+    """A banner that asks where to save strokes that have no folder yet."""
 
     message = Signal(str)  # a sentence for the status bar
 
@@ -279,66 +293,73 @@ class KeepQuestion(QObject):
         self,
         session: Session,
         autosave: Autosave,
-        work: PictureFolder,
-        keeping: Keeping,
-        offer: Banner,
+        folder: OpenFolder,
+        policy: ProjectLocationPolicy,
+        banner: Banner,
         window: QWidget,
     ) -> None:
         super().__init__(window)
-        self._session, self._autosave, self._work = session, autosave, work
-        self._keeping, self._offer, self._window = keeping, offer, window
-        autosave.place_of = keeping.folder_for
+        self._session, self._autosave, self._folder = session, autosave, folder
+        self._policy, self._banner, self._window = policy, banner, window
         session.document_changed.connect(self._ask)
-        keeping.changed.connect(self._keep_now)
+        folder.folder_chosen.connect(self._save_now)
 
     def _ask(self) -> None:
-        state = self._session.state
-        if state is None or not state.unsaved or self._keeping.folder_for(state) is not None:
-            self._offer.withdraw()
-        elif self._keeping.is_within(state) and self._work.root is not None:
-            self._ask_about_folder(self._work.root)
-        elif self._keeping.wish is Wish.UNSAID:
-            self._offer.make(
+        state, root = self._session.state, self._folder.workspace.root
+        if (
+            state is None
+            or not state.unsaved
+            or self._policy.writing_folder(state.path) is not None
+        ):
+            self._banner.withdraw()
+        elif root is not None and self._folder.workspace.index(state.path) is not None:
+            self._ask_about_folder(root)
+        elif self._policy.choice is SaveLocation.UNSAID:
+            self._banner.make(
                 self.tr("Keep strokes in a project as you paint?"),
                 (
-                    (self.tr("Beside the picture"), lambda: self._keeping.choose(Wish.BESIDE)),
+                    (self.tr("Beside the picture"), lambda: self._choose(SaveLocation.BESIDE)),
                     (self.tr("In a folder…"), self._choose_folder),
-                    (self.tr("No"), lambda: self._keeping.choose(Wish.NEVER)),
+                    (self.tr("No"), lambda: self._choose(SaveLocation.NEVER)),
                 ),
             )
 
     def _ask_about_folder(self, root: Path) -> None:
         proposed = documents_folder() / "segapp" / root.name
-        self._offer.make(
+        self._banner.make(
             self.tr("{} cannot be written. Keep the strokes in").format(sanitize(root.name)),
             (
-                (sanitize(proposed), lambda: self._use_place(proposed)),
-                (self.tr("Another folder…"), self._choose_place),
+                (sanitize(proposed), lambda: self._use_for_root(proposed)),
+                (self.tr("Another folder…"), self._choose_for_root),
             ),
         )
 
-    def _chosen(self) -> Path | None:
+    def _asked_folder(self) -> Path | None:
         chosen = QFileDialog.getExistingDirectory(self._window, self.tr("Keep the strokes in"))
         return Path(chosen) if chosen else None
 
     def _choose_folder(self) -> None:
-        folder = self._chosen()
+        folder = self._asked_folder()
         if folder is not None:
-            self._keeping.choose(Wish.FOLDER, folder)
+            self._choose(SaveLocation.FOLDER, folder)
 
-    def _choose_place(self) -> None:
-        place = self._chosen()
-        if place is not None:
-            self._use_place(place)
+    def _choose(self, choice: SaveLocation, folder: Path | None = None) -> None:
+        self._policy.choose(choice, folder)
+        self._save_now()
 
-    def _use_place(self, place: Path) -> None:
+    def _choose_for_root(self) -> None:
+        folder = self._asked_folder()
+        if folder is not None:
+            self._use_for_root(folder)
+
+    def _use_for_root(self, folder: Path) -> None:
         try:
-            place.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            self.message.emit(f"{sanitize(place)}: {error.strerror}")
+            self.message.emit(f"{sanitize(folder)}: {error.strerror}")
             return
-        self._work.choose_place(place)
+        self._folder.choose_folder(folder)
 
-    def _keep_now(self) -> None:
+    def _save_now(self) -> None:
         self._ask()
         self._autosave.write_soon()

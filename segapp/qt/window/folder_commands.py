@@ -9,6 +9,14 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog
 
+from segapp.app.folder_tasks import (
+    AnnotatedImage,
+    TaskStep,
+    answered_document,
+    apply_model,
+    apply_to_all,
+    share_classes,
+)
 from segapp.io.class_list import (
     ClassListError,
     apply_folder_classes,
@@ -19,26 +27,19 @@ from segapp.io.class_list import (
 from segapp.io.folder_files import Status
 from segapp.model.classes import TWO_CLASSES
 from segapp.model.validation import sanitize, sentence
-from segapp.qt.files.autosave import Keeping
-from segapp.qt.files.folder_work import (
-    Source,
-    Step,
-    applied,
-    apply_to_all,
-    bring_classes,
-    with_start,
-)
 from segapp.qt.i18n import worded
 from segapp.qt.panels.folder_export import FolderExportPanel, FolderTask
 from segapp.qt.session.jobs import Jobs, unexpected
 from segapp.qt.widgets.layouts import Banner
-from segapp.qt.window.file_commands import KeepQuestion
+from segapp.qt.window.file_commands import SaveLocationPrompt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from PySide6.QtWidgets import QWidget
 
+    from segapp.app.project_store import ProjectStore
+    from segapp.app.workspace import FolderWorkspace
     from segapp.engine.learnt_model import LearntModel
     from segapp.model.classes import ClassInfo
     from segapp.model.labelling import Labelling
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 
 
 class FolderCommands(QObject):
-    """Keeps the folder in step with the session, and the pictures with the folder."""
+    """The commands on progress and classes of the folder, which follows the session."""
 
     message = Signal(str)  # a sentence for the status bar
 
@@ -62,19 +63,25 @@ class FolderCommands(QObject):
         self,
         session: Session,
         files: Files,
+        store: ProjectStore,
         autosave: Autosave,
         offer: ClassOffer,
         window: QWidget,
     ) -> None:
         super().__init__(window)
-        self._session, self._files, self._work = session, files, files.work
-        self._autosave, self._class_offer, self._window = autosave, offer, window
-        self._n_brought = self._n_kept = 0
+        self._session, self._files, self._folder = session, files, files.folder
+        self._store, self._autosave = store, autosave
+        self._class_offer, self._window = offer, window
+        self._n_changed = self._n_unchanged = 0
         self._jobs = Jobs("classes", self)
         session.document_changed.connect(self._follow)
         session.answers.answer_changed.connect(self._follow)
         files.folder_changed.connect(self._show_classes)
-        self._work.classes_changed.connect(self._show_classes)
+        self._folder.classes_changed.connect(self._show_classes)
+
+    @property
+    def _workspace(self) -> FolderWorkspace:
+        return self._folder.workspace
 
     def connect_actions(self, actions: Actions) -> None:
         """Let the menu's commands arrive here."""
@@ -84,7 +91,7 @@ class FolderCommands(QObject):
         actions["share_classes"].triggered.connect(self.share_classes)
         actions["take_classes"].triggered.connect(self._take_classes)
         actions["import_classes"].triggered.connect(self._import_classes)
-        self._work.status_changed.connect(lambda _: self._show_done())
+        self._folder.status_changed.connect(lambda _: self._show_done())
         self._session.picture_changed.connect(self._show_done)
 
     # Progress ---------------------------------------------------------------------------------
@@ -95,7 +102,7 @@ class FolderCommands(QObject):
         if state is None:
             return
         document = state.content.document
-        self._work.note_work(
+        self._folder.note_work(
             state.path,
             marked=bool(document.strokes or document.retouches or document.initial),
             answered=self._session.answers.is_current,
@@ -105,16 +112,16 @@ class FolderCommands(QObject):
     def _set_done(self, done: bool) -> None:  # noqa: FBT001 - a Qt slot
         state = self._session.state
         if state is not None:
-            self._work.set_done(state.path, done=done)
+            self._folder.set_done(state.path, done=done)
 
     def _show_done(self) -> None:
         state = self._session.state
-        done = state is not None and self._work.status(state.path) is Status.DONE
+        done = state is not None and self._workspace.status(state.path) is Status.DONE
         self._actions["done"].setChecked(done)
 
     def _go_on(self) -> None:
         state = self._session.state
-        following = self._work.next_undone(state.path if state is not None else None)
+        following = self._workspace.next_undone(state.path if state is not None else None)
         if following is None:
             self.message.emit(self.tr("All images are done"))
         else:
@@ -123,22 +130,27 @@ class FolderCommands(QObject):
     # Classes ----------------------------------------------------------------------------------
 
     def _folder_classes(self) -> tuple[ClassInfo, ...]:
-        return self._work.classes.classes if self._work.classes is not None else TWO_CLASSES
+        listing = self._workspace.classes
+        return listing.classes if listing is not None else TWO_CLASSES
 
     def _show_classes(self) -> None:
         state = self._session.state
-        within = state is not None and self._work.row(state.path) is not None
+        within = state is not None and self._workspace.index(state.path) is not None
         differs = within and self._session.document.classes != self._folder_classes()
-        self._class_offer.show_state(differs=differs, listed=self._work.classes is not None)
+        self._class_offer.show_state(differs=differs, listed=self._workspace.classes is not None)
 
     def share_classes(self) -> None:
         """Let all pictures have this one's classes; those that cannot, stay and say so."""
         before, after = self._folder_classes(), self._session.document.classes
-        if self._work.root is None or not self._work.share(after) or before == after:
+        if (
+            self._workspace.root is None
+            or not self._folder.share_classes(after)
+            or before == after
+        ):
             return
         elsewhere = []
-        self._n_brought = self._n_kept = 0
-        for path in self._work.paths:
+        self._n_changed = self._n_unchanged = 0
+        for path in self._workspace.images:
             state = self._session.state_of(path)
             if state is None or not (state.unsaved or state.saved is not None):
                 elsewhere.append(path)
@@ -148,38 +160,37 @@ class FolderCommands(QObject):
                     self._session.remember(state.edit(self.tr("the folder's classes"), document))
                 self._count(changed=document is not None)
         self._autosave.write_soon()
-        place = self._work.place
-        if place is not None:
-            marked = [p for p in elsewhere if self._work.status(p) is not Status.UNTOUCHED]
-            self._jobs.run(
-                lambda: bring_classes(marked, place, before, after),
-                lambda step: self._count(changed=step.changed),
-                unexpected,  # a project that cannot be read or written is a step without change
-                self._tell_brought,
-            )
+        status = self._workspace.status
+        marked = [path for path in elsewhere if status(path) is not Status.UNTOUCHED]
+        self._jobs.run(
+            lambda: share_classes(marked, self._store, before, after),
+            lambda step: self._count(changed=step.changed),
+            unexpected,  # a project that cannot be read or written is a step without change
+            self._say_shared,
+        )
 
     def _count(self, *, changed: bool) -> None:
-        self._n_brought += changed
-        self._n_kept += not changed
+        self._n_changed += changed
+        self._n_unchanged += not changed
 
-    def _tell_brought(self) -> None:
-        told = self.tr("The folder has these classes now")
-        if self._n_brought:
-            told += self.tr("; {} images follow").format(self._n_brought)
-        if self._n_kept:
-            told += self.tr("; {} keep their own").format(self._n_kept)
-        self.message.emit(told)
+    def _say_shared(self) -> None:
+        text = self.tr("The folder has these classes now")
+        if self._n_changed:
+            text += self.tr("; {} images follow").format(self._n_changed)
+        if self._n_unchanged:
+            text += self.tr("; {} keep their own").format(self._n_unchanged)
+        self.message.emit(text)
 
     def _take_classes(self) -> None:
         """Give the open picture the folder's classes, if all that it has marked is among them."""
-        if self._work.classes is not None:
-            self._use(self._work.classes.classes)
+        if self._workspace.classes is not None:
+            self._use(self._workspace.classes.classes)
 
     def _use(self, classes: tuple[ClassInfo, ...]) -> None:
         document = self._session.document
-        places = match_classes(document.classes, classes)
+        indices = match_classes(document.classes, classes)
         used = sorted(used_labels(document))
-        lost = [document.classes[label].name for label in used if places[label] is None]
+        lost = [document.classes[label].name for label in used if indices[label] is None]
         if lost:
             self.message.emit(
                 self.tr("There are marks of {}, which the list does not have").format(
@@ -187,11 +198,11 @@ class FolderCommands(QObject):
                 )
             )
             return
-        moved = document.with_classes(classes, [place or 0 for place in places])
+        moved = document.with_classes(classes, [index or 0 for index in indices])
         self._session.edit(self.tr("other classes"), moved)
 
     def _import_classes(self) -> None:
-        folder = self._work.root or Path.home()
+        folder = self._workspace.root or Path.home()
         filters = self.tr("Class lists") + " (*.json *.txt)"
         chosen, _ = QFileDialog.getOpenFileName(
             self._window, self.tr("Import class list"), str(folder), filters
@@ -210,27 +221,32 @@ class FolderCommands(QObject):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Carried:
-    """What the model of one picture says about another."""
+    """The answer of one picture's model for another picture."""
 
-    source: Source
+    source: AnnotatedImage
     model: LearntModel
     picture: Picture
     labelling: Labelling
 
 
 class CarryOver(QObject):
-    """Carries what was learnt from picture to picture of a folder."""
+    """Applies the model of the picture that was answered last to others of the folder."""
 
     message = Signal(str)  # a sentence for the status bar
 
     def __init__(
-        self, session: Session, files: Files, task: FolderTask, parent: QObject | None = None
+        self,
+        session: Session,
+        files: Files,
+        store: ProjectStore,
+        task: FolderTask,
+        parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._session, self._files, self._task = session, files, task
+        self._session, self._files, self._store, self._task = session, files, store, task
         self.on = False
-        self._source: Source | None = None
-        self._model: tuple[Source, LearntModel] | None = None
+        self._source: AnnotatedImage | None = None
+        self._model: tuple[AnnotatedImage, LearntModel] | None = None
         self._carrying = Jobs("carrying over", self)
         self._applying = Jobs("applying to all", self)
         self._n_answered = 0
@@ -238,6 +254,7 @@ class CarryOver(QObject):
         session.answers.answer_changed.connect(self._remember)
         files.opened.connect(self._carry)
         files.folder_changed.connect(self._carrying.cancel)
+        files.folder.begun.connect(self._stop)
 
     def connect_actions(self, actions: Actions) -> None:
         """Let the menu's commands arrive here."""
@@ -255,7 +272,7 @@ class CarryOver(QObject):
         if picture is None or state is None or not self._session.answers.is_current:
             return
         if state.content.document.strokes:
-            self._source = Source(picture, state.content)
+            self._source = AnnotatedImage(picture, state.content)
 
     # The next picture -------------------------------------------------------------------------
 
@@ -263,7 +280,7 @@ class CarryOver(QObject):
         source, picture, state = self._source, self._session.picture, self._session.state
         if not self.on or source is None or picture is None or state is None:
             return
-        if source.picture is picture or self._files.work.row(state.path) is None:
+        if source.picture is picture or self._files.workspace.index(state.path) is None:
             return
         document = state.content.document
         if state.saved is not None or document != document.without_marks():
@@ -271,8 +288,8 @@ class CarryOver(QObject):
         known = self._model
 
         def work() -> Iterator[_Carried | None]:
-            model = known[1] if known is not None and known[0] is source else source.learnt()
-            for labelling in applied(model, picture):
+            model = known[1] if known is not None and known[0] is source else source.learn_model()
+            for labelling in apply_model(model, picture):
                 yield None if labelling is None else _Carried(source, model, picture, labelling)
 
         self._carrying.run(work, self._take, self._fail)
@@ -284,9 +301,9 @@ class CarryOver(QObject):
         self._model = carried.source, carried.model
         document = self._session.document
         if self._session.picture is not carried.picture or document != document.without_marks():
-            return  # somebody was quicker
+            return  # the user was quicker
         name = carried.source.name
-        begun = with_start(document, carried.model, carried.labelling, name)
+        begun = answered_document(document, carried.model, carried.labelling, name)
         self._session.edit(self.tr("carrying over from {}").format(sanitize(name)), begun)
         self.message.emit(self.tr("Answered as {} was: strokes correct it").format(sanitize(name)))
 
@@ -297,18 +314,19 @@ class CarryOver(QObject):
 
     def apply_to_undone(self) -> None:
         """Answer all pictures that are not done and have no strokes."""
-        work = self._files.work
+        workspace = self._files.workspace
         self._remember()
         if self._source is None:
             self.message.emit(self.tr("Mark two classes on a picture of the folder first"))
             return
         ended = (Status.DONE, Status.FAILED)
         open_now = self._source.picture.path.absolute()
-        paths = [p for p in work.paths if work.status(p) not in ended and p != open_now]
-        begun = self._files.start.document()
+        status = workspace.status
+        paths = [p for p in workspace.images if status(p) not in ended and p != open_now]
+        untouched = workspace.new_document()
         source, self._n_answered = self._source, 0
         self._applying.run(
-            lambda: apply_to_all(source, paths, work.project_folder, begun, self._is_busy),
+            lambda: apply_to_all(source, paths, self._store, untouched, self._is_busy),
             self._note,
             self._fail,
             self._task.hide,
@@ -316,23 +334,23 @@ class CarryOver(QObject):
         self._task.show_progress(self.tr("Learning from {}").format(sanitize(source.name)), 0, 1)
 
     def _is_busy(self, path: Path) -> bool:
-        """Tell whether the window holds a picture's strokes; asked from the thread."""
+        """Return whether the window holds work on a picture; called in the thread."""
         open_now, state = self._session.state, self._session.state_of(path)
         if open_now is not None and open_now.path == path:
             return True
         return state is not None and (state.unsaved or bool(state.history.past))
 
-    def _note(self, step: Step | None) -> None:
+    def _note(self, step: TaskStep | None) -> None:
         if step is None:
             return
         if step.changed:
             self._n_answered += 1
-            self._files.work.note_work(step.path, marked=True, answered=True)
+            self._files.folder.note_work(step.path, marked=True, answered=True)
         elif step.reason:
-            self._files.work.note_failure(step.path, worded(step.reason))
-        told = self.tr("Answering {} of {}").format(step.place, step.total)
-        self._task.show_progress(told, step.place, step.total)
-        if step.place == step.total:
+            self._files.folder.note_failure(step.path, worded(step.reason))
+        text = self.tr("Answering {} of {}").format(step.number, step.total)
+        self._task.show_progress(text, step.number, step.total)
+        if step.number == step.total:
             self.message.emit(self.tr("{} images answered").format(self._n_answered))
 
     def _stop(self) -> None:
@@ -353,33 +371,33 @@ class FolderParts:
         self,
         session: Session,
         files: Files,
+        store: ProjectStore,
         autosave: Autosave,
         preferences: Preferences,
         panels: tuple[FileList, ClassPanel, Canvas],
         window: QWidget,
     ) -> None:
         file_list, class_panel, canvas = panels
-        self.export = FolderExportPanel(files.work, preferences)
+        self.export = FolderExportPanel(files.folder, preferences)
         self.task = FolderTask()
         file_list.add_below(self.task, self.export)
-        self.offer = Banner(canvas)
-        self.keeping = Keeping(files.work, preferences, window)
-        self.commands = FolderCommands(session, files, autosave, class_panel.offer, window)
-        self.question = KeepQuestion(
-            session, autosave, files.work, self.keeping, self.offer, window
+        self.banner = Banner(canvas)
+        self.commands = FolderCommands(session, files, store, autosave, class_panel.offer, window)
+        self.prompt = SaveLocationPrompt(
+            session, autosave, files.folder, store.policy, self.banner, window
         )
-        self.carry_over = CarryOver(session, files, self.task, window)
+        self.carry_over = CarryOver(session, files, store, self.task, window)
         self.thumbnails = file_list.thumbnails
         self.export.about_to_run.connect(autosave.write_all)
 
     def connect(self, actions: Actions, say: Callable[[str], None]) -> None:
-        """Let the commands arrive, and what there is to say go out."""
+        """Let the commands arrive, and their messages go out."""
         self.commands.connect_actions(actions)
         self.carry_over.connect_actions(actions)
         actions["export_folder"].triggered.connect(self.export.begin)
         self.export.exported.connect(say)
         self.commands.message.connect(say)
-        self.question.message.connect(say)
+        self.prompt.message.connect(say)
         self.carry_over.message.connect(say)
 
     def close(self, timeout: float | None = None) -> bool:

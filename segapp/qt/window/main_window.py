@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtWidgets import QMainWindow, QTabBar
 
+from segapp.app.project_store import ProjectLocationPolicy, ProjectStore
 from segapp.imaging.overlay import ViewMode
 from segapp.qt.actions.actions import Actions, Shortcuts, TypingGuard
 from segapp.qt.canvas.canvas import Canvas
@@ -79,8 +80,9 @@ class MainWindow(QMainWindow):
         self.shortcuts = Shortcuts(self.commands, self)
         self.theme = Theme(self)
         self.brush = BrushState(self)
-        self.files = Files(session, preferences, self)
-        self.autosave = Autosave(session, autosave_root, self)
+        self.store = ProjectStore(ProjectLocationPolicy(preferences), autosave_root)
+        self.files = Files(session, preferences, self.store, self)
+        self.autosave = Autosave(session, self.store, self)
         self.labelling_view = LabellingView(session, self)
         self.thumbnails = Thumbnails(self)
         self.log = EventLog()
@@ -103,7 +105,7 @@ class MainWindow(QMainWindow):
         self.class_panel = ClassPanel(self.commands)
         self.settings_panel = SettingsPanel()
         self.model_panel = ModelPanel()
-        self.file_list = FileList(self.files.work, self.commands)
+        self.file_list = FileList(self.files.folder, self.commands)
         panels = self.class_panel, self.settings_panel, self.model_panel, self.file_list
         self.docks = Docks(self, *panels)
         self.measuring = Measuring(self.session, self.preferences, self.docks, self.canvas, self)
@@ -118,7 +120,7 @@ class MainWindow(QMainWindow):
             self.session, self.brush, self.class_panel, class_menus, self
         )
         self.file_commands = FileCommands(
-            self.session, self.files, self.autosave, self.preferences, self
+            self.session, self.files, self.store, self.autosave, self.preferences, self
         )
         self.answer_commands = AnswerCommands(
             self.session, self.files, self.preferences, self.labelling_view, self.canvas, self
@@ -126,7 +128,7 @@ class MainWindow(QMainWindow):
         self.mark_commands = MarkCommands(self.session, self.brush, self)
         shown = self.file_list, self.class_panel, self.canvas
         self.folder = FolderParts(
-            self.session, self.files, self.autosave, self.preferences, shown, self
+            self.session, self.files, self.store, self.autosave, self.preferences, shown, self
         )
 
     # Showing ----------------------------------------------------------------------------
@@ -174,14 +176,14 @@ class MainWindow(QMainWindow):
 
     def show_folder(self) -> None:
         """Show the list of images, if there is one."""
-        self.docks.files.setVisible(bool(self.files.folder))
+        self.docks.files.setVisible(bool(self.files.workspace.images))
         self.refresh()
 
     def show_loading(self, name: str) -> None:
         """Show the name of the file that is being read; an empty name ends it."""
-        place = self.files.place_in_folder()
+        place = self.files.index_in_folder()
         if place is not None:
-            self.file_list.show_open(self.files.folder[place])
+            self.file_list.show_open(self.files.workspace.images[place])
         self.status.show_loading(self.tr("Opening {} …").format(name) if name else "")
 
     def show_message(self, text: str) -> None:

@@ -220,18 +220,18 @@ def enable_commands(actions: Actions, session: Session, files: Files) -> None:
     actions.enable("lock_class", "lock_part", when=answers.is_current)
     actions.enable("drop_retouches", when=bool(session.document.retouches))
     actions.enable("clear", "learn_anew", when=bool(session.document.strokes))
-    place = files.place_in_folder()
+    place = files.index_in_folder()
     within = place is not None and is_open
     actions.enable("done", "next_undone", "carry_over", "apply_to_undone", when=within)
-    listed = within and files.work.root is not None
+    listed = within and files.workspace.root is not None
     actions.enable("share_classes", "export_folder", when=listed)
-    actions.enable("take_classes", when=listed and files.work.classes is not None)
+    actions.enable("take_classes", when=listed and files.workspace.classes is not None)
     actions.enable("import_classes", "background_class", when=is_open)
     actions.enable("rename_class", "recolour_class", when=is_open)
     if not is_open:  # else the list of classes knows which of them can be moved
         actions.enable("class_up", "class_down", when=False)
     actions.enable("previous", when=place is not None and place > 0)
-    actions.enable("next", when=place is not None and place + 1 < len(files.folder))
+    actions.enable("next", when=place is not None and place + 1 < len(files.workspace.images))
     undone = redone = None
     if state is not None:
         undone, redone = state.history.undo_name, state.history.redo_name

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QPointF, QRectF, Signal
 from PySide6.QtGui import QGuiApplication, QImage
 
+from segapp.app.project_store import saving_folder
 from segapp.engine.loading import (
     MODEL_SUFFIX,
     let_see,
@@ -28,12 +29,7 @@ from segapp.model.validation import SegappError, sanitize, sentence
 from segapp.qt.canvas.contours import boundary_lines
 from segapp.qt.canvas.layers import add_alpha, qimage_view
 from segapp.qt.files import file_dialogs
-from segapp.qt.files.preferences import (
-    opening_folder,
-    remember_choices,
-    remembered_choices,
-    saving_folder,
-)
+from segapp.qt.files.preferences import opening_folder, remember_choices, remembered_choices
 from segapp.qt.i18n import worded
 from segapp.qt.panels.measures_panel import MeasuresPanel
 from segapp.qt.session.jobs import Jobs, details_of

@@ -58,7 +58,7 @@ def build_window(
 
 def open_initial(window: MainWindow, path: Path | None) -> None:
     """Open a path, or else the work of a crash, the last file, or a sample."""
-    restored = window.file_commands.offer_left_behind()
+    restored = window.file_commands.offer_recovery()
     recent = [place for place in window.preferences.recent() if place.exists()]
     if path is not None:
         window.files.open(path)
@@ -144,7 +144,7 @@ def _connect_views(window: MainWindow) -> None:
         if session.picture is not None:
             thumbnails.show_as(session.picture.path, session.picture.display)
 
-    files.start.showing_changed.connect(lambda: thumbnails.begin(files.work.place))
+    files.folder.display_changed.connect(lambda: thumbnails.begin(files.workspace.folder))
     session.shown_anew.connect(redraw_current)
 
 

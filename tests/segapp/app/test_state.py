@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from segapp.app.state import Content, History, PictureState
+from segapp.io.project import ProjectLocation
 from segapp.model.document import Document, Stroke
 from segapp.model.settings import DEFAULT_SETTINGS, PRESETS
 from tests.segapp.strategies import strokes
@@ -71,7 +72,7 @@ TestHistory = HistoryMachine.TestCase
 def test_undo_after_a_project_brings_back_strokes_and_settings(strokes):
     own = PictureState(Path("cat.png"), "0").with_settings("settings", PRESETS["alike"])
     project = Content(Document(strokes=strokes), PRESETS["paper"])
-    opened = own.with_project("opening", project, Path("cat.segapp"), "1")
+    opened = own.with_project("opening", project, ProjectLocation(Path("cat.segapp")))
     assert (opened.content, opened.unsaved) == (project, False)
     assert (opened.undo().content, opened.undo().unsaved) == (own.content, True)
     assert opened.undo().redo() == opened

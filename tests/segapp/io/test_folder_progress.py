@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from segapp.app.project_store import marked_images, new_project, project_of
 from segapp.io.folder_files import (
     PROGRESS_FILE,
     FolderProgress,
@@ -53,21 +52,6 @@ def test_damaged_progress_is_none(tmp_path, content):
 def saved(image, project, document=None):
     picture = load_image(image)
     save_project(project, Project(document or Document(), DEFAULT_SETTINGS, image, picture.sha256))
-
-
-def test_pictures_of_one_stem_have_projects_of_their_own(tmp_path):
-    for suffix in ("png", "bmp"):
-        Image.new("RGB", (4, 4)).save(tmp_path / f"cat.{suffix}")
-    png, bmp = tmp_path / "cat.png", tmp_path / "cat.bmp"
-    assert project_of(png) is None
-    saved(png, new_project(png))
-    assert project_of(png) == tmp_path / "cat.segapp"
-    assert project_of(bmp) is None
-    assert marked_images([png, bmp]) == {png}
-    saved(bmp, new_project(bmp))
-    assert project_of(bmp) == tmp_path / "cat.bmp.segapp"
-    assert project_of(png) == tmp_path / "cat.segapp"
-    assert marked_images([png, bmp]) == {png, bmp}
 
 
 def test_a_start_is_kept_in_the_project(tmp_path):

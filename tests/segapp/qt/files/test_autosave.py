@@ -13,17 +13,21 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from segapp.app.project_store import FolderLock
-from segapp.app.state import PictureState
+from segapp.app import project_store
+from segapp.app.project_store import (
+    ProjectLocationPolicy,
+    ProjectStore,
+    RecoveryCopy,
+    UnreadableCopy,
+    orphaned_folders,
+)
 from segapp.io.images import load_image
 from segapp.io.project import Project, ProjectError, load_project, save_project
 from segapp.model.document import Document, Stroke
 from segapp.model.settings import DEFAULT_SETTINGS
-from segapp.qt.files import autosave as autosave_module
-from segapp.qt.files import file_dialogs, recovery
-from segapp.qt.files.autosave import Autosave
-from segapp.qt.files.recovery import LeftCopy, OwnFolder, UnreadableCopy, left_behind
-from segapp.qt.files.restore_dialog import Decision, RestoreDialog
+from segapp.qt.files import file_dialogs
+from segapp.qt.files.file_dialogs import Decision, RestoreDialog
+from segapp.qt.files.preferences import Preferences
 from segapp.qt.window.startup import open_initial
 
 
@@ -42,6 +46,10 @@ def dot(number):
 @pytest.fixture
 def root(tmp_path):
     return tmp_path / "recovery"
+
+
+def orphaned(root):
+    return orphaned_folders(root, ProjectStore(ProjectLocationPolicy(Preferences()), root))
 
 
 @pytest.fixture
@@ -119,7 +127,7 @@ def test_a_slow_disk_is_neither_interrupted_nor_starved(
         save_project(path, project)
         spans.append((began, time.monotonic(), len(project.document.strokes)))
 
-    monkeypatch.setattr(recovery, "save_project", slow)
+    monkeypatch.setattr(project_store, "save_project", slow)
     window = make_window(picture_file())
     for number in range(20):
         window.session.add_stroke(dot(number))
@@ -169,7 +177,7 @@ def test_an_error_in_one_copy_stops_no_other(
             raise UnicodeEncodeError("utf-8", "\udcff", 0, 1, "surrogates not allowed")
         save_project(path, project)
 
-    monkeypatch.setattr(recovery, "save_project", picky)
+    monkeypatch.setattr(project_store, "save_project", picky)
     window = make_window(first)
     told, said = [], []
     window.autosave.failed.connect(lambda *words: told.append(words))
@@ -197,8 +205,8 @@ def test_after_a_full_disk_it_is_tried_again_without_an_edit_and_told(
             raise OSError(28, "No space left on device")
         save_project(path, project)
 
-    monkeypatch.setattr(recovery, "save_project", write)
-    monkeypatch.setattr(autosave_module, "_PATIENCE", (0.05, 0.1))
+    monkeypatch.setattr(project_store, "save_project", write)
+    monkeypatch.setattr(project_store, "_RETRY_SECONDS", (0.05, 0.1))
     window = make_window(picture_file())
     told, said = [], []
     window.autosave.failed.connect(lambda *words: told.append(words))
@@ -241,7 +249,7 @@ def test_a_state_folder_that_was_cleared_away_is_made_again(
     window.session.add_stroke(two_strokes[1])
     window.autosave.write_soon()
     qtbot.waitUntil(lambda: strokes_on_disk(root) == [2])
-    assert left_behind(root) == []  # it is locked again
+    assert orphaned(root) == []  # it is locked again
 
 
 def test_unsaved_strokes_under_an_opened_project_have_a_copy_of_their_own(
@@ -270,60 +278,10 @@ def test_a_running_program_is_not_robbed(make_window, picture_file, two_strokes,
     window.session.add_stroke(two_strokes[0])
     window.autosave.write_soon()
     qtbot.waitUntil(lambda: strokes_on_disk(root) == [1])
-    other = Autosave(window.session, root)
-    assert other.left_behind() == []
+    other = ProjectStore(ProjectLocationPolicy(Preferences()), root)
+    assert other.recovery_copies() == []
     other.close()
     assert strokes_on_disk(root) == [1]
-
-
-def test_what_one_window_offers_no_other_offers_as_well(left, picture_file, root):
-    left(picture_file(), 1)
-    (mine,) = left_behind(root)
-    assert left_behind(root) == []
-    mine.release()
-    (again,) = left_behind(root)
-    again.release()
-
-
-@pytest.mark.parametrize("lock", [b"", b"4711\nsegapp\nanother-machine\n"])
-def test_a_lock_that_nobody_holds_is_offered_whatever_it_says(left, picture_file, root, lock):
-    left(picture_file(), 3, lock=lock)
-    (folder,) = left_behind(root)
-    assert [len(copy.state.document.strokes) for copy in folder.copies] == [3]
-    folder.release()
-
-
-def test_a_window_that_starts_does_not_take_the_folder_of_another_that_starts(
-    picture_file, root, monkeypatch
-):
-    """The other one looks exactly between the making of the folder and its locking."""
-    rounds = []
-
-    class Interrupted(FolderLock):
-        def __init__(self, file, *, create):
-            if create and not rounds:
-                rounds.append("before the lock's file")
-                assert left_behind(root) == []
-                assert file.parent.is_dir()
-            elif create and len(rounds) == 1:
-                rounds.append("before its locking")
-                file.touch()
-                assert left_behind(root) == []  # removes it: nothing is in it
-            super().__init__(file, create=create)
-
-    picture = load_image(picture_file())
-    own = OwnFolder(root)
-    state = PictureState(picture.path, picture.sha256).edit("", Document(strokes=(dot(0),)))
-    monkeypatch.setattr(recovery, "FolderLock", Interrupted)
-    own.keep(state)
-    assert strokes_on_disk(root) == [1]
-    own.close()
-    own = OwnFolder(root)
-    own.keep(state)
-    assert len(rounds) == 2
-    assert strokes_on_disk(root) == [1]
-    assert left_behind(root) == []
-    own.close()
 
 
 # Offering and restoring -----------------------------------------------------------------------
@@ -343,13 +301,16 @@ def test_after_a_kill_the_strokes_are_offered_and_restored(
         from segapp.io.images import load_image
         from segapp.qt.canvas.layers import Layer
         from segapp.qt.canvas.layers import add_alpha
+        from segapp.app.project_store import ProjectLocationPolicy, ProjectStore
         from segapp.qt.files.autosave import Autosave
+        from segapp.qt.files.preferences import Preferences
         from segapp.qt.session.session import Session
         from segapp.app.state import PictureState
         application = QApplication([])
         session = Session()
         session.answers.live = False
-        autosave = Autosave(session, Path({str(root)!r}))
+        store = ProjectStore(ProjectLocationPolicy(Preferences()), Path({str(root)!r}))
+        autosave = Autosave(session, store)
         picture = load_image({str(image)!r})
         state = PictureState(picture.path, picture.sha256)
         session.open(picture, Layer(add_alpha(picture.rgb)), state)
@@ -400,9 +361,9 @@ def test_the_dialog_names_the_copies_and_marks_the_newest_of_each_image(
     left(first, 3, name="m", age=600)
     left(first, 5, name="a", age=60)
     left(second, 7, name="b", age=90)
-    folders = left_behind(root)
+    folders = orphaned(root)
     offered = sorted((copy for each in folders for copy in each.copies), key=lambda c: -c.time)
-    bad = UnreadableCopy(Path("bad.segapp"), 0.0, "bad.segapp is damaged: why.")
+    bad = UnreadableCopy(Path("bad.segapp"), folders[0], 0.0, "bad.segapp is damaged: why.")
     dialog = RestoreDialog([*offered, bad])
     qtbot.addWidget(dialog)
     rows = [dialog._list.item(row) for row in range(4)]
@@ -429,7 +390,7 @@ def test_a_copy_that_is_older_than_the_saved_project_is_not_restored_by_default(
     image = picture_file()
     left(image, 3, age=60)
     image.with_suffix(".segapp").write_bytes(left(image, 4, name="saved").read_bytes())
-    folders = left_behind(root)
+    folders = orphaned(root)
     offered = [copy for each in folders for copy in each.copies]
     dialog = RestoreDialog(offered)
     qtbot.addWidget(dialog)
@@ -442,7 +403,7 @@ def test_a_copy_that_is_older_than_the_saved_project_is_not_restored_by_default(
 
 def test_discarding_asks_by_name(qtbot, picture_file, left, root, monkeypatch):
     left(picture_file(), 3)
-    (folder,) = left_behind(root)
+    (folder,) = orphaned(root)
     dialog = RestoreDialog(list(folder.copies))
     qtbot.addWidget(dialog)
     buttons = file_dialogs.QMessageBox.StandardButton
@@ -472,8 +433,8 @@ def test_a_restored_copy_goes_only_when_its_strokes_are_safe_again(
             raise OSError(28, "No space left on device")
         save_project(path, project)
 
-    monkeypatch.setattr(recovery, "save_project", write)
-    monkeypatch.setattr(autosave_module, "_PATIENCE", (0.05,))
+    monkeypatch.setattr(project_store, "save_project", write)
+    monkeypatch.setattr(project_store, "_RETRY_SECONDS", (0.05,))
     decide(restore_newest)
     window = make_window()
     with qtbot.waitSignal(window.files.opened):
@@ -519,20 +480,6 @@ def test_what_is_restored_is_saved_to_the_project_that_the_image_opens_with(
     assert len(load_project(project).document.strokes) == 4
 
 
-@pytest.mark.parametrize("foreign", [b"damaged", None])
-def test_what_is_restored_replaces_no_project_of_others(picture_file, left, root, foreign):
-    image, other = picture_file(), picture_file("other.png")
-    project = image.with_suffix(".segapp")
-    project.write_bytes(foreign or left(other, 2, name="foreign").read_bytes())
-    os.utime(project, (time.time() - 60,) * 2)
-    left(image, 4)
-    folders = left_behind(root)
-    (state,) = [c.state for each in folders for c in each.copies if c.state.path == image]
-    assert state.project is None
-    for folder in folders:
-        folder.release()
-
-
 @pytest.mark.parametrize(("discard", "n_left"), [(True, 0), (False, 1)])
 def test_what_is_offered_may_be_discarded_or_kept_for_later(
     make_window, picture_file, left, qtbot, root, decide, discard, n_left
@@ -573,16 +520,18 @@ def test_a_copy_that_cannot_be_read_is_kept_and_named(
         def unreadable(path):
             raise ProjectError(f"{path} cannot be read: Input/output error.")
 
-        monkeypatch.setattr(recovery, "load_project", unreadable)
+        monkeypatch.setattr(project_store, "load_project", unreadable)
     else:
         harm(file)
     before = file.read_bytes()
-    offered = decide(lambda left: Decision(restore=tuple(c for c in left if type(c) is LeftCopy)))
+    offered = decide(
+        lambda left: Decision(restore=tuple(c for c in left if type(c) is RecoveryCopy))
+    )
     window = make_window()
-    assert not window.file_commands.offer_left_behind()
+    assert not window.file_commands.offer_recovery()
     assert [type(copy) for copy in offered] == [UnreadableCopy]
     assert offered[0].reason
     assert file.read_bytes() == before
     decide(lambda left: Decision(discard=tuple(left)))
-    window.file_commands.offer_left_behind()
+    window.file_commands.offer_recovery()
     assert not file.exists()  # now it was refused by its name

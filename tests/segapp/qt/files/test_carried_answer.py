@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from segapp.app.project_store import SaveLocation
 from segapp.engine import trainer
 from segapp.engine.state_update import StateUpdate
 from segapp.engine.trainer import Trainer, segment
@@ -98,8 +99,9 @@ def test_painting_goes_on_while_an_answer_is_packed(
     for mark in (dab(15, 30, 0), dab(75, 30, 1), dab(50, 10, 1)):
         session.add_stroke(mark)
     qtbot.waitUntil(lambda: session.answers.is_current, timeout=30_000)
-    window.autosave.place_of = lambda _: tmp_path  # not sooner: a project without an answer
+    # Not sooner, as a project would be saved without an answer.
+    window.store.policy.choose(SaveLocation.FOLDER, tmp_path)
     window.autosave.write_soon()
     qtbot.waitUntil(lambda: bool(packers) and not session.state.unsaved, timeout=30_000)
     assert threading.main_thread() not in packers
-    assert load_project(session.state.project).answer is not None
+    assert load_project(session.state.location.path).answer is not None

@@ -16,12 +16,12 @@ from segapp.model.document import Document
 from segapp.model.settings import PRESETS
 from segapp.qt.files import file_dialogs, opening
 from segapp.qt.files.file_dialogs import Conflict
-from segapp.qt.files.opening import as_people_count
+from segapp.qt.files.opening import natural_sorted
 
 
 @pytest.fixture
 def told(monkeypatch):
-    """Collect the complaints instead of showing them."""
+    """Collect the complaints instead of display them."""
     sentences = []
     monkeypatch.setattr(
         file_dialogs, "complain", lambda _, sentence, details="": sentences.append(sentence)
@@ -40,7 +40,7 @@ def test_names_are_sorted_as_people_count(language):
     before = QLocale()
     QLocale.setDefault(QLocale(language))
     try:
-        found = as_people_count([Path(name) for name in sorted(names)])
+        found = natural_sorted([Path(name) for name in sorted(names)])
     finally:
         QLocale.setDefault(before)
     assert [path.name for path in found] == names
@@ -50,7 +50,7 @@ def test_a_folder_is_listed_as_people_count(make_window, picture_file):
     for name in ("f/10.png", "f/2.png", "f/B.jpg", "f/a.png"):
         picture_file(name)
     window = make_window(picture_file("f/1.png").parent)
-    assert [path.name for path in window.files.folder] == [
+    assert [path.name for path in window.files.workspace.images] == [
         "1.png",
         "2.png",
         "10.png",
@@ -253,7 +253,7 @@ def test_a_lost_image_is_asked_for(make_window, picture_file, tmp_path, monkeypa
     opens(qtbot, window, path)
     assert "picture.png" in titles[0]
     assert window.session.state.path == elsewhere
-    assert window.session.state.project == path
+    assert window.session.state.location.path == path
 
 
 def test_a_changed_image_is_told(make_window, picture_file, tmp_path, qtbot):
@@ -286,10 +286,10 @@ def test_opening_by_the_menu(make_window, picture_file, monkeypatch, qtbot):
     with qtbot.waitSignal(window.files.opened):
         window.commands["open"].trigger()
     assert window.session.state.path == other
-    assert window.files.folder == []
+    assert window.files.workspace.images == []
     with qtbot.waitSignal(window.files.opened):
         window.commands["open_folder"].trigger()
-    assert window.files.folder == [other]
+    assert window.files.workspace.images == [other]
 
 
 def test_a_bundled_sample_opens_from_the_menu(make_window, qtbot):
@@ -343,7 +343,7 @@ def test_strokes_painted_and_saved_while_the_image_is_read_again_stay(
     with qtbot.waitSignal(window.files.opened):
         go_on.set()
     assert window.session.document.strokes == two_strokes
-    assert window.session.state.project == tmp_path / "meanwhile.segapp"
+    assert window.session.state.location.path == tmp_path / "meanwhile.segapp"
     assert not window.isWindowModified()
     assert window.session.state.history.undo_name == "stroke of background"
 

@@ -32,8 +32,8 @@ def close(window, monkeypatch):
     def close(answer):
         asked = []
 
-        def ask(_, states, overlaid):
-            asked.extend((states, overlaid))
+        def ask(_, states, replaced):
+            asked.extend((states, replaced))
             return answer
 
         monkeypatch.setattr(file_dialogs, "ask_unsaved", ask)
@@ -65,7 +65,7 @@ def test_they_are_saved_beside_what_the_picture_has(
     assert load_project(proposed[0]).document.strokes == two_strokes[1:]
     assert load_project(tmp_path / "work.segapp").document.strokes == two_strokes[:1]
     state = window.session.state
-    assert (state.project, state.unsaved) == (tmp_path / "work.segapp", False)
+    assert (state.location.path, state.unsaved) == (tmp_path / "work.segapp", False)
 
 
 def test_without_a_place_for_them_the_window_stays(window, close, monkeypatch, two_strokes):

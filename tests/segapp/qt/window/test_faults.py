@@ -9,11 +9,12 @@ from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from segapp.app.project_store import RecoveryFolder
 from segapp.engine.trainer import Trainer
 from segapp.imaging.overlay import ViewMode
 from segapp.io.desktop import SAMPLES
 from segapp.qt.files import file_dialogs
-from segapp.qt.files.restore_dialog import Decision
+from segapp.qt.files.file_dialogs import Decision
 from segapp.qt.window.startup import open_initial
 from tests.house import ROOT
 from tests.segapp.qt.window.by_hand import paint, pixels
@@ -141,28 +142,16 @@ def test_10c_what_is_restored_is_seen_within_its_folder(
     state = window.session.state
     window.close()
 
-    class Left:
-        def __init__(self):
-            self.state, self.file = state, tmp_path / "copy.segapp"
-
-    copy = Left()
+    orphan = RecoveryFolder(tmp_path / "recovery")
+    orphan.copy(state)
+    orphan._lock.release()  # as the system does when a program is killed
+    monkeypatch.setattr(file_dialogs, "ask_restore", lambda _, copies: Decision(tuple(copies)))
     again = make_window()
-    monkeypatch.setattr(
-        file_dialogs, "ask_restore", lambda *_: Decision(restore=(copy,), discard=())
-    )
-    monkeypatch.setattr(again.autosave, "left_behind", lambda: [_LeftFolder(copy)])
-    monkeypatch.setattr(again.autosave, "restore", lambda *_: again.session.remember(state))
-    monkeypatch.setattr("segapp.qt.files.restore_dialog.newest_first", lambda *_: [copy])
     with qtbot.waitSignal(again.files.opened):
         open_initial(again, None)
     assert again.session.state.path == images[1]
-    assert again.files.folder == images
+    assert again.files.workspace.images == images
     assert again.docks.files.isVisible()
-
-
-class _LeftFolder:
-    def __init__(self, *copies):
-        self.copies, self.unreadable = copies, ()
 
 
 def test_10d_a_look_at_the_codes_does_not_come_back_at_the_next_start(

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from segapp.app import project_store, workspace
+from segapp.app.project_store import SaveLocation
 from segapp.engine.trainer import Trainer
 from segapp.io.class_list import CLASS_LIST_FILE, ClassList, read_class_list, write_class_list
 from segapp.io.folder_files import PROGRESS_FILE, Status, read_progress
 from segapp.io.project import load_project
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Stroke
-from segapp.qt.files import file_dialogs, image_folder, opening, thumbnails
-from segapp.qt.files.autosave import Wish
+from segapp.qt.files import file_dialogs, opening, thumbnails
 
 FOUR = tuple(
     ClassInfo(name, colour)
@@ -102,7 +103,7 @@ def test_a_change_is_offered_to_the_others_and_reaches_them(
     window.session.add_stroke(two_strokes[0])
     kept(qtbot, window)
     other = make_window(folder[2])  # opened alone: a third picture, not known to the first window
-    other.folder.keeping.choose(Wish.BESIDE)
+    other.store.policy.choose(SaveLocation.BESIDE)
     other.session.add_stroke(two_strokes[0])
     kept(qtbot, other)
     go(qtbot, window, folder[0].parent)
@@ -203,37 +204,37 @@ def test_a_folder_that_cannot_be_written_gets_a_chosen_place(
 ):
     home = tmp_path / "documents"
     home.mkdir()
-    monkeypatch.setattr(image_folder.os, "access", lambda path, _: path != folder[0].parent)
+    monkeypatch.setattr(project_store.os, "access", lambda path, _: path != folder[0].parent)
     monkeypatch.setattr("segapp.qt.window.file_commands.documents_folder", lambda: home)
     window = make_window(folder[0].parent)
     window.session.add_stroke(two_strokes[0])
-    assert window.folder.offer.isVisibleTo(window)
-    assert "cannot be written" in window.folder.offer.text
-    window.folder.offer.buttons[0].click()
+    assert window.folder.banner.isVisibleTo(window)
+    assert "cannot be written" in window.folder.banner.text
+    window.folder.banner.buttons[0].click()
     kept(qtbot, window)
     place = home / "segapp" / "folder"
     assert load_project(place / "1.segapp").document.strokes == two_strokes[:1]
-    assert not window.folder.offer.isVisibleTo(window)
+    assert not window.folder.banner.isVisibleTo(window)
     assert window.close()
     assert not list(folder[0].parent.glob("*.segapp"))
     again = make_window(folder[0].parent)
     assert again.session.document.strokes == two_strokes[:1]
-    assert again.files.work.status(folder[0]) is not Status.UNTOUCHED
+    assert again.files.workspace.status(folder[0]) is not Status.UNTOUCHED
 
 
 def test_a_single_picture_is_asked_about_once(make_window, picture_file, two_strokes, qtbot):
     path = picture_file("single/cat.png")
     window = make_window(path)
-    assert not window.folder.offer.isVisibleTo(window)
+    assert not window.folder.banner.isVisibleTo(window)
     window.session.add_stroke(two_strokes[0])
-    assert window.folder.offer.isVisibleTo(window)
+    assert window.folder.banner.isVisibleTo(window)
     window.session.add_stroke(two_strokes[1])  # nothing waits for the answer
-    window.folder.offer.buttons[0].click()
+    window.folder.banner.buttons[0].click()
     kept(qtbot, window)
     assert load_project(path.with_suffix(".segapp")).document.strokes == two_strokes
     go(qtbot, window, picture_file("single/dog.png"))
     window.session.add_stroke(two_strokes[0])
-    assert not window.folder.offer.isVisibleTo(window)
+    assert not window.folder.banner.isVisibleTo(window)
     kept(qtbot, window)
 
 
@@ -241,9 +242,9 @@ def test_saying_no_is_an_answer_too(make_window, picture_file, two_strokes, qtbo
     path = picture_file("single/cat.png")
     window = make_window(path)
     window.session.add_stroke(two_strokes[0])
-    window.folder.offer.buttons[-1].click()
+    window.folder.banner.buttons[-1].click()
     window.session.add_stroke(two_strokes[1])
-    assert not window.folder.offer.isVisibleTo(window)
+    assert not window.folder.banner.isVisibleTo(window)
     assert window.session.state.unsaved
     assert not path.with_suffix(".segapp").exists()
 
@@ -256,7 +257,7 @@ def test_status_done_filter_search_and_next_undone(make_window, folder, answered
     listing = window.file_list
     assert listing.told == "0 of 4 done"
     answered(window)
-    work = window.files.work
+    work = window.files.workspace
     assert work.status(folder[0]) is Status.ANSWERED
     window.commands["done"].trigger()
     assert work.status(folder[0]) is Status.DONE
@@ -279,8 +280,8 @@ def test_status_done_filter_search_and_next_undone(make_window, folder, answered
     progress = read_progress(folder[0].parent / PROGRESS_FILE)
     assert progress.states == {"1.png": Status.DONE}
     again = make_window(folder[0].parent)
-    assert again.files.work.status(folder[0]) is Status.DONE
-    assert again.files.work.status(folder[1]) is Status.MARKED
+    assert again.files.workspace.status(folder[0]) is Status.DONE
+    assert again.files.workspace.status(folder[1]) is Status.MARKED
 
 
 def test_every_press_counts_while_a_picture_loads(make_window, folder, monkeypatch, qtbot):
@@ -306,14 +307,14 @@ def test_a_bad_picture_is_marked_and_passed_over(make_window, folder, qtbot, no_
     with qtbot.waitSignal(window.files.opened):
         window.commands["next"].trigger()
     assert window.session.state.path == folder[2]
-    assert window.files.work.status(folder[1]) is Status.FAILED
+    assert window.files.workspace.status(folder[1]) is Status.FAILED
     with qtbot.waitSignal(window.files.opened):
         window.commands["previous"].trigger()
     assert window.session.state.path == folder[0]
     with qtbot.waitSignal(window.files.passed_over):
         window.files.open(folder[1])  # asked for itself: what is open stays open
     assert "2.png" in window.status.currentMessage()
-    qtbot.waitUntil(lambda: window.files.place_in_folder() == 0)
+    qtbot.waitUntil(lambda: window.files.index_in_folder() == 0)
     assert window.file_list.view.currentIndex().data() == "1.png"
 
 
@@ -322,9 +323,9 @@ def test_a_folder_that_ends_with_bad_pictures(make_window, folder, qtbot, no_que
         path.write_bytes(b"no picture")
     window = make_window(folder[0].parent)
     window.commands["next"].trigger()
-    work = window.files.work
+    work = window.files.workspace
     qtbot.waitUntil(lambda: all(work.status(path) is Status.FAILED for path in folder[1:]))
-    qtbot.waitUntil(lambda: window.files.place_in_folder() == 0)
+    qtbot.waitUntil(lambda: window.files.index_in_folder() == 0)
     assert window.session.state.path == folder[0]
 
 
@@ -409,7 +410,7 @@ def test_what_was_learnt_answers_the_next_picture(make_window, folder, answered,
     labels = window.session.answers.answer.labelling.labels
     assert (labels[:, :38] == 0).all()
     assert (labels[:, 42:] == 1).all()
-    assert window.files.work.status(folder[1]) is Status.ANSWERED
+    assert window.files.workspace.status(folder[1]) is Status.ANSWERED
     window.session.add_stroke(Stroke(((20.0, 20.0),), 4.0, 1))  # one stroke corrects it
     qtbot.waitUntil(lambda: window.session.answers.is_current, timeout=20000)
     assert window.session.answers.answer.labelling.labels[20, 20] == 1
@@ -428,7 +429,7 @@ def test_all_that_are_not_done_are_answered(make_window, folder, answered, qtbot
     go(qtbot, window, folder[0])
     answered(window)
     window.commands["apply_to_undone"].trigger()
-    work = window.files.work
+    work = window.files.workspace
     qtbot.waitUntil(
         lambda: all(work.status(path) is Status.ANSWERED for path in folder[:3]), timeout=30000
     )
@@ -454,20 +455,20 @@ def test_answering_all_can_be_stopped(make_window, folder, answered, qtbot):
 def test_what_is_done_before_a_place_is_chosen_is_not_forgotten(
     make_window, folder, two_strokes, tmp_path, monkeypatch, qtbot, no_questions
 ):
-    monkeypatch.setattr(image_folder.os, "access", lambda path, _: path != folder[0].parent)
+    monkeypatch.setattr(project_store.os, "access", lambda path, _: path != folder[0].parent)
     monkeypatch.setattr("segapp.qt.window.file_commands.documents_folder", lambda: tmp_path)
     window = make_window(folder[0].parent)
-    work = window.files.work
+    work = window.files.workspace
     window.commands["done"].trigger()
     go(qtbot, window, folder[1])
     window.session.add_stroke(two_strokes[0])
-    window.folder.offer.buttons[0].click()
+    window.folder.banner.buttons[0].click()
     assert work.status(folder[0]) is Status.DONE
     assert work.status(folder[1]) is Status.MARKED
     assert "1 of 4" in window.file_list.told
     kept(qtbot, window)
     assert window.close()
-    again = make_window(folder[0].parent).files.work
+    again = make_window(folder[0].parent).files.workspace
     assert again.status(folder[0]) is Status.DONE
     assert again.last == folder[1]
 
@@ -478,19 +479,19 @@ def test_flags_that_cannot_be_written_are_told_once_and_written_later(
     told = []
     monkeypatch.setattr(file_dialogs, "complain", lambda _, sentence, *__: told.append(sentence))
     window = make_window(folder[0].parent)
-    real = image_folder.write_progress
+    real = workspace.write_progress
 
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(image_folder, "write_progress", full)
+    monkeypatch.setattr(workspace, "write_progress", full)
     window.commands["done"].trigger()
     qtbot.waitUntil(lambda: len(told) == 1)
     go(qtbot, window, folder[1])
     window.commands["done"].trigger()
     qtbot.wait(900)
     assert told == [f"{PROGRESS_FILE} cannot be written: No space left on device."]
-    monkeypatch.setattr(image_folder, "write_progress", real)
+    monkeypatch.setattr(workspace, "write_progress", real)
     go(qtbot, window, folder[2])
     file = folder[0].parent / PROGRESS_FILE
     qtbot.waitUntil(lambda: len(read_progress(file).states) == 2)

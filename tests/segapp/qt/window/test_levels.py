@@ -221,7 +221,7 @@ def test_a_damaged_view_is_told_and_left_alone(qtbot, make_window, image):
         window.files.open(path.parent)
     assert told
     assert DISPLAY_FILE in told[0]
-    window.files.start.remember(DisplaySettings((3,)))
+    window.files.folder.share_display(DisplaySettings((3,)))
     assert (path.parent / DISPLAY_FILE).read_text() == "{"
 
 
@@ -232,7 +232,7 @@ def test_pages_are_pictures_of_the_list(qtbot, make_window, tmp_path):
     tifffile.imwrite(folder / "stack.tif", pages, photometric="minisblack")
     window = make_window(folder)
     names = ["stack.tif", *(f"stack[{number}].tif" for number in range(2, 12))]
-    assert [path.name for path in window.files.folder] == names
+    assert [path.name for path in window.files.workspace.images] == names
     with qtbot.waitSignal(window.files.opened):
         window.files.open_neighbour(1)
     assert (window.session.picture.raw_image.values[..., 0] == pages[1]).all()

@@ -10,13 +10,14 @@ from PySide6.QtCore import QPoint, QPointF, QRect, Qt, QTimer
 from PySide6.QtGui import QColor, QGuiApplication, QImage, QWheelEvent
 from PySide6.QtWidgets import QApplication, QLabel, QToolButton, QToolTip
 
+from segapp.app.project_store import pasted_folder
 from segapp.engine.suggestion import Spot
 from segapp.imaging.overlay import ViewMode
 from segapp.io.desktop import SAMPLES
 from segapp.model.classes import TWO_CLASSES
 from segapp.model.document import Stroke
 from segapp.model.labelling import Preview
-from segapp.qt.files.opening import keep_picture, pasted_folder
+from segapp.qt.files.opening import keep_picture
 from segapp.qt.widgets.layouts import Banner, Card
 from segapp.qt.window.startup import default_geometry, open_initial
 from tests.segapp.qt.window.by_hand import paint, pixels

@@ -20,6 +20,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QMenu, QTabBar, QWidget
 
+from segapp.app.project_store import pasted_folder
 from segapp.app.state import Stage
 from segapp.imaging.measures import ExportChoices
 from segapp.imaging.overlay import ViewMode
@@ -27,7 +28,6 @@ from segapp.io.export.rasters import make_matte
 from segapp.qt.canvas.brush import Tool
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Unsaved
-from segapp.qt.files.opening import pasted_folder
 from segapp.qt.files.preferences import remember_choices
 from segapp.qt.session.answers import Answers
 from segapp.qt.session.encoder_service import Seeing
@@ -329,7 +329,7 @@ def test_files_and_folders_are_dropped_on_the_window(window, picture_file, qtbot
     picture_file("more/b.png")
     with qtbot.waitSignal(window.files.opened):
         drop(window, other.parent)
-    assert [path.name for path in window.files.folder] == ["b.png", "éá 中.png"]
+    assert [path.name for path in window.files.workspace.images] == ["b.png", "éá 中.png"]
     assert window.docks.files.isVisible()
 
 

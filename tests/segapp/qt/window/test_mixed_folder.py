@@ -8,14 +8,13 @@ import tifffile
 from PIL import Image
 from pycocotools.coco import COCO
 
-from segapp.app.project_store import project_of
+from segapp.app.project_store import find_project
 from segapp.engine.trainer import Trainer
 from segapp.io.class_list import CLASS_LIST_FILE, ClassList, write_class_list
 from segapp.io.export.formats import FOLDER_FORMATS
 from segapp.io.folder_files import Status
 from segapp.io.images import load_image
 from segapp.io.masks import load_mask
-from segapp.io.project import load_project
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Patch, Stroke
 from segapp.model.labelling import final_answer
@@ -121,16 +120,16 @@ def export(qtbot, window, form):
     with qtbot.waitSignal(panel.exported, timeout=300_000):
         panel.run()
     assert panel.told == "5 exported, 1 without an answer", form
-    return window.files.work.place / "segapp-export" / form
+    return window.files.workspace.folder / "segapp-export" / form
 
 
 def test_pictures_of_all_kinds(make_window, home, qtbot, no_questions):
     window = make_window(home, Trainer)
-    work = window.files.work
-    names = [path.name for path in work.paths]
+    work = window.files.workspace
+    names = [path.name for path in work.images]
     assert names == ["a.tif", "a[2].tif", "b.jpg", "c.png", "d.png", "e.jpg"]
     truth = {}
-    for path in work.paths[:5]:
+    for path in work.images[:5]:
         truth[path.name] = mark(qtbot, window, path)
     for name, labels in truth.items():
         if name != "a[2].tif":
@@ -139,15 +138,15 @@ def test_pictures_of_all_kinds(make_window, home, qtbot, no_questions):
         assert (labels[-5:, -6:] == FIRST).all()
     assert window.status.chip.text() == f"16-bit, {_span(home / 'd.png')}"
     with qtbot.waitSignal(window.files.passed_over, timeout=60_000):
-        window.files.open(work.paths[5])
+        window.files.open(work.images[5])
     qtbot.waitUntil(lambda: not window.session.unsaved_states(), timeout=60_000)
     assert window.close()
 
     window = make_window(home, Trainer)  # on the next day
-    work = window.files.work
+    work = window.files.workspace
     assert window.file_list.told == "5 of 6 done"
-    assert [work.status(path) for path in work.paths][:5] == [Status.DONE] * 5
-    for path in work.paths[:5]:
+    assert [work.status(path) for path in work.images][:5] == [Status.DONE] * 5
+    for path in work.images[:5]:
         with qtbot.waitSignal(window.files.opened, timeout=60_000):
             window.files.open(path)
         until_answered(qtbot, window)
@@ -163,12 +162,12 @@ def _span(path):
 
 def _check_exports(qtbot, window, truth):
     """Write all formats, and read back what others read."""
-    work = window.files.work
+    work = window.files.workspace
     stems = {"a.tif": "a", "a[2].tif": "a[2]", "b.jpg": "b", "c.png": "c", "d.png": "d"}
     places = {form: export(qtbot, window, form) for form in FOLDER_FORMATS}
-    for path in work.paths[:5]:
+    for path in work.images[:5]:
         labels, stem = truth[path.name], stems[path.name]
-        project = load_project(project_of(path))
+        project = find_project(path, path.parent).require()
         picture = load_image(path, project.document.display)
         answer = final_answer(
             Trainer(picture.rgb, picture.channels).updates(project.document, project.settings)

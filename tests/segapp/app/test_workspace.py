@@ -1,0 +1,166 @@
+"""The workspace of a folder: progress, classes and display, and the files that hold them."""
+
+import pytest
+from PIL import Image
+
+from segapp.app import project_store, workspace
+from segapp.app.project_store import ProjectLocationPolicy
+from segapp.app.workspace import FolderWorkspace, UnreadableFileError
+from segapp.io.class_list import CLASS_LIST_FILE, read_class_list
+from segapp.io.folder_files import (
+    DISPLAY_FILE,
+    PROGRESS_FILE,
+    FolderProgress,
+    Status,
+    read_display,
+    read_progress,
+)
+from segapp.io.project import Project, save_project
+from segapp.model.classes import TWO_CLASSES, ClassInfo
+from segapp.model.display import DisplaySettings
+from segapp.model.document import Document
+from segapp.model.settings import DEFAULT_SETTINGS
+from tests.segapp.app.test_project_store import Preferences
+
+LEAF = (ClassInfo("leaf", (1, 2, 3)), *TWO_CLASSES[1:])
+
+
+@pytest.fixture
+def images(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for number in range(1, 4):
+        Image.new("RGB", (4, 4)).save(folder / f"{number}.png")
+    return sorted(folder.iterdir())
+
+
+@pytest.fixture
+def policy():
+    return ProjectLocationPolicy(Preferences())
+
+
+@pytest.fixture
+def begin(images, policy):
+    return lambda: FolderWorkspace(images, images[0].parent, policy)
+
+
+def test_progress_is_kept_in_the_folder(begin, images):
+    work = begin()
+    assert work.take_changes() is None
+    assert work.set_done(images[0], done=True)
+    assert work.note_work(images[1], marked=True, answered=True)
+    assert not work.note_open(images[1])
+    assert not work.set_done(images[0].with_name("other.png"), done=True)
+    assert [work.status(path) for path in images] == [
+        Status.DONE,
+        Status.ANSWERED,
+        Status.UNTOUCHED,
+    ]
+    assert work.n_done == 1
+    assert [work.next_undone(path) for path in images] == [images[1], images[2], images[1]]
+    work.take_changes().write()
+    assert work.take_changes() is None
+    again = begin()
+    assert again.last == images[1]
+    assert again.status(images[0]) is Status.DONE
+    assert again.status(images[1]) is Status.UNTOUCHED  # its project was never saved
+    save_project(
+        images[1].with_suffix(".segapp"), Project(Document(), DEFAULT_SETTINGS, images[1], "")
+    )
+    assert begin().status(images[1]) is Status.ANSWERED
+
+
+def test_changes_that_could_not_be_written_are_kept_for_the_next_time(begin, images):
+    work = begin()
+    work.set_done(images[0], done=True)
+    work.set_done(images[1], done=True)
+    work.note_open(images[0])
+    changes = work.take_changes()
+    work.set_done(images[1], done=False)
+    work.put_back(changes)
+    work.take_changes().write()
+    progress = read_progress(images[0].parent / PROGRESS_FILE)
+    assert progress == FolderProgress({"1.png": Status.DONE}, "1.png")
+
+
+def test_an_image_that_fails_is_passed_over_until_it_opens(begin, images):
+    work = begin()
+    assert work.note_failure(images[1], "No picture.")
+    assert not work.note_failure(images[1], "No picture.")
+    assert (work.status(images[1]), work.failure(images[1])) == (Status.FAILED, "No picture.")
+    assert work.next_undone(images[0]) == images[2]
+    assert work.note_open(images[1])
+    assert work.status(images[1]) is Status.UNTOUCHED
+
+
+def test_untouched_images_begin_with_the_shared_classes_and_display(begin, images):
+    work, folder = begin(), images[0].parent
+    assert work.new_document() == Document()
+    display = DisplaySettings((1,))
+    assert work.share_classes(LEAF)
+    assert work.share_display(display)
+    assert not work.share_display(display)
+    assert read_class_list(folder / CLASS_LIST_FILE).classes == LEAF
+    assert read_display(folder) == display
+    assert begin().new_document() == Document(LEAF, display=display)
+
+
+@pytest.mark.parametrize("name", [CLASS_LIST_FILE, DISPLAY_FILE])
+def test_a_file_that_cannot_be_read_is_not_replaced(begin, images, name):
+    path = images[0].parent / name
+    path.write_text('{"version": 99}')
+    work = begin()
+    assert name in work.problems[0]
+    with pytest.raises(UnreadableFileError, match="move it away first"):
+        work.share_classes(LEAF) if name == CLASS_LIST_FILE else work.share_display(
+            DisplaySettings((1,))
+        )
+    assert path.read_text() == '{"version": 99}'
+    assert work.new_document() == Document()
+
+
+def test_work_done_before_a_folder_is_chosen_is_not_forgotten(
+    begin, images, tmp_path, monkeypatch
+):
+    root, chosen = images[0].parent, tmp_path / "chosen"
+    monkeypatch.setattr(project_store.os, "access", lambda path, _: path != root)
+    work = begin()
+    work.set_done(images[0], done=True)
+    work.note_work(images[1], marked=True, answered=False)
+    assert work.take_changes() is None
+    assert not work.share_classes(LEAF)
+    chosen.mkdir()
+    work.choose_folder(chosen)
+    assert work.folder == chosen
+    assert [work.status(path) for path in images[:2]] == [Status.DONE, Status.MARKED]
+    work.take_changes().write()
+    assert read_progress(chosen / PROGRESS_FILE).states == {"1.png": Status.DONE}
+    assert not (root / PROGRESS_FILE).exists()
+
+
+def test_images_opened_together_share_no_files(images, policy):
+    save_project(
+        images[1].with_suffix(".segapp"), Project(Document(), DEFAULT_SETTINGS, images[1], "")
+    )
+    work = FolderWorkspace(images[:2], None, policy)
+    assert [work.status(path) for path in images[:2]] == [Status.UNTOUCHED, Status.MARKED]
+    work.set_done(images[0], done=True)
+    assert (work.folder, work.take_changes(), work.share_classes(LEAF)) == (None, None, False)
+    assert policy.writing_folder(images[0]) == images[0].parent
+    assert policy.writing_folder(images[2]) is None  # it is not one of them
+
+
+def test_all_changes_of_one_moment_are_one_write(begin, images, monkeypatch):
+    calls = []
+    monkeypatch.setattr(workspace, "write_progress", lambda *told: calls.append(told))
+    work = begin()
+    for path in images:
+        work.set_done(path, done=True)
+    work.take_changes().write()
+    assert calls == [
+        (
+            images[0].parent / PROGRESS_FILE,
+            dict.fromkeys(("1.png", "2.png", "3.png"), Status.DONE),
+            None,
+        )
+    ]

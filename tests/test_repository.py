@@ -96,7 +96,7 @@ def warn_in(module):
     exec("warnings.warn('old', DeprecationWarning)", {"__name__": module, "warnings": warnings})
 
 
-@pytest.mark.parametrize("module", ["segapp.imaging.measures", "shlcore", "tests.conftest"])
+@pytest.mark.parametrize("module", ["segapp.imaging.components", "shlcore", "tests.conftest"])
 def test_warnings_of_our_own_code_are_errors(module):
     with pytest.raises(DeprecationWarning, match="old"):
         warn_in(module)

@@ -10,8 +10,8 @@ from segapp.engine.loading import let_see, sight_of, trainer_of
 from segapp.io.class_list import apply_folder_classes
 from segapp.io.images import load_image
 from segapp.io.project import Project
-from segapp.model.document import InitialLabels
-from segapp.model.labelling import Answer
+from segapp.model.answer import Answer
+from segapp.model.labelling import InitialLabels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

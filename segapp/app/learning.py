@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from segapp.model.labelling import Answer, NotEnoughStrokes, Preview, Report
+from segapp.model.answer import Answer, NotEnoughStrokes, Preview, Report
 from segapp.model.settings import FeatureGroup, with_encoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from segapp.app.state import Content, TrainingInputs
-    from segapp.model.labelling import Segmenter
+    from segapp.model.answer import Segmenter
     from segapp.model.picture import EncoderFeatures
     from segapp.model.settings import Settings
 

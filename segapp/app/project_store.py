@@ -31,7 +31,7 @@ from segapp.io.project import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from segapp.model.labelling import Answer
+    from segapp.model.answer import Answer
 
 
 # Names -----------------------------------------------------------------------------------------

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from segapp.io.project import ProjectLocation
-    from segapp.model.document import InitialLabels, Mark
+    from segapp.model.document import Mark
+    from segapp.model.labelling import InitialLabels
 
 
 _BLANK = Document()

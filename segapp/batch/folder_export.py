@@ -10,14 +10,20 @@ from typing import TYPE_CHECKING
 
 from segapp.app.project_store import find_project
 from segapp.engine.loading import let_see, trainer_of
-from segapp.imaging.measures import AnnotationScope
 from segapp.io.class_list import find_class_list
-from segapp.io.export.datasets import Categories, DatasetItem, ExportPlan, ItemRecord, Journal
+from segapp.io.export.datasets import (
+    AnnotationScope,
+    Categories,
+    DatasetItem,
+    ExportPlan,
+    ItemRecord,
+    Journal,
+)
 from segapp.io.folder_files import PROGRESS_FILE, Status, read_progress
 from segapp.io.images import list_images, load_image
 from segapp.io.pages import page_file
 from segapp.io.project import ProjectError, load_project
-from segapp.model.labelling import Answer, NotEnoughStrokes, Report
+from segapp.model.answer import Answer, NotEnoughStrokes, Report
 from segapp.model.settings import SettingsChoice
 from segapp.model.validation import sanitize, sentence
 
@@ -28,7 +34,7 @@ if TYPE_CHECKING:
     from segapp.io.class_list import ClassList
     from segapp.io.export.datasets import DatasetFormat
     from segapp.io.project import Project
-    from segapp.model.labelling import MakeSegmenter
+    from segapp.model.answer import MakeSegmenter
 
 
 EXPORT_FOLDER = "segapp-export"

@@ -23,8 +23,8 @@ from segapp.io.folder_files import display_to_plain, folder_display
 from segapp.io.images import digest_of
 from segapp.io.project import PROJECT_SUFFIX, Project, is_project, load_project, save_project
 from segapp.io.strokes import load_with_strokes
+from segapp.model.answer import final_answer
 from segapp.model.display import DEFAULT_DISPLAY
-from segapp.model.labelling import final_answer
 from segapp.model.settings import FeatureGroup, to_plain
 from segapp.model.validation import sentence
 from shlcore.cluster import ClusterError, as_they_come, connected
@@ -38,9 +38,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.encoders.feature_cache import FeatureExtractor
-    from segapp.imaging.measures import ExportChoices
+    from segapp.io.export.formats import ExportChoices
+    from segapp.model.answer import Answer, MakeSegmenter, Report, Segmenter
     from segapp.model.document import Document
-    from segapp.model.labelling import Answer, Labelling, MakeSegmenter, Report, Segmenter
+    from segapp.model.labelling import Labelling
     from segapp.model.settings import Settings, SettingsChoice
 
 

@@ -8,8 +8,8 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO
 
-from segapp.imaging.measures import ExportChoices, Scale
-from segapp.io.export.formats import FORMATS, ExportFormat, formats
+from segapp.imaging.components import Scale
+from segapp.io.export.formats import FORMATS, ExportChoices, ExportFormat, formats
 from segapp.io.pages import MAX_PAGES, with_page
 from segapp.model.settings import (
     DEFAULT_PRESET,

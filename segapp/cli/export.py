@@ -35,8 +35,14 @@ from segapp.cli.console import (
 from segapp.cli.segment import described, labelled
 from segapp.engine.loading import let_see
 from segapp.engine.trainer import Trainer
-from segapp.imaging.measures import DEFAULT_EXPORT, AnnotationScope
-from segapp.io.export.formats import FOLDER_FORMATS, FORMATS, folder_formats, formats
+from segapp.io.export.datasets import AnnotationScope
+from segapp.io.export.formats import (
+    DEFAULT_EXPORT,
+    FOLDER_FORMATS,
+    FORMATS,
+    folder_formats,
+    formats,
+)
 from segapp.io.images import load_image
 from segapp.io.pages import page_file
 from segapp.io.project import Project, load_project

@@ -27,13 +27,14 @@ from segapp.engine.loading import let_see
 from segapp.engine.trainer import Trainer
 from segapp.io.export.formats import default_format, formats
 from segapp.io.strokes import load_with_strokes
-from segapp.model.labelling import final_answer
+from segapp.model.answer import final_answer
 
 if TYPE_CHECKING:
     import argparse
 
+    from segapp.model.answer import Report
     from segapp.model.document import Document
-    from segapp.model.labelling import Labelling, Report
+    from segapp.model.labelling import Labelling
     from segapp.model.picture import Picture
     from segapp.model.settings import Settings
 

@@ -29,8 +29,8 @@ from segapp.io.project import (
     open_archive,
     read_member,
 )
+from segapp.model.answer import Answer, Report, final_answer
 from segapp.model.document import Document, Stroke
-from segapp.model.labelling import Answer, Report, final_answer
 from segapp.model.picture import EncoderFeatures
 from segapp.model.settings import IMAGE_SPECIFIC, FeatureGroup, Settings, from_plain, to_plain
 from segapp.model.validation import (
@@ -54,9 +54,10 @@ if TYPE_CHECKING:
 
     from segapp.engine.encoder_belief import EncoderBelief
     from segapp.engine.preparation import FeatureTable
+    from segapp.model.answer import Update
     from segapp.model.classes import ClassInfo
-    from segapp.model.document import InitialLabels, Mark
-    from segapp.model.labelling import Labelling, Update
+    from segapp.model.document import Mark
+    from segapp.model.labelling import InitialLabels, Labelling
 
 
 LARGEST_VALUE = 1e15

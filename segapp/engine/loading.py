@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from segapp.engine.learnt_model import LearntModel
     from segapp.engine.trainer import Trainer
-    from segapp.model.labelling import Segmenter
+    from segapp.model.answer import Segmenter
     from segapp.model.picture import EncoderFeatures
     from segapp.model.settings import Settings
 

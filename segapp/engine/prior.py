@@ -17,7 +17,7 @@ import numpy as np
 import shlcore
 from segapp.engine.refinement import Outline
 from segapp.io.project import marks_to_plain
-from segapp.model.labelling import Answer, AnswerSnapshot
+from segapp.model.answer import Answer, AnswerSnapshot
 from segapp.model.settings import to_plain
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from segapp.engine.kernels import Geodesics
     from segapp.engine.superpixels import Prototypes
+    from segapp.model.answer import Update
     from segapp.model.document import Document, Mark
-    from segapp.model.labelling import Update
     from segapp.model.settings import Settings
 
 
@@ -233,7 +233,7 @@ def unpacked(
     n_classes, values = carried.n_classes, carried.shares
     if len(values) != n_regions * n_classes:
         return None
-    told = values, carried.outline
+    told = values, carried.boundary
     if carried.digest != _digest(pixels, document, settings, n_classes, told):
         return None
     shares = np.frombuffer(values, dtype=np.uint8).reshape(n_regions, n_classes)
@@ -241,7 +241,7 @@ def unpacked(
     # Each share is rounded, by half a byte at the most.
     if (np.abs(whole - 255) * 2 > n_classes).any():
         return None
-    return KeptAnswer(RegionShares(shares), carried.outline)
+    return KeptAnswer(RegionShares(shares), carried.boundary)
 
 
 def _digest(

@@ -16,7 +16,8 @@ from segapp.engine.upsampling import enlarged
 from segapp.imaging.pyramid import upsample
 from segapp.imaging.rasterise import UNMARKED
 from segapp.imaging.seeds import SeedMap
-from segapp.model.labelling import Labelling, Preview, Report
+from segapp.model.answer import Preview, Report
+from segapp.model.labelling import Labelling
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator

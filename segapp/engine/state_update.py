@@ -22,7 +22,7 @@ from segapp.engine.prior import (
 from segapp.engine.refinement import PixelTask
 from segapp.engine.supervision import Supervision, estimator_of, first_passes
 from segapp.imaging.rasterise import UNMARKED
-from segapp.model.labelling import Insight, Report
+from segapp.model.answer import Insight, Report
 from segapp.model.settings import FeatureGroup
 from shlcore.assignments import hinge_distances
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from segapp.engine.refinement import CoarseAnswer, Outline
     from segapp.engine.supervision import Laps
     from segapp.imaging.seeds import SeedMap
+    from segapp.model.answer import Preview
     from segapp.model.document import Document
-    from segapp.model.labelling import Preview
     from segapp.model.settings import Settings
     from shlcore import SHL, Grams
     from shlcore.estimator import FitStep

@@ -24,7 +24,8 @@ from segapp.engine.state_update import Before, StateUpdate
 from segapp.engine.supervision import Laps
 from segapp.imaging.retouch import retouch_report, retouch_updates
 from segapp.imaging.seeds import SeedCache
-from segapp.model.labelling import Answer, Labelling, NotEnoughStrokes, Report, final_answer
+from segapp.model.answer import Answer, NotEnoughStrokes, Report, final_answer
+from segapp.model.labelling import Labelling
 from segapp.model.settings import FeatureGroup
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 
     from segapp.engine.upsampling import Enlarged
     from segapp.imaging.seeds import SeedMap
+    from segapp.model.answer import AnswerSnapshot, Update
     from segapp.model.document import Document, Mark
-    from segapp.model.labelling import AnswerSnapshot, Update
     from segapp.model.picture import EncoderFeatures
     from segapp.model.settings import Settings
 

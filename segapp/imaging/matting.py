@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 
-from segapp.imaging.measures import MAX_EDGE_WIDTH
-
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
@@ -357,8 +355,8 @@ def _averaged(
     return np.asarray(found[:, :, :3] / np.maximum(found[:, :, 3:], np.float32(1e-5)))
 
 
-HARD_EDGE = 0.0
-"""The width of an edge that is not softened."""
+HARD_EDGE, MAX_EDGE_WIDTH = 0.0, 200.0
+"""Widths of an edge that is not softened, and of the widest."""
 
 _RAMP = 2.0
 """Pixels over which a guess goes from 0 to 1: wider ones lose the hairs' own places."""

@@ -6,19 +6,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy
 
+from segapp.imaging.components import component_at
 from segapp.imaging.rasterise import rasterized
+from segapp.model.answer import Answer
 from segapp.model.document import Patch
-from segapp.model.labelling import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
+    from segapp.model.answer import Report, Update
     from segapp.model.document import Document, Mark
-    from segapp.model.labelling import Labelling, Report, Update
+    from segapp.model.labelling import Labelling
 
 
 def retouch_updates(updates: Iterable[Update], document: Document) -> Iterator[Update]:
@@ -55,12 +56,6 @@ def retouch(labelling: Labelling, marks: tuple[Mark, ...], times: int = 1) -> La
 def class_lock(labels: NDArray[np.uint8], index: int) -> Patch:
     """Return the mark that keeps a class's pixels as they are."""
     return Patch.of_mask(labels == index, index)
-
-
-def component_at(labels: NDArray[np.uint8], x: int, y: int) -> NDArray[np.bool_]:
-    """Return the connected part that a pixel belongs to, which may be of any class."""
-    numbered, _ = scipy.ndimage.label(labels == labels[y, x])
-    return np.asarray(numbered == numbered[y, x])
 
 
 def component_lock(labels: NDArray[np.uint8], x: int, y: int) -> Patch:

@@ -7,8 +7,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from segapp.imaging.colour import unused_colour
 from segapp.io.project import MAX_NAME_LENGTH, classes_from_plain, classes_to_plain
-from segapp.model.classes import MAX_CLASSES, ClassInfo, unused_colour
+from segapp.model.classes import MAX_CLASSES, ClassInfo
 from segapp.model.validation import (
     SegappError,
     from_json,

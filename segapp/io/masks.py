@@ -12,11 +12,12 @@ import numpy as np
 import scipy
 from PIL import Image
 
+from segapp.imaging.colour import unused_colour
 from segapp.imaging.rasterise import box_corners, polygon_mask
 from segapp.imaging.rle import decode_counts, mask_from_runs
 from segapp.io.images import open_validated
 from segapp.io.pages import DAMAGE, page_file
-from segapp.model.classes import MAX_CLASSES, ClassInfo, unused_colour
+from segapp.model.classes import MAX_CLASSES, ClassInfo
 from segapp.model.document import MAX_COORDINATE, Document, Patch
 from segapp.model.validation import (
     SegappError,

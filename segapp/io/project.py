@@ -16,10 +16,11 @@ from typing import IO, TYPE_CHECKING, Any
 
 from segapp.io.folder_files import display_from_plain, display_to_plain
 from segapp.io.pages import DAMAGE, MAX_PIXELS, page_file
+from segapp.model.answer import MAX_BOUNDARY_BYTES, MAX_REGIONS, AnswerSnapshot
 from segapp.model.classes import MAX_CLASSES, ClassInfo
 from segapp.model.display import DEFAULT_DISPLAY
-from segapp.model.document import Document, InitialLabels, Mark, Patch, Stroke
-from segapp.model.labelling import MAX_BOUNDARY_BYTES, MAX_REGIONS, AnswerSnapshot
+from segapp.model.document import Document, Mark, Patch, Stroke
+from segapp.model.labelling import InitialLabels
 from segapp.model.settings import FeatureGroup, from_plain, to_plain
 from segapp.model.validation import (
     SegappError,
@@ -357,7 +358,7 @@ def save_project(path: str | Path, project: Project) -> None:
             archive.writestr(zipfile.ZipInfo(_MODEL, _DATE), project.model, zipfile.ZIP_STORED)
         if answer is not None:
             archive.writestr(zipfile.ZipInfo(_ANSWER, _DATE), answer.shares, zipfile.ZIP_DEFLATED)
-            archive.writestr(zipfile.ZipInfo(_OUTLINE, _DATE), answer.outline, zipfile.ZIP_STORED)
+            archive.writestr(zipfile.ZipInfo(_OUTLINE, _DATE), answer.boundary, zipfile.ZIP_STORED)
 
 
 def is_project(path: Path) -> bool:

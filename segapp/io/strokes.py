@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from segapp.imaging.colour import unused_colour
 from segapp.io.folder_files import folder_display
 from segapp.io.images import IndexedImage, load_image, load_indices
 from segapp.io.project import is_project, load_project
-from segapp.model.classes import MAX_CLASSES, PALETTE, TWO_CLASSES, ClassInfo, unused_colour
+from segapp.model.classes import MAX_CLASSES, PALETTE, TWO_CLASSES, ClassInfo
 from segapp.model.document import Document, Patch
 from segapp.model.validation import SegappError, from_json, require_list, require_text, sanitize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from segapp.model.labelling import AnswerSnapshot
+    from segapp.model.answer import AnswerSnapshot
     from segapp.model.picture import Picture
     from segapp.model.settings import Settings
 

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.model.classes import (
-    MAX_CLASSES,
-    PALETTE,
-    TWO_CLASSES,
-    ClassInfo,
-    background_index,
-    shortcut_keys,
-)
+from segapp.model.classes import MAX_CLASSES, TWO_CLASSES, ClassInfo, background_index
 from segapp.model.display import DEFAULT_DISPLAY, DisplaySettings
-from segapp.model.labelling import Labelling
 from segapp.model.validation import SegappError, short_repr
 
 if TYPE_CHECKING:
@@ -25,21 +16,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-
-__all__ = [
-    "MAX_CLASSES",
-    "PALETTE",
-    "TWO_CLASSES",
-    "ClassInfo",
-    "Document",
-    "Mark",
-    "Patch",
-    "Stroke",
-    "shortcut_keys",
-]
+    from segapp.model.labelling import InitialLabels
 
 MAX_COORDINATE = 1e10
-"""Pixels from the picture's corner within which marks lie; sums of squares stay exact enough."""
+"""Pixels from the image's corner within which marks lie; sums of squares stay exact enough."""
 
 MAX_RADIUS = 1e6
 MAX_PRESSURE = 100.0
@@ -101,7 +81,7 @@ class Stroke:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """Pixels that are marked at once: strokes that came as a picture, or the robot's.
+    """A mask that is marked at once, as of strokes that come as an image.
 
     ``bits`` holds the ``height x width`` mask, packed row by row (`numpy.packbits`), so that
     a patch is a plain value: comparable, hashable and safe to share between threads. ``joined``
@@ -167,11 +147,11 @@ Mark = Stroke | Patch
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Classes and marks in the order in which they were made: the last one on a pixel wins.
+    """Classes, and marks in the order in which they were made: the last one on a pixel wins.
 
-    ``initial`` is the answer that a model gave before any stroke; strokes correct it.
+    ``initial`` are the labels that a model gave before any stroke; strokes correct them.
     ``retouches`` are painted over the answer, whatever it is, and teach nothing: see
-    `segapp.imaging.retouch`. ``display`` is how the picture is shown, which the learner sees.
+    `segapp.imaging.retouch`. ``display`` makes the pixels that the learner gets.
     """
 
     classes: tuple[ClassInfo, ...] = TWO_CLASSES
@@ -190,11 +170,11 @@ class Document:
                     f"label: wanted a class from 0 to {count - 1}, got {short_repr(mark.label)}"
                 )
         if self.initial is not None and self.initial.n_classes > count:
-            raise SegappError(f"initial: wanted {count} classes, got {self.initial.n_classes}")
+            raise SegappError(f"start: wanted {count} classes, got {self.initial.n_classes}")
 
     @property
     def background(self) -> int:
-        """Index of the class that is what is left over: the one marked or named so, else the last.
+        """Index of the background: the class marked or named so, else the last.
 
         >>> Document().background
         1
@@ -205,7 +185,7 @@ class Document:
         return background_index(self.classes)
 
     def with_background(self, index: int) -> Document:
-        """Let one class, and no other, be the background."""
+        """Make one class, and no other, the background."""
         return replace(
             self,
             classes=tuple(
@@ -214,7 +194,7 @@ class Document:
         )
 
     def with_key(self, index: int, key: str) -> Document:
-        """Choose a class by another digit; who had that digit takes a free one."""
+        """Give a class a digit; the class that had the digit takes a free one."""
         return replace(
             self,
             classes=tuple(
@@ -226,8 +206,8 @@ class Document:
     def is_answerable(self, marked: Collection[int]) -> bool:
         """Tell whether marks of these classes suffice for an answer: of any two, or of an object.
 
-        Where a class is named background, an object alone is enough: the picture's border is
-        taken for background until somebody marks some.
+        Where a class is named background, an object alone is enough: the image's border is
+        taken for background until the user marks some.
 
         >>> Document().is_answerable({0}), Document().is_answerable({1})
         (True, False)
@@ -243,7 +223,7 @@ class Document:
         return replace(self, strokes=(*self.strokes, stroke))
 
     def with_retouch(self, mark: Mark) -> Document:
-        """Paint over the answer; a mark without a class lets the answer be seen again."""
+        """Paint over the answer; a mark without a class uncovers the answer again."""
         return replace(self, retouches=(*self.retouches, mark))
 
     @property
@@ -266,7 +246,7 @@ class Document:
             state = state.previous_state
 
     def as_one_state(self) -> Document:
-        """Let all marks count as made at once: what is learnt from them is learnt anew."""
+        """Join all marks into one state, so that the learner forgets their order."""
         first, *others = self.strokes or (None,)
         if first is None:
             return self
@@ -274,7 +254,7 @@ class Document:
         return replace(self, strokes=(replace(first, joined=False), *joined))
 
     def without_marks(self) -> Document:
-        """Drop all that was marked and the start, keep the classes."""
+        """Drop all marks and the initial labels, keep the classes."""
         return replace(self, strokes=(), initial=None, retouches=())
 
     def with_class(self, info: ClassInfo) -> Document:
@@ -291,125 +271,37 @@ class Document:
         """Delete a class with its strokes; the classes behind it move up."""
         if len(self.classes) <= 2:
             raise SegappError("classes: at least two must remain")
-        gone = replace(
+        kept = replace(
             self,
             strokes=tuple(mark for mark in self.strokes if mark.label != index),
             retouches=tuple(mark for mark in self.retouches if mark.label != index),
         )
         classes = self.classes[:index] + self.classes[index + 1 :]
-        places = [row - (row > index) for row in range(len(self.classes))]
-        places[index] = Document(classes).background
-        return gone.with_classes(classes, places)
+        indices = [row - (row > index) for row in range(len(self.classes))]
+        indices[index] = background_index(classes)
+        return kept.with_classes(classes, indices)
 
-    def with_classes(self, classes: tuple[ClassInfo, ...], places: Sequence[int]) -> Document:
-        """Go on with other classes; ``places`` tells where each of the present ones went."""
-        start = None if self.initial is None else self.initial.with_classes(places, len(classes))
-        strokes, retouches = _moved(self.strokes, places), _moved(self.retouches, places)
-        return Document(classes, strokes, start, retouches, self.display)
+    def with_classes(self, classes: tuple[ClassInfo, ...], indices: Sequence[int]) -> Document:
+        """Replace the classes; ``indices`` holds the new index of each present one."""
+        initial = self.initial and self.initial.with_classes(indices, len(classes))
+        strokes = _relabelled(self.strokes, indices)
+        retouches = _relabelled(self.retouches, indices)
+        return Document(classes, strokes, initial, retouches, self.display)
+
+    def with_class_moved(self, index: int, target: int) -> Document:
+        """Move a class to another index; strokes, retouches and initial labels go along.
+
+        A background that is so by being the last is marked as such, so that it stays one.
+        """
+        order = list(range(len(self.classes)))
+        order.insert(target, order.pop(index))
+        indices = [order.index(old) for old in range(len(order))]
+        ground = indices[self.background]
+        moved = self.with_classes(tuple(self.classes[old] for old in order), indices)
+        return moved if moved.background == ground else moved.with_background(ground)
 
 
-def _moved(marks: tuple[Mark, ...], places: Sequence[int]) -> tuple[Mark, ...]:
+def _relabelled(marks: tuple[Mark, ...], indices: Sequence[int]) -> tuple[Mark, ...]:
     return tuple(
-        mark if mark.label is None else replace(mark, label=places[mark.label]) for mark in marks
+        mark if mark.label is None else replace(mark, label=indices[mark.label]) for mark in marks
     )
-
-
-_COARSE = 256  # pixels of the longer side of the margin, which only guides the eye
-
-
-@dataclass(frozen=True, slots=True)
-class InitialLabels:
-    """Labels of every pixel, packed so that they are comparable, hashable and small.
-
-    Parameters
-    ----------
-    name
-        Of the model, or of the picture that it was learnt on.
-    labels
-        ``height x width`` bytes, the class of each pixel, by `zlib`.
-    margin
-        How sure the model was, 255 where surest, at a coarse size; packed likewise.
-    n_classes
-        One more than the highest label that may occur.
-    """
-
-    name: str
-    height: int
-    width: int
-    labels: bytes
-    margin: bytes
-    n_classes: int
-
-    @classmethod
-    def from_labelling(cls, labelling: Labelling, name: str) -> InitialLabels:
-        """Pack an answer."""
-        height, width = labelling.labels.shape
-        step = _step(height, width)
-        margin = labelling.margin[::step, ::step]
-        scale = 255.0 / max(float(margin.max()), 1e-12)
-        return cls(
-            name,
-            height,
-            width,
-            zlib.compress(np.ascontiguousarray(labelling.labels).tobytes(), 6),
-            zlib.compress(np.rint(margin * scale).astype(np.uint8).tobytes(), 6),
-            labelling.n_classes,
-        )
-
-    def pixels(self) -> NDArray[np.uint8]:
-        """Return the class of each pixel; a `ValueError` when the bytes are no such picture."""
-        values = _unpacked(self.labels, (self.height, self.width), "labels")
-        if values.size and values.max() >= self.n_classes:
-            raise SegappError(
-                f"start: wanted classes below {self.n_classes}, got {int(values.max())}"
-            )
-        return values
-
-    def labelling(self, n_classes: int) -> Labelling:
-        """Return the answer itself, for a document of so many classes."""
-        step = _step(self.height, self.width)
-        coarse = _unpacked(
-            self.margin, (-(-self.height // step), -(-self.width // step)), "margin"
-        )
-        fine = coarse.repeat(step, axis=0)[: self.height].repeat(step, axis=1)[:, : self.width]
-        codes = np.zeros((self.height, self.width), np.uint32)
-        return Labelling(
-            self.pixels(), np.divide(fine, 255, dtype=np.float32), codes, n_classes, 1
-        )
-
-    def with_classes(self, places: Sequence[int], n_classes: int) -> InitialLabels:
-        """Return it with each class at another place."""
-        table = np.zeros(256, np.uint8)
-        table[: len(places)] = places
-        moved = table[self.pixels()]
-        return replace(self, labels=zlib.compress(moved.tobytes(), 6), n_classes=n_classes)
-
-
-def _step(height: int, width: int) -> int:
-    return -(-max(height, width) // _COARSE)
-
-
-def _unpacked(packed: bytes, size: tuple[int, int], name: str) -> NDArray[np.uint8]:
-    """Unpack exactly so many bytes, however many a stranger's file may hold."""
-    wanted = size[0] * size[1]
-    stream = zlib.decompressobj()
-    try:
-        values = stream.decompress(packed, wanted + 1)
-    except zlib.error as error:
-        raise SegappError(f"start: {name} cannot be unpacked: {error}") from error
-    if len(values) != wanted:
-        raise SegappError(f"start: wanted {wanted} bytes of {name}, got {len(values)} or more")
-    return np.frombuffer(values, np.uint8).reshape(size)
-
-
-def with_class_moved(document: Document, index: int, place: int) -> Document:
-    """Move a class to another place of the list; strokes, retouches and the start go along.
-
-    A background that is so by being the last is marked as such, so that it stays one.
-    """
-    order = list(range(len(document.classes)))
-    order.insert(place, order.pop(index))
-    places = [order.index(old) for old in range(len(order))]
-    ground = places[document.background]
-    moved = document.with_classes(tuple(document.classes[old] for old in order), places)
-    return moved if moved.background == ground else moved.with_background(ground)

@@ -1,37 +1,32 @@
-"""Labels, margins and hash codes of all pixels, and training updates."""
+"""Labels, margins and hash codes of all pixels, and packed labels to begin with."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+import zlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
-from segapp.model.classes import MAX_CLASSES
-from segapp.model.validation import SegappError, short_repr
+from segapp.model.validation import SegappError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from segapp.model.document import Document
-    from segapp.model.picture import EncoderFeatures
-    from segapp.model.settings import Settings
-
-
-if TYPE_CHECKING:
     Box = tuple[slice, slice]
 
 Value = TypeVar("Value", bound=np.generic, covariant=True)
 _ALL = (slice(None), slice(None))
+_COARSE = 256  # pixels of the longer side of packed margins, which only guide the eye
 
 
 class PixelValues(Protocol[Value]):
     """A value for every pixel, given for the rows and columns that are asked for.
 
-    An array is one. What follows from a few regions is better made when it is looked at: of
-    a large picture nobody looks at all of it.
+    An array is one. Values that follow from a few regions are made when they are looked at, as
+    only a part of a large image is ever in view.
     """
 
     def __getitem__(self, box: Box, /) -> NDArray[Value]:
@@ -40,7 +35,7 @@ class PixelValues(Protocol[Value]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labelling:
-    """What is known of each pixel, of the picture's height and width.
+    """Class, margin and hash code of each pixel, of the image's height and width.
 
     Parameters
     ----------
@@ -52,9 +47,9 @@ class Labelling:
     hash_codes
         uint32, the hash code of each pixel, first bit lowest.
     n_classes
-        How many classes there are, whether or not each has pixels.
+        Number of classes, whether or not each has pixels.
     n_bits
-        How many bits of the codes are used.
+        Number of bits of the codes that are used.
     """
 
     labels: NDArray[np.uint8]
@@ -79,176 +74,85 @@ class Labelling:
         return self.hash_codes[_ALL]
 
 
-# An unfinished picture (`Preview`) and an answer are different types: nothing that wants an
-# answer, an export for instance, can be handed the other by mistake.
-
-
-class NotEnoughStrokes(SegappError):  # noqa: N818 - a state of the user's work, not an error
-    """What is marked does not suffice for an answer; the message says what is missing."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Insight:
-    """What was learnt, for those who want to look inside.
-
-    Parameters
-    ----------
-    kernels
-        A readable name for each kernel, "colour, sigma 0.125" for instance.
-    kernel_weights
-        One row a bit, one column a kernel.
-    codewords
-        Classes x codewords x bits, -1 or +1.
-    objective
-        Eq. (6) after each block so far; never rises.
-    seconds
-        Time spent in each named step of this update.
-    """
-
-    kernels: tuple[str, ...]
-    kernel_weights: NDArray[np.float64]
-    codewords: NDArray[np.int8]
-    objective: tuple[float, ...]
-    seconds: dict[str, float]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Preview:
-    """An unfinished picture: to be looked at while the answer is on its way, and for no more.
-
-    Each of its pixels stands for ``times`` x ``times`` of the picture's, as far as there are so
-    many. ``codewords`` are those that its codes were compared with, shaped as in `Insight`.
-    """
-
-    labelling: Labelling
-    times: int = 1
-    codewords: NDArray[np.int8] | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Report:
-    """Where the training is, with a picture of it now and then."""
-
-    step: str
-    fraction: float
-    preview: Preview | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Answer:
-    """The final labelling for a document and settings, and what was learnt on the way.
-
-    ``carry`` makes what a project may carry, so that the same answer comes quickly when it is
-    opened again; ``None`` where that would save nothing.
-    """
-
-    labelling: Labelling
-    insight: Insight | None = None
-    make_snapshot: Callable[[], AnswerSnapshot] | None = None
-
-    def snapshot(self) -> AnswerSnapshot | None:
-        """Return what a project may carry of it."""
-        return self.make_snapshot() if self.make_snapshot is not None else None
-
-
-Update = Report | Answer
-
-
-class Segmenter(Protocol):
-    """Makes the answers for one picture; `segapp.engine.trainer.Trainer` is the one we have."""
-
-    def prepare(self, settings: Settings) -> None:
-        """Make what depends on the picture alone."""
-
-    def recall(self, carried: AnswerSnapshot) -> None:
-        """Use what a project carries of an answer, if it is one of this picture."""
-
-    def see(self, encoded: EncoderFeatures) -> None:
-        """Use what a network sees in the picture, for settings that want it."""
-
-    def updates(self, document: Document, settings: Settings) -> Iterator[Update]:
-        """Report progress; the last update, and no other, is the answer."""
-
-    def glimpses(self, document: Document, settings: Settings) -> Iterator[Report]:
-        """Look at a stroke in the making; the last report has the preview, and none is kept."""
-
-
-if TYPE_CHECKING:
-    MakeSegmenter = Callable[[NDArray[np.uint8], NDArray[Any] | None], Segmenter]
-    """From ``Picture.rgb`` and ``Picture.channels`` to what segments the picture."""
-
-
-def _look_away(report: Report) -> None:
-    """Watch nothing."""
-
-
-def final_answer(
-    updates: Iterable[Update], watch: Callable[[Report], None] = _look_away
-) -> Answer:
-    """Run the updates to their end and return the answer; ``watch`` sees each report.
-
-    >>> from segapp.engine.trainer import Trainer
-    >>> from segapp.model.document import Document, Stroke
-    >>> from segapp.model.settings import DEFAULT_SETTINGS
-    >>> import numpy as np
-    >>> rgb = np.zeros((8, 8, 3), np.uint8)
-    >>> rgb[:, 4:] = 255  # black and white halves, a dot on each
-    >>> strokes = (Stroke(((1.5, 4.5),), 1.0, 0), Stroke(((6.5, 4.5),), 1.0, 1))
-    >>> updates = Trainer(rgb).updates(Document(strokes=strokes), DEFAULT_SETTINGS)
-    >>> final_answer(updates).labelling.labels[0]
-    array([0, 0, 0, 0, 1, 1, 1, 1], dtype=uint8)
-    """
-    for update in updates:
-        if isinstance(update, Answer):
-            return update
-        watch(update)
-    raise ValueError("There is no answer from these strokes.")
-
-
-MAX_REGIONS = 1 << 16
-MAX_BOUNDARY_BYTES = 4 << 20
-"""Bytes; an outline is of a million pixels at the most, and packed."""
-_DIGEST = 64
-
-
 @dataclass(frozen=True, slots=True)
-class AnswerSnapshot:
-    """The answer before the newest stroke: what each class had of each region, and the outline.
+class InitialLabels:
+    """Labels of every pixel, packed so that they are comparable, hashable and small.
 
     Parameters
     ----------
-    digest
-        SHA-256, in hexadecimal digits, of all that the answer depends on and of itself. Who
-        finds another one does not use it, and is slower.
+    name
+        Of the model, or of the image that it was learnt on.
+    labels
+        ``height x width`` bytes, the class of each pixel, by `zlib`.
+    margin
+        The model's margins at a coarse size, 255 the largest; packed likewise.
     n_classes
-        Of the document when the answer was made.
-    shares
-        A byte for each class of each region, region by region; 255 is all of it.
-    outline
-        As `segapp.engine.prior` packs it; nothing if there is none.
+        One more than the highest label that may occur.
     """
 
-    digest: str
+    name: str
+    height: int
+    width: int
+    labels: bytes
+    margin: bytes
     n_classes: int
-    shares: bytes
-    outline: bytes = b""
 
-    def __post_init__(self) -> None:
-        if len(self.digest) != _DIGEST or set(self.digest) - set("0123456789abcdef"):
+    @classmethod
+    def from_labelling(cls, labelling: Labelling, name: str) -> InitialLabels:
+        """Pack an answer."""
+        height, width = labelling.labels.shape
+        step = _step(height, width)
+        margin = labelling.margin[::step, ::step]
+        scale = 255.0 / max(float(margin.max()), 1e-12)
+        return cls(
+            name,
+            height,
+            width,
+            zlib.compress(np.ascontiguousarray(labelling.labels).tobytes(), 6),
+            zlib.compress(np.rint(margin * scale).astype(np.uint8).tobytes(), 6),
+            labelling.n_classes,
+        )
+
+    def pixels(self) -> NDArray[np.uint8]:
+        """Return the class of each pixel; raise `SegappError` where the bytes hold none."""
+        values = _unpacked(self.labels, (self.height, self.width), "labels")
+        if values.size and values.max() >= self.n_classes:
             raise SegappError(
-                f"digest: wanted {_DIGEST} hexadecimal digits, got {short_repr(self.digest)}"
+                f"start: wanted classes below {self.n_classes}, got {int(values.max())}"
             )
-        if not 2 <= self.n_classes <= MAX_CLASSES:
-            raise SegappError(
-                f"classes: wanted 2 to {MAX_CLASSES}, got {short_repr(self.n_classes)}"
-            )
-        count, rest = divmod(len(self.shares), self.n_classes)
-        if rest or not 1 <= count <= MAX_REGIONS:
-            raise SegappError(
-                f"shares: wanted {self.n_classes} bytes for each of 1 to {MAX_REGIONS} regions, "
-                f"got {len(self.shares)}"
-            )
-        if len(self.outline) > MAX_BOUNDARY_BYTES:
-            raise SegappError(
-                f"outline: wanted at most {MAX_BOUNDARY_BYTES} bytes, got {len(self.outline)}"
-            )
+        return values
+
+    def labelling(self, n_classes: int) -> Labelling:
+        """Return the answer itself, for a document of so many classes."""
+        step = _step(self.height, self.width)
+        coarse = _unpacked(
+            self.margin, (-(-self.height // step), -(-self.width // step)), "margin"
+        )
+        fine = coarse.repeat(step, axis=0)[: self.height].repeat(step, axis=1)[:, : self.width]
+        codes = np.zeros((self.height, self.width), np.uint32)
+        return Labelling(
+            self.pixels(), np.divide(fine, 255, dtype=np.float32), codes, n_classes, 1
+        )
+
+    def with_classes(self, indices: Sequence[int], n_classes: int) -> InitialLabels:
+        """Renumber the classes: ``indices`` holds the new index of each."""
+        table = np.zeros(256, np.uint8)
+        table[: len(indices)] = indices
+        moved = table[self.pixels()]
+        return replace(self, labels=zlib.compress(moved.tobytes(), 6), n_classes=n_classes)
+
+
+def _step(height: int, width: int) -> int:
+    return -(-max(height, width) // _COARSE)
+
+
+def _unpacked(packed: bytes, size: tuple[int, int], name: str) -> NDArray[np.uint8]:
+    """Unpack exactly so many bytes, however many a hostile file may hold."""
+    wanted = size[0] * size[1]
+    try:
+        values = zlib.decompressobj().decompress(packed, wanted + 1)
+    except zlib.error as error:
+        raise SegappError(f"start: {name} cannot be unpacked: {error}") from error
+    if len(values) != wanted:
+        raise SegappError(f"start: wanted {wanted} bytes of {name}, got {len(values)} or more")
+    return np.frombuffer(values, np.uint8).reshape(size)

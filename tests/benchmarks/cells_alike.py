@@ -22,11 +22,11 @@ from PIL import Image
 from scipy.ndimage import gaussian_filter
 
 from segapp.engine.trainer import Trainer
-from segapp.imaging.measures import MeasuredRegions
+from segapp.imaging.components import MeasuredRegions
 from segapp.io.images import load_image
+from segapp.model.answer import final_answer
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document, Stroke
-from segapp.model.labelling import final_answer
 from segapp.model.settings import PRESETS
 
 FOUND = 0.5
@@ -145,13 +145,13 @@ def answer(picture, document, settings):
 
 def score(labels, truth, picture, *, split):
     """Return the share of cells that are found, and how many parts are none of them."""
-    parts = MeasuredRegions.of(labels, picture.rgb, [0], split=split)
+    parts = MeasuredRegions.measure(labels, picture.rgb, [0], split=split)
     shared = parts.index_map >= 0
     both, counts = np.unique(
         np.stack([truth[shared], parts.index_map[shared]]), axis=1, return_counts=True
     )
     areas = np.bincount(truth.ravel())
-    sizes = np.array([part.area for part in parts.parts])
+    sizes = np.array([part.area for part in parts.regions])
     is_cell = both[0] > 0
     cell, part, common = both[0][is_cell], both[1][is_cell], counts[is_cell]
     good = common / (areas[cell] + sizes[part] - common) >= FOUND

@@ -36,7 +36,8 @@ from segapp.imaging.rasterise import rasterize
 from segapp.imaging.seeds import SeedMap
 from segapp.io.images import load_image
 from segapp.io.strokes import load_strokes
-from segapp.model.labelling import Labelling, final_answer
+from segapp.model.answer import final_answer
+from segapp.model.labelling import Labelling
 from segapp.model.settings import PRESETS
 from shlcore.atomic_file import write_text
 

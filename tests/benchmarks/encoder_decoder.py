@@ -22,8 +22,8 @@ from segapp.engine.trainer import Trainer
 from segapp.imaging.rasterise import rasterized
 from segapp.io.images import load_image
 from segapp.io.strokes import load_strokes
+from segapp.model.answer import final_answer
 from segapp.model.classes import TWO_CLASSES
-from segapp.model.labelling import final_answer
 from segapp.model.settings import PRESETS, with_value
 
 METHODS = (

@@ -23,7 +23,7 @@ from segapp.batch.robot_user import robot_steps
 from segapp.engine.trainer import Trainer
 from segapp.io.images import load_image
 from segapp.io.strokes import load_strokes
-from segapp.model.labelling import final_answer
+from segapp.model.answer import final_answer
 from segapp.model.settings import PRESETS, with_value
 
 SIZES = (0.2, 1.0, 4.0, 12.0)

@@ -24,9 +24,9 @@ from segapp.engine import supervision
 from segapp.engine.trainer import Trainer
 from segapp.io.export.rasters import write_binary_png
 from segapp.io.images import load_image
+from segapp.model.answer import final_answer
 from segapp.model.classes import PALETTE, ClassInfo
 from segapp.model.document import Document
-from segapp.model.labelling import final_answer
 from segapp.model.settings import PRESETS
 
 supervision.time = SimpleNamespace(perf_counter=time.process_time)  # a busy machine stops no clock

@@ -15,7 +15,7 @@ from speed_pictures import documents, picture
 
 from segapp.engine import supervision
 from segapp.engine.trainer import Trainer
-from segapp.model.labelling import final_answer
+from segapp.model.answer import final_answer
 from segapp.model.settings import PRESETS
 
 supervision.time = SimpleNamespace(perf_counter=time.process_time)  # a busy machine stops no clock

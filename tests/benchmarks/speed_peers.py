@@ -22,7 +22,7 @@ from speed_pictures import documents, picture, truth
 from segapp.engine.preparation import PreparedPicture
 from segapp.engine.trainer import Trainer
 from segapp.imaging.rasterise import rasterize
-from segapp.model.labelling import final_answer
+from segapp.model.answer import final_answer
 from segapp.model.settings import PRESETS
 
 BEST = PRESETS["best"]

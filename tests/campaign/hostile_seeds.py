@@ -22,9 +22,9 @@ from segapp.engine.trainer import Trainer
 from segapp.io.class_list import ClassList, write_class_list
 from segapp.io.folder_files import Status, write_progress
 from segapp.io.project import Project, save_project
+from segapp.model.answer import AnswerSnapshot
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document, Patch, Stroke
-from segapp.model.labelling import AnswerSnapshot
 from segapp.model.settings import PRESETS, Settings, to_plain
 from shlcore import SHL
 

@@ -35,9 +35,9 @@ from PySide6.QtWidgets import QApplication
 from segapp.app.state import Content, PictureState, Stage
 from segapp.io.images import load_image, load_indices
 from segapp.io.project import Project, load_project, save_project
+from segapp.model.answer import Answer, NotEnoughStrokes, final_answer
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document, Stroke
-from segapp.model.labelling import Answer, NotEnoughStrokes, final_answer
 from segapp.model.settings import DEFAULT_SETTINGS
 from segapp.qt.canvas.brush import Tool
 from segapp.qt.canvas.layers import Layer, add_alpha

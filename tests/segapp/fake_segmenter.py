@@ -7,7 +7,8 @@ import time
 import numpy as np
 
 from segapp.imaging.rasterise import rasterize
-from segapp.model.labelling import Answer, Labelling, Report
+from segapp.model.answer import Answer, Report
+from segapp.model.labelling import Labelling
 
 
 class NearestColour:

@@ -6,12 +6,16 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from segapp.imaging.measures import parts_of
 from segapp.imaging.polygons import polygons
 from segapp.imaging.rle import encode_counts, run_lengths
-from segapp.io.export.datasets import DatasetFormat, DatasetItem, ExportPlan, ItemRecord
+from segapp.io.export.datasets import (
+    AnnotationScope,
+    DatasetFormat,
+    DatasetItem,
+    ExportPlan,
+    ItemRecord,
+    object_regions,
+)
 from segapp.model.validation import from_json, is_unicode, require_list, require_object, sanitize
 from shlcore.atomic_file import write_text
 
@@ -19,67 +23,32 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    import numpy as np
     from numpy.typing import NDArray
 
+    from segapp.io.export.datasets import ClassRegion
     from segapp.model.document import Document
     from segapp.model.labelling import Labelling
     from segapp.model.picture import Picture
+
+    Segmentation = Callable[[NDArray[np.bool_]], Any]
+
+_FILE = "annotations.json"
+_NUMBERING_FILE = ".coco-numbers"  # without suffix: programs that look for JSON want annotations
 
 
 def write_coco_rle(
     path: Path, labelling: Labelling, document: Document, picture: Picture
 ) -> tuple[Path, ...]:
     """Write each class's pixels as compressed run lengths."""
-    write_text(path, json.dumps(_coco(labelling, document, picture, as_rle), ensure_ascii=False))
-    return (path,)
+    return _write_image(path, labelling, document, picture, as_rle)
 
 
 def write_coco_polygons(
     path: Path, labelling: Labelling, document: Document, picture: Picture
 ) -> tuple[Path, ...]:
-    """Write each class's outlines; COCO knows no holes, so that bridges join them."""
-    write_text(
-        path, json.dumps(_coco(labelling, document, picture, as_polygons), ensure_ascii=False)
-    )
-    return (path,)
-
-
-def _coco(
-    labelling: Labelling,
-    document: Document,
-    picture: Picture,
-    segmentation: Callable[[NDArray[np.bool_]], Any],
-) -> dict[str, Any]:
-    height, width = picture.size
-    name = picture.path.name if is_unicode(picture.path.name) else sanitize(picture.path.name)
-    annotations: list[dict[str, Any]] = []
-    for index, info in enumerate(document.classes):
-        mask = labelling.labels == index
-        if info.is_background or not mask.any():
-            continue
-        rows = np.flatnonzero(mask.any(axis=1))
-        columns = np.flatnonzero(mask.any(axis=0))
-        box = (columns[0], rows[0], columns[-1] + 1 - columns[0], rows[-1] + 1 - rows[0])
-        annotations.append(
-            {
-                "id": len(annotations) + 1,
-                "image_id": 1,
-                "category_id": index + 1,
-                "segmentation": segmentation(mask),
-                "area": int(np.count_nonzero(mask)),
-                "bbox": [int(part) for part in box],
-                "iscrowd": 0,
-            }
-        )
-    return {
-        "info": {"description": f"Segmentation of {name}"},
-        "images": [{"id": 1, "file_name": name, "width": width, "height": height}],
-        "categories": [
-            {"id": index + 1, "name": info.name, "supercategory": ""}
-            for index, info in enumerate(document.classes)
-        ],
-        "annotations": annotations,
-    }
+    """Write each class's polygons; COCO knows no holes, so that bridges join them."""
+    return _write_image(path, labelling, document, picture, as_polygons)
 
 
 def as_rle(mask: NDArray[np.bool_]) -> dict[str, Any]:
@@ -88,19 +57,67 @@ def as_rle(mask: NDArray[np.bool_]) -> dict[str, Any]:
 
 
 def as_polygons(mask: NDArray[np.bool_]) -> list[list[int]]:
-    """Return a mask as outlines, x and y in turn."""
-    return [[part for corner in polygon for part in corner] for polygon in polygons(mask)]
+    """Return a mask as polygons, x and y in turn."""
+    return [[value for corner in polygon for value in corner] for polygon in polygons(mask)]
 
 
-_NUMBERING_FILE = ".coco-numbers"  # no ending: whoever looks for JSON here wants annotations
+def _write_image(
+    path: Path,
+    labelling: Labelling,
+    document: Document,
+    picture: Picture,
+    segmentation: Segmentation,
+) -> tuple[Path, ...]:
+    height, width = picture.size
+    name = picture.path.name if is_unicode(picture.path.name) else sanitize(picture.path.name)
+    regions = object_regions(labelling.labels, document.classes, AnnotationScope.CLASS)
+    annotations = [
+        _annotation(number, 1, region.label + 1, _region(region, (height, width), segmentation))
+        for number, (_, region) in enumerate(regions, start=1)
+    ]
+    categories = [(index, info.name) for index, info in enumerate(document.classes, start=1)]
+    images = [{"id": 1, "file_name": name, "width": width, "height": height}]
+    _write(path, f"Segmentation of {name}", images, categories, annotations)
+    return (path,)
+
+
+def _region(
+    region: ClassRegion, size: tuple[int, int], segmentation: Segmentation
+) -> dict[str, Any]:
+    """Return the entries of an annotation that follow from its pixels."""
+    mask = region.whole(size)
+    return {"segmentation": segmentation(mask), "area": region.area, "bbox": region.box}
+
+
+def _annotation(number: int, image: int, category: int, region: dict[str, Any]) -> dict[str, Any]:
+    head = {"id": number, "image_id": image, "category_id": category}
+    return head | region | {"iscrowd": 0}
+
+
+def _write(
+    path: Path,
+    description: str,
+    images: list[dict[str, Any]],
+    categories: Iterable[tuple[int, str]],
+    annotations: list[dict[str, Any]],
+) -> None:
+    content = {
+        "info": {"description": description},
+        "images": images,
+        "categories": [
+            {"id": number, "name": name, "supercategory": ""} for number, name in categories
+        ],
+        "annotations": annotations,
+    }
+    write_text(path, json.dumps(content, ensure_ascii=False))
 
 
 class Numbering:
-    """Remembers the numbers of pictures, categories and annotations in a file beside theirs.
+    """The numbers of images, categories and annotations, kept in a file beside theirs.
 
-    A data set of the pictures that are done leaves out others, which have their old numbers
-    when they come back. The annotations' own file may be too large to be read for it; only where
-    there is no other memory it is looked at.
+    A data set of the finished images leaves out others, which have their old numbers when they
+    come back. The annotations' own file may be too large to be read for this; it is read only
+    where the numbers' file is missing.
     """
 
     def __init__(self, folder: Path, annotations_name: str) -> None:
@@ -115,7 +132,7 @@ class Numbering:
         self._next_annotation = 1 + max(given, default=0)
 
     def image(self, name: str) -> int:
-        """Return the number of a picture."""
+        """Return the number of an image."""
         if name not in self._images:
             self._images[name], self._next_image = self._next_image, self._next_image + 1
         return self._images[name]
@@ -132,14 +149,14 @@ class Numbering:
         return numbers
 
     def annotations(self, image: str, descriptions: Iterable[str]) -> list[int]:
-        """Return the numbers of a picture's annotations.
+        """Return the numbers of an image's annotations.
 
-        One that is described as before has the number that it had. Others take those of what
-        has gone, in their order, so that a part that was only touched up keeps its number.
+        One that is described as before has the number that it had. Others take the numbers of
+        vanished ones, in their order, so that a region that was only touched up keeps its number.
         """
-        wanted = list(descriptions)
+        wanted = dict.fromkeys(descriptions)
         known = self._annotations.get(image, {})
-        left = [number for text, number in known.items() if text not in set(wanted)]
+        left = [number for text, number in known.items() if text not in wanted]
         found: dict[str, int] = {}
         for text in wanted:
             if text in known:
@@ -147,16 +164,14 @@ class Numbering:
             elif left:
                 found[text] = left.pop(0)
             else:
-                found[text], self._next_annotation = (
-                    self._next_annotation,
-                    self._next_annotation + 1,
-                )
-        # Numbers of parts that are gone wait for the next that come.
+                found[text] = self._next_annotation
+                self._next_annotation += 1
+        # Numbers of vanished regions wait for the next ones.
         self._annotations[image] = found | {f"-{number}": number for number in left}
         return [found[text] for text in wanted]
 
     def keep(self) -> None:
-        """Write the memory."""
+        """Write the file."""
         rows = {
             image: [f"{number} {text}" for text, number in known.items()]
             for image, known in self._annotations.items()
@@ -183,7 +198,7 @@ class Numbering:
         return True
 
     def _read(self, path: Path) -> None:
-        """Take the numbers that a file has given, if it is there and one of ours."""
+        """Take the numbers of an annotations' file, if it is there and one of ours."""
         names: dict[int, str] = {}
         try:
             content = require_object(from_json(path.read_bytes(), path.name), path.name)
@@ -195,7 +210,7 @@ class Numbering:
                 known = self._annotations.setdefault(names[int(row["image_id"])], {})
                 known[annotation_key(row, int(row["category_id"]))] = int(row["id"])
         except (OSError, ValueError, KeyError, TypeError):
-            self._categories, self._annotations = {}, {}  # it is replaced, and all begins at 1
+            self._categories, self._annotations = {}, {}  # numbered anew, from 1
             return
         self._images = {name: number for number, name in names.items()}
 
@@ -203,68 +218,44 @@ class Numbering:
 def annotation_key(annotation: dict[str, Any], category: int) -> str:
     """Describe an annotation by category and box.
 
-    No two parts of a class have the same box: each would join its left to its right and its top
-    to its bottom, and so they would meet.
+    No two components of a class have the same box: each would connect its left to its right and
+    its top to its bottom, and so they would meet.
     """
     return " ".join(map(str, (category, *annotation["bbox"])))
 
 
-if TYPE_CHECKING:
-    Segmentation = Callable[[NDArray[np.bool_]], Any]
-
-_FILE = "annotations.json"
-
-
 def _add(segmentation: Segmentation, plan: ExportPlan, item: DatasetItem) -> ItemRecord:
-    """Keep a picture's annotations for the whole file; they have no numbers yet."""
+    """Return an image's annotations for the file of the whole, without numbers."""
     height, width = item.picture.size
     annotations = [
-        {
-            "category": info.name,
-            "segmentation": segmentation(part.whole((height, width))),
-            "area": part.area,
-            "bbox": part.box,
-        }
-        for index, info in enumerate(item.document.classes)
-        if not info.is_background
-        for part in parts_of(item.labelling.labels, index, plan.per)
+        {"category": info.name} | _region(region, (height, width), segmentation)
+        for info, region in item.regions(plan.per)
     ]
     return ItemRecord(
         data={"file": item.name, "width": width, "height": height, "annotations": annotations}
     )
 
 
-def _finish(plan: ExportPlan, written: dict[str, ItemRecord]) -> tuple[Path, ...]:
-    """Write the file; what had a number in any run before this one keeps it."""
+def _finish(plan: ExportPlan, records: dict[str, ItemRecord]) -> tuple[Path, ...]:
+    """Write the file; each image, category and annotation keeps the number of earlier runs."""
     path = plan.out / _FILE
-    given, categories = Numbering(plan.out, _FILE), plan.categories
-    names = [info.name for info in categories.classes]
-    numbers = given.categories(names, categories.ids, categories.n_listed)
+    numbering, listed = Numbering(plan.out, _FILE), plan.categories
+    names = [info.name for info in listed.classes]
+    categories = numbering.categories(names, listed.ids, listed.n_listed)
     images: list[dict[str, Any]] = []
     annotations: list[dict[str, Any]] = []
-    for entry in (each.data for each in written.values()):
+    for entry in (record.data for record in records.values()):
         name, rows = entry["file"], entry["annotations"]
-        number = given.image(name)
+        image = numbering.image(name)
         sides = {"width": entry["width"], "height": entry["height"]}
-        images.append({"id": number, "file_name": name, **sides})
-        own = given.annotations(
-            name, [annotation_key(row, numbers[row["category"]]) for row in rows]
-        )
-        for annotation_number, row in zip(own, rows, strict=True):
-            rest = {key: value for key, value in row.items() if key != "category"}
-            head = {"id": annotation_number, "image_id": number}
-            category = numbers[row["category"]]
-            annotations.append({**head, "category_id": category, **rest, "iscrowd": 0})
-    content = {
-        "info": {"description": "Segmentation by segapp"},
-        "images": images,
-        "categories": [
-            {"id": number, "name": name, "supercategory": ""} for name, number in numbers.items()
-        ],
-        "annotations": annotations,
-    }
-    given.keep()  # first: numbers that are lost would be given twice
-    write_text(path, json.dumps(content, ensure_ascii=False))
+        images.append({"id": image, "file_name": name, **sides})
+        keys = [annotation_key(row, categories[row["category"]]) for row in rows]
+        for number, row in zip(numbering.annotations(name, keys), rows, strict=True):
+            region = {key: value for key, value in row.items() if key != "category"}
+            annotations.append(_annotation(number, image, categories[row["category"]], region))
+    numbering.keep()  # first: numbers that are lost would be given twice
+    pairs = ((number, name) for name, number in categories.items())
+    _write(path, "Segmentation by segapp", images, pairs, annotations)
     return (path,)
 
 

@@ -1,14 +1,16 @@
-"""Data sets: folders of images with labels, and their journal."""
+"""Data sets of a folder: their regions, categories, formats and journal."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 
-from segapp.imaging.measures import AnnotationScope
+from segapp.imaging.components import label_components
 from segapp.model.validation import (
     SegappError,
     from_json,
@@ -20,7 +22,7 @@ from segapp.model.validation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -31,18 +33,77 @@ if TYPE_CHECKING:
     from segapp.model.labelling import Labelling
     from segapp.model.picture import Picture
 
+_MAX_PATH_LENGTH = 20_000
 
-# A data set is written picture by picture and can be left and gone on with. All of them count
-# classes by `Categories`, which the folder's list of classes keeps stable.
+
+class AnnotationScope(Enum):
+    """The pixels of one annotation: a connected component, or all of a class."""
+
+    PART = "part"
+    CLASS = "class"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassRegion:
+    """Pixels of one class: their mask within a box of the image.
+
+    ``left`` and ``top`` are the box's corner; the mask touches all four of its sides.
+    """
+
+    label: int
+    left: int
+    top: int
+    mask: NDArray[np.bool_]
+
+    @property
+    def area(self) -> int:
+        """Number of pixels."""
+        return int(np.count_nonzero(self.mask))
+
+    @property
+    def box(self) -> list[int]:
+        """Left, top, width and height, as COCO has it."""
+        height, width = self.mask.shape
+        return [self.left, self.top, width, height]
+
+    def whole(self, size: tuple[int, ...]) -> NDArray[np.bool_]:
+        """Return the mask at the image's size."""
+        full = np.zeros(size, bool)
+        height, width = self.mask.shape
+        full[self.top : self.top + height, self.left : self.left + width] = self.mask
+        return full
+
+
+def class_regions(
+    labels: NDArray[np.uint8], label: int, per: AnnotationScope
+) -> Iterator[ClassRegion]:
+    """Yield a class's connected components in reading order, or all of it as one."""
+    mask = labels == label
+    numbered, count = (mask, 1) if per is AnnotationScope.CLASS else label_components(mask)
+    boxes = scipy.ndimage.find_objects(numbered.astype(np.int32, copy=False), max_label=count)
+    for number, box in enumerate(boxes, start=1):
+        if box is not None:
+            rows, columns = box
+            yield ClassRegion(label, columns.start, rows.start, numbered[box] == number)
+
+
+def object_regions(
+    labels: NDArray[np.uint8], classes: Sequence[ClassInfo], per: AnnotationScope
+) -> Iterator[tuple[ClassInfo, ClassRegion]]:
+    """Yield the regions of all classes but the background."""
+    for index, info in enumerate(classes):
+        if not info.is_background:
+            for region in class_regions(labels, index, per):
+                yield info, region
 
 
 @dataclass(frozen=True, slots=True)
 class Categories:
-    """The classes of all pictures by their names; the background is none of them.
+    """The classes of all images by their names, without the background.
 
-    ``ids`` are for data sets that keep numbers (COCO); `place` counts from 1 without a gap,
-    for those that hold an index in every pixel, where 0 is the background. The first
-    ``n_listed`` are of the folder's list, which alone decides their numbers.
+    ``ids`` are for data sets that keep numbers (COCO); `index` counts from 1 without a gap, for
+    those that hold an index in every pixel, where 0 is the background. The first ``n_listed``
+    are of the folder's list, which alone decides their numbers and keeps them stable.
     """
 
     classes: tuple[ClassInfo, ...]
@@ -51,7 +112,7 @@ class Categories:
 
     @classmethod
     def of(cls, listing: ClassList | None, others: list[tuple[ClassInfo, ...]]) -> Categories:
-        """Take the folder's classes first, then those that only some pictures have."""
+        """Take the folder's classes first, then those that only some images have."""
         found: dict[str, tuple[ClassInfo, int]] = {}
         highest = 0
         if listing is not None:
@@ -68,28 +129,24 @@ class Categories:
         kept = list(found.values())
         return cls(tuple(info for info, _ in kept), tuple(number for _, number in kept), n_listed)
 
-    def place(self, info: ClassInfo) -> int:
+    def index(self, info: ClassInfo) -> int:
         """Return the index of a class, from 1; 0 is for the background."""
         if info.is_background:
             return 0
         return [each.name for each in self.classes].index(info.name) + 1
 
-    def id_of(self, info: ClassInfo) -> int:
-        """Return the number of a class that is not the background."""
-        return self.ids[self.place(info) - 1]
-
-    def indices(
+    def index_map(
         self, labels: NDArray[np.uint8], classes: tuple[ClassInfo, ...]
     ) -> NDArray[np.uint8]:
-        """Return labels of a picture's own classes as indices of the categories."""
+        """Return an image's labels as indices of the categories."""
         table = np.zeros(256, np.uint8)
-        table[: len(classes)] = [self.place(info) for info in classes]
+        table[: len(classes)] = [self.index(info) for info in classes]
         return table[labels]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DatasetItem:
-    """One picture of a data set with its answer; ``stem`` names its files, and is its alone."""
+    """One image of a data set with its answer; ``stem`` names its files, and is its alone."""
 
     stem: str
     labelling: Labelling
@@ -98,13 +155,17 @@ class DatasetItem:
 
     @property
     def name(self) -> str:
-        """Of the picture's file, as a text that any file can hold."""
+        """Of the image's file, as a text that any file can hold."""
         return sanitize(self.picture.path.name)
+
+    def regions(self, per: AnnotationScope) -> Iterator[tuple[ClassInfo, ClassRegion]]:
+        """Yield the regions of all classes but the background."""
+        return object_regions(self.labelling.labels, self.document.classes, per)
 
 
 @dataclass(frozen=True, slots=True)
 class ExportPlan:
-    """Where a data set goes, what it counts, and one annotation of what."""
+    """Folder, categories and annotation scope of a data set."""
 
     out: Path
     categories: Categories
@@ -113,7 +174,7 @@ class ExportPlan:
 
 @dataclass(frozen=True, slots=True)
 class ItemRecord:
-    """What one picture has left in a data set: files in its folder, and what the whole needs."""
+    """The files of one image in a data set's folder, and its data for the files of the whole."""
 
     files: tuple[str, ...] = ()
     data: dict[str, Any] = field(default_factory=dict)
@@ -121,24 +182,24 @@ class ItemRecord:
 
 @dataclass(frozen=True, slots=True)
 class DatasetFormat:
-    """A way to write a folder.
+    """A format of a folder's results, written image by image and resumable.
 
     Parameters
     ----------
     name, title, values
         As of `segapp.io.export.formats.ExportFormat`.
     per_region
-        Whether it makes a difference what one annotation is of.
+        Whether the annotation scope makes a difference.
     is_folder_wide
-        Whether it is of a folder alone, and not a format of one picture for each.
+        Whether it is of a folder alone, and not a format of one image for each.
     choices
-        What else was chosen, in words that differ when the files would.
+        All other choices, in words that differ when the files would.
     add
-        Writes one picture.
+        Writes one image.
     finish
-        Writes what is of the whole, from what each picture has left; returns the files.
-    long
-        As ``add``, to be followed and stopped, if it takes long.
+        Writes the files of the whole, from all images' records; returns them.
+    add_steps
+        As ``add``, with progress and to be stopped, if it takes long.
     """
 
     name: str
@@ -149,17 +210,19 @@ class DatasetFormat:
     finish: Callable[[ExportPlan, dict[str, ItemRecord]], tuple[Path, ...]]
     is_folder_wide: bool = True
     choices: str = ""
-    long: Callable[[ExportPlan, DatasetItem], Generator[float, None, ItemRecord]] | None = None
+    add_steps: Callable[[ExportPlan, DatasetItem], Generator[float, None, ItemRecord]] | None = (
+        None
+    )
 
     def steps(self, plan: ExportPlan, item: DatasetItem) -> Generator[float, None, ItemRecord]:
-        """Write one picture, and yield how much is done; whoever stops asking stops it."""
-        if self.long is None:
+        """Write one image and yield the progress; closing the generator stops it."""
+        if self.add_steps is None:
             return self.add(plan, item)
-        return (yield from self.long(plan, item))
+        return (yield from self.add_steps(plan, item))
 
 
 class Journal:
-    """Remembers by key what each picture has left; a line that is damaged counts for nothing."""
+    """Records of the images of a data set by key, a line each; damaged lines are skipped."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -170,34 +233,31 @@ class Journal:
             lines = []
         for line in lines:
             try:
-                self._take(line)
+                self._read(line)
             except SegappError:
                 continue
 
-    def _take(self, line: bytes) -> None:
+    def _read(self, line: bytes) -> None:
         entry = require_object(from_json(line, "journal"), "journal")
-        files = [
-            require_text(name, "files", 20_000)
+        files = tuple(
+            require_text(name, "files", _MAX_PATH_LENGTH)
             for name in require_list(require_field(entry, "files"), "files")
-        ]
-        written = ItemRecord(tuple(files), require_object(require_field(entry, "data"), "data"))
-        name, key = (
-            require_text(require_field(entry, "name"), "name", 20_000),
-            require_text(require_field(entry, "key"), "key"),
         )
-        self._entries[name] = (key, written)
+        record = ItemRecord(files, require_object(require_field(entry, "data"), "data"))
+        name = require_text(require_field(entry, "name"), "name", _MAX_PATH_LENGTH)
+        self._entries[name] = (require_text(require_field(entry, "key"), "key"), record)
 
     def lookup(self, name: str, key: str) -> ItemRecord | None:
-        """Return what a picture has left, if it is what ``key`` describes and all there."""
-        known, written = self._entries.get(name, ("", None))
-        if written is None or known != key:
+        """Return an image's record if it has this key and all its files are there."""
+        known, record = self._entries.get(name, ("", None))
+        if record is None or known != key:
             return None
         folder = self._path.parent
-        return written if all((folder / file).is_file() for file in written.files) else None
+        return record if all((folder / file).is_file() for file in record.files) else None
 
-    def add(self, name: str, key: str, written: ItemRecord) -> None:
-        """Append a line; what is lost when the machine goes down is only made again."""
-        entry = {"name": name, "key": key, "files": written.files, "data": written.data}
+    def add(self, name: str, key: str, record: ItemRecord) -> None:
+        """Append a line; an image whose line is lost in a crash is only written again."""
+        entry = {"name": name, "key": key, "files": record.files, "data": record.data}
         with self._path.open("ab") as file:
             file.write(b"\n" + json.dumps(entry).encode("ascii") + b"\n")
-        self._entries[name] = (key, written)
+        self._entries[name] = (key, record)

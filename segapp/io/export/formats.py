@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from segapp.imaging.measures import DEFAULT_EXPORT, ExportChoices
+from segapp.imaging.components import PIXELS, Scale
+from segapp.imaging.matting import MAX_EDGE_WIDTH
 from segapp.io.export.coco import COCO_FORMATS, write_coco_polygons, write_coco_rle
 from segapp.io.export.datasets import DatasetFormat, DatasetItem, ExportPlan, ItemRecord
 from segapp.io.export.index_maps import INDEX_MAP_FORMATS
@@ -24,57 +25,59 @@ from segapp.io.export.rasters import (
     write_strokes_png,
 )
 from segapp.io.export.tables import write_joined_measures, write_measures
-from segapp.model.validation import sanitize
+from segapp.model.validation import SegappError, sanitize
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
     from pathlib import Path
 
     from segapp.model.document import Document
     from segapp.model.labelling import Labelling
     from segapp.model.picture import Picture
 
-
-__all__ = [
-    "FORMATS",
-    "ExportFormat",
-    "alpha_steps",
-    "cutout_steps",
-    "default_format",
-    "formats",
-    "write_binary_png",
-    "write_class_pngs",
-    "write_coco_polygons",
-    "write_coco_rle",
-    "write_confidence_png",
-    "write_confidence_tiff",
-    "write_indexed_png",
-    "write_labelme",
-    "write_measures",
-    "write_numpy",
-    "write_strokes_png",
-]
-
-
-class Writer(Protocol):
+    Writer = Callable[[Path, Labelling, Document, Picture], tuple[Path, ...]]
     """Writes the files of a result and returns their paths; each is whole or not there."""
+    StepWriter = Callable[
+        [Path, Labelling, Document, Picture], Generator[float, None, tuple[Path, ...]]
+    ]
+    """Yields its progress, and is stopped by closing it."""
 
-    def __call__(
-        self, path: Path, labelling: Labelling, document: Document, picture: Picture
-    ) -> tuple[Path, ...]: ...
+_TABLES = "pictures"
 
 
-class LongWriter(Protocol):
-    """A writer that takes long: yields how much is done, and stops when nobody asks for more."""
+@dataclass(frozen=True, slots=True)
+class ExportChoices:
+    """Choices for all formats; each takes those that concern it.
 
-    def __call__(
-        self, path: Path, labelling: Labelling, document: Document, picture: Picture
-    ) -> Generator[float, None, tuple[Path, ...]]: ...
+    Parameters
+    ----------
+    edge
+        Pixels on either side of the contour in which cut-outs are softened: 0 is hard, and
+        ``None`` follows the image's size.
+    scale
+        Of measures.
+    split
+        Whether measures count regions that only touch as several.
+    only
+        Name of the class that masks and cut-outs are of; ``None`` is all but the background.
+    """
+
+    edge: float | None = None
+    scale: Scale = PIXELS
+    split: bool = False
+    only: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.edge is not None and not 0 <= self.edge <= MAX_EDGE_WIDTH:
+            raise SegappError(f"edge: wanted 0 to {MAX_EDGE_WIDTH:.0f} pixels, got {self.edge}")
+
+
+DEFAULT_EXPORT = ExportChoices()
 
 
 @dataclass(frozen=True, slots=True)
 class ExportFormat:
-    """A way to write a result.
+    """A format of one image's result.
 
     Parameters
     ----------
@@ -85,11 +88,11 @@ class ExportFormat:
     suffix
         Of the file name, with its dot.
     values
-        What the numbers in the file mean, in plain words.
+        The meaning of the numbers in the file, in plain words.
     write
-        The function that does it.
-    long
-        The same, to be followed and stopped, if it takes long.
+        Writes the files.
+    write_steps
+        The same with progress, if it takes long.
     """
 
     name: str
@@ -97,28 +100,25 @@ class ExportFormat:
     suffix: str
     values: str
     write: Writer
-    long: LongWriter | None = None
+    write_steps: StepWriter | None = None
 
     def steps(
         self, path: Path, labelling: Labelling, document: Document, picture: Picture
     ) -> Generator[float, None, tuple[Path, ...]]:
-        """Write, and yield how much is done; whoever stops asking stops it, and has no file."""
-        if self.long is None:
+        """Write and yield the progress; a generator that is closed early leaves no file."""
+        if self.write_steps is None:
             return self.write(path, labelling, document, picture)
-        return (yield from self.long(path, labelling, document, picture))
+        return (yield from self.write_steps(path, labelling, document, picture))
 
 
-def _at_once(long: LongWriter) -> Writer:
-    def write(
-        path: Path, labelling: Labelling, document: Document, picture: Picture
-    ) -> tuple[Path, ...]:
-        return run_to_end(long(path, labelling, document, picture))
-
-    return write
+def _write_at_once(
+    steps: StepWriter, path: Path, labelling: Labelling, document: Document, picture: Picture
+) -> tuple[Path, ...]:
+    return run_to_end(steps(path, labelling, document, picture))
 
 
 def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
-    """Return the formats by their names, with choices made."""
+    """Return the formats of one image by their names."""
     cutout = partial(cutout_steps, edge=choices.edge, only=choices.only)
     alpha = partial(alpha_steps, edge=choices.edge, only=choices.only)
     entries = (
@@ -148,7 +148,7 @@ def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
             "Cut-out on transparent ground (PNG)",
             ".png",
             "The objects in their own colours, without those behind them, transparent elsewhere.",
-            _at_once(cutout),
+            partial(_write_at_once, cutout),
             cutout,
         ),
         ExportFormat(
@@ -156,7 +156,7 @@ def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
             "Alpha with soft edges (PNG)",
             ".png",
             "255 where a pixel is the object alone, 0 where nothing of it is there.",
-            _at_once(alpha),
+            partial(_write_at_once, alpha),
             alpha,
         ),
         ExportFormat(
@@ -227,11 +227,47 @@ FORMATS = formats(DEFAULT_EXPORT)
 
 
 def default_format(n_classes: int) -> ExportFormat:
-    """Return how a PNG shows a result when nobody says: black and white if that tells all."""
+    """Return the format of a PNG without a named one: black and white if that tells all."""
     return FORMATS["mask" if n_classes == 2 else "indexed"]
 
 
-def _adding(
+def folder_formats(choices: ExportChoices) -> dict[str, DatasetFormat]:
+    """Return the formats of a folder by their names."""
+    single = formats(choices)
+    datasets = (*COCO_FORMATS, YOLO_FORMAT, *INDEX_MAP_FORMATS)
+    entries = (
+        *(_image_format(form, choices) for form in single.values()),
+        *datasets,
+        _measures_format(single["measures"], choices),
+    )
+    return {entry.name: entry for entry in entries}
+
+
+def _image_format(form: ExportFormat, choices: ExportChoices) -> DatasetFormat:
+    """Return the format of a folder that writes each image for itself."""
+    return DatasetFormat(
+        form.name,
+        form.title,
+        form.values,
+        per_region=False,
+        add=partial(_add_image, form),
+        finish=_finish_images,
+        is_folder_wide=False,
+        choices=repr(choices),
+        add_steps=partial(_add_steps, form) if form.write_steps is not None else None,
+    )
+
+
+def _add_image(form: ExportFormat, plan: ExportPlan, item: DatasetItem) -> ItemRecord:
+    return run_to_end(_add_steps(form, plan, item))
+
+
+def _finish_images(plan: ExportPlan, records: dict[str, ItemRecord]) -> tuple[Path, ...]:
+    del plan, records
+    return ()
+
+
+def _add_steps(
     form: ExportFormat, plan: ExportPlan, item: DatasetItem
 ) -> Generator[float, None, ItemRecord]:
     target = plan.out / f"{item.stem}{form.suffix}"
@@ -239,43 +275,7 @@ def _adding(
     return ItemRecord(tuple(str(path.relative_to(plan.out)) for path in written))
 
 
-def _add(form: ExportFormat, plan: ExportPlan, item: DatasetItem) -> ItemRecord:
-    return run_to_end(_adding(form, plan, item))
-
-
-def _finish(plan: ExportPlan, written: dict[str, ItemRecord]) -> tuple[Path, ...]:
-    del plan, written
-    return ()
-
-
-def _for_each(form: ExportFormat, choices: ExportChoices) -> DatasetFormat:
-    return DatasetFormat(
-        form.name,
-        form.title,
-        form.values,
-        per_region=False,
-        add=partial(_add, form),
-        finish=_finish,
-        is_folder_wide=False,
-        choices=repr(choices),
-        long=partial(_adding, form) if form.long is not None else None,
-    )
-
-
-def _add_measures(form: ExportFormat, plan: ExportPlan, item: DatasetItem) -> ItemRecord:
-    (plan.out / _TABLES).mkdir(exist_ok=True)
-    name = f"{_TABLES}/{item.stem}{form.suffix}"
-    form.write(plan.out / name, item.labelling, item.document, item.picture)
-    return ItemRecord((name,))
-
-
-def _join_measures(plan: ExportPlan, written: dict[str, ItemRecord]) -> tuple[Path, ...]:
-    """Write all tables as one; each stays for those who go on."""
-    tables = ((sanitize(name), plan.out / one.files[0]) for name, one in written.items())
-    return write_joined_measures(plan.out / "measures.csv", tables)
-
-
-def _measures(form: ExportFormat, choices: ExportChoices) -> DatasetFormat:
+def _measures_format(form: ExportFormat, choices: ExportChoices) -> DatasetFormat:
     return DatasetFormat(
         form.name,
         "Measures of all pictures (one CSV)",
@@ -288,17 +288,17 @@ def _measures(form: ExportFormat, choices: ExportChoices) -> DatasetFormat:
     )
 
 
-_TABLES = "pictures"
-_DATASETS = (*COCO_FORMATS, YOLO_FORMAT, *INDEX_MAP_FORMATS)
+def _add_measures(form: ExportFormat, plan: ExportPlan, item: DatasetItem) -> ItemRecord:
+    (plan.out / _TABLES).mkdir(exist_ok=True)
+    name = f"{_TABLES}/{item.stem}{form.suffix}"
+    form.write(plan.out / name, item.labelling, item.document, item.picture)
+    return ItemRecord((name,))
 
 
-def folder_formats(choices: ExportChoices) -> dict[str, DatasetFormat]:
-    """Return all ways by their names, with choices made."""
-    datasets = {entry.name: entry for entry in _DATASETS}
-    single = formats(choices)
-    each = {form.name: _for_each(form, choices) for form in single.values()}
-    measures = _measures(single["measures"], choices)
-    return each | datasets | {measures.name: measures}
+def _join_measures(plan: ExportPlan, records: dict[str, ItemRecord]) -> tuple[Path, ...]:
+    """Join all tables into one; each stays for the next run."""
+    tables = ((sanitize(name), plan.out / record.files[0]) for name, record in records.items())
+    return write_joined_measures(plan.out / "measures.csv", tables)
 
 
 FOLDER_FORMATS = folder_formats(DEFAULT_EXPORT)

@@ -8,47 +8,36 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image
 
-from segapp.imaging.measures import ClassRegion, parts_of
 from segapp.io.export.datasets import DatasetFormat, DatasetItem, ExportPlan, ItemRecord
+from segapp.io.export.rasters import palette_image, save_png
 from segapp.model.validation import SegappError
-from shlcore.atomic_file import replacing, write_text
+from shlcore.atomic_file import write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from segapp.io.export.datasets import ClassRegion
 
 _BLACK = (0, 0, 0)
-_MOST_OBJECTS = 255  # of a palette without its 0
+_MAX_OBJECTS = 255  # of a palette without its 0
 _PER_CLASS = 1000  # Cityscapes: the instance's number is the class times that, plus its own
 
 
 def _objects(plan: ExportPlan, item: DatasetItem) -> list[tuple[int, ClassRegion]]:
-    """List the parts of all classes but the background, with their categories' places."""
-    return [
-        (plan.categories.place(info), part)
-        for index, info in enumerate(item.document.classes)
-        if not info.is_background
-        for part in parts_of(item.labelling.labels, index, plan.per)
-    ]
+    """List the regions of all classes but the background, with their categories' indices."""
+    return [(plan.categories.index(info), region) for info, region in item.regions(plan.per)]
 
 
-def _indices(plan: ExportPlan, item: DatasetItem) -> NDArray[np.uint8]:
-    return plan.categories.indices(item.labelling.labels, item.document.classes)
+def _index_map(plan: ExportPlan, item: DatasetItem) -> NDArray[np.uint8]:
+    return plan.categories.index_map(item.labelling.labels, item.document.classes)
 
 
 def _save(plan: ExportPlan, name: str, image: Image.Image) -> str:
     (plan.out / name).parent.mkdir(parents=True, exist_ok=True)
-    with replacing(plan.out / name) as file:
-        image.save(file, format="PNG")
+    save_png(plan.out / name, image)
     return name
-
-
-def _with_palette(values: NDArray[np.uint8], colours: list[tuple[int, int, int]]) -> Image.Image:
-    image = Image.fromarray(values, mode="L")
-    image.putpalette([part for colour in colours for part in colour])
-    return image
 
 
 def _colours(plan: ExportPlan) -> list[tuple[int, int, int]]:
@@ -58,41 +47,32 @@ def _colours(plan: ExportPlan) -> list[tuple[int, int, int]]:
 # Pascal VOC ---------------------------------------------------------------------------------
 
 
-def _voc_palette() -> list[tuple[int, int, int]]:
+def _voc_palette() -> list[tuple[int, ...]]:
     """Return VOC's own colours, for objects, which have none: bits of the index in turn."""
-    colours = []
-    for index in range(256):
-        red = green = blue = 0
-        rest = index
-        for shift in range(7, -1, -1):
-            red |= (rest & 1) << shift
-            green |= ((rest >> 1) & 1) << shift
-            blue |= ((rest >> 2) & 1) << shift
-            rest >>= 3
-        colours.append((red, green, blue))
-    return colours
+    return [
+        tuple(
+            sum((index >> (3 * bit + channel) & 1) << (7 - bit) for bit in range(8))
+            for channel in range(3)
+        )
+        for index in range(256)
+    ]
 
 
 def _add_voc(plan: ExportPlan, item: DatasetItem) -> ItemRecord:
     objects = _objects(plan, item)
-    if len(objects) > _MOST_OBJECTS:
+    if len(objects) > _MAX_OBJECTS:
         raise SegappError(
-            f"a palette holds {_MOST_OBJECTS} objects, and {item.name} has {len(objects)}: count "
+            f"a palette holds {_MAX_OBJECTS} objects, and {item.name} has {len(objects)}: count "
             "classes instead of parts, or tidy up small parts"
         )
     numbered = np.zeros(item.picture.size, np.uint8)
-    for number, (_, part) in enumerate(objects, start=1):
-        numbered[part.whole(item.picture.size)] = number
+    for number, (_, region) in enumerate(objects, start=1):
+        numbered[region.whole(item.picture.size)] = number
+    classes = palette_image(_index_map(plan, item), _colours(plan))
     files = (
+        _save(plan, f"SegmentationClass/{item.stem}.png", classes),
         _save(
-            plan,
-            f"SegmentationClass/{item.stem}.png",
-            _with_palette(_indices(plan, item), _colours(plan)),
-        ),
-        _save(
-            plan,
-            f"SegmentationObject/{item.stem}.png",
-            _with_palette(numbered, _voc_palette()),
+            plan, f"SegmentationObject/{item.stem}.png", palette_image(numbered, _voc_palette())
         ),
         f"Annotations/{item.stem}.xml",
     )
@@ -105,9 +85,9 @@ def _voc_xml(plan: ExportPlan, item: DatasetItem, objects: list[tuple[int, Class
     """Describe the objects; VOC's boxes count pixels from 1 and name the last one within."""
     height, width = item.picture.size
     rows = []
-    for place, part in objects:
-        left, top, wide, high = part.box
-        name = escape(plan.categories.classes[place - 1].name, quote=False)
+    for index, region in objects:
+        left, top, wide, high = region.box
+        name = escape(plan.categories.classes[index - 1].name, quote=False)
         rows.append(
             f" <object>\n  <name>{name}</name>\n  <pose>Unspecified</pose>\n"
             "  <truncated>0</truncated>\n  <difficult>0</difficult>\n"
@@ -121,11 +101,11 @@ def _voc_xml(plan: ExportPlan, item: DatasetItem, objects: list[tuple[int, Class
     )
 
 
-def _finish_voc(plan: ExportPlan, written: dict[str, ItemRecord]) -> tuple[Path, ...]:
-    """Write the list of pictures, and the colours by name as CVAT reads them."""
+def _finish_voc(plan: ExportPlan, records: dict[str, ItemRecord]) -> tuple[Path, ...]:
+    """Write the list of images, and the colours by name as CVAT reads them."""
     listing = plan.out / "ImageSets" / "Segmentation" / "trainval.txt"
     listing.parent.mkdir(parents=True, exist_ok=True)
-    write_text(listing, "".join(f"{each.data['stem']}\n" for each in written.values()))
+    write_text(listing, "".join(f"{each.data['stem']}\n" for each in records.values()))
     rows = [f"background:{','.join(map(str, _BLACK))}::\n"]
     rows += [
         f"{info.name.replace(':', ' ')}:{','.join(map(str, info.colour))}::\n"
@@ -140,15 +120,15 @@ def _finish_voc(plan: ExportPlan, written: dict[str, ItemRecord]) -> tuple[Path,
 
 
 def _add_cityscapes(plan: ExportPlan, item: DatasetItem) -> ItemRecord:
-    indices = _indices(plan, item)
+    indices = _index_map(plan, item)
     instances = indices.astype(np.uint16)
     counts: dict[int, int] = {}
-    for place, part in _objects(plan, item):
-        number = counts.get(place, 0)
-        if place * _PER_CLASS + number > np.iinfo(np.uint16).max or number >= _PER_CLASS:
+    for index, region in _objects(plan, item):
+        number = counts.get(index, 0)
+        if index * _PER_CLASS + number > np.iinfo(np.uint16).max or number >= _PER_CLASS:
             raise SegappError(f"{item.name} has more parts than its numbers can tell apart")
-        instances[part.whole(item.picture.size)] = place * _PER_CLASS + number
-        counts[place] = number + 1
+        instances[region.whole(item.picture.size)] = index * _PER_CLASS + number
+        counts[index] = number + 1
     base = f"gtFine/{item.stem}_gtFine"
     colours = np.array(_colours(plan), np.uint8)
     return ItemRecord(
@@ -160,13 +140,13 @@ def _add_cityscapes(plan: ExportPlan, item: DatasetItem) -> ItemRecord:
     )
 
 
-def _finish_cityscapes(plan: ExportPlan, written: dict[str, ItemRecord]) -> tuple[Path, ...]:
-    """Say which number is which class."""
-    del written
+def _finish_cityscapes(plan: ExportPlan, records: dict[str, ItemRecord]) -> tuple[Path, ...]:
+    """Write the number of each class."""
+    del records
     rows = ["0,background\n"]
     rows += [
-        f'{place},"{info.name.replace(chr(34), chr(34) * 2)}"\n'
-        for place, info in enumerate(plan.categories.classes, start=1)
+        f'{index},"{info.name.replace(chr(34), chr(34) * 2)}"\n'
+        for index, info in enumerate(plan.categories.classes, start=1)
     ]
     path = plan.out / "gtFine" / "labels.csv"
     path.parent.mkdir(exist_ok=True)

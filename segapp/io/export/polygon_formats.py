@@ -6,9 +6,15 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from segapp.imaging.measures import AnnotationScope, parts_of
 from segapp.imaging.polygons import polygons
-from segapp.io.export.datasets import DatasetFormat, DatasetItem, ExportPlan, ItemRecord
+from segapp.io.export.datasets import (
+    AnnotationScope,
+    DatasetFormat,
+    DatasetItem,
+    ExportPlan,
+    ItemRecord,
+    object_regions,
+)
 from segapp.model.validation import is_unicode
 from shlcore.atomic_file import write_text
 
@@ -21,26 +27,29 @@ if TYPE_CHECKING:
 
 
 _VERSION = "5.5.0"  # the first field that LabelMe reads; the layout is that of this release
+_DIGITS = 7  # after the point in YOLO files: enough for the right pixel of 100 000
 
 
 def write_labelme(
     path: Path, labelling: Labelling, document: Document, picture: Picture
 ) -> tuple[Path, ...]:
-    """Write one polygon for each connected part of each class."""
-    shapes: list[dict[str, Any]] = [
-        {
-            "label": info.name,
-            "points": [[float(x), float(y)] for x, y in polygon],
-            "group_id": None,
-            "description": "",
-            "shape_type": "polygon",
-            "flags": {},
-            "mask": None,
-        }
-        for index, info in enumerate(document.classes)
-        if not info.is_background
-        for polygon in polygons(labelling.labels == index)
-    ]
+    """Write the polygons of each connected component; several of one share a group's number."""
+    shapes: list[dict[str, Any]] = []
+    regions = object_regions(labelling.labels, document.classes, AnnotationScope.PART)
+    for group, (info, region) in enumerate(regions, start=1):
+        outlines = polygons(region.mask)
+        shapes += [
+            {
+                "label": info.name,
+                "points": [[float(x + region.left), float(y + region.top)] for x, y in outline],
+                "group_id": group if len(outlines) > 1 else None,
+                "description": "",
+                "shape_type": "polygon",
+                "flags": {},
+                "mask": None,
+            }
+            for outline in outlines
+        ]
     height, width = picture.size
     content: dict[str, Any] = {
         "version": _VERSION,
@@ -51,7 +60,7 @@ def write_labelme(
         "imageHeight": height,
         "imageWidth": width,
     }
-    # In ASCII, as soon as the picture's name is not UTF-8: LabelMe finds it by "\\udcff".
+    # In ASCII as soon as the image's name is not UTF-8: LabelMe finds it by "\\udcff".
     readable = is_unicode(content["imagePath"])
     write_text(path, json.dumps(content, ensure_ascii=not readable, indent=1))
     return (path,)
@@ -64,42 +73,30 @@ def _relative(image: Path, path: Path) -> str:
         return str(image.absolute())
 
 
-# Digits behind the point: a picture of 100 000 pixels is still cut at the right one.
-_DIGITS = 7
-
-
 def _add(plan: ExportPlan, item: DatasetItem) -> ItemRecord:
-    """Write ``labels/NAME.txt``; a line has room for one outline, so that each part has its own.
-
-    Filled by the even-odd rule the outlines are exactly the mask: a hole is joined to its
-    outline by a bridge of no width.
-    """
+    """Write ``labels/NAME.txt``: a line for each connected component, with one polygon."""
     height, width = item.picture.size
     lines = []
-    for index, info in enumerate(item.document.classes):
-        if info.is_background:
-            continue
-        place = plan.categories.place(info) - 1
-        for part in parts_of(item.labelling.labels, index, AnnotationScope.PART):
-            for polygon in polygons(part.mask):
-                corners = " ".join(
-                    f"{_part(x + part.left, width)} {_part(y + part.top, height)}"
-                    for x, y in polygon
-                )
-                lines.append(f"{place} {corners}\n")
+    for info, region in item.regions(AnnotationScope.PART):
+        (polygon,) = polygons(region.mask, join_corners=True)
+        corners = " ".join(
+            f"{_share(x + region.left, width)} {_share(y + region.top, height)}"
+            for x, y in polygon
+        )
+        lines.append(f"{plan.categories.index(info) - 1} {corners}\n")
     name = f"labels/{item.stem}.txt"
     (plan.out / "labels").mkdir(exist_ok=True)
     write_text(plan.out / name, "".join(lines))
     return ItemRecord((name,))
 
 
-def _part(value: int, whole: int) -> str:
+def _share(value: int, whole: int) -> str:
     return f"{value / whole:.{_DIGITS}f}".rstrip("0").rstrip(".")
 
 
-def _finish(plan: ExportPlan, written: dict[str, ItemRecord]) -> tuple[Path, ...]:
+def _finish(plan: ExportPlan, records: dict[str, ItemRecord]) -> tuple[Path, ...]:
     """Write ``data.yaml``; JSON's strings are YAML's, so that any name is safe."""
-    del written
+    del records
     names = "".join(
         f"  {index}: {json.dumps(info.name, ensure_ascii=False)}\n"
         for index, info in enumerate(plan.categories.classes)

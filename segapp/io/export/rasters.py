@@ -17,7 +17,7 @@ from segapp.model.validation import SegappError
 from shlcore.atomic_file import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Iterable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -58,7 +58,7 @@ def write_indexed_png(
     picture: Picture,
 ) -> tuple[Path, ...]:
     """Write each pixel's class as an index into a palette of the classes' colours."""
-    save_png(path, _with_palette(labelling.labels, document.classes))
+    save_png(path, palette_image(labelling.labels, (info.colour for info in document.classes)))
     return (path,)
 
 
@@ -90,7 +90,8 @@ def write_strokes_png(
     # The names go along, so that the strokes can be read back with their classes.
     names = PngInfo()
     names.add_itxt("Classes", json.dumps([info.name for info in document.classes]))
-    image = _with_palette(marked.astype(np.uint8), document.classes, first=((0, 0, 0),))
+    colours = ((0, 0, 0), *(info.colour for info in document.classes))
+    image = palette_image(marked.astype(np.uint8), colours)
     save_png(path, image, names)
     return (path,)
 
@@ -99,15 +100,10 @@ def _white(mask: NDArray[np.bool_]) -> NDArray[np.uint8]:
     return mask.astype(np.uint8) * np.uint8(255)
 
 
-def _with_palette(
-    values: NDArray[np.uint8],
-    classes: Sequence[ClassInfo],
-    first: Sequence[tuple[int, int, int]] = (),
-) -> Image.Image:
+def palette_image(values: NDArray[np.uint8], colours: Iterable[tuple[int, ...]]) -> Image.Image:
+    """Return an image of indices into a palette."""
     image = Image.fromarray(values, mode="L")
-    image.putpalette(
-        [part for colour in (*first, *(c.colour for c in classes)) for part in colour]
-    )
+    image.putpalette([part for colour in colours for part in colour])
     return image
 
 
@@ -218,8 +214,7 @@ def write_confidence_png(
     values, note = _sixteen_bits(labelling.margin)
     text = PngInfo()
     text.add_text("Description", note)
-    with replacing(path) as file:
-        Image.fromarray(values).save(file, format="PNG", pnginfo=text)
+    save_png(path, Image.fromarray(values), text)
     return (path,)
 
 

@@ -7,7 +7,7 @@ import io
 import json
 from typing import TYPE_CHECKING
 
-from segapp.imaging.measures import PIXELS, MeasuredRegions, Scale
+from segapp.imaging.components import PIXELS, MeasuredRegions, Scale
 from segapp.model.validation import csv_cell
 from shlcore.atomic_file import replacing, write_text
 
@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from segapp.imaging.measures import MeasuredRegion
+    from segapp.imaging.components import MeasuredRegion
+    from segapp.model.answer import Insight
     from segapp.model.classes import ClassInfo
     from segapp.model.document import Document
-    from segapp.model.labelling import Insight, Labelling
+    from segapp.model.labelling import Labelling
     from segapp.model.picture import Picture, RawImage
 
 
@@ -36,18 +37,18 @@ def write_measures(
     split: bool = False,
 ) -> tuple[Path, ...]:
     """Write a row for each class but the background, and one for each of its parts."""
-    parts = parts_of(labelling, document, picture, split=split)
+    parts = measure_regions(labelling, document, picture, split=split)
     header = columns(scale, picture)
     write_text(path, as_csv(header, (texts for _, texts in rows(parts, document, scale))))
     return (path,)
 
 
-def parts_of(
+def measure_regions(
     labelling: Labelling, document: Document, picture: Picture, *, split: bool
 ) -> MeasuredRegions:
     """Find and measure the parts of all classes but the background, in the file's own numbers."""
     values = picture.raw_image.values
-    return MeasuredRegions.of(labelling.labels, values, _objects(document), split=split)
+    return MeasuredRegions.measure(labelling.labels, values, _objects(document), split=split)
 
 
 def write_joined_measures(path: Path, tables: Iterable[tuple[str, Path]]) -> tuple[Path, ...]:
@@ -84,7 +85,7 @@ def rows(
 ) -> Iterator[tuple[MeasuredRegion | None, list[str]]]:
     """Yield the table's rows, each with its part; those about a class have none."""
     for index in _objects(document):
-        own = [part for part in parts.parts if part.label == index]
+        own = [part for part in parts.regions if part.label == index]
         name = csv_cell(document.classes[index].name)
         yield None, [name, WHOLE, str(len(own)), *_of_class(own, scale, parts.n_channels)]
         for part in own:

@@ -29,8 +29,8 @@ from PySide6.QtWidgets import (
 )
 
 from segapp.app.state import Stage
-from segapp.imaging.measures import DEFAULT_EXPORT, MAX_EDGE_WIDTH, ExportChoices
-from segapp.io.export.formats import FORMATS, ExportFormat, formats
+from segapp.imaging.matting import MAX_EDGE_WIDTH
+from segapp.io.export.formats import DEFAULT_EXPORT, FORMATS, ExportChoices, ExportFormat, formats
 from segapp.model.validation import sanitize
 from segapp.qt.dialogs.export_preview import FilePreview, FilePreviewBox, file_previews
 from segapp.qt.i18n import class_name, worded

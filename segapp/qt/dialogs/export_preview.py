@@ -368,7 +368,7 @@ def file_previews(
         size = sum(path.stat().st_size for path in written)
         names = tuple(path.name for path in written)
         image, text = _look_at(written[0], document, picture)
-        content = written[0].read_bytes() if form.long is not None else None
+        content = written[0].read_bytes() if form.write_steps is not None else None
         yield FilePreview(names, size, image, text, content)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from segapp.app.project_store import ProjectStore, RecoveryCopy, SaveResult
     from segapp.app.state import PictureState
-    from segapp.model.labelling import Answer
+    from segapp.model.answer import Answer
     from segapp.qt.session.session import Session
 
 

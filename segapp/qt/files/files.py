@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from segapp.app.project_store import digest_of
+from segapp.imaging.colour import default_classes
 from segapp.io.desktop import SAMPLES
 from segapp.io.images import list_images
 from segapp.io.project import is_project
-from segapp.model.classes import default_classes
 from segapp.model.display import DEFAULT_DISPLAY
 from segapp.model.document import Document
 from segapp.model.validation import SegappError, sanitize

@@ -10,7 +10,8 @@ from urllib.parse import unquote_to_bytes
 from PySide6.QtCore import QSettings
 
 from segapp.app.project_store import documents_folder, is_the_users
-from segapp.imaging.measures import DEFAULT_EXPORT, ExportChoices, Scale
+from segapp.imaging.components import Scale
+from segapp.io.export.formats import DEFAULT_EXPORT, ExportChoices
 from segapp.model.validation import is_unicode
 
 # Recent files: as many as a menu holds without hiding its other entries.

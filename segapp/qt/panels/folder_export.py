@@ -29,7 +29,7 @@ from segapp.batch.folder_export import (
     FolderExport,
     ImageExported,
 )
-from segapp.imaging.measures import AnnotationScope
+from segapp.io.export.datasets import AnnotationScope
 from segapp.io.export.formats import FOLDER_FORMATS, folder_formats
 from segapp.model.validation import sanitize, sentence
 from segapp.qt.files.preferences import remembered_choices
@@ -37,7 +37,7 @@ from segapp.qt.i18n import worded
 from segapp.qt.session.jobs import Jobs
 
 if TYPE_CHECKING:
-    from segapp.model.labelling import Report
+    from segapp.model.answer import Report
     from segapp.qt.files.folder import OpenFolder
     from segapp.qt.files.preferences import Preferences
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QHideEvent, QShowEvent
 
-    from segapp.imaging.measures import MeasuredRegion
+    from segapp.imaging.components import MeasuredRegion
 
     Row = tuple[MeasuredRegion | None, list[str]]
     Index = QModelIndex | QPersistentModelIndex

@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PySide6.QtGui import QShowEvent
 
+    from segapp.model.answer import Insight
     from segapp.model.classes import ClassInfo
-    from segapp.model.labelling import Insight, Labelling
+    from segapp.model.labelling import Labelling
     from segapp.model.picture import Picture
 
 

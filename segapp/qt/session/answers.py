@@ -12,8 +12,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from segapp.app.learning import Answered, Look, Unseen, learning, looking
 from segapp.app.state import Content, Progress, Stage
+from segapp.model.answer import Answer, Insight, NotEnoughStrokes, Preview, Segmenter
 from segapp.model.document import Patch
-from segapp.model.labelling import Answer, Insight, NotEnoughStrokes, Preview, Segmenter
 from segapp.model.validation import sanitize
 from segapp.qt.i18n import number, worded
 from segapp.qt.session.jobs import Jobs, details_of
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from segapp.app.learning import Item
+    from segapp.model.answer import AnswerSnapshot, MakeSegmenter
     from segapp.model.document import Document, Mark
-    from segapp.model.labelling import AnswerSnapshot, Labelling, MakeSegmenter
+    from segapp.model.labelling import Labelling
     from segapp.model.picture import EncoderFeatures, Picture
     from segapp.qt.session.session import Session
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from segapp.io.project import ProjectLocation
+    from segapp.model.answer import AnswerSnapshot, MakeSegmenter
     from segapp.model.display import DisplaySettings
     from segapp.model.document import Mark
-    from segapp.model.labelling import AnswerSnapshot, MakeSegmenter
     from segapp.model.picture import Picture
     from segapp.model.settings import Settings
 

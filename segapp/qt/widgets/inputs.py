@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from segapp.imaging.measures import Scale
+from segapp.imaging.components import Scale
 from segapp.qt.widgets.layouts import Wrapping
 
 if TYPE_CHECKING:

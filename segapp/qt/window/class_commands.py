@@ -9,9 +9,9 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QActionGroup, QColor
 from PySide6.QtWidgets import QColorDialog, QMenu, QWidget
 
+from segapp.imaging.colour import unused_colour
 from segapp.io.class_list import match_classes
-from segapp.model.classes import TWO_CLASSES, ClassInfo, shortcut_keys, unused_colour
-from segapp.model.document import with_class_moved
+from segapp.model.classes import TWO_CLASSES, ClassInfo, shortcut_keys
 from segapp.qt.i18n import class_name
 from segapp.qt.panels.class_panel import swatch, unused_name
 
@@ -163,7 +163,7 @@ class ClassCommands(QObject):
     def _move(self, index: int, place: int) -> None:
         document = self._session.document
         name = self.tr("moving {}").format(class_name(document.classes[index].name))
-        self._session.edit(name, with_class_moved(document, index, place))
+        self._session.edit(name, document.with_class_moved(index, place))
         self._panel.show_document(self._session.document)  # where nothing could be edited, too
 
     def _recolour(self) -> None:

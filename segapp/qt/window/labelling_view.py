@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.imaging.overlay import Painting
+    from segapp.model.answer import Insight, Preview
     from segapp.model.classes import ClassInfo
-    from segapp.model.labelling import Insight, Labelling, Preview
+    from segapp.model.labelling import Labelling
     from segapp.model.picture import EncoderFeatures, Picture
     from segapp.qt.session.session import Session
 

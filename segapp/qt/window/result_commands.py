@@ -18,13 +18,13 @@ from segapp.engine.loading import (
     sight_of,
     trainer_of,
 )
-from segapp.imaging.measures import ExportChoices
 from segapp.imaging.overlay import mask
-from segapp.io.export.formats import formats
+from segapp.io.export.formats import ExportChoices, formats
 from segapp.io.export.rasters import matte_steps, object_pixels, straight_cutout
-from segapp.io.export.tables import columns, parts_of, rows
+from segapp.io.export.tables import columns, measure_regions, rows
 from segapp.io.strokes import load_strokes
-from segapp.model.document import Document, InitialLabels
+from segapp.model.document import Document
+from segapp.model.labelling import InitialLabels
 from segapp.model.validation import SegappError, sanitize, sentence
 from segapp.qt.canvas.contours import boundary_lines
 from segapp.qt.canvas.layers import add_alpha, qimage_view
@@ -41,9 +41,10 @@ if TYPE_CHECKING:
 
     from segapp.app.state import Content
     from segapp.engine.suggestion import Spot
-    from segapp.imaging.measures import MeasuredRegion, MeasuredRegions
+    from segapp.imaging.components import MeasuredRegion, MeasuredRegions
+    from segapp.model.answer import Answer
     from segapp.model.classes import ClassInfo
-    from segapp.model.labelling import Answer, Labelling
+    from segapp.model.labelling import Labelling
     from segapp.model.picture import Picture
     from segapp.qt.actions.actions import Actions
     from segapp.qt.canvas.canvas import Canvas
@@ -346,7 +347,10 @@ class Measuring(QObject):
         self.panel.withdraw(self.tr("Measuring …"))
 
         def work() -> Iterator[tuple[_Measured, MeasuredRegions]]:
-            yield (answer, split), parts_of(answer.labelling, document, picture, split=split)
+            yield (
+                (answer, split),
+                measure_regions(answer.labelling, document, picture, split=split),
+            )
 
         self._jobs.run(work, self._take, self._fail)
 
@@ -386,7 +390,7 @@ class Measuring(QObject):
         parts = self._measured[1]
         left, top, width, height = part.box
         box = parts.index_map[top : top + height, left : left + width]
-        self._canvas.set_selection(boundary_lines(box == parts.parts.index(part), left, top))
+        self._canvas.set_selection(boundary_lines(box == parts.regions.index(part), left, top))
         self._canvas.viewport.ensure_box_visible(QRectF(left, top, width, height))
 
     def _go_near(self, part: MeasuredRegion | None) -> None:

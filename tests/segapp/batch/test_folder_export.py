@@ -14,9 +14,10 @@ from segapp.io.export.formats import FOLDER_FORMATS
 from segapp.io.folder_files import PROGRESS_FILE, Status, write_progress
 from segapp.io.images import load_image
 from segapp.io.project import Project, save_project
+from segapp.model.answer import NotEnoughStrokes, Report
 from segapp.model.classes import TWO_CLASSES
-from segapp.model.document import Document, InitialLabels, Stroke
-from segapp.model.labelling import Labelling, NotEnoughStrokes, Report
+from segapp.model.document import Document, Stroke
+from segapp.model.labelling import InitialLabels, Labelling
 from segapp.model.settings import DEFAULT_SETTINGS
 from tests.segapp.fake_segmenter import NearestColour
 

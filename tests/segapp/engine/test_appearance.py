@@ -10,9 +10,9 @@ from segapp.engine.kernels import Geodesics
 from segapp.engine.likelihood import of_kinds
 from segapp.engine.region_graph import Edges
 from segapp.engine.trainer import Trainer
+from segapp.model.answer import final_answer
 from segapp.model.classes import TWO_CLASSES
 from segapp.model.document import Document, Stroke
-from segapp.model.labelling import final_answer
 from segapp.model.picture import EncoderFeatures
 from segapp.model.settings import PRESETS, with_encoder
 

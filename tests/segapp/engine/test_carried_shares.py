@@ -16,9 +16,9 @@ from segapp.engine.prior import KeptAnswer, RegionShares
 from segapp.engine.refinement import Outline
 from segapp.engine.state_update import StateUpdate
 from segapp.engine.trainer import Trainer
+from segapp.model.answer import AnswerSnapshot, final_answer
 from segapp.model.classes import TWO_CLASSES, ClassInfo
 from segapp.model.document import Document
-from segapp.model.labelling import AnswerSnapshot, final_answer
 from tests.segapp.engine.test_locality import QUICK, RGB, START, dab, dabs
 
 LONG = Document(strokes=(*START, dab(50, 10, 1), dab(30, 50, 0), dab(60, 40, 1)))
@@ -156,9 +156,9 @@ def test_wrong_shares_are_ignored_even_under_a_right_digest(shares, carried, lea
         before,
         QUICK,
         carried.n_classes,
-        (values, carried.outline),
+        (values, carried.boundary),
     )
-    answered(LONG, AnswerSnapshot(digest, carried.n_classes, values, carried.outline))
+    answered(LONG, AnswerSnapshot(digest, carried.n_classes, values, carried.boundary))
     assert len(learnt) == 4
 
 
@@ -184,7 +184,7 @@ def test_more_classes_than_two_come_back():
 
 
 def test_an_outline_that_changed_is_noticed(carried, learnt):
-    answered(LONG, replace(carried, outline=carried.outline[:-1] + b"x"))
+    answered(LONG, replace(carried, boundary=carried.boundary[:-1] + b"x"))
     assert len(learnt) == 4
 
 

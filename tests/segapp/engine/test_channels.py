@@ -7,8 +7,8 @@ import pytest
 
 from segapp.engine.learnt_model import load_model, save_model
 from segapp.engine.trainer import Trainer
+from segapp.model.answer import final_answer
 from segapp.model.document import Document, Stroke
-from segapp.model.labelling import final_answer
 from segapp.model.settings import PRESETS, FeatureGroup, Samples, preset_of, with_channels
 
 

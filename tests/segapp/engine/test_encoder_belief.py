@@ -9,9 +9,9 @@ from sklearn.linear_model import Ridge
 from segapp.engine.encoder_belief import EncoderBelief, EncoderRidge, ridge
 from segapp.engine.supervision import UNLABELLED, Supervision
 from segapp.engine.trainer import Trainer
+from segapp.model.answer import final_answer
 from segapp.model.classes import TWO_CLASSES, ClassInfo
 from segapp.model.document import Document, Stroke
-from segapp.model.labelling import final_answer
 from segapp.model.picture import EncoderFeatures
 from segapp.model.settings import PRESETS, FeatureGroup, with_encoder
 

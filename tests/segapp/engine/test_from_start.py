@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from segapp.engine.trainer import Trainer
-from segapp.model.document import Document, InitialLabels, Stroke
-from segapp.model.labelling import Labelling, final_answer
+from segapp.model.answer import final_answer
+from segapp.model.document import Document, Stroke
+from segapp.model.labelling import InitialLabels, Labelling
 from segapp.model.settings import DEFAULT_SETTINGS
 
 

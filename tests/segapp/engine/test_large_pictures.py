@@ -7,8 +7,8 @@ from scipy import ndimage
 from segapp.engine.trainer import Trainer, segment
 from segapp.imaging import pyramid
 from segapp.imaging.rasterise import rasterize
+from segapp.model.answer import final_answer
 from segapp.model.document import Document, Stroke
-from segapp.model.labelling import final_answer
 from segapp.model.settings import PRESETS
 
 SIZE = (150, 201)

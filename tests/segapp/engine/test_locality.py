@@ -12,9 +12,9 @@ from segapp.engine.prior import RegionShares, prior_costs, strength
 from segapp.engine.region_graph import Edges
 from segapp.engine.superpixels import Prototypes
 from segapp.engine.trainer import Trainer, segment
+from segapp.model.answer import final_answer
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document, Stroke
-from segapp.model.labelling import final_answer
 from segapp.model.settings import PRESETS
 
 QUICK = replace(PRESETS["best"], prototypes=150, passes=1)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from segapp.batch.robot_user import score
 from segapp.engine.trainer import Trainer, segment
 from segapp.imaging.rasterise import rasterize
+from segapp.model.answer import Answer, NotEnoughStrokes, final_answer
 from segapp.model.classes import PALETTE, ClassInfo
 from segapp.model.document import Document, Patch, Stroke
-from segapp.model.labelling import Answer, NotEnoughStrokes, final_answer
 from segapp.model.settings import PRESETS, CleanUp, FeatureGroup, Samples, Settings
 
 BEST = replace(PRESETS["best"], prototypes=150)

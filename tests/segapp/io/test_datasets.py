@@ -15,9 +15,14 @@ from PIL import Image
 from pycocotools.coco import COCO
 from scipy import ndimage
 
-from segapp.imaging.measures import AnnotationScope, parts_of
 from segapp.io.class_list import ClassList
-from segapp.io.export.datasets import Categories, DatasetItem, ExportPlan
+from segapp.io.export.datasets import (
+    AnnotationScope,
+    Categories,
+    DatasetItem,
+    ExportPlan,
+    class_regions,
+)
 from segapp.io.export.formats import FOLDER_FORMATS
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document
@@ -63,6 +68,11 @@ def write(name, folder, per=AnnotationScope.PART, items=ITEMS):
     return form.finish(plan, {each.name: form.add(plan, each) for each in items})
 
 
+def count(mask):
+    """Connected components with eight neighbours."""
+    return ndimage.label(mask, structure=np.ones((3, 3)))[1]
+
+
 def truth(each, category):
     """The pixels of a category by its name."""
     names = [info.name for info in each.document.classes]
@@ -75,25 +85,24 @@ def test_categories_keep_the_lists_numbers_and_leave_the_background_out():
     categories = plan_for(Path()).categories
     assert [info.name for info in categories.classes] == ["leaf", "stone: é中", "bug"]
     assert categories.ids == (4, 2, 5)
-    assert categories.place(SOIL) == 0
-    assert categories.id_of(BUG) == 5
+    assert categories.index(SOIL) == 0
 
 
 @pytest.mark.parametrize("per", AnnotationScope)
 def test_parts_are_the_mask_and_connected(per):
     labels = blobs(7, 3)
-    parts = list(parts_of(labels, 0, per))
+    parts = list(class_regions(labels, 0, per))
     together = np.sum([part.whole(SIZE) for part in parts], axis=0)
     assert (together == (labels == 0)).all()  # each pixel once
     if per is AnnotationScope.PART:
-        assert len(parts) == ndimage.label(labels == 0)[1] > 2
-        assert all(ndimage.label(part.mask)[1] == 1 for part in parts)
+        assert len(parts) == count(labels == 0) > 2
+        assert all(count(part.mask) == 1 for part in parts)
     assert sum(part.area for part in parts) == (labels == 0).sum()
 
 
 def test_a_class_without_pixels_has_no_parts():
-    assert not list(parts_of(np.zeros((3, 3), np.uint8), 1, AnnotationScope.CLASS))
-    assert not list(parts_of(np.zeros((3, 3), np.uint8), 1, AnnotationScope.PART))
+    assert not list(class_regions(np.zeros((3, 3), np.uint8), 1, AnnotationScope.CLASS))
+    assert not list(class_regions(np.zeros((3, 3), np.uint8), 1, AnnotationScope.PART))
 
 
 @pytest.mark.parametrize("per", AnnotationScope)
@@ -119,7 +128,7 @@ def test_one_coco_file_is_read_back_by_its_own_tools(tmp_path, name, per, capsys
             if per is AnnotationScope.CLASS:
                 assert len(found) == int(wanted.any())
             else:
-                assert len(found) == ndimage.label(wanted)[1]
+                assert len(found) == count(wanted)
             masks = [coco.annToMask(annotation).astype(bool) for annotation in found]
             together = np.any(masks, axis=0) if masks else np.zeros(SIZE, bool)
             assert (together == wanted).all()
@@ -297,7 +306,7 @@ def test_cityscapes(tmp_path):
             assert ((indices == place) == wanted).all()
             own = instances[wanted]
             assert (own // 1000 == place).all()
-            assert len(np.unique(own)) == ndimage.label(wanted)[1]
+            assert len(np.unique(own)) == count(wanted)
         assert (instances[indices == 0] == 0).all()
 
 

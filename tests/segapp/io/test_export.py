@@ -13,8 +13,8 @@ from PIL import Image, ImageDraw
 from pycocotools import mask as reference
 from pycocotools.coco import COCO
 
-from segapp.imaging.measures import DEFAULT_EXPORT, ExportChoices, Scale
-from segapp.io.export.formats import FORMATS, formats
+from segapp.imaging.components import Scale
+from segapp.io.export.formats import DEFAULT_EXPORT, FORMATS, ExportChoices, formats
 from segapp.model.classes import TWO_CLASSES, ClassInfo
 from segapp.model.document import Document, Stroke
 from segapp.model.labelling import Labelling

@@ -14,8 +14,8 @@ from segapp.io.folder_files import (
 from segapp.io.images import load_image, load_thumbnail
 from segapp.io.pages import ImageError
 from segapp.io.project import Project, load_project, save_project
-from segapp.model.document import Document, InitialLabels
-from segapp.model.labelling import Labelling
+from segapp.model.document import Document
+from segapp.model.labelling import InitialLabels, Labelling
 from segapp.model.settings import DEFAULT_SETTINGS
 
 

@@ -12,9 +12,9 @@ from PIL import Image
 from segapp.io import project as project_file
 from segapp.io.images import load_image
 from segapp.io.project import Project, ProjectError, load_project, save_project
+from segapp.model.answer import AnswerSnapshot
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document, Stroke
-from segapp.model.labelling import AnswerSnapshot
 from segapp.model.settings import PRESETS, Settings, with_encoder
 from tests.segapp.strategies import documents
 

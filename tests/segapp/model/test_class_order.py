@@ -4,8 +4,8 @@ from hypothesis import strategies as st
 
 from segapp.imaging.rasterise import rasterize, rasterized
 from segapp.model.classes import ClassInfo
-from segapp.model.document import Document, InitialLabels, Patch, Stroke, with_class_moved
-from segapp.model.labelling import Labelling
+from segapp.model.document import Document, Patch, Stroke
+from segapp.model.labelling import InitialLabels, Labelling
 
 SIZE = (6, 9)
 
@@ -30,7 +30,7 @@ def test_everything_keeps_the_class_that_it_had(data, n_classes, seed):
     ground = data.draw(st.none() | st.integers(0, n_classes - 1))
     index, place = (data.draw(st.integers(0, n_classes - 1)) for _ in range(2))
     before = document(n_classes, ground, np.random.default_rng(seed))
-    after = with_class_moved(before, index, place)
+    after = before.with_class_moved(index, place)
     names = [info.name for info in before.classes]
     wanted = names[:index] + names[index + 1 :]
     wanted.insert(place, names[index])
@@ -52,6 +52,6 @@ def test_everything_keeps_the_class_that_it_had(data, n_classes, seed):
     for one, other in zip(seen(before), seen(after), strict=True):
         np.testing.assert_array_equal(one, other)
     assert after.classes[after.background].name == names[before.background]
-    back = with_class_moved(after, place, index)
+    back = after.with_class_moved(place, index)
     assert [info.name for info in back.classes] == names
     assert back.strokes == before.strokes

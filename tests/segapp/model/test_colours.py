@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from skimage.color import rgb2lab
 
-from segapp.model.classes import PALETTE, TWO_CLASSES, default_classes, lab, unused_colour
+from segapp.imaging.colour import default_classes, rgb_to_lab, unused_colour
+from segapp.model.classes import PALETTE, TWO_CLASSES
 
 
 def many(count):
@@ -25,9 +26,10 @@ def test_two_dozen_colours_stay_apart_for_the_eye():
     assert apart.min() > 18
 
 
-def test_lab_is_that_of_others():
-    rgb = np.random.default_rng(0).integers(0, 256, (200, 3))
-    np.testing.assert_allclose(lab(rgb), rgb2lab(rgb[None] / 255)[0], atol=0.02)
+def test_lab_is_that_of_scikit_image_to_the_bit():
+    rgb = np.random.default_rng(0).integers(0, 256, (90, 120, 3)).astype(np.uint8)
+    np.testing.assert_array_equal(rgb_to_lab(rgb), rgb2lab(rgb))
+    np.testing.assert_array_equal(rgb_to_lab(rgb / 300), rgb2lab(rgb / 300))
 
 
 def test_the_usual_colours_stay_where_they_are_seen():
@@ -44,7 +46,9 @@ def test_a_colour_of_the_picture_itself_is_passed_over(index):
     assert classes[index].colour != usual
     assert classes[1 - index].colour == TWO_CLASSES[1 - index].colour
     assert [info.name for info in classes] == [info.name for info in TWO_CLASSES]
-    apart = np.linalg.norm(lab(np.array(classes[index].colour)) - lab(np.array(usual)))
+    apart = np.linalg.norm(
+        np.subtract(*rgb_to_lab(np.array([classes[index].colour, usual], np.uint8)))
+    )
     assert apart > 30
     used = [info.colour for info in classes]
     assert unused_colour(used, rgb) not in {usual, *used}

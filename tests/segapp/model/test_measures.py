@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segapp.imaging.measures import MeasuredRegions, Scale
+from segapp.imaging.components import MeasuredRegions, Scale
 
 Y, X = np.mgrid[:80, :160]
 
@@ -23,7 +23,7 @@ def test_a_box_is_measured_exactly():
     channels = np.dstack(
         [np.full((20, 30), 7, np.uint16), np.mgrid[:20, :30][1].astype(np.uint16)]
     )
-    (part,) = MeasuredRegions.of(labels, channels, [0]).parts
+    (part,) = MeasuredRegions.measure(labels, channels, [0]).regions
     assert (part.label, part.number, part.area) == (0, 1, 40)
     assert part.centroid == (15.0, 7.0)
     assert part.box == (10, 5, 10, 4)
@@ -34,8 +34,9 @@ def test_a_box_is_measured_exactly():
 def test_parts_are_counted_class_by_class_in_reading_order():
     labels = discs((20, 20, 8), (60, 50, 8), (100, 20, 8))
     labels[70:75, 140:150] = 2
-    found = MeasuredRegions.of(labels, labels, [0, 2])
-    assert [(part.label, part.number) for part in found.parts] == [(0, 1), (0, 2), (0, 3), (2, 1)]
+    found = MeasuredRegions.measure(labels, labels, [0, 2])
+    numbers = [(part.label, part.number) for part in found.regions]
+    assert numbers == [(0, 1), (0, 2), (0, 3), (2, 1)]
     assert found.at(20, 20).number == 1
     assert found.at(145, 72).label == 2
     assert found.at(0, 0) is None
@@ -44,16 +45,16 @@ def test_parts_are_counted_class_by_class_in_reading_order():
 def test_a_corner_joins():
     labels = np.ones((4, 4), np.uint8)
     labels[0, 0] = labels[1, 1] = 0
-    assert len(MeasuredRegions.of(labels, labels, [0]).parts) == 1
+    assert len(MeasuredRegions.measure(labels, labels, [0]).regions) == 1
 
 
 def test_touching_discs_are_split_on_request_and_a_lone_one_is_not():
     labels = discs((40, 40, 18), (72, 40, 18), (130, 40, 18))
     labels[0, 0] = 0
-    assert len(MeasuredRegions.of(labels, labels, [0]).parts) == 3
-    split = MeasuredRegions.of(labels, labels, [0], split=True)
-    assert len(split.parts) == 4
-    areas = sorted(part.area for part in split.parts)
+    assert len(MeasuredRegions.measure(labels, labels, [0]).regions) == 3
+    split = MeasuredRegions.measure(labels, labels, [0], split=True)
+    assert len(split.regions) == 4
+    areas = sorted(part.area for part in split.regions)
     assert areas[0] == 1
     assert areas[3] == pytest.approx(np.pi * 18**2, rel=0.03)
     assert areas[1] == pytest.approx(areas[2], rel=0.02)
@@ -65,10 +66,10 @@ def test_touching_discs_are_split_on_request_and_a_lone_one_is_not():
 def test_parts_are_a_partition_of_their_classes(seed, split):
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 3, (12, 15)).astype(np.uint8)
-    found = MeasuredRegions.of(labels, labels, [0, 2], split=split)
-    counts = np.bincount(found.index_map[found.index_map >= 0], minlength=len(found.parts))
-    assert counts.tolist() == [part.area for part in found.parts]
-    for index, part in enumerate(found.parts):
+    found = MeasuredRegions.measure(labels, labels, [0, 2], split=split)
+    counts = np.bincount(found.index_map[found.index_map >= 0], minlength=len(found.regions))
+    assert counts.tolist() == [part.area for part in found.regions]
+    for index, part in enumerate(found.regions):
         assert (labels[found.index_map == index] == part.label).all()
     assert (labels[found.index_map < 0] == 1).all()
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from segapp.model.classes import ClassInfo
-from segapp.model.document import Document, InitialLabels
-from segapp.model.labelling import Labelling
+from segapp.model.document import Document
+from segapp.model.labelling import InitialLabels, Labelling
 
 RNG = np.random.default_rng(3)
 
@@ -57,5 +57,5 @@ def test_damaged_bytes_are_told(spoil):
 
 
 def test_a_start_of_more_classes_than_there_are_is_refused():
-    with pytest.raises(ValueError, match="initial: wanted 2 classes, got 3"):
+    with pytest.raises(ValueError, match="start: wanted 2 classes, got 3"):
         Document(initial=InitialLabels.from_labelling(answer(), "x"))

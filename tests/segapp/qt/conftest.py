@@ -19,8 +19,9 @@ from PySide6.QtWidgets import QApplication
 from threadpoolctl import threadpool_limits
 
 from segapp.imaging.rasterise import rasterize
+from segapp.model.answer import Answer, Insight, NotEnoughStrokes, Preview, Report
 from segapp.model.document import Stroke
-from segapp.model.labelling import Answer, Insight, Labelling, NotEnoughStrokes, Preview, Report
+from segapp.model.labelling import Labelling
 from segapp.qt.application import SWITCH_SECONDS
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Unsaved

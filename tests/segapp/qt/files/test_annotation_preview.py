@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pycocotools import mask as coco_mask
 
-from segapp.imaging.measures import ExportChoices, Scale
+from segapp.imaging.components import Scale
 from segapp.imaging.polygons import polygons
 from segapp.imaging.rle import encode_counts, run_lengths
-from segapp.io.export.formats import FORMATS, formats
+from segapp.io.export.formats import FORMATS, ExportChoices, formats
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document
 from segapp.model.labelling import Labelling

@@ -9,8 +9,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QApplication, QColorDialog, QMessageBox
 
-from segapp.imaging.measures import ExportChoices, Scale
-from segapp.io.export.formats import FORMATS, formats
+from segapp.imaging.components import Scale
+from segapp.io.export.formats import FORMATS, ExportChoices, formats
 from segapp.model.document import Stroke
 from segapp.qt.dialogs import export_dialog
 from segapp.qt.files.preferences import remembered_choices

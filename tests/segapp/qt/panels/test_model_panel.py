@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
+from segapp.model.answer import Insight
 from segapp.model.document import Document
-from segapp.model.labelling import Insight
 from segapp.qt.panels.model_panel import ModelPanel
 
 

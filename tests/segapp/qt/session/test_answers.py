@@ -10,8 +10,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from PySide6.QtCore import QObject
 
 from segapp.app.state import PictureState, Stage
+from segapp.model.answer import final_answer
 from segapp.model.document import Stroke
-from segapp.model.labelling import final_answer
 from segapp.model.picture import Picture
 from segapp.model.settings import PRESETS
 from segapp.qt.canvas.layers import Layer, add_alpha

@@ -14,9 +14,9 @@ from segapp.app.project_store import pasted_folder
 from segapp.engine.suggestion import Spot
 from segapp.imaging.overlay import ViewMode
 from segapp.io.desktop import SAMPLES
+from segapp.model.answer import Preview
 from segapp.model.classes import TWO_CLASSES
 from segapp.model.document import Stroke
-from segapp.model.labelling import Preview
 from segapp.qt.files.opening import keep_picture
 from segapp.qt.widgets.layouts import Banner, Card
 from segapp.qt.window.startup import default_geometry, open_initial

@@ -22,8 +22,8 @@ from PySide6.QtWidgets import QApplication, QMenu, QTabBar, QWidget
 
 from segapp.app.project_store import pasted_folder
 from segapp.app.state import Stage
-from segapp.imaging.measures import ExportChoices
 from segapp.imaging.overlay import ViewMode
+from segapp.io.export.formats import ExportChoices
 from segapp.io.export.rasters import make_matte
 from segapp.qt.canvas.brush import Tool
 from segapp.qt.files import file_dialogs

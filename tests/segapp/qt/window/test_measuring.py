@@ -9,9 +9,9 @@ from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
-from segapp.imaging.measures import ExportChoices, Scale
+from segapp.imaging.components import Scale
 from segapp.io.desktop import SAMPLES
-from segapp.io.export.formats import formats
+from segapp.io.export.formats import ExportChoices, formats
 from segapp.model.document import Stroke
 from segapp.qt.files import file_dialogs
 from segapp.qt.panels.measures_panel import heading

@@ -15,9 +15,9 @@ from segapp.io.export.formats import FOLDER_FORMATS
 from segapp.io.folder_files import Status
 from segapp.io.images import load_image
 from segapp.io.masks import load_mask
+from segapp.model.answer import final_answer
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Patch, Stroke
-from segapp.model.labelling import final_answer
 from segapp.qt.files import file_dialogs
 from tests.segapp.io.test_deep_png import png
 

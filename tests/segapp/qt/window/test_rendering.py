@@ -7,8 +7,9 @@ import pytest
 
 from segapp.imaging.overlay import ViewMode
 from segapp.imaging.pyramid import upsample
+from segapp.model.answer import Preview
 from segapp.model.classes import TWO_CLASSES
-from segapp.model.labelling import Labelling, Preview
+from segapp.model.labelling import Labelling
 from segapp.model.picture import Picture
 from segapp.qt.window.labelling_view import OverlayRenderer, RenderRequest, _rendered_preview
 

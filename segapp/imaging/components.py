@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,21 +18,38 @@ if TYPE_CHECKING:
 
 
 _EIGHT = np.ones((3, 3), bool)
+_MIN_NECK_DEPTH = 0.75
+"""Pixels by which a neck must be narrower than both sides of it for a region to be split there."""
 
-_LEAST_DEPTH = 0.75
-"""How many pixels narrower than both sides a neck must be for a part to be two that touch."""
+
+def label_components(mask: NDArray[np.bool_]) -> tuple[NDArray[np.int32], int]:
+    """Label the connected components of a mask from 1, in reading order, and count them.
+
+    A pixel has eight neighbours here, and so in measures, in exports and for the window's tools.
+
+    >>> label_components(np.eye(2, dtype=bool))[1]
+    1
+    """
+    numbered, count = scipy.ndimage.label(mask, structure=_EIGHT)
+    return numbered, int(count)
+
+
+def component_at(labels: NDArray[np.uint8], x: int, y: int) -> NDArray[np.bool_]:
+    """Return the mask of the connected component under a pixel, whatever its class."""
+    numbered, _ = label_components(labels == labels[y, x])
+    return np.asarray(numbered == numbered[y, x])
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How large a pixel is.
+    """The size of a pixel.
 
     Parameters
     ----------
     pixel
         Length of its side.
     unit
-        What that is counted in, "px" or "µm" for instance.
+        Of that length, "px" or "µm" for instance.
     """
 
     pixel: float = 1.0
@@ -49,7 +65,7 @@ PIXELS = Scale()
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRegion:
-    """One connected part of a class; lengths and areas in pixels.
+    """The measures of one connected component of a class, in pixels.
 
     Parameters
     ----------
@@ -60,7 +76,7 @@ class MeasuredRegion:
     box
         Left, top, width and height.
     perimeter
-        Of the outline, corners smoothed as `skimage.measure.perimeter` does.
+        Of the contour, corners smoothed as `skimage.measure.perimeter` does.
     means
         Mean value of each channel.
     """
@@ -76,22 +92,23 @@ class MeasuredRegion:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredRegions:
-    """All parts of a labelling.
+    """The measured components of a labelling.
 
-    ``index_map`` holds a part's place in ``parts``, -1 for none; means are of ``n_channels``.
+    ``index_map`` holds the index into ``regions`` of each pixel, -1 for none; means are of
+    ``n_channels``.
     """
 
-    parts: tuple[MeasuredRegion, ...]
+    regions: tuple[MeasuredRegion, ...]
     index_map: NDArray[np.int32]
     n_channels: int
 
     def at(self, x: int, y: int) -> MeasuredRegion | None:
-        """Return the part that a pixel belongs to."""
+        """Return the region that a pixel belongs to."""
         index = int(self.index_map[y, x])
-        return self.parts[index] if index >= 0 else None
+        return self.regions[index] if index >= 0 else None
 
     @classmethod
-    def of(
+    def measure(
         cls,
         labels: NDArray[np.uint8],
         channels: NDArray[np.generic],
@@ -99,25 +116,24 @@ class MeasuredRegions:
         *,
         split: bool = False,
     ) -> MeasuredRegions:
-        """Find and measure the parts of some classes; pixels that touch at a corner are joined.
+        """Measure the components of some classes.
 
         Parameters
         ----------
         channels
-            ``H x W`` or ``H x W x C``: what the means are of.
+            ``H x W`` or ``H x W x C``, to be averaged.
         split
-            Whether parts that only touch are told apart, at their narrow necks.
+            Whether components are split at their narrow necks, into regions that only touch.
         """
         index_map = np.full(labels.shape, -1, np.int32)
         found: list[MeasuredRegion] = []
         for number in classes:
-            numbered = scipy.ndimage.label(labels == number, structure=_EIGHT)[0]
+            numbered, _ = label_components(labels == number)
             if split:
                 numbered = _split(numbered)
-            parts = list(_measured(numbered, channels, number))
             inside = numbered > 0
             index_map[inside] = numbered[inside] + (len(found) - 1)
-            found += parts
+            found += _measured(numbered, channels, number)
         index_map.flags.writeable = False
         n_channels = 1 if channels.ndim == 2 else channels.shape[2]
         return cls(tuple(found), index_map, n_channels)
@@ -150,9 +166,9 @@ def _measured(
 
 
 def _split(numbered: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Tell touching parts apart: a watershed of the distance to the outline.
+    """Split regions at narrow necks, by a watershed of the distance to the contour.
 
-    A peak counts as a part of its own when the way to any higher one leads through a neck that
+    A peak counts as a region of its own when the way to any higher one leads through a neck that
     is narrower by more than the raggedness of pixels.
     """
     from skimage.morphology import h_maxima
@@ -160,9 +176,9 @@ def _split(numbered: NDArray[np.int32]) -> NDArray[np.int32]:
 
     inside = numbered > 0
     depth = np.asarray(scipy.ndimage.distance_transform_edt(np.pad(inside, 1)))[1:-1, 1:-1]
-    peaks = scipy.ndimage.label(h_maxima(depth, _LEAST_DEPTH), structure=_EIGHT)[0]
+    peaks, _ = label_components(h_maxima(depth, _MIN_NECK_DEPTH))
     divided = watershed(-depth, peaks, mask=inside, connectivity=_EIGHT)
-    # A part without a peak of its own, a single pixel for instance, stays what it was.
+    # A component without a peak, a single pixel for instance, stays as it was.
     lost = inside & (divided == 0)
     divided[lost] = numbered[lost] + divided.max()
     return _in_reading_order(relabel_sequential(divided)[0])
@@ -174,88 +190,3 @@ def _in_reading_order(numbered: NDArray[np.int32]) -> NDArray[np.int32]:
     present = values > 0
     order[values[present][np.argsort(first[present])]] = np.arange(1, present.sum() + 1)
     return order[numbered]
-
-
-MAX_EDGE_WIDTH = 200.0
-
-
-@dataclass(frozen=True, slots=True)
-class ExportChoices:
-    """The same for all formats; each takes what concerns it.
-
-    Parameters
-    ----------
-    edge
-        Pixels on either side of the outline in which cut-outs are softened: 0 is hard, and
-        ``None`` what suits the picture's size.
-    scale
-        Of measures.
-    split
-        Whether measures count parts that touch as several.
-    only
-        Name of the class that masks and cut-outs are of; ``None`` is all but the background.
-    """
-
-    edge: float | None = None
-    scale: Scale = PIXELS
-    split: bool = False
-    only: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.edge is not None and not 0 <= self.edge <= MAX_EDGE_WIDTH:
-            raise SegappError(f"edge: wanted 0 to {MAX_EDGE_WIDTH:.0f} pixels, got {self.edge}")
-
-
-DEFAULT_EXPORT = ExportChoices()
-
-
-class AnnotationScope(Enum):
-    """What one annotation is of."""
-
-    PART = "part"
-    CLASS = "class"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ClassRegion:
-    """Some pixels of one class: their mask within a box of the picture.
-
-    ``left`` and ``top`` say where the box is; the mask touches all four of its sides.
-    """
-
-    label: int
-    left: int
-    top: int
-    mask: NDArray[np.bool_]
-
-    @property
-    def area(self) -> int:
-        """Number of pixels."""
-        return int(np.count_nonzero(self.mask))
-
-    @property
-    def box(self) -> list[int]:
-        """Left, top, width and height, as COCO has it."""
-        height, width = self.mask.shape
-        return [self.left, self.top, width, height]
-
-    def whole(self, size: tuple[int, int]) -> NDArray[np.bool_]:
-        """Return the mask at the picture's size."""
-        full = np.zeros(size, bool)
-        height, width = self.mask.shape
-        full[self.top : self.top + height, self.left : self.left + width] = self.mask
-        return full
-
-
-def parts_of(labels: NDArray[np.uint8], label: int, per: AnnotationScope) -> Iterator[ClassRegion]:
-    """Yield a class's 4-connected parts in reading order, or all of it as one."""
-    mask = labels == label
-    if per is AnnotationScope.CLASS:
-        numbered, count = mask.astype(np.int8), 1
-    else:
-        numbered, count = scipy.ndimage.label(mask)
-    boxes = scipy.ndimage.find_objects(numbered, max_label=count)
-    for number, box in enumerate(boxes, start=1):
-        if box is not None:
-            rows, columns = box
-            yield ClassRegion(label, columns.start, rows.start, numbered[box] == number)

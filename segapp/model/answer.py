@@ -1,0 +1,191 @@
+"""Answers of the learner: reports, previews, insight and snapshots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from segapp.model.classes import MAX_CLASSES
+from segapp.model.validation import SegappError, short_repr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from segapp.model.document import Document
+    from segapp.model.labelling import Labelling
+    from segapp.model.picture import EncoderFeatures
+    from segapp.model.settings import Settings
+
+MAX_REGIONS = 1 << 16
+MAX_BOUNDARY_BYTES = 4 << 20
+"""Of a packed boundary, which is of a million pixels at the most."""
+_DIGEST_LENGTH = 64
+
+
+class NotEnoughStrokes(SegappError):  # noqa: N818 - a state of the user's work, not an error
+    """The marks do not suffice for an answer; the message names the missing ones."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Insight:
+    """The learnt kernel weights, codewords and objective.
+
+    Parameters
+    ----------
+    kernels
+        A readable name for each kernel, "colour, sigma 0.125" for instance.
+    kernel_weights
+        One row a bit, one column a kernel.
+    codewords
+        Classes x codewords x bits, -1 or +1.
+    objective
+        Eq. (6) after each block so far; never rises.
+    seconds
+        Time spent in each named step of this update.
+    """
+
+    kernels: tuple[str, ...]
+    kernel_weights: NDArray[np.float64]
+    codewords: NDArray[np.int8]
+    objective: tuple[float, ...]
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Preview:
+    """A provisional labelling, shown until the answer is there.
+
+    It has a type of its own, so that nothing that needs an answer, an export for instance, can be
+    handed one by mistake. Each of its pixels stands for ``times`` x ``times`` of the image's, as
+    far as there are so many. ``codewords`` are those that its codes were compared with, shaped as
+    in `Insight`.
+    """
+
+    labelling: Labelling
+    times: int = 1
+    codewords: NDArray[np.int8] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Report:
+    """The progress of an update, with a preview now and then."""
+
+    step: str
+    fraction: float
+    preview: Preview | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """The final labelling for a document and settings, with the learner's insight.
+
+    ``make_snapshot`` packs what a project stores, so that the same answer comes quickly when it is
+    opened again; ``None`` where that would save nothing.
+    """
+
+    labelling: Labelling
+    insight: Insight | None = None
+    make_snapshot: Callable[[], AnswerSnapshot] | None = None
+
+    def snapshot(self) -> AnswerSnapshot | None:
+        """Return what a project stores of it."""
+        return self.make_snapshot() if self.make_snapshot is not None else None
+
+
+Update = Report | Answer
+
+
+class Segmenter(Protocol):
+    """Makes the answers for one image; `segapp.engine.trainer.Trainer` is one."""
+
+    def prepare(self, settings: Settings) -> None:
+        """Compute everything that depends on the image alone."""
+
+    def recall(self, carried: AnswerSnapshot) -> None:
+        """Use a project's snapshot of an answer, if it is one of this image."""
+
+    def see(self, encoded: EncoderFeatures) -> None:
+        """Use an encoder's features of the image, for settings that want them."""
+
+    def updates(self, document: Document, settings: Settings) -> Iterator[Update]:
+        """Report progress; the last update, and no other, is the answer."""
+
+    def glimpses(self, document: Document, settings: Settings) -> Iterator[Report]:
+        """Preview a stroke in the making; the last report has the preview, and none is kept."""
+
+
+if TYPE_CHECKING:
+    MakeSegmenter = Callable[[NDArray[np.uint8], NDArray[Any] | None], Segmenter]
+    """From ``Picture.rgb`` and ``Picture.channels`` to a segmenter of the image."""
+
+
+def _ignore(report: Report) -> None:
+    """Drop a report."""
+
+
+def final_answer(updates: Iterable[Update], watch: Callable[[Report], None] = _ignore) -> Answer:
+    """Run the updates to their end and return the answer; ``watch`` sees each report.
+
+    >>> from segapp.engine.trainer import Trainer
+    >>> from segapp.model.document import Document, Stroke
+    >>> from segapp.model.settings import DEFAULT_SETTINGS
+    >>> import numpy as np
+    >>> rgb = np.zeros((8, 8, 3), np.uint8)
+    >>> rgb[:, 4:] = 255  # black and white halves, a dot on each
+    >>> strokes = (Stroke(((1.5, 4.5),), 1.0, 0), Stroke(((6.5, 4.5),), 1.0, 1))
+    >>> updates = Trainer(rgb).updates(Document(strokes=strokes), DEFAULT_SETTINGS)
+    >>> final_answer(updates).labelling.labels[0]
+    array([0, 0, 0, 0, 1, 1, 1, 1], dtype=uint8)
+    """
+    for update in updates:
+        if isinstance(update, Answer):
+            return update
+        watch(update)
+    raise ValueError("There is no answer from these strokes.")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSnapshot:
+    """The answer before the newest stroke: class shares of the regions, and the boundary.
+
+    Parameters
+    ----------
+    digest
+        SHA-256, in hexadecimal digits, of all that the answer depends on and of itself. A learner
+        that computes another one ignores the snapshot, and is slower.
+    n_classes
+        Of the document when the answer was made.
+    shares
+        A byte for each class of each region, region by region; 255 is all of it.
+    boundary
+        As `segapp.engine.prior` packs it; nothing if there is none.
+    """
+
+    digest: str
+    n_classes: int
+    shares: bytes
+    boundary: bytes = b""
+
+    def __post_init__(self) -> None:
+        if len(self.digest) != _DIGEST_LENGTH or set(self.digest) - set("0123456789abcdef"):
+            raise SegappError(
+                f"digest: wanted {_DIGEST_LENGTH} hexadecimal digits, "
+                f"got {short_repr(self.digest)}"
+            )
+        if not 2 <= self.n_classes <= MAX_CLASSES:
+            raise SegappError(
+                f"classes: wanted 2 to {MAX_CLASSES}, got {short_repr(self.n_classes)}"
+            )
+        count, rest = divmod(len(self.shares), self.n_classes)
+        if rest or not 1 <= count <= MAX_REGIONS:
+            raise SegappError(
+                f"shares: wanted {self.n_classes} bytes for each of 1 to {MAX_REGIONS} regions, "
+                f"got {len(self.shares)}"
+            )
+        if len(self.boundary) > MAX_BOUNDARY_BYTES:
+            raise SegappError(
+                f"outline: wanted at most {MAX_BOUNDARY_BYTES} bytes, got {len(self.boundary)}"
+            )

@@ -1,10 +1,11 @@
-"""The texts that people read in the window, found in the source, and what a language lacks.
+"""Texts of the window, found in the source, and the translations that a language lacks.
 
 ``python -m tests.texts`` lists the missing and the needless ones of each language.
 """
 
 import ast
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -13,27 +14,19 @@ from segapp.model.settings import FeatureGroup, Samples
 
 ROOT = Path(__file__).parents[1]
 TRANSLATIONS = ROOT / "assets" / "translations"
-# What is said about a picture that was made visible, piece by piece: `display_depth`.
-NOTES = {
-    "{}, shown from {} to {}",
-    "{}, without a single number",
-    "{}, shown from {} to {}, {} values are no numbers",
-    "{}, channels 1 to {} of {}",
-    "{}, channel {} from {} to {}",
-    "first of {} pages",
-    "{}, first of {} pages",
-    "page {} of {}",
-    "{}, page {} of {}",
-    "{}, shown with the upper 8 bits",
-    "shown without turning, as its EXIF data are damaged",
-    "{}, shown without turning, as its EXIF data are damaged",
-}
 # Words of Qt's own dialogs that Qt leaves in English in some language, or has no room for.
 OF_QT = {"&Look in:", "Files of &type:", "Folder", "Drive"}
-# Rooms whose words the window passes on.
-_SPEAKING = ("files", "learning")
-# Networks are added by a command; what the window passes on is of those that are there.
-_OF_ENCODERS = ("encoding.py", "installed.py", "running.py")
+# Whose errors reach the window: networks are added by a command, which is English.
+_RAISING = (
+    "io",
+    "engine",
+    "encoders/feature_cache.py",
+    "encoders/ipc.py",
+    "encoders/registry.py",
+    "encoders/runner.py",
+)
+# Values of messages that are names, such as a format's.
+_NAMES = {"linear", "polynomial", "It does not fit into the memory."}
 
 
 def wanted():
@@ -64,60 +57,69 @@ def _window_texts():
     found = set()
     for node in _nodes("qt"):
         if isinstance(node, ast.Call):
-            place = {"tr": 0, "_tr": 0, "translate": 1}.get(_name(node.func), len(node.args))
-            found |= {_text(argument) for argument in node.args[place : place + 1]}
+            place = 0 if re.fullmatch("tr|_tr|_tr_.*", _name(node.func)) else len(node.args)
+            place = 1 if _name(node.func) == "translate" else place
+            found |= {_constant(argument) for argument in node.args[place : place + 1]}
     return found - {None}
 
 
 def _sentences():
-    """Return the steps of learning, errors that are whole sentences, and names of choices."""
+    """Return the templates of messages and errors, steps of learning, and names of choices."""
     found = {text for form in FORMATS.values() for text in (form.title, form.values)}
     found |= {text for form in FOLDER_FORMATS.values() for text in (form.title, form.values)}
     found |= {group.value for group in FeatureGroup}
     found |= {member.value.capitalize() for member in Samples}
-    found |= {"linear", "polynomial", "one other class"}  # within longer texts
-    found |= NOTES
-    for room in ("encoders", *_SPEAKING):
-        for node in _nodes(room):
-            text = None
-            if isinstance(node, ast.Call) and _ends(node.func, "Report", "laps.end"):
-                text = _text(node.args[0])
-            elif isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
-                text = _sentence(node.exc.args[0] if node.exc.args else None)
-            elif isinstance(node, ast.Return):
-                text = _sentence(node.value)
-            found.add(text)
+    found |= _NAMES
+    for room in ("io", "engine", "encoders"):
+        for node in _calls(room):
+            if _name(node.func) in ("Message", "Report", "end"):
+                found.add(_constant(node.args[0]))
+    for room in _RAISING:
+        found |= {_constant(node.args[0]) for node in _calls(room) if _is_sentence(node)}
     return found - {None}
 
 
+def untranslatable():
+    """Return errors that reach the window as finished sentences, without a template."""
+    return [
+        ast.unparse(node)
+        for room in _RAISING
+        for node in _calls(room)
+        if _is_error(node) and _name(node.func) != "ValueError"  # a fault of the program
+        if isinstance(node.args[0], ast.JoinedStr)
+        if isinstance(end := node.args[0].values[-1], ast.Constant) and end.value.endswith(".")
+        if room != "encoders/registry.py"
+    ]
+
+
 def _nodes(room):
-    for path in sorted((ROOT / "segapp" / room).rglob("*.py")):
-        if room == "encoders" and path.name not in _OF_ENCODERS:
-            continue
+    place = ROOT / "segapp" / room
+    for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
         yield from ast.walk(ast.parse(path.read_text(encoding="utf-8")))
 
 
-def _ends(function, *names):
-    return ast.unparse(function) in names
+def _calls(room):
+    return (node for node in _nodes(room) if isinstance(node, ast.Call) and node.args)
+
+
+def _is_error(node):
+    return _name(node.func).endswith(("Error", "error", "NotEnoughStrokes"))
+
+
+def _is_sentence(node):
+    """Tell an error with a template, or a whole sentence without values."""
+    text = _constant(node.args[0])
+    return _is_error(node) and text is not None and " " in text and text.endswith(".")
 
 
 def _name(function):
     return getattr(function, "id", getattr(function, "attr", ""))
 
 
-def _text(node):
-    """Return a text as it is translated: with braces where a value stands."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    if isinstance(node, ast.JoinedStr):
-        return "".join(p.value if isinstance(p, ast.Constant) else "{}" for p in node.values)
-    return None
-
-
-def _sentence(node):
-    text = _text(node)
-    whole = text is not None and text.endswith(".") and any(c.isalpha() for c in text)
-    return text if whole and " " in text else None
+def _constant(node):
+    if isinstance(node, ast.IfExp):
+        return None
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
 def main():

@@ -162,8 +162,9 @@ def require_encoder(registry: EncoderRegistry, identity: str) -> Encoder:
     encoder = registry.find(identity)
     if encoder is None:
         raise MissingEncoderError(
-            f"The encoder with the digest {identity[:12]}… is not there: add it by segapp encoder "
-            "add, or go on without it by --without-encoder."
+            "The encoder with the digest {}… is not there: add it by segapp encoder add, "
+            "or go on without it by --without-encoder.",
+            identity[:12],
         )
     return encoder
 
@@ -175,7 +176,7 @@ def resolve_encoder(name: str | None) -> Encoder:
     if name is None:
         if len(names) != 1:
             there = f"there are {', '.join(names)}" if names else "there is none yet"
-            raise EncoderError(f"Which encoder is meant is not said by --encoder: {there}.")
+            raise EncoderError("Which encoder is meant is not said by --encoder: {}.", there)
         name = names[0]
     encoder = registry.get(name)
     if message := missing_runtime():

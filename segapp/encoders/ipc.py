@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from segapp.encoders.encoder import MAX_VALUES, EncoderError
-from segapp.model.validation import from_json, reason, require_object
+from segapp.model.validation import Message, from_json, reason, require_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,12 +157,14 @@ class WorkerProcess:
             if self._stopped:
                 raise EncodingStopped from error
             if timed_out.is_set():
-                message = f"{name} was stopped: it took longer than {self._seconds:g} s."
+                message = Message(
+                    "{} was stopped: it took longer than {:g} s.", name, self._seconds
+                )
             elif isinstance(error, ValueError):
-                message = f"{name} cannot be used: {reason(error)}."
+                message = Message("{} cannot be used: {}.", name, reason(error))
             else:
-                message = (
-                    f"{name} broke off: the memory may be too small for it, or it is damaged."
+                message = Message(
+                    "{} broke off: the memory may be too small for it, or it is damaged.", name
                 )
             raise EncoderError(message) from error
         finally:
@@ -191,7 +193,7 @@ class WorkerProcess:
         reply = receive_json(process.stdout)
         if "error" in reply:
             self.close()
-            raise EncoderError(f"{name} cannot be used: {reply['error']}.")
+            raise EncoderError("{} cannot be used: {}.", name, reply["error"])
         stream = process.stdout
         return reply, [receive(stream, 2 * MAX_VALUES) for _ in reply.get("grids", ())]
 

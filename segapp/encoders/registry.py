@@ -69,7 +69,7 @@ class EncoderRegistry:
         if folder is None:
             names = self.names()
             there = f"there are {', '.join(names)}" if names else "there is none yet"
-            raise EncoderError(f"There is no encoder {short_repr(name)}: {there}.")
+            raise EncoderError("There is no encoder {}: {}.", short_repr(name), there)
         try:
             with (folder / _FACTS).open("rb") as file:
                 encoder = encoder_from_plain(from_json(file.read(_MAX_FACTS_BYTES), _FACTS))
@@ -78,8 +78,9 @@ class EncoderRegistry:
                 (folder / _HEAD).stat()
         except (OSError, ValueError) as error:
             raise EncoderError(
-                f"The encoder {sanitize(name)} is damaged ({reason(error)}): remove it and add it "
-                "anew."
+                "The encoder {} is damaged ({}): remove it and add it anew.",
+                sanitize(name),
+                reason(error),
             ) from error
         return replace(encoder, name=folder.name)
 
@@ -109,9 +110,9 @@ class EncoderRegistry:
         """Refuse a name or a network that is there already."""
         check_name(name)
         if self._folder(name) is not None:
-            raise EncoderError(f"There is an encoder {name} already: remove it, or say --name.")
+            raise EncoderError("There is an encoder {} already: remove it, or say --name.", name)
         if (same := self.find(identity)) is not None:
-            raise EncoderError(f"This network is there already, by the name {same.name}.")
+            raise EncoderError("This network is there already, by the name {}.", same.name)
 
     def add(
         self, encoder: Encoder, network: Path, licence: str = "", head: Path | None = None

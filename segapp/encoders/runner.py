@@ -13,7 +13,7 @@ import numpy as np
 from segapp.encoders.encoder import MAX_FILE_BYTES, EncoderError, NetworkFile, Port
 from segapp.encoders.ipc import WorkerProcess
 from segapp.encoders.preprocessing import cell_grids, input_size, to_encoded_picture
-from segapp.model.validation import reason, sanitize
+from segapp.model.validation import Message, reason, sanitize
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ def missing_runtime() -> str:
     """Return a sentence about what is missing to run networks; empty when all is there."""
     if has_runtime():
         return ""
-    return 'An encoder needs onnxruntime: pip install "segapp[encoder]".'
+    return Message('An encoder needs onnxruntime: pip install "segapp[encoder]".')
 
 
 def inspect_network(worker: WorkerProcess, path: Path) -> NetworkFile:
@@ -46,10 +46,10 @@ def inspect_network(worker: WorkerProcess, path: Path) -> NetworkFile:
         with path.open("rb"):
             n_bytes = path.stat().st_size
     except OSError as error:
-        raise EncoderError(f"{name} cannot be read: {error.strerror or error}.") from error
+        raise EncoderError("{} cannot be read: {}.", name, error.strerror or error) from error
     if n_bytes > MAX_FILE_BYTES:
         raise EncoderError(
-            f"{name} has {n_bytes >> 20} MB: wanted at most {MAX_FILE_BYTES >> 20} MB."
+            "{} has {} MB: wanted at most {} MB.", name, n_bytes >> 20, MAX_FILE_BYTES >> 20
         )
     reply, _ = worker.request(name, {"do": "inspect", "path": str(path.absolute())})
     inputs = (
@@ -137,7 +137,7 @@ class RunningNetwork:
         try:
             encoded = to_encoded_picture(cells, picture.shape, encoder)
         except ValueError as error:
-            raise EncoderError(f"{self._name} cannot be used: {reason(error)}.") from error
+            raise EncoderError("{} cannot be used: {}.", self._name, reason(error)) from error
         _log.info("%s read an image in %.2f s", self._name, time.perf_counter() - start)
         return encoded
 

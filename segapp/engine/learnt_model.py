@@ -235,9 +235,13 @@ _LOOKED_AT = 512  # pixels of the longer side
 def checked_labels(start: InitialLabels, size: tuple[int, ...]) -> NDArray[np.uint8]:
     """Return the labels of a start that is of this picture's size."""
     if (start.height, start.width) != size:
-        raise ValueError(
-            f"The answer of {start.name} has {start.width} x {start.height} pixels: wanted the "
-            f"picture's {size[1]} x {size[0]}."
+        raise SegappError(
+            "The answer of {} has {} x {} pixels: wanted the picture's {} x {}.",
+            start.name,
+            start.width,
+            start.height,
+            size[1],
+            size[0],
         )
     return start.pixels()
 
@@ -372,11 +376,13 @@ def _read(archive: zipfile.ZipFile, name: str) -> LearntModel:
 
 def _checked_header(header: object, name: str) -> dict[str, Any]:
     if not isinstance(header, dict) or header.get("format") != _FORMAT:
-        raise LearntModelError(f"{name} is not a learnt model.")
+        raise LearntModelError("{} is not a learnt model.", name)
     if require_int(require_field(header, "version"), "version", 1) > _VERSION:
         raise LearntModelError(
-            f"{name} was written by a newer version: wanted version {_VERSION}, "
-            f"got {short_repr(header['version'])}."
+            "{} was written by a newer version: wanted version {}, got {}.",
+            name,
+            _VERSION,
+            short_repr(header["version"]),
         )
     return require_object(header, _HEADER)
 

@@ -27,6 +27,7 @@ from segapp.imaging.seeds import SeedCache
 from segapp.model.answer import Answer, NotEnoughStrokes, Report, final_answer
 from segapp.model.labelling import Labelling
 from segapp.model.settings import FeatureGroup
+from segapp.model.validation import Message
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -240,7 +241,7 @@ class Trainer:
                 break
             missing.append(state)
         for number, state in enumerate(reversed(missing), start=1):
-            yield Report(f"Earlier strokes, {number} of {len(missing)}", 0.1)
+            yield Report(Message("Earlier strokes, {} of {}", number, len(missing)), 0.1)
             marked = self._marked.of(state.strokes)
             if len(marked.classes()) < 2:
                 before = None
@@ -287,8 +288,8 @@ def _state(document: Document, settings: Settings) -> _State:
 def _what_is_missing(document: Document, present: Sequence[int]) -> str:
     """Say what is there and what is still needed."""
     if not present:
-        return "Nothing is marked yet: paint over an object."
+        return Message("Nothing is marked yet: paint over an object.")
     names = [info.name for info in document.classes]
     marked = names.pop(present[0])
-    other = names[0] if len(names) == 1 else "one other class"
-    return f"Only {marked} is marked so far: mark {other} as well."
+    other = names[0] if len(names) == 1 else Message("one other class")
+    return Message("Only {} is marked so far: mark {} as well.", marked, other)

@@ -157,7 +157,7 @@ def read_class_list(path: Path) -> ClassList:
     except ClassListError:
         raise
     except SegappError as error:
-        raise ClassListError(f"{name} is no list of classes: {reason(error)}.") from error
+        raise ClassListError("{} is no list of classes: {}.", name, reason(error)) from error
 
 
 def _check_version(content: dict[str, Any]) -> None:
@@ -185,9 +185,9 @@ def read_limited(path: Path) -> bytes:
             content = file.read(_LARGEST + 1)
     except OSError as error:
         told = sanitize(error.strerror) if error.strerror else reason(error)
-        raise ClassListError(f"{sanitize(path)} cannot be read: {told}.") from error
+        raise ClassListError("{} cannot be read: {}.", sanitize(path), told) from error
     if len(content) > _LARGEST:
-        raise ClassListError(f"{sanitize(path.name)} is too large for a list of classes.")
+        raise ClassListError("{} is too large for a list of classes.", sanitize(path.name))
     return content
 
 
@@ -230,7 +230,7 @@ def _numbered(path: Path, content: bytes, read: _Reader) -> ClassList:
     except ClassListError:
         raise
     except SegappError as error:
-        raise ClassListError(f"{name} is no list of classes: {reason(error)}.") from error
+        raise ClassListError("{} is no list of classes: {}.", name, reason(error)) from error
     return ClassList.from_classes(classes)
 
 

@@ -22,7 +22,7 @@ from segapp.io.pages import (
 )
 from segapp.model.display import DEFAULT_DISPLAY, ColourMap, DisplaySettings, Levels, colour_table
 from segapp.model.picture import RawImage
-from segapp.model.validation import sanitize
+from segapp.model.validation import Message, sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -291,25 +291,26 @@ def _levels(
         if channel is not None and channel not in found:
             alike = raw.default_channels if channels == raw.default_channels else (channel,)
             found[channel] = chosen or automatic_levels(raw, alike)[0]
-    told = ", ".join(f"channel {c + 1} from {_span(one)}" for c, one in sorted(found.items()))
+    notes = [
+        Message("channel {} from {:.5g} to {:.5g}", channel + 1, one.black, one.white)
+        for channel, one in sorted(found.items())
+    ]
     levels = tuple(None if channel is None else found[channel] for channel in channels)
-    return levels, f"{raw.dtype_text}, {told}"
+    return levels, join_notes([raw.dtype_text, *notes])
 
 
 def _note(raw: RawImage, levels: Levels, not_finite: int) -> str:
-    count = len(raw.default_channels)
-    note = f"{raw.dtype_text}, shown from {_span(levels)}"
+    notes = [raw.dtype_text]
     if np.isinf(levels.black):
-        note = f"{raw.dtype_text}, without a single number"
-    elif not_finite:
-        note += f", {not_finite} values are no numbers"
+        notes.append(Message("without a single number"))
+    else:
+        notes.append(Message("shown from {:.5g} to {:.5g}", levels.black, levels.white))
+        if not_finite:
+            notes.append(Message("{} values are no numbers", not_finite))
+    count = len(raw.default_channels)
     if raw.n_channels != count:
-        note += f", channels 1 to {count} of {raw.n_channels}"
-    return note
-
-
-def _span(levels: Levels) -> str:
-    return f"{levels.black:.5g} to {levels.white:.5g}"
+        notes.append(Message("channels 1 to {} of {}", count, raw.n_channels))
+    return join_notes(notes)
 
 
 def apply_orientation(values: NDArray[np.generic], orientation: int) -> NDArray[np.generic]:
@@ -419,8 +420,10 @@ def _check(path: Path, page: tifffile.TiffPage, count: int) -> None:
     check_size(path, told.imagewidth, told.imagelength)
     if told.nbytes * count > MAX_DECODED_BYTES:
         raise ImageError(
-            f"{sanitize(path.name)} is too large: its channels take "
-            f"{told.nbytes * count >> 20} MB, and {MAX_DECODED_BYTES >> 20} MB can be worked on."
+            "{} is too large: its channels take {} MB, and {} MB can be worked on.",
+            sanitize(path.name),
+            told.nbytes * count >> 20,
+            MAX_DECODED_BYTES >> 20,
         )
     stored = min(sum(page.databytecounts), page.parent.filehandle.size)
     check_compression(path, int(told.compression), told.nbytes, stored)
@@ -429,8 +432,8 @@ def _check(path: Path, page: tifffile.TiffPage, count: int) -> None:
 def _channels_last(path: Path, values: NDArray[np.generic], axes: str) -> NDArray[np.generic]:
     name = sanitize(path.name)
     if values.dtype.kind not in "iuf" or values.dtype.itemsize > 8:
-        raise ImageError(f"{name}: wanted whole or floating-point numbers, got {values.dtype}.")
+        raise ImageError("{}: wanted whole or floating-point numbers, got {}.", name, values.dtype)
     values = np.moveaxis(values, axes.index("S"), -1) if "S" in axes else values[..., np.newaxis]
     if values.ndim != 3 or not values.size:
-        raise ImageError(f"{name}: wanted a picture of two dimensions, got axes {axes}.")
+        raise ImageError("{}: wanted a picture of two dimensions, got axes {}.", name, axes)
     return values

@@ -94,12 +94,12 @@ def read_display(folder: Path) -> DisplaySettings:
         return DEFAULT_DISPLAY
     except OSError as error:
         told = sanitize(error.strerror) if error.strerror else reason(error)
-        raise DisplaySettingsError(f"{sanitize(path)} cannot be read: {told}.") from error
+        raise DisplaySettingsError("{} cannot be read: {}.", sanitize(path), told) from error
     try:
         return _read(content)
     except SegappError as error:
         raise DisplaySettingsError(
-            f"{DISPLAY_FILE} is no view of pictures: {reason(error)}."
+            "{} is no view of pictures: {}.", DISPLAY_FILE, reason(error)
         ) from error
 
 

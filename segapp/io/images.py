@@ -41,7 +41,7 @@ from segapp.io.pages import (
 )
 from segapp.model.display import DEFAULT_DISPLAY, DisplaySettings
 from segapp.model.picture import Picture, RawImage
-from segapp.model.validation import SegappError, reason, sanitize
+from segapp.model.validation import Message, SegappError, reason, sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -207,8 +207,9 @@ def load_indices(path: str | Path) -> IndexedImage:
     with open_validated(path) as image:
         if image.mode not in ("P", "L", "1"):
             raise ImageError(
-                f"{sanitize(path.name)}: wanted one channel of 8 bits (a palette or grey), "
-                f"got {image.mode}."
+                "{}: wanted one channel of 8 bits (a palette or grey), got {}.",
+                sanitize(path.name),
+                image.mode,
             )
         values = np.array(image.convert("L") if image.mode == "1" else image)
         colours = image.getpalette()
@@ -235,11 +236,11 @@ def _in_one_sentence(path: Path) -> Iterator[None]:
     except SegappError:
         raise
     except UnidentifiedImageError as error:
-        raise ImageError(f"{name} is not an image: wanted {_WANTED}.") from error
+        raise ImageError("{} is not an image: wanted {}.", name, _WANTED) from error
     except MemoryError as error:
-        raise ImageError(f"{name} does not fit into the memory.") from error
+        raise ImageError("{} does not fit into the memory.", name) from error
     except DAMAGE as error:
-        raise ImageError(f"{name} is damaged and cannot be read: {reason(error)}.") from error
+        raise ImageError("{} is damaged and cannot be read: {}.", name, reason(error)) from error
 
 
 @contextmanager
@@ -247,7 +248,7 @@ def _opened(path: Path) -> Iterator[BufferedReader]:
     """Open a file that should hold an image; what is in the way becomes one sentence."""
     with _file_at(path) as file:
         if not _size_of(file):
-            raise ImageError(f"{sanitize(path.name)} is empty: wanted {_WANTED}.")
+            raise ImageError("{} is empty: wanted {}.", sanitize(path.name), _WANTED)
         yield file
 
 
@@ -255,17 +256,17 @@ def _file_at(path: Path) -> BufferedReader:
     try:
         kind = os.stat(path).st_mode
         if stat.S_ISDIR(kind):
-            raise ImageError(f"{sanitize(path)} is a folder: wanted an image file.")
+            raise ImageError("{} is a folder: wanted an image file.", sanitize(path))
         if not stat.S_ISREG(kind):
-            raise ImageError(f"{sanitize(path)} is a device or a pipe: wanted an image file.")
+            raise ImageError("{} is a device or a pipe: wanted an image file.", sanitize(path))
         return open(path, "rb")
     except FileNotFoundError as error:
-        raise ImageError(f"There is no file {sanitize(path)}.") from error
+        raise ImageError("There is no file {}.", sanitize(path)) from error
     except OSError as error:
         told = sanitize(error.strerror) if error.strerror else reason(error)
-        raise ImageError(f"{sanitize(path)} cannot be read: {told}.") from error
+        raise ImageError("{} cannot be read: {}.", sanitize(path), told) from error
     except ValueError as error:  # a zero byte in the name
-        raise ImageError(f"{sanitize(path)} cannot be read: {reason(error)}.") from error
+        raise ImageError("{} cannot be read: {}.", sanitize(path), reason(error)) from error
 
 
 def _size_of(file: BufferedReader) -> int:
@@ -288,7 +289,8 @@ def _decode(path: Path, file: BufferedReader, page: int, display: DisplaySetting
             deep = _decode_deep_png(file, display)
             if deep is not None:
                 return deep
-            image, note = _recognised(file), "16-bit, shown with the upper 8 bits"
+            image = _recognised(file)
+            note = join_notes(("16-bit", Message("shown with the upper 8 bits")))
         count = _frames(image)
         check_page(path, page, count)
         if page:
@@ -336,7 +338,7 @@ def _orientation(image: Image.Image) -> tuple[int, str]:
         turn = None
     if isinstance(turn, int) and 0 <= turn <= 8:
         return turn, ""
-    return 1, "shown without turning, as its EXIF data are damaged"
+    return 1, Message("shown without turning, as its EXIF data are damaged")
 
 
 def _frames(image: Image.Image) -> int:

@@ -312,10 +312,10 @@ def load_mask(path: Path, image: Path, size: tuple[int, int]) -> Mask:
         if "annotations" in content:
             return _of_shapes(coco_shapes(content, image.name, size), size)
     except MaskError as error:
-        raise MaskError(f"{name}: {reason(error)}.") from error
+        raise MaskError("{}: {}.", name, reason(error)) from error
     except SegappError as error:
-        raise MaskError(f"{name} cannot be read as a mask: {reason(error)}.") from error
-    raise MaskError(f"{name}: wanted a mask by COCO or LabelMe, got another kind of JSON.")
+        raise MaskError("{} cannot be read as a mask: {}.", name, reason(error)) from error
+    raise MaskError("{}: wanted a mask by COCO or LabelMe, got another kind of JSON.", name)
 
 
 def _content(path: Path) -> bytes:

@@ -7,11 +7,12 @@ import os
 import re
 import struct
 import zipfile
+from functools import reduce
 from typing import IO, TYPE_CHECKING
 
 from PIL import Image
 
-from segapp.model.validation import SegappError, sanitize
+from segapp.model.validation import Message, SegappError, sanitize
 from shlcore import model_file
 
 if TYPE_CHECKING:
@@ -54,11 +55,14 @@ class ImageError(SegappError):
 def check_size(path: Path, width: int, height: int) -> None:
     """Refuse a picture without pixels, or with too many."""
     if width < 1 or height < 1:
-        raise ImageError(f"{sanitize(path.name)} has {width} x {height} pixels: wanted some.")
+        raise ImageError("{} has {} x {} pixels: wanted some.", sanitize(path.name), width, height)
     if width * height > MAX_PIXELS:
         raise ImageError(
-            f"{sanitize(path.name)} has {width} x {height} pixels: "
-            f"at most {MAX_PIXELS // 1_000_000} million can be worked on."
+            "{} has {} x {} pixels: at most {} million can be worked on.",
+            sanitize(path.name),
+            width,
+            height,
+            MAX_PIXELS // 1_000_000,
         )
 
 
@@ -76,8 +80,10 @@ def check_compression(path: Path, kind: str | int | None, wanted: int, stored: i
         gain, slack = _GAINS[kind], _SLACK
     if wanted > gain * stored + slack:
         raise ImageError(
-            f"{sanitize(path.name)} is damaged: its {stored} bytes cannot hold the "
-            f"{wanted} that its size asks for."
+            "{} is damaged: its {} bytes cannot hold the {} that its size asks for.",
+            sanitize(path.name),
+            stored,
+            wanted,
         )
 
 
@@ -207,17 +213,20 @@ def check_page(path: Path, page: int, count: int) -> None:
     """Refuse a page, counted from 0, that a file does not have."""
     if page >= count:
         raise ImageError(
-            f"{sanitize(path.name)} has no page {page + 1}: the last one is page {count}."
+            "{} has no page {}: the last one is page {}.", sanitize(path.name), page + 1, count
         )
 
 
 def page_note(page: int, count: int) -> str:
-    """Say which page is shown, nothing where it is the only one."""
+    """Return a note on the page that is shown, empty if it is the only one."""
     if count <= 1:
         return ""
-    return f"page {page + 1} of {count}" if page else f"first of {count} pages"
+    if page:
+        return Message("page {} of {}", page + 1, count)
+    return Message("first of {} pages", count)
 
 
 def join_notes(notes: Sequence[str]) -> str:
-    """Join what there is to say."""
-    return ", ".join(note for note in notes if note)
+    """Join the notes that are not empty."""
+    filled = [note for note in notes if note]
+    return reduce(lambda first, second: Message("{}, {}", first, second), filled) if filled else ""

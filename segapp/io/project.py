@@ -201,7 +201,7 @@ class TooLargeError(SegappError):
 
 
 @contextmanager
-def open_archive(path: Path, wanted: str, error: type[ValueError]) -> Iterator[zipfile.ZipFile]:
+def open_archive(path: Path, wanted: str, error: type[SegappError]) -> Iterator[zipfile.ZipFile]:
     """Open an archive; whatever is in the way, or is wrong in it, becomes one sentence.
 
     ``wanted`` is what the file should be, with its article; ``error`` is raised.
@@ -212,17 +212,17 @@ def open_archive(path: Path, wanted: str, error: type[ValueError]) -> Iterator[z
     except error:
         raise
     except FileNotFoundError as cause:
-        raise error(f"There is no file {sanitize(path)}.") from cause
+        raise error("There is no file {}.", sanitize(path)) from cause
     except IsADirectoryError as cause:
-        raise error(f"{sanitize(path)} is a folder: wanted {wanted}.") from cause
+        raise error("{} is a folder: wanted {}.", sanitize(path), wanted) from cause
     except OSError as cause:
         told = sanitize(cause.strerror) if cause.strerror else reason(cause)
-        raise error(f"{sanitize(path)} cannot be read: {told}.") from cause
+        raise error("{} cannot be read: {}.", sanitize(path), told) from cause
     except MemoryError as cause:
-        raise error(f"{sanitize(path.name)} does not fit into the memory.") from cause
+        raise error("{} does not fit into the memory.", sanitize(path.name)) from cause
     except DAMAGE as cause:
         raise error(
-            f"{sanitize(path.name)} is damaged or not {wanted}: {reason(cause)}."
+            "{} is damaged or not {}: {}.", sanitize(path.name), wanted, reason(cause)
         ) from cause
 
 
@@ -382,7 +382,7 @@ def load_project(path: str | Path) -> Project:
 def _read(archive: zipfile.ZipFile, path: Path) -> Project:
     names = archive.namelist()
     if _CONTENT not in names:
-        raise ProjectError(f"{sanitize(path.name)} is not a project.")
+        raise ProjectError("{} is not a project.", sanitize(path.name))
     packed = read_member(archive, _CONTENT, _LARGEST_CONTENT)
     model = read_member(archive, _MODEL, _LARGEST_MODEL) if _MODEL in names else None
     try:
@@ -407,7 +407,7 @@ def _read(archive: zipfile.ZipFile, path: Path) -> Project:
     except ProjectError:
         raise
     except SegappError as error:
-        raise ProjectError(f"{sanitize(path.name)} is damaged: {reason(error)}.") from error
+        raise ProjectError("{} is damaged: {}.", sanitize(path.name), reason(error)) from error
 
 
 def _answer(archive: zipfile.ZipFile, plain: object) -> AnswerSnapshot | None:
@@ -446,11 +446,14 @@ def _version_of(project: Project) -> int:
 
 def _check_version(path: Path, name: object, version: object) -> None:
     if name != _FORMAT:
-        raise ProjectError(f"{sanitize(path.name)} is not a project.")
+        raise ProjectError("{} is not a project.", sanitize(path.name))
     if require_int(version, "version", 1) > VERSION:
         raise ProjectError(
-            f"{sanitize(path.name)} was made by a newer version (format {short_repr(version)}, "
-            f"this program reads up to {VERSION}): update segapp to open it."
+            "{} was made by a newer version (format {}, this program reads up to {}): "
+            "update segapp to open it.",
+            sanitize(path.name),
+            short_repr(version),
+            VERSION,
         )
 
 

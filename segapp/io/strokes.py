@@ -48,14 +48,19 @@ def load_strokes(path: str | Path, size: tuple[int, int]) -> Strokes:
     if indices.values.shape != size:
         height, width = indices.values.shape
         raise SegappError(
-            f"{sanitize(path.name)} has {width} x {height} pixels: "
-            f"wanted the image's {size[1]} x {size[0]}."
+            "{} has {} x {} pixels: wanted the image's {} x {}.",
+            sanitize(path.name),
+            width,
+            height,
+            size[1],
+            size[0],
         )
     highest = int(indices.values.max())
     if highest > max(len(PALETTE), len(_names(indices))):
         raise SegappError(
-            f"{sanitize(path.name)}: wanted 0 for unmarked pixels and classes from 1, "
-            f"got {highest}."
+            "{}: wanted 0 for unmarked pixels and classes from 1, got {}.",
+            sanitize(path.name),
+            highest,
         )
     marks = [
         Patch.of_mask(indices.values == value, value - 1) for value in _present(indices.values)

@@ -1,4 +1,4 @@
-"""Validation of JSON values, and safe quoting of untrusted text."""
+"""Messages and errors for users, validation of JSON, quoting of untrusted text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import re
 import reprlib
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 if TYPE_CHECKING:
@@ -16,11 +16,33 @@ if TYPE_CHECKING:
     from pathlib import PurePath
 
 
+class Message(str):
+    """English text for users that keeps its template and values, to be translated.
+
+    >>> message = Message("There is no file {}.", "cat.png")
+    >>> message, message.template, message.values
+    ('There is no file cat.png.', 'There is no file {}.', ('cat.png',))
+    """
+
+    template: str
+    values: tuple[object, ...]
+
+    def __new__(cls, template: str, *values: object) -> Self:
+        """Fill the values, which may be messages, into a template as of `str.format`."""
+        message = super().__new__(cls, template.format(*values) if values else template)
+        message.template, message.values = template, values
+        return message
+
+
 class SegappError(ValueError):
     """A problem that the user can mend; the message is one sentence.
 
-    Any other `ValueError` is a fault of the program and is reported with its traceback.
+    Any other `ValueError` is a fault of the program and is reported with its traceback. With
+    values, the text is the template of a `Message`.
     """
+
+    def __init__(self, text: str = "", *values: object) -> None:
+        super().__init__(Message(text, *values) if values else text)
 
 
 # Control characters would break a line or steer a terminal; half surrogates are how Python
@@ -66,7 +88,9 @@ def reason(error: BaseException) -> str:
 
 
 def sentence(error: BaseException) -> str:
-    """Return all there is to say about a failure."""
+    """Return the message of an error as a sentence."""
+    if isinstance(error, SegappError) and isinstance(error.args[0], Message):
+        return error.args[0]
     if isinstance(error, MemoryError):
         return "It does not fit into the memory."
     return f"{reason(error)}."

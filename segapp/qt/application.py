@@ -146,7 +146,7 @@ def _opened(language: str) -> tuple[QApplication, MainWindow]:
 
     from segapp.qt.actions.actions import application_icon
     from segapp.qt.files.preferences import Preferences
-    from segapp.qt.i18n import speak
+    from segapp.qt.i18n import install_language
     from segapp.qt.session.session import Session
     from segapp.qt.window.startup import build_window
 
@@ -165,7 +165,7 @@ def _opened(language: str) -> tuple[QApplication, MainWindow]:
     # Ctrl+C in the terminal ends the program; the autosave keeps the strokes.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     preferences = Preferences()
-    speak(application, language or preferences.get("language", ""))
+    install_language(application, language or preferences.get("language", ""))
     window = build_window(Session(), preferences)
     sys.excepthook = window.report
     window.show()

@@ -1,29 +1,25 @@
-"""The language of the window: its own texts, Qt's, and the sentences of the other rooms."""
+"""Languages of the window: translation of its texts and of messages."""
 
 from __future__ import annotations
 
 import json
-import re
 from functools import cache
 
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
 from segapp.io.desktop import ASSETS
+from segapp.model.validation import Message, SegappError
 
 LANGUAGES = {"en": "English", "de": "Deutsch", "zh_CN": "简体中文"}
-"""What the window can speak, and how each language calls itself."""
+"""The window's languages, each by its own name."""
 
 _SOURCE = "en"
-# Sentences of other rooms have no context of Qt's.
+# Context of texts that come from outside of `segapp.qt`.
 _SENTENCES = "sentences"
-_VALUE = "{}"
 
 
-class Texts(QTranslator):
-    """Translations out of a JSON file, so that no tool and no binary file is needed.
-
-    The English text is the key, whatever the context: nobody reads two meanings in one text.
-    """
+class JsonTranslator(QTranslator):
+    """Translations from a JSON file; the English text is the key, in any context."""
 
     def __init__(self, language: str) -> None:
         super().__init__()
@@ -32,19 +28,19 @@ class Texts(QTranslator):
         self._sentences: dict[str, str] = content[_SENTENCES]
 
     def isEmpty(self) -> bool:
-        """Tell Qt that there is something to ask for."""
+        """Return False, as a `QTranslator` without translations is not asked."""
         return False
 
     def translate(
         self, context: str, text: str, disambiguation: str | None = None, n: int = -1
     ) -> str | None:
-        """Return the translation, None where Qt shall ask the next translator."""
+        """Return the translation; None leaves it to the next translator."""
         del disambiguation, n
         return (self._sentences if context == _SENTENCES else self._texts).get(text)
 
 
 def choose_language(wish: str, system: list[str]) -> str:
-    """Return the language that is wished for, or else the first of the system's that is there."""
+    """Return the wanted language, or else the first known one of the system."""
     for name in (wish, *system):
         language, *parts = name.replace("-", "_").split("_")
         if language == "zh" and {"TW", "HK", "MO", "Hant"} & set(parts):
@@ -55,11 +51,8 @@ def choose_language(wish: str, system: list[str]) -> str:
     return _SOURCE
 
 
-def speak(application: QCoreApplication, wish: str) -> str:
-    """Let all texts made from now on be of a language, and return it.
-
-    A wish that is no language means the system's.
-    """
+def install_language(application: QCoreApplication, wish: str) -> str:
+    """Install the translators of a language, the system's if ``wish`` is none; return it."""
     language = choose_language(wish, QLocale.system().uiLanguages())
     if wish in LANGUAGES:
         QLocale.setDefault(QLocale(language))
@@ -68,39 +61,37 @@ def speak(application: QCoreApplication, wish: str) -> str:
         of_qt = QTranslator(application)
         if of_qt.load(f"qtbase_{language}", folder):
             application.installTranslator(of_qt)
-        own = Texts(language)
+        own = JsonTranslator(language)
         own.setParent(application)
         application.installTranslator(own)
     return language
 
 
 def number(value: float, digits: int) -> str:
-    """Write a number as the window's language does, with so many digits behind the point."""
+    """Format a number in the window's locale, with a number of decimals."""
     locale = QLocale()
     locale.setNumberOptions(QLocale.NumberOption.OmitGroupSeparator)
     return locale.toString(float(value), "f", digits)
 
 
-def worded(sentence: object) -> str:
-    """Return a finished English sentence of another room in the window's language.
+def translate(text: object) -> str:
+    """Return a text or an error of another package in the window's language.
 
-    Where values stand in it, the sentence is found by the words around them; the values are
-    sentences of that kind in turn, or stay. What is not known is told in English.
+    A `Message` is translated by its template, and its values in turn. A text without a
+    translation stays English.
     """
-    text = str(sentence)
-    if (found := QCoreApplication.translate(_SENTENCES, text)) != text:
-        return found
-    for template in _templates():
-        translated = QCoreApplication.translate(_SENTENCES, template)
-        if translated != template and (match := _pattern(template).fullmatch(text)):
-            return translated.format(*map(_inner, match.groups()))
-    return text
+    if isinstance(text, BaseException):
+        text = text.args[0] if isinstance(text, SegappError) and text.args else str(text)
+    if not isinstance(text, Message):
+        return QCoreApplication.translate(_SENTENCES, str(text))
+    template = QCoreApplication.translate(_SENTENCES, text.template)
+    return template.format(*map(_value, text.values)) if text.values else template
 
 
 def class_name(name: str) -> str:
-    """Return a class's name as the window says it: the two of a new picture are translated.
+    """Return a class's name, translated if it is that of a new picture's class.
 
-    Files hold the English ones and mean the same everywhere, and what shows a file shows them.
+    Files have the English names in every language.
     """
     return {"foreground": _tr("foreground"), "background": _tr("background")}.get(name, name)
 
@@ -109,25 +100,12 @@ def _tr(text: str) -> str:
     return QCoreApplication.translate("Classes", text)
 
 
-def _inner(value: str) -> str:
-    """Return a value in words; a single word may be a name, and stays."""
-    return worded(value) if " " in value else class_name(value)
+def _value(value: object) -> object:
+    if isinstance(value, Message):
+        return translate(value)
+    return class_name(value) if isinstance(value, str) else value
 
 
 @cache
 def _file(language: str) -> str:
     return (ASSETS / "translations" / f"{language}.json").read_text(encoding="utf-8")
-
-
-@cache
-def _templates() -> list[str]:
-    """Return the sentences with values, those with the most words of their own first."""
-    known = next(name for name in LANGUAGES if name != _SOURCE)
-    templates = [text for text in json.loads(_file(known))[_SENTENCES] if _VALUE in text]
-    return sorted(templates, key=lambda text: len(text.replace(_VALUE, "")), reverse=True)
-
-
-@cache
-def _pattern(template: str) -> re.Pattern[str]:
-    """Return what finds a sentence by the words around its values."""
-    return re.compile("(.+?)".join(map(re.escape, template.split(_VALUE))), re.DOTALL)

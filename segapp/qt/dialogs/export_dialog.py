@@ -33,7 +33,7 @@ from segapp.imaging.matting import MAX_EDGE_WIDTH
 from segapp.io.export.formats import DEFAULT_EXPORT, FORMATS, ExportChoices, ExportFormat, formats
 from segapp.model.validation import sanitize
 from segapp.qt.dialogs.export_preview import FilePreview, FilePreviewBox, file_previews
-from segapp.qt.i18n import class_name, worded
+from segapp.qt.i18n import class_name, translate
 from segapp.qt.session.jobs import Jobs
 from segapp.qt.widgets.inputs import ScaleBox
 from segapp.qt.widgets.layouts import open_at
@@ -233,8 +233,8 @@ class ExportDialog(QDialog):
         self._list.setAccessibleName(self.tr("Formats"))
         self._list.setAccessibleDescription(self.tr("What kind of file is written"))
         for form in FORMATS.values():
-            item = QListWidgetItem(worded(form.title))
-            item.setToolTip(worded(form.values))
+            item = QListWidgetItem(translate(form.title))
+            item.setToolTip(translate(form.values))
             self._list.addItem(item)
         self._list.setSpacing(3)
         self._list.setFixedWidth(self._list.sizeHintForColumn(0) + 28)
@@ -299,7 +299,7 @@ class ExportDialog(QDialog):
         return state.path.stem if state is not None else "answer"
 
     def _choose(self) -> None:
-        self._values.setText(worded(self.form.values))
+        self._values.setText(translate(self.form.values))
         self.choices_box.show_for(self.form.name)
         if self._edited and self._path.text().strip():
             path = Path(self._path.text().strip())
@@ -333,7 +333,7 @@ class ExportDialog(QDialog):
         self._jobs.run(
             lambda: file_previews(form, stem, labelling, document, picture),
             self._show_preview,
-            lambda error: self._preview.show_preview(None, worded(error)),
+            lambda error: self._preview.show_preview(None, translate(error)),
         )
 
     def _show_preview(self, preview: FilePreview | float) -> None:
@@ -367,7 +367,7 @@ class ExportDialog(QDialog):
         self._export.setEnabled(ready and target is not None and not self._writing.busy)
 
     def _browse(self) -> None:
-        pattern = f"{worded(self.form.title)} (*{self.form.suffix})"
+        pattern = f"{translate(self.form.title)} (*{self.form.suffix})"
         chosen, _ = QFileDialog.getSaveFileName(
             self, self.tr("Export"), self._path.text(), pattern
         )
@@ -413,7 +413,7 @@ class ExportDialog(QDialog):
         self.accept()
 
     def _complain(self, error: Exception) -> None:
-        reason = getattr(error, "strerror", None) or worded(error) or type(error).__name__
+        reason = getattr(error, "strerror", None) or translate(error) or type(error).__name__
         target = self._target() or self._folder
         QMessageBox.warning(
             self,

@@ -25,7 +25,7 @@ from segapp.app.project_store import AnyCopy, RecoveryCopy, UnreadableCopy
 from segapp.io.images import IMAGE_SUFFIXES
 from segapp.io.project import PROJECT_SUFFIX
 from segapp.model.validation import sanitize
-from segapp.qt.i18n import worded
+from segapp.qt.i18n import translate
 from shlcore.atomic_file import replacing
 
 if TYPE_CHECKING:
@@ -281,7 +281,7 @@ def ask_restore(parent: QWidget, offered: list[AnyCopy]) -> Decision:
 
 def complain(parent: QWidget, sentence: str, details: str = "") -> None:
     """Say what went wrong; the same is not said twice before it is read."""
-    sentence = worded(sentence)
+    sentence = translate(sentence)
     for box in parent.findChildren(QMessageBox):
         if box.isVisible() and box.text() == sentence:
             return

@@ -29,7 +29,7 @@ from segapp.qt.files.opening import (
     pasted_path,
     prepare,
 )
-from segapp.qt.i18n import worded
+from segapp.qt.i18n import translate
 from segapp.qt.session.jobs import Jobs, details_of
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ class Files(QObject):
         if self._remembered is not None and not self._remembered.exists():
             self._preferences.drop_recent(self._remembered)
             self.recent_changed.emit()
-        told = worded(error) or type(error).__name__
+        told = translate(error) or type(error).__name__
         if self._goal is None:
             self.failed.emit(told, details_of(error))
             return

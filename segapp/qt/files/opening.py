@@ -22,7 +22,7 @@ from segapp.model.display import DEFAULT_DISPLAY
 from segapp.model.document import Document
 from segapp.model.settings import DEFAULT_SETTINGS
 from segapp.qt.canvas.layers import Layer, ZeroCopyImage
-from segapp.qt.i18n import worded
+from segapp.qt.i18n import translate
 from segapp.qt.session.jobs import Jobs, unexpected
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def open_image(
         yield Opened(*_shown_as(ready, display))
     elif found.error is not None:
         text = _tr("The strokes of {} are not shown: {} The file is left as it is.")
-        yield Opened(*ready, warning=text.format(path.name, worded(found.error)))
+        yield Opened(*ready, warning=text.format(path.name, translate(found.error)))
     else:
         yield Opened(*_shown_as(ready, found.require().document.display), found)
 
@@ -219,7 +219,7 @@ def arrival_notice(opened: Opened, known: PictureState | None, state: PictureSta
     if before and before != picture.sha256:
         told = _tr("{} is not the same file as when the strokes were made")
         return told.format(picture.path.name)
-    return worded(picture.note)
+    return translate(picture.note)
 
 
 def _tr(text: str) -> str:

@@ -18,7 +18,7 @@ from segapp.io.images import load_thumbnail
 from segapp.io.pages import ImageError
 from segapp.io.project import PROJECT_SUFFIX, load_project
 from segapp.model.display import DEFAULT_DISPLAY
-from segapp.qt.i18n import worded
+from segapp.qt.i18n import translate
 from segapp.qt.session.jobs import Jobs, unexpected
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _made(
         image, display = _picture_of(path, place)
         rgb = load_thumbnail(image, LONGEST, told or display)
     except ImageError as error:
-        yield path, worded(error)
+        yield path, translate(error)
         return
     height, width, _ = rgb.shape
     drawn = QImage(rgb.tobytes(), width, height, 3 * width, QImage.Format.Format_RGB888)

@@ -13,7 +13,7 @@ from segapp.app.learning import wants_encoder
 from segapp.io.folder_files import Status
 from segapp.model.settings import with_encoder
 from segapp.model.validation import sentence
-from segapp.qt.i18n import number, worded
+from segapp.qt.i18n import number, translate
 from segapp.qt.session.encoder_service import Sight
 from segapp.qt.widgets.inputs import ChoiceBox
 from segapp.qt.widgets.layouts import Banner
@@ -142,7 +142,7 @@ class EncoderParts(QObject):
 
         found = [(each.name, each.identity) for each in EncoderRegistry.for_user().encoders()]
         if lack := missing_runtime():
-            self._box.offer([], worded(lack))
+            self._box.offer([], translate(lack))
         else:
             self._box.offer(
                 found,
@@ -184,7 +184,7 @@ class EncoderParts(QObject):
             digest = self._session.settings.encoder[:12]
             told = self.tr("The encoder of this picture is not installed ({}).").format(digest)
         else:
-            told = worded(sentence(error))
+            told = translate(sentence(error))
         self.offer.make(
             told,
             (

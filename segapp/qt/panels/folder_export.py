@@ -33,7 +33,7 @@ from segapp.io.export.datasets import AnnotationScope
 from segapp.io.export.formats import FOLDER_FORMATS, folder_formats
 from segapp.model.validation import sanitize, sentence
 from segapp.qt.files.preferences import remembered_choices
-from segapp.qt.i18n import worded
+from segapp.qt.i18n import translate
 from segapp.qt.session.jobs import Jobs
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class FolderExportPanel(QWidget):
         self.form = QComboBox()
         self.form.setAccessibleName(self.tr("Format"))
         for entry in FOLDER_FORMATS.values():
-            self.form.addItem(worded(entry.title), entry.name)
+            self.form.addItem(translate(entry.title), entry.name)
         chosen = self.form.findData(self._preferences.get("export/folder_format", _FIRST))
         self.form.setCurrentIndex(max(chosen, 0))
         self.form.setSizeAdjustPolicy(
@@ -154,7 +154,7 @@ class FolderExportPanel(QWidget):
     def _choose(self) -> None:
         """Propose a folder for the format, beside the projects."""
         entry = FOLDER_FORMATS[self.form.currentData()]
-        self.form.setToolTip(f"{worded(entry.title)}\n{worded(entry.values)}")
+        self.form.setToolTip(f"{translate(entry.title)}\n{translate(entry.values)}")
         self.per.setEnabled(entry.per_region)
         folder = self._folder.workspace.folder
         if folder is not None:
@@ -208,7 +208,7 @@ class FolderExportPanel(QWidget):
         if isinstance(step, ImageExported):
             self._counts[step.status] += 1
             if step.status is ExportStatus.FAILED:
-                self._problems.append(f"{sanitize(step.image.name)}: {worded(step.told)}")
+                self._problems.append(f"{sanitize(step.image.name)}: {translate(step.told)}")
             self._bar.setMaximum(step.total)
             self._bar.setValue(step.place)
             self._told.setText(self.tr("{} of {}").format(step.place, step.total))
@@ -229,7 +229,7 @@ class FolderExportPanel(QWidget):
         self.exported.emit(told)
 
     def _fail(self, error: Exception) -> None:
-        self._told.setText(self.tr("The export failed: {}").format(worded(sentence(error))))
+        self._told.setText(self.tr("The export failed: {}").format(translate(sentence(error))))
 
 
 class FolderTask(QWidget):

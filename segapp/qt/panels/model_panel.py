@@ -27,7 +27,7 @@ from segapp.imaging.overlay import overlay
 from segapp.io.export.tables import insight_csv, insight_json
 from segapp.qt.canvas.layers import add_alpha, qimage_view
 from segapp.qt.files.file_dialogs import ask_where, save_bytes
-from segapp.qt.i18n import number, worded
+from segapp.qt.i18n import number, translate
 from segapp.qt.widgets.charts import Bars, CodewordGrid, Curve
 from segapp.qt.widgets.inputs import WheelGuard
 from segapp.qt.widgets.layouts import open_at
@@ -112,7 +112,7 @@ class InsightView(QWidget):
         self.objective.show_values(insight.objective)
         self.timing.show_rows(
             tuple(
-                (worded(name), seconds, self.tr("{} s").format(number(seconds, 3)))
+                (translate(name), seconds, self.tr("{} s").format(number(seconds, 3)))
                 for name, seconds in insight.seconds.items()
             )
         )
@@ -132,7 +132,7 @@ class InsightView(QWidget):
 
 def _kernel(name: str) -> str:
     """Return a kernel's name, such as "colour, sigma 0.5", for people."""
-    return ", ".join(worded(part) for part in name.replace("sigma", "σ").split(", "))
+    return ", ".join(translate(part) for part in name.replace("sigma", "σ").split(", "))
 
 
 _PICTURE = QSize(380, 260)

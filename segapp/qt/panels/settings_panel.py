@@ -41,7 +41,7 @@ from segapp.model.settings import (
 )
 from segapp.model.validation import SegappError
 from segapp.qt.actions.actions import Segmented
-from segapp.qt.i18n import worded
+from segapp.qt.i18n import translate
 from segapp.qt.panels.encoder_panel import EncoderBox
 from segapp.qt.panels.setting_texts import (
     EXAMPLES,
@@ -146,7 +146,7 @@ class SettingEditors(QObject):
     def _choice(self, name: str, kind: type[StrEnum]) -> QComboBox:
         box = QComboBox()
         for member in kind:
-            box.addItem(worded(member.value.capitalize()), member)
+            box.addItem(translate(member.value.capitalize()), member)
         box.activated.connect(lambda index: self.changed.emit(name, kind(box.itemData(index))))
         self._show[name] = lambda value: box.setCurrentIndex(list(kind).index(value))
         return box

@@ -15,7 +15,7 @@ from segapp.app.state import Content, Progress, Stage
 from segapp.model.answer import Answer, Insight, NotEnoughStrokes, Preview, Segmenter
 from segapp.model.document import Patch
 from segapp.model.validation import sanitize
-from segapp.qt.i18n import number, worded
+from segapp.qt.i18n import number, translate
 from segapp.qt.session.jobs import Jobs, details_of
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ class Answers(QObject):
             self._report(_unseen(self))
         elif isinstance(item, NotEnoughStrokes):
             self._set(None)
-            self._report(Progress(Stage.WAITING, worded(item)))
+            self._report(Progress(Stage.WAITING, translate(item)))
         elif isinstance(item, Answered):
             self._set(item)
             seconds = time.monotonic() - self.progress.started
@@ -212,13 +212,13 @@ class Answers(QObject):
             if item.preview is not None:
                 self.preview = item.preview
                 self.answer_changed.emit()
-            self._report(replace(self.progress, text=worded(item.step), fraction=item.fraction))
+            self._report(replace(self.progress, text=translate(item.step), fraction=item.fraction))
 
     def _take_failure(self, error: Exception) -> None:
         self.is_following = False
         if self.is_current:
             self._drop_preview()
-        text = self.tr("Learning failed: {}").format(worded(error) or type(error).__name__)
+        text = self.tr("Learning failed: {}").format(translate(error) or type(error).__name__)
         self._report(Progress(Stage.FAILED, text))
         self.failed.emit(text, details_of(error))
 

@@ -27,7 +27,7 @@ from segapp.io.class_list import (
 from segapp.io.folder_files import Status
 from segapp.model.classes import TWO_CLASSES
 from segapp.model.validation import sanitize, sentence
-from segapp.qt.i18n import worded
+from segapp.qt.i18n import translate
 from segapp.qt.panels.folder_export import FolderExportPanel, FolderTask
 from segapp.qt.session.jobs import Jobs, unexpected
 from segapp.qt.widgets.layouts import Banner
@@ -212,7 +212,7 @@ class FolderCommands(QObject):
         try:
             self._use(read_any_list(Path(chosen)).classes)
         except ClassListError as error:
-            self.message.emit(worded(error))
+            self.message.emit(translate(error))
 
     def close(self, timeout: float | None = None) -> bool:
         """Wait for the thread; say whether it has ended."""
@@ -308,7 +308,9 @@ class CarryOver(QObject):
         self.message.emit(self.tr("Answered as {} was: strokes correct it").format(sanitize(name)))
 
     def _fail(self, error: Exception) -> None:
-        self.message.emit(self.tr("Nothing is carried over: {}").format(worded(sentence(error))))
+        self.message.emit(
+            self.tr("Nothing is carried over: {}").format(translate(sentence(error)))
+        )
 
     # All that are not done --------------------------------------------------------------------
 
@@ -347,7 +349,7 @@ class CarryOver(QObject):
             self._n_answered += 1
             self._files.folder.note_work(step.path, marked=True, answered=True)
         elif step.reason:
-            self._files.folder.note_failure(step.path, worded(step.reason))
+            self._files.folder.note_failure(step.path, translate(step.reason))
         text = self.tr("Answering {} of {}").format(step.number, step.total)
         self._task.show_progress(text, step.number, step.total)
         if step.number == step.total:

@@ -30,7 +30,7 @@ from segapp.qt.canvas.contours import boundary_lines
 from segapp.qt.canvas.layers import add_alpha, qimage_view
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.preferences import opening_folder, remember_choices, remembered_choices
-from segapp.qt.i18n import worded
+from segapp.qt.i18n import translate
 from segapp.qt.panels.measures_panel import MeasuresPanel
 from segapp.qt.session.jobs import Jobs, details_of
 
@@ -116,7 +116,7 @@ class Copying(QObject):
 
     def _fail(self, error: Exception) -> None:
         self.message.emit(
-            self.tr("The cut-out was not copied: {}").format(worded(sentence(error)))
+            self.tr("The cut-out was not copied: {}").format(translate(sentence(error)))
         )
 
     def close(self, timeout: float | None = None) -> bool:

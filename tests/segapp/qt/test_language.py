@@ -1,5 +1,6 @@
 """The window in other languages: nothing left out, nothing garbled, nothing cut."""
 
+import pickle
 import re
 from string import Formatter
 
@@ -24,12 +25,23 @@ from PySide6.QtWidgets import (
 )
 
 from segapp.__main__ import main
+from segapp.io.deep_images import render_raw
 from segapp.io.images import load_image
-from segapp.io.pages import ImageError
+from segapp.io.pages import ImageError, join_notes, page_note
 from segapp.io.project import load_project
-from segapp.qt.i18n import LANGUAGES, Texts, choose_language, number, speak, worded
+from segapp.model.display import DisplaySettings
+from segapp.model.picture import RawImage
+from segapp.model.validation import Message, sentence
+from segapp.qt.i18n import (
+    LANGUAGES,
+    JsonTranslator,
+    choose_language,
+    install_language,
+    number,
+    translate,
+)
 from segapp.qt.panels.status import _Elided
-from tests.texts import differences, languages, written
+from tests.texts import differences, languages, untranslatable, written
 
 OTHERS = [language for language in LANGUAGES if language != "en"]
 
@@ -40,7 +52,7 @@ def spoken(qapp):
     before = QLocale()
 
     def begin(language):
-        assert speak(qapp, language) == language
+        assert install_language(qapp, language) == language
 
     yield begin
     QLocale.setDefault(before)
@@ -118,21 +130,31 @@ def test_the_window_speaks_it(language, spoken, make_window):
 _PORTABLE = QKeySequence.SequenceFormat.PortableText
 
 
-def test_sentences_of_other_rooms_are_translated(spoken, tmp_path):
+def test_errors_and_messages_of_other_packages_are_translated(spoken, tmp_path):
     path = tmp_path / "none.png"
     with pytest.raises(ImageError) as caught:
         load_image(path)
-    assert worded(caught.value) == str(caught.value)
+    error = pickle.loads(pickle.dumps(caught.value))  # as from a worker process
+    assert str(error) == translate(error) == f"There is no file {path}."
+    one_other = Message("one other class")
+    asked = Message("Only {} is marked so far: mark {} as well.", "colour", one_other)
+    assert asked == "Only colour is marked so far: mark one other class as well."
 
     spoken("de")
 
-    assert worded(caught.value) == f"Es gibt keine Datei {path}."
-    assert worded("Finding regions") == "Gebiete suchen"
-    assert worded("Earlier strokes, 3 of 7") == "Frühere Striche, 3 von 7"
-    asked = "Only colour is marked so far: mark one other class as well."
+    assert translate(error) == translate(sentence(error)) == f"Es gibt keine Datei {path}."
+    assert translate("Finding regions") == "Gebiete suchen"
+    assert translate(Message("Earlier strokes, {} of {}", 3, 7)) == "Frühere Striche, 3 von 7"
     # A class's name is a name, also where it is a word that is known.
-    assert worded(asked) == "Bisher ist nur colour markiert: auch eine weitere Klasse markieren."
-    assert worded("Nobody has translated this.") == "Nobody has translated this."
+    assert (
+        translate(asked) == "Bisher ist nur colour markiert: auch eine weitere Klasse markieren."
+    )
+    assert "Vordergrund" in translate(Message(asked.template, "foreground", one_other))
+    assert translate("This has no translation.") == "This has no translation."
+
+
+def test_errors_that_reach_the_window_have_templates():
+    assert untranslatable() == []
 
 
 def test_numbers_are_written_as_the_language_does(spoken, make_window, picture_file, answered):
@@ -171,24 +193,28 @@ def test_a_new_pictures_classes_speak_it_and_files_hold_the_english_names(
     assert rows.item(0).text() == "leaf"
 
 
-@pytest.mark.parametrize(
-    ("note", "told"),
-    [
-        ("16-bit, shown from 13 to 4095", "16-bit, gezeigt von 13 bis 4095"),
-        (
-            "float, shown from -1.5 to 2, 7 values are no numbers, channels 1 to 3 of 5",
-            "float, gezeigt von -1.5 bis 2, 7 Werte sind keine Zahlen, Kanäle 1 bis 3 von 5",
-        ),
-        (
-            "16-bit, channel 1 from 3 to 4, channel 2 from 5 to 6, page 2 of 9",
-            "16-bit, Kanal 1 von 3 bis 4, Kanal 2 von 5 bis 6, Seite 2 von 9",
-        ),
-        ("first of 12 pages", "erste von 12 Seiten"),
-    ],
-)
-def test_notes_are_translated_piece_by_piece(note, told, spoken):
+def _note(values, **choices):
+    return render_raw(RawImage(values), None, DisplaySettings(**choices)).note
+
+
+def test_notes_are_translated_piece_by_piece(spoken):
+    ramp = np.linspace(0, 4095, 4096).reshape(64, 64, 1).repeat(5, axis=2)
+    whole, floating = ramp.astype(np.uint16), ramp.astype(np.float32)
+    floating[0, :7, 0] = np.nan
     spoken("de")
-    assert worded(note) == told
+    note = _note(whole[..., :1])
+    assert translate(note) == note.replace("shown from", "gezeigt von").replace(" to ", " bis ")
+    note = _note(floating)
+    assert re.search("shown from .* to .*, 7 values are no numbers, channels 1 to 3 of 5$", note)
+    assert translate(note).endswith("7 Werte sind keine Zahlen, Kanäle 1 bis 3 von 5")
+    note = join_notes([_note(whole, channels=(0, 1, None)), page_note(1, 9)])
+    assert re.fullmatch(
+        "16-bit, channel 1 from .* to .*, channel 2 from .* to .*, page 2 of 9", note
+    )
+    assert re.fullmatch(
+        "16-bit, Kanal 1 von .* bis .*, Kanal 2 von .* bis .*, Seite 2 von 9", translate(note)
+    )
+    assert translate(page_note(0, 12)) == "erste von 12 Seiten"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -239,7 +265,7 @@ def test_the_command_line_knows_the_same_languages(capsys):
 
 
 def test_qt_is_asked_for_what_is_unknown():
-    assert Texts("de").translate("QPlatformTheme", "Cancel") is None
+    assert JsonTranslator("de").translate("QPlatformTheme", "Cancel") is None
     assert QApplication.translate("QPlatformTheme", "Cancel") == "Cancel"
 
 

@@ -1,13 +1,14 @@
 """Many images at once: cases in; masks, scores, a summary and pictures out."""
 
+from segapp.batch.execution import run_tasks, run_tasks_remotely
 from segapp.batch.report import summary, write_reports
-from segapp.batch.task import Outcome, Task, outcomes, remote_outcomes
+from segapp.batch.task import Outcome, Task
 
 __all__ = [
     "Outcome",
     "Task",
-    "outcomes",
-    "remote_outcomes",
+    "run_tasks",
+    "run_tasks_remotely",
     "summary",
     "write_reports",
 ]

@@ -1,9 +1,10 @@
-"""A whole folder as a data set: picture by picture, to be left and gone on with."""
+"""Export of a folder as a data set, image by image, resumed where it was stopped."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -25,7 +26,7 @@ from segapp.io.pages import page_file
 from segapp.io.project import ProjectError, load_project
 from segapp.model.answer import Answer, NotEnoughStrokes, Report
 from segapp.model.settings import SettingsChoice
-from segapp.model.validation import sanitize, sentence
+from segapp.model.validation import failure_message, sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -38,54 +39,57 @@ if TYPE_CHECKING:
 
 
 EXPORT_FOLDER = "segapp-export"
-_VERSION = 1  # of what is written for the same answer; another one writes everything anew
+"""In the folder of the images, unless another one is chosen."""
+_VERSION = 1  # of the files for the same answer; files of another version are written again
+
+_log = logging.getLogger(__name__)
 
 
 class ExportStatus(Enum):
-    """What an export has done with a picture."""
+    """The result of an export for one image."""
 
     WRITTEN = "written"
-    KEPT = "kept"  # as an earlier run had written it
-    SKIPPED = "skipped"  # nothing is marked on it, or too little
+    KEPT = "kept"  # written by an earlier run
+    SKIPPED = "skipped"  # it has too few strokes
     FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
 class ImageExported:
-    """One picture of an export; ``place`` counts from 1 to ``total``."""
+    """One image of an export; ``index`` counts from 1 to ``total``."""
 
     image: Path
     status: ExportStatus
-    place: int
+    index: int
     total: int
-    told: str = ""
+    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportFinished:
-    """The end of an export: the files of the whole."""
+    """The end of an export, with the files of the folder as a whole."""
 
     files: tuple[Path, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FolderExport:
-    """What is exported, how and where.
+    """An export: its images, format and destination.
 
     Parameters
     ----------
     images
-        All pictures of the folder, in their order.
-    place
-        Where their projects, classes and progress are: the folder, or another one.
+        All images of the folder, in their order.
+    project_folder
+        Folder of their projects, classes and progress.
     done_only
-        Leave out all pictures that nobody has called done.
+        Whether images that are not flagged as done are left out.
     choice
-        Settings that the user wants instead of the projects' own.
+        Settings that replace the projects' own.
     """
 
     images: tuple[Path, ...]
-    place: Path
+    project_folder: Path
     form: DatasetFormat
     out: Path
     per: AnnotationScope = AnnotationScope.PART
@@ -94,25 +98,25 @@ class FolderExport:
 
     @classmethod
     def of_folder(cls, folder: Path, form: DatasetFormat, out: Path) -> FolderExport:
-        """Export all pictures of a folder whose projects lie beside them."""
+        """Return the export of all images of a folder with their projects beside them."""
         return cls(tuple(list_images(folder)), folder, form, out)
 
     def run(
         self, make_segmenter: MakeSegmenter = trainer_of
     ) -> Iterator[ImageExported | ExportFinished | Report]:
-        """Write picture by picture; whoever stops iterating can run it again later.
+        """Write image by image; after a stop, the next run continues.
 
-        A picture that fails is told, and stops no other.
+        An image that fails is reported, and the others go on.
         """
-        chosen = self._chosen()
+        selected = self._selected()
         self.out.mkdir(parents=True, exist_ok=True)
         projects = {image: self._project(image) for image in self.images}
         plan = ExportPlan(self.out, self._categories(projects), self.per)
         journal = Journal(self.out / f".{self.form.name}.jsonl")
         stems = _stems(self.images)
         kept: dict[str, ItemRecord] = {}
-        for place, image in enumerate(chosen, start=1):
-            status, told = ExportStatus.SKIPPED, ""
+        for index, image in enumerate(selected, start=1):
+            status, message = ExportStatus.SKIPPED, ""
             project = projects[image]
             if project is not None:
                 try:
@@ -120,54 +124,55 @@ class FolderExport:
                     written = journal.lookup(image.name, key)
                     status = ExportStatus.KEPT
                     if written is None:
-                        item = yield from _answered(
+                        item = yield from _answer(
                             image, project, stems[image], self.choice, make_segmenter
                         )
-                        written = yield from _told(self.form.steps(plan, item))
+                        written = yield from _reported(self.form.steps(plan, item))
                         status = ExportStatus.WRITTEN
                         journal.add(image.name, key, written)
                     kept[image.name] = written
                 except NotEnoughStrokes as reason:
-                    status, told = ExportStatus.SKIPPED, str(reason)
-                except (ValueError, OSError, MemoryError) as error:
-                    status, told = ExportStatus.FAILED, sentence(error)
-            yield ImageExported(image, status, place, len(chosen), told)
+                    status, message = ExportStatus.SKIPPED, str(reason)
+                except Exception as error:  # noqa: BLE001 - one image, not the export
+                    _log.debug("image %s", image, exc_info=True)
+                    status, message = ExportStatus.FAILED, failure_message(error)
+            yield ImageExported(image, status, index, len(selected), message)
         yield ExportFinished(self.form.finish(plan, kept))
 
     def _project(self, image: Path) -> Path | None:
-        found = find_project(image, *dict.fromkeys((self.place, image.parent)))
+        found = find_project(image, *dict.fromkeys((self.project_folder, image.parent)))
         return None if found is None else found.location.path
 
-    def _chosen(self) -> list[Path]:
+    def _selected(self) -> list[Path]:
         if not self.done_only:
             return list(self.images)
-        states = read_progress(self.place / PROGRESS_FILE).states
+        states = read_progress(self.project_folder / PROGRESS_FILE).states
         return [image for image in self.images if states.get(image.name) is Status.DONE]
 
     def _categories(self, projects: dict[Path, Path | None]) -> Categories:
-        """Gather the classes of the folder and of all its pictures, done or not."""
-        found = find_class_list(self.place)
-        if found is None and self.images:
-            found = find_class_list(self.images[0].parent)
-        listing: ClassList | None = found[1] if found is not None else None
+        """Collect the classes of the folder and of all its images, done or not."""
+        listed = find_class_list(self.project_folder)
+        if listed is None and self.images:
+            listed = find_class_list(self.images[0].parent)
+        listing: ClassList | None = listed[1] if listed is not None else None
         others = []
         for project in projects.values():
             if project is not None:
                 try:
                     others.append(load_project(project).document.classes)
                 except ProjectError:
-                    continue  # told when its turn comes
+                    continue  # reported when its turn comes
         return Categories.of(listing, others)
 
     def _key(self, plan: ExportPlan, image: Path, project: Path) -> str:
-        """Describe all that a picture's files depend on; an image by size and time."""
-        seen = page_file(image).stat()
+        """Return a digest of everything that the files depend on; the image by size and time."""
+        stat = page_file(image).stat()
         rows = [
             _VERSION,
             [self.form.name, self.form.choices],
             self.per.value if self.form.per_region else "",
             [[info.name, info.colour] for info in plan.categories.classes],
-            [seen.st_size, seen.st_mtime_ns],
+            [stat.st_size, stat.st_mtime_ns],
             [self.choice.preset, list(self.choice.changes)],
         ]
         rows += [] if self.choice.encoder is None else [self.choice.encoder]
@@ -176,7 +181,7 @@ class FolderExport:
         return digest.hexdigest()
 
 
-def _answered(
+def _answer(
     image: Path,
     project_path: Path,
     stem: str,
@@ -197,8 +202,8 @@ def _answered(
     raise ValueError(f"There is no answer for {sanitize(image.name)}.")
 
 
-def _told(work: Generator[float, None, ItemRecord]) -> Generator[Report, None, ItemRecord]:
-    """Report how far work is, so that it can be left between two of its steps."""
+def _reported(work: Generator[float, None, ItemRecord]) -> Generator[Report, None, ItemRecord]:
+    """Turn shares of the work into reports, between which it can be stopped."""
     while True:
         try:
             share = next(work)
@@ -209,7 +214,7 @@ def _told(work: Generator[float, None, ItemRecord]) -> Generator[Report, None, I
 
 
 def _stems(images: tuple[Path, ...]) -> dict[Path, str]:
-    """Name each picture's files by its stem, or by its whole name where two have the same."""
+    """Return names for the images' files: the stem, or the whole name where stems collide."""
     counts: dict[str, int] = {}
     for image in images:
         counts[image.stem.casefold()] = counts.get(image.stem.casefold(), 0) + 1

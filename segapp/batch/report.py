@@ -29,11 +29,12 @@ if TYPE_CHECKING:
     from segapp.model.picture import Picture
 
 
-MILESTONES = (85, 90, 95)  # per cent of IoU that the robot's strokes are counted to
+MILESTONES = (85, 90, 95)
+"""Per cent of IoU to which the robot's strokes are counted."""
 
 
 def summary(outcomes: Sequence[Outcome], preset: str, robot: int | None) -> dict[str, Any]:
-    """Average over the images that succeeded; ``None`` where there is nothing to average."""
+    """Average over the images that succeeded; ``None`` where there is none."""
     scored = [outcome.ious for outcome in outcomes if outcome.ious]
     seconds = [_seconds(outcome) for outcome in outcomes if outcome.seconds]
     result: dict[str, Any] = {
@@ -109,15 +110,15 @@ def _mean(values: Sequence[float]) -> float | None:
     return float(np.mean(values)) if values else None
 
 
-_CELL = (240, 180)  # width and height a picture is fitted into
+_CELL = (240, 180)  # width and height that an image is fitted into
 _GAP, _CAPTION, _MARGIN = 6, 22, 16
 _INK, _PAPER = (40, 40, 40), (255, 255, 255)
 
 
-def triple(
+def draw_triple(
     picture: Picture, document: Document, labels: NDArray[np.uint8]
 ) -> tuple[Image.Image, Image.Image, Image.Image]:
-    """Draw a case as the paper's fig. 9 does: the image, its strokes, and the result."""
+    """Draw a case as in the paper's fig. 9: the image, its strokes, and the result."""
     marked = rasterize(document, picture.size)
     return (
         Image.fromarray(picture.rgb),
@@ -127,21 +128,21 @@ def triple(
 
 
 class ContactSheet:
-    """Captions and triples of pictures on one page, more side by side the more there are.
+    """Captions and triples of images on one page, in up to three columns.
 
-    Rows come in any order, as soon as there is something to show, and are kept small.
+    Rows are added in any order and stored as thumbnails.
     """
 
     def __init__(self) -> None:
         self._rows: dict[str, tuple[str, list[Image.Image]]] = {}
 
     def add(self, name: str, caption: str, pictures: Iterable[Image.Image]) -> None:
-        """Take a row; rows are shown in the order of their names."""
+        """Add a row; rows are sorted by their names."""
         small = [ImageOps.contain(image, _CELL, Image.Resampling.LANCZOS) for image in pictures]
         self._rows[name] = (caption, small)
 
     def write(self, path: Path) -> None:
-        """Write what there is as a PNG; without any row, nothing."""
+        """Write the sheet as a PNG; without any row, nothing."""
         if not self._rows:
             return
         columns = min(1 + len(self._rows) // 6, 3)
@@ -162,8 +163,8 @@ class ContactSheet:
             left = _MARGIN + index % columns * (across + 3 * _MARGIN)
             top = _MARGIN + index // columns * (down + _MARGIN)
             pen.text((left, top), sanitize(caption), fill=_INK, font=font)
-            for place, small in enumerate(pictures):
-                x = left + place * (width + _GAP) + (width - small.width) // 2
+            for position, small in enumerate(pictures):
+                x = left + position * (width + _GAP) + (width - small.width) // 2
                 sheet.paste(small, (x, top + _CAPTION + (height - small.height) // 2))
         with replacing(path) as file:
             sheet.save(file, format="PNG")
@@ -194,15 +195,15 @@ def _with_strokes(
     rgb: NDArray[np.uint8], marked: NDArray[np.int16], classes: Sequence[ClassInfo]
 ) -> NDArray[np.uint8]:
     colours = np.array([info.colour for info in classes], np.uint8)
-    shown = rgb.copy()
-    shown[marked >= 0] = colours[marked[marked >= 0]]
-    return shown
+    result = rgb.copy()
+    result[marked >= 0] = colours[marked[marked >= 0]]
+    return result
 
 
 def _with_result(
     rgb: NDArray[np.uint8], labels: NDArray[np.uint8], classes: Sequence[ClassInfo]
 ) -> NDArray[np.uint8]:
-    """Cut out the object of two classes; with more, tint all."""
+    """Cut out the object of two classes; tint the regions of more."""
     if len(classes) == 2:
         inside = labels != background_index(classes)
         return np.where(inside[:, :, np.newaxis], rgb, np.uint8(255))

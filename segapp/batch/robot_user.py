@@ -22,36 +22,37 @@ if TYPE_CHECKING:
 
 
 IGNORED = -1
-"""The truth's value where it does not judge: the band between object and ground."""
+"""Value of the truth where it is not scored: the band between object and background."""
 
 
 def iou(labels: NDArray[np.integer], truth: NDArray[np.integer], label: int = 0) -> float:
-    """Intersection over union of one class, outside the ignored band; 1 if it is nowhere.
+    """Return the intersection over union of a class outside the ignored band; 1 if absent.
 
     >>> iou(np.array([0, 0, 1, 0]), np.array([0, 1, 1, IGNORED]))
     0.5
     """
-    judged = truth != IGNORED
-    found, wanted = (labels == label) & judged, (truth == label) & judged
-    union = np.count_nonzero(found | wanted)
-    return float(np.count_nonzero(found & wanted) / union) if union else 1.0
+    scored = truth != IGNORED
+    predicted, actual = (labels == label) & scored, (truth == label) & scored
+    union = np.count_nonzero(predicted | actual)
+    return float(np.count_nonzero(predicted & actual) / union) if union else 1.0
 
 
 def score(
     labels: NDArray[np.integer], truth: NDArray[np.integer], n_classes: int, background: int = 1
 ) -> float:
-    """IoU of the foreground where there are two classes, else its mean over all classes."""
+    """Return the IoU of the foreground of two classes, else the mean over all classes."""
     if n_classes == 2:
         return iou(labels, truth, 1 - background)
     return float(np.mean([iou(labels, truth, label) for label in range(n_classes)]))
 
 
 RADIUS = 8
+"""Of the robot's dabs, in pixels."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RobotStep:
-    """An answer on the robot's way: the strokes so far and what came of them."""
+    """The strokes so far, their labelling, its score and its time."""
 
     document: Document
     labelling: Labelling
@@ -60,54 +61,52 @@ class RobotStep:
 
 
 def robot_stroke(labels: NDArray[np.integer], truth: NDArray[np.integer]) -> Patch | None:
-    """Mark the middle of the largest mistake with its true class; ``None`` when all is right.
+    """Mark the middle of the largest error with its true class; ``None`` when there is none.
 
-    The largest connected part that misses its class is taken (of equal ones that of the last
-    class, the background); a disc about the pixel that lies deepest in it is painted as far as
-    that class goes. Where the truth does not judge, nothing is a mistake.
+    The largest connected component of pixels that miss their class is taken (of equal ones that
+    of the last class, the background), and a disc around its deepest pixel is painted as far as
+    the class goes. Ignored pixels are no errors.
     """
-    mistake, label = _largest_mistake(labels, truth)
-    if mistake is None:
-        return None
-    return _dab(mistake, truth, label)
+    component, label = _largest_error(labels, truth)
+    return None if component is None else _dab(component, truth, label)
 
 
 def first_dabs(truth: NDArray[np.integer], classes: tuple[ClassInfo, ...]) -> Document:
-    """Begin with one dab for each class that the truth has: in the middle of its largest part.
+    """Return one dab for each class of the truth, in the middle of its largest component.
 
-    They count as made at once.
+    They count as one edit.
     """
-    nothing = np.full(truth.shape, IGNORED)
+    unlabelled = np.full(truth.shape, IGNORED)
     dabs = []
     for label in range(len(classes)):
-        part, _ = _largest_mistake(nothing, np.where(truth == label, label, IGNORED))
-        if part is not None:
-            dabs.append(_dab(part, truth, label))
+        component, _ = _largest_error(unlabelled, np.where(truth == label, label, IGNORED))
+        if component is not None:
+            dabs.append(_dab(component, truth, label))
     return Document(classes, tuple(dabs)).as_one_state()
 
 
-def _dab(part: NDArray[np.bool_], truth: NDArray[np.integer], label: int) -> Patch:
-    """Paint a disc about the pixel that lies deepest in a part, as far as its class goes."""
-    depth = scipy.ndimage.distance_transform_edt(np.pad(part, 1))[1:-1, 1:-1]
+def _dab(component: NDArray[np.bool_], truth: NDArray[np.integer], label: int) -> Patch:
+    """Paint a disc around the deepest pixel of a component, as far as its class goes."""
+    depth = scipy.ndimage.distance_transform_edt(np.pad(component, 1))[1:-1, 1:-1]
     row, column = np.unravel_index(int(np.argmax(depth)), depth.shape)
     y, x = np.ogrid[: truth.shape[0], : truth.shape[1]]
     disc = (y - row) ** 2 + (x - column) ** 2 <= RADIUS**2
     return Patch.of_mask(disc & (truth == label), label)
 
 
-def _largest_mistake(
+def _largest_error(
     labels: NDArray[np.integer], truth: NDArray[np.integer]
 ) -> tuple[NDArray[np.bool_] | None, int]:
     best: NDArray[np.bool_] | None = None
     best_size, best_label = 0, -1
     for label in range(int(truth.max()) + 1):
-        parts, count = scipy.ndimage.label((truth == label) & (labels != label))
+        components, count = scipy.ndimage.label((truth == label) & (labels != label))
         if not count:
             continue
-        sizes = np.bincount(parts.ravel())[1:]
+        sizes = np.bincount(components.ravel())[1:]
         largest = int(np.argmax(sizes))
         if sizes[largest] >= best_size:
-            best, best_size, best_label = parts == largest + 1, int(sizes[largest]), label
+            best, best_size, best_label = components == largest + 1, int(sizes[largest]), label
     return best, best_label
 
 
@@ -119,14 +118,14 @@ def robot_steps(
 ) -> Iterator[RobotStep]:
     """Segment from the given strokes, then after each of at most ``strokes`` more.
 
-    The way ends early when nothing is wrong any more.
+    It ends early when there is no error left.
     """
     for step in range(strokes + 1):
         start = time.perf_counter()
         labelling = segment(document)
         seconds = time.perf_counter() - start
-        found = score(labelling.labels, truth, len(document.classes), document.background)
-        yield RobotStep(document, labelling, found, seconds)
+        value = score(labelling.labels, truth, len(document.classes), document.background)
+        yield RobotStep(document, labelling, value, seconds)
         stroke = robot_stroke(labelling.labels, truth) if step < strokes else None
         if stroke is None:
             return

@@ -1,43 +1,46 @@
-"""One case of a batch, run here, in processes or on a Dask cluster."""
+"""Tasks of a batch: one case segmented and scored, its files, and its record."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import logging
-import threading
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING
+import traceback
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from segapp.batch.cases import Case, load_truth, read_record, write_record
+from segapp.batch.cases import Case, CaseError, load_truth
 from segapp.batch.robot_user import IGNORED, first_dabs, robot_steps
 from segapp.engine.loading import let_see
 from segapp.io.export.formats import default_format, formats
 from segapp.io.export.rasters import write_strokes_png
 from segapp.io.folder_files import display_to_plain, folder_display
-from segapp.io.images import digest_of
-from segapp.io.project import PROJECT_SUFFIX, Project, is_project, load_project, save_project
+from segapp.io.images import digest_of, load_indices
+from segapp.io.project import PROJECT_SUFFIX, Project, save_project
 from segapp.io.strokes import load_with_strokes
 from segapp.model.answer import final_answer
 from segapp.model.display import DEFAULT_DISPLAY
-from segapp.model.settings import FeatureGroup, to_plain
-from segapp.model.validation import sentence
-from shlcore.cluster import ClusterError, as_they_come, connected
-from shlcore.process_pool import ProcessDied, in_processes
-from shlcore.threads import limited_threads
+from segapp.model.settings import to_plain
+from segapp.model.validation import (
+    failure_message,
+    from_json,
+    require_field,
+    require_int,
+    require_list,
+    require_number,
+    require_object,
+    require_text,
+)
+from shlcore.atomic_file import write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from segapp.encoders.feature_cache import FeatureExtractor
     from segapp.io.export.formats import ExportChoices
     from segapp.model.answer import Answer, MakeSegmenter, Report, Segmenter
     from segapp.model.document import Document
@@ -45,18 +48,19 @@ if TYPE_CHECKING:
     from segapp.model.settings import Settings, SettingsChoice
 
 
-def not_cancelled() -> bool:
-    """Nobody asks to stop."""
-    return False
+_MAX_RECORD_BYTES = 16 << 20  # the robot's two thousand strokes take a hundred thousand
+_MAX_SIDE = 10**9
+
+_log = logging.getLogger(__name__)
 
 
-class Stopped(Exception):  # noqa: N818 - the user's wish is no error
+class Cancelled(Exception):  # noqa: N818 - a request of the user is no error
     """The user asked to stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A case and what to do with it.
+    """A case with the settings and options to run it.
 
     Parameters
     ----------
@@ -67,7 +71,7 @@ class Task:
     resume
         Whether an earlier result of exactly the same task is taken as it is.
     measures
-        How parts are measured, or ``None`` for no measures.
+        Scale and splitting for measures, or ``None`` for no measures.
     """
 
     case: Case
@@ -80,44 +84,48 @@ class Task:
 
     @property
     def mask_path(self) -> Path:
-        """Where the mask goes."""
+        """File of the mask."""
         return self.out / "masks" / f"{self.case.name}.png"
 
     @property
     def strokes_path(self) -> Path:
-        """Where the strokes that led to the mask go."""
+        """File of the strokes that led to the mask, as an image."""
         return self.out / "strokes" / f"{self.case.name}.png"
 
     @property
     def project_path(self) -> Path:
-        """Where the strokes go in their order, which a picture of them does not hold."""
+        """Project with the strokes in their order."""
         return self.out / "projects" / f"{self.case.name}{PROJECT_SUFFIX}"
 
     @property
     def measures_path(self) -> Path:
-        """Where the measures go, if they are wanted."""
+        """File of the measures, if there are any."""
         return self.out / "measures" / f"{self.case.name}.csv"
 
     @property
     def record_path(self) -> Path:
-        """Where the outcome goes, for those who resume."""
+        """File of the outcome, read when a batch is resumed."""
         return self.out / "cases" / f"{self.case.name}.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a case.
+    """The result of a task.
 
     Parameters
     ----------
     ious
         The score from the given strokes and after each of the robot's; empty without a truth.
     seconds
-        Time of each update, in the same order, once the image was prepared.
+        Time of each update, in the same order, without the preparation of the image.
     error
         One sentence when the case failed, else empty.
+    reused
+        Whether it was read from the record of an earlier run.
     encoder
-        SHA-256 of the network that took part, else empty.
+        Identity of the encoder that took part, else empty.
+    traceback
+        Of the error, else empty.
     """
 
     name: str
@@ -129,22 +137,21 @@ class Outcome:
     error: str = ""
     reused: bool = False
     encoder: str = ""
+    traceback: str = ""
 
 
-def run_case(task: Task, make_segmenter: MakeSegmenter, stopped: Callable[[], bool]) -> Outcome:
-    """Do a task; whatever goes wrong with it becomes an outcome, so that others go on."""
+def run_case(task: Task, make_segmenter: MakeSegmenter, cancelled: Callable[[], bool]) -> Outcome:
+    """Run a task; any error becomes an outcome, so that the other tasks go on."""
     try:
-        return _reused(task) or _run(task, make_segmenter, stopped)
-    except Stopped:
+        return _reused(task) or _run(task, make_segmenter, cancelled)
+    except Cancelled:
         raise
-    except (ValueError, OSError, MemoryError) as error:
-        return Outcome(task.case.name, error=sentence(error))
-    except Exception as error:  # the edge of a process: one image, not the run
-        logging.getLogger(__name__).debug("case %s", task.case.name, exc_info=True)
-        return Outcome(task.case.name, error=f"{type(error).__name__}: {sentence(error)}")
+    except Exception as error:  # noqa: BLE001 - the edge of a process: one image, not the run
+        message = failure_message(error)
+        return Outcome(task.case.name, error=message, traceback=traceback.format_exc())
 
 
-def _run(task: Task, make_segmenter: MakeSegmenter, stopped: Callable[[], bool]) -> Outcome:
+def _run(task: Task, make_segmenter: MakeSegmenter, cancelled: Callable[[], bool]) -> Outcome:
     picture, strokes = load_with_strokes(task.case.image, task.case.strokes)
     document, settings = strokes.document, task.settings.settings(strokes.settings)
     n_classes = len(document.classes)
@@ -153,9 +160,9 @@ def _run(task: Task, make_segmenter: MakeSegmenter, stopped: Callable[[], bool])
     segmenter.prepare(settings)
     if strokes.answer is not None:
         segmenter.recall(strokes.answer)
-    answers = _Answers(segmenter, settings, stopped)
+    answers = _Answers(segmenter, settings, cancelled)
     if task.case.truth is None:
-        truth = np.full(picture.size, IGNORED, np.int16)  # judges nothing: no scores, no robot
+        truth = np.full(picture.size, IGNORED, np.int16)  # neither scores nor strokes of the robot
     else:
         truth = load_truth(task.case.truth, picture.size, n_classes, document.background)
     if task.dabs:
@@ -174,8 +181,8 @@ def _run(task: Task, make_segmenter: MakeSegmenter, stopped: Callable[[], bool])
         task.measures_path.parent.mkdir(parents=True, exist_ok=True)
         writer = formats(task.measures)["measures"]
         writer.write(task.measures_path, last.labelling, last.document, picture)
-    carried = answers.last.snapshot() if answers.last is not None else None
-    project = Project(last.document, settings, task.case.image, picture.sha256, answer=carried)
+    snapshot = answers.last.snapshot() if answers.last is not None else None
+    project = Project(last.document, settings, task.case.image, picture.sha256, answer=snapshot)
     save_project(task.project_path, project)
     height, width = picture.size
     outcome = Outcome(
@@ -188,24 +195,23 @@ def _run(task: Task, make_segmenter: MakeSegmenter, stopped: Callable[[], bool])
         encoder=settings.encoder,
     )
     write_record(task, _key(task), outcome)
+    _log.info("%s: %d updates in %.2f s", task.case.name, len(seconds), sum(seconds))
     return outcome
 
 
 def _dabs(task: Task, truth: NDArray[np.int16], document: Document) -> Document:
     if task.case.truth is None:
-        raise ValueError(
-            "--start dabs: wanted a truth that shows where the classes are, got none."
-        )
+        raise CaseError("--start dabs: wanted a truth that shows where the classes are, got none.")
     return replace(first_dabs(truth, document.classes), display=document.display)
 
 
 class _Answers:
-    """Answers one document after the other, and keeps the last answer for the project."""
+    """The answers for one document after the other, of which the last is kept."""
 
     def __init__(
-        self, segmenter: Segmenter, settings: Settings, stopped: Callable[[], bool]
+        self, segmenter: Segmenter, settings: Settings, cancelled: Callable[[], bool]
     ) -> None:
-        self._segmenter, self._settings, self._stopped = segmenter, settings, stopped
+        self._segmenter, self._settings, self._cancelled = segmenter, settings, cancelled
         self.last: Answer | None = None
 
     def labelling(self, document: Document) -> Labelling:
@@ -214,8 +220,8 @@ class _Answers:
         return self.last.labelling
 
     def _watch(self, _: Report) -> None:
-        if self._stopped():
-            raise Stopped
+        if self._cancelled():
+            raise Cancelled
 
 
 def _padded(ious: list[float], robot: int | None) -> tuple[float, ...]:
@@ -223,15 +229,19 @@ def _padded(ious: list[float], robot: int | None) -> tuple[float, ...]:
     return (*ious, *ious[-1:] * ((robot or 0) + 1 - len(ious)))
 
 
+# A resumed batch takes the outcome of an earlier run only where nothing has changed: neither the
+# options and input files, which the key stands for, nor the files that were written.
+
+
 def _key(task: Task) -> str:
-    """Tell tasks apart that would give different results."""
+    """Return a digest of everything that the result depends on."""
     choice = task.settings
-    asked: list[object] = [choice.preset, choice.changes, to_plain(choice.settings(None))]
-    asked += [task.robot, task.dabs]
+    options: list[object] = [choice.preset, choice.changes, to_plain(choice.settings(None))]
+    options += [task.robot, task.dabs]
     display = folder_display(task.case.image)
-    asked += [display_to_plain(display)] if display != DEFAULT_DISPLAY else []
-    asked += [repr(task.measures)] if task.measures is not None else []
-    digest = hashlib.sha256(json.dumps(asked).encode())
+    options += [display_to_plain(display)] if display != DEFAULT_DISPLAY else []
+    options += [repr(task.measures)] if task.measures is not None else []
+    digest = hashlib.sha256(json.dumps(options).encode())
     for path in (task.case.image, task.case.strokes, task.case.truth):
         digest.update(digest_of(path) if path else b"none")
     return digest.hexdigest()
@@ -240,127 +250,63 @@ def _key(task: Task) -> str:
 def _reused(task: Task) -> Outcome | None:
     if not (task.resume and task.record_path.is_file()):
         return None
-    return read_record(task, _key(task), Outcome(task.case.name))
+    return read_record(task, _key(task))
 
 
-def outcomes(
-    tasks: Sequence[Task], make_segmenter: MakeSegmenter, jobs: int = 1
-) -> Generator[Outcome, None, None]:
-    """Do all tasks and yield each outcome when it is there.
+def write_record(task: Task, key: str, outcome: Outcome) -> None:
+    """Write the record of an outcome whose mask and strokes are written."""
+    digests = {name: digest_of(path).hex() for name, path in _files(task).items()}
+    content = {"key": key, "digests": digests, **asdict(outcome)}
+    write_text(task.record_path, json.dumps(content))
 
-    Each process computes with one thread: sums in another order would be other sums, and masks
-    must not depend on ``jobs``. Closing the iterator, or Ctrl-C, stops the processes between
-    two steps of their work.
+
+def read_record(task: Task, key: str) -> Outcome | None:
+    """Return the outcome of exactly this task, if its files are unchanged.
+
+    A record that is missing, damaged or of another task is ignored, and the work done again.
     """
-    if jobs == 1 or len(tasks) <= 1:
-        with limited_threads(1):
-            for task in tasks:
-                yield run_case(task, make_segmenter, not_cancelled)
-        return
-    for task, found in in_processes(partial(_run_in_process, make_segmenter), tasks, jobs):
-        if isinstance(found, ProcessDied):
-            yield Outcome(task.case.name, error=str(found))
-        else:
-            yield found
-
-
-def _run_in_process(
-    make_segmenter: MakeSegmenter, task: Task, stopped: Callable[[], bool]
-) -> Outcome:
     try:
-        return run_case(task, make_segmenter, stopped)
-    except Stopped:
-        return Outcome(task.case.name, error="Stopped.")
+        with task.record_path.open("rb") as file:
+            content = file.read(_MAX_RECORD_BYTES + 1)
+        if len(content) > _MAX_RECORD_BYTES:
+            return None
+        record = require_object(from_json(content, task.record_path.name), "record")
+        if record.get("key") != key or record.get("name") != task.case.name or record.get("error"):
+            return None
+        outcome = _outcome(record, task)
+        digests = require_object(require_field(record, "digests"), "digests")
+        for name, path in _files(task).items():
+            if digest_of(path).hex() != require_field(digests, name):
+                return None
+            if path.suffix == ".png" and not _has_size(path, outcome):
+                return None
+    except (OSError, ValueError):
+        return None
+    return outcome
 
 
-def remote_outcomes(
-    tasks: Sequence[Task], make_segmenter: MakeSegmenter, address: str
-) -> Generator[Outcome, None, None]:
-    """Do all tasks on a scheduler's workers and yield each outcome when it is there.
-
-    An image whose worker dies is done by another. Closing the iterator takes back what has
-    not begun.
-    """
-    rooted = [_rooted(task) for task in tasks]
-    with connected(address) as client:
-        for task, found in as_they_come(client, partial(_run_on_worker, make_segmenter), rooted):
-            lost = isinstance(found, ClusterError)
-            yield Outcome(task.case.name, error=str(found)) if lost else found
-
-
-def _rooted(task: Task) -> Task:
-    """Name files from the root: a worker has a working directory of its own."""
-    case = task.case
-    truth = None if case.truth is None else case.truth.absolute()
-    case = replace(case, image=case.image.absolute(), strokes=case.strokes.absolute(), truth=truth)
-    return replace(task, case=case, out=task.out.absolute())
+def _outcome(record: dict[str, Any], task: Task) -> Outcome:
+    steps = (task.robot or 0) + 1
+    ious = require_list(require_field(record, "ious"), "ious", 0, steps)
+    if len(ious) not in (0, steps):
+        raise ValueError(f"ious: wanted none or {steps}, got {len(ious)}")
+    seconds = require_list(require_field(record, "seconds"), "seconds", 1, steps)
+    return Outcome(
+        task.case.name,
+        width=require_int(require_field(record, "width"), "width", 1, _MAX_SIDE),
+        height=require_int(require_field(record, "height"), "height", 1, _MAX_SIDE),
+        classes=require_int(require_field(record, "classes"), "classes", 2, 255),
+        ious=tuple(require_number(value, "ious", 0, 1) for value in ious),
+        seconds=tuple(require_number(value, "seconds", 0) for value in seconds),
+        reused=True,
+        encoder=require_text(record.get("encoder", ""), "encoder"),
+    )
 
 
-def _run_on_worker(make_segmenter: MakeSegmenter, task: Task) -> Outcome:
-    # One thread, as everywhere: masks must not depend on where they are made.
-    with limited_threads(1):
-        return run_case(task, make_segmenter, not_cancelled)
+def _has_size(path: Path, outcome: Outcome) -> bool:
+    return load_indices(path).values.shape == (outcome.height, outcome.width)
 
 
-def precompute_features(tasks: Sequence[Task], jobs: int) -> Generator[Task, None, None]:
-    """Yield each task of `wants_encoder` whose picture is read.
-
-    What fails here fails again when its turn comes, and is told then. Closing the iterator ends
-    the networks' processes.
-    """
-    readers = _Readers()
-    pool = ThreadPoolExecutor(jobs)  # of threads that wait: the networks have processes
-    try:
-        waiting = {pool.submit(readers.read, task): task for task in tasks}
-        for done in as_completed(waiting):
-            done.result()
-            yield waiting[done]
-    finally:
-        readers.stop()
-        pool.shutdown(wait=True, cancel_futures=True)
-        readers.close()
-
-
-def wants_encoder(task: Task) -> bool:
-    """Tell whether a network is to read a task's picture."""
-    if task.resume and task.record_path.is_file():
-        return False  # nothing is learnt from it, most likely
-    choice, strokes = task.settings, task.case.strokes
-    own = None
-    if choice.preset is None and choice.encoder is None and is_project(strokes):
-        with suppress(ValueError, OSError, MemoryError):  # told when its turn comes
-            own = load_project(strokes).settings
-    return FeatureGroup.ENCODER in choice.settings(own).features
-
-
-class _Readers:
-    """A network's process for each thread and encoder."""
-
-    def __init__(self) -> None:
-        self._own = threading.local()
-        self._all: list[FeatureExtractor] = []
-
-    def read(self, task: Task) -> None:
-        from segapp.encoders.ipc import EncodingStopped  # loaded by nobody else
-
-        with suppress(ValueError, OSError, MemoryError, EncodingStopped):
-            picture, strokes = load_with_strokes(task.case.image, task.case.strokes)
-            settings = task.settings.settings(strokes.settings)
-            self._extractor(settings.encoder).features(picture.rgb)
-
-    def stop(self) -> None:
-        for extractor in self._all:
-            extractor.stop()
-
-    def close(self) -> None:
-        for extractor in self._all:
-            extractor.close()
-
-    def _extractor(self, digest: str) -> FeatureExtractor:
-        from segapp.encoders.feature_cache import FeatureExtractor
-
-        own: dict[str, FeatureExtractor] = self._own.__dict__
-        if digest not in own:
-            own[digest] = FeatureExtractor.with_identity(digest)
-            self._all.append(own[digest])
-        return own[digest]
+def _files(task: Task) -> dict[str, Path]:
+    files = {"mask": task.mask_path, "strokes": task.strokes_path}
+    return files if task.measures is None else files | {"measures": task.measures_path}

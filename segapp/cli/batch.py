@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
-from segapp.batch import Outcome, Task, outcomes, remote_outcomes, write_reports
+from segapp.batch import Outcome, Task, run_tasks, run_tasks_remotely, write_reports
 from segapp.batch.cases import bundled_cases, find_cases
-from segapp.batch.report import ContactSheet, triple, write_curve
-from segapp.batch.task import precompute_features, wants_encoder
+from segapp.batch.execution import needs_features, precompute_features
+from segapp.batch.report import ContactSheet, draw_triple, write_curve
 from segapp.cli.console import (
     SOME_FAILED,
     CommandError,
@@ -119,10 +119,10 @@ def run(arguments: argparse.Namespace) -> int:
         for case in cases[: arguments.limit]
     ]
     if arguments.scheduler:
-        running = remote_outcomes(tasks, trainer_of, arguments.scheduler)
+        running = run_tasks_remotely(tasks, trainer_of, arguments.scheduler)
     else:
         _encode_ahead(tasks, arguments.jobs)
-        running = outcomes(tasks, trainer_of, arguments.jobs)
+        running = run_tasks(tasks, trainer_of, arguments.jobs)
     sheet = ContactSheet()
     done = _run_tasks(tasks, running, sheet)
     name = settings.name_for(is_project(task.case.strokes) for task in tasks)
@@ -138,7 +138,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _encode_ahead(tasks: Sequence[Task], jobs: int) -> None:
     """Let networks read the pictures before anything is learnt, and show how far they are."""
-    wanted = [task for task in tasks if wants_encoder(task)]
+    wanted = [task for task in tasks if needs_features(task)]
     if not wanted:
         return
     reading = precompute_features(wanted, jobs)
@@ -203,7 +203,7 @@ def _pictures(task: Task, outcome: Outcome) -> Sequence[Image.Image]:
     labels = load_indices(task.mask_path).values
     if outcome.classes == 2:  # white is the object
         labels = np.where(labels > 0, 1 - document.background, document.background)
-    return triple(picture, document, labels.astype(np.uint8))
+    return draw_triple(picture, document, labels.astype(np.uint8))
 
 
 def _draw_curve(path: Path, result: dict[str, Any]) -> None:

@@ -175,7 +175,7 @@ def _export_folder(arguments: argparse.Namespace) -> int:
             out = arguments.out / name
         export = replace(
             FolderExport.of_folder(folder, table[name], make_folder(out)),
-            place=arguments.projects or folder,
+            project_folder=arguments.projects or folder,
             per=AnnotationScope(arguments.per),
             done_only=arguments.done,
             choice=choice,
@@ -191,9 +191,9 @@ def _export_folder(arguments: argparse.Namespace) -> int:
                     bar.update()
                     counts[step.status.value] += 1
                     if step.status is ExportStatus.FAILED:
-                        told = printable(f"{step.image}: {step.told}", sys.stderr)
+                        told = printable(f"{step.image}: {step.message}", sys.stderr)
                         tqdm.write(told, file=sys.stderr)
-                        failures.append({"image": str(step.image), "error": step.told})
+                        failures.append({"image": str(step.image), "error": step.message})
     result = {status.value: counts[status.value] for status in ExportStatus} | {
         "failures": failures,
         "files": files,

@@ -96,6 +96,18 @@ def sentence(error: BaseException) -> str:
     return f"{reason(error)}."
 
 
+def failure_message(error: BaseException) -> str:
+    """Return a sentence about any exception: what the user can mend, or a fault of the program."""
+    if isinstance(error, OSError) and error.filename:
+        return f"{sanitize(error.filename)}: {error.strerror}."
+    if isinstance(error, SegappError | OSError | MemoryError):
+        return sentence(error)
+    return (
+        f"internal error: {type(error).__name__}: {reason(error)}. This is a fault of segapp; "
+        "run again with --debug for the traceback."
+    )
+
+
 class _Short(reprlib.Repr):
     def __init__(self) -> None:
         super().__init__()

@@ -26,7 +26,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 
 from segapp.app import project_store
 from segapp.app.project_store import ProjectLocationPolicy, ProjectStore, orphaned_folders
-from segapp.batch import Task, outcomes, remote_outcomes
+from segapp.batch import Task, run_tasks, run_tasks_remotely
 from segapp.batch.cases import find_cases
 from segapp.io.images import load_image
 from segapp.io.project import load_project
@@ -342,7 +342,7 @@ def a_batch_whose_worker_is_killed():
         Image.fromarray(red).save(folder / "data" / "b.png")
         cases = find_cases(folder / "data")
         tasks = [Task(case, folder / "out", SettingsChoice()) for case in cases]
-        found = {outcome.name: outcome.error for outcome in outcomes(tasks, Deadly, 2)}
+        found = {outcome.name: outcome.error for outcome in run_tasks(tasks, Deadly, 2)}
         assert found["b"]
         assert {name for name, error in found.items() if not error} == {"a", "c", "d"}
 
@@ -376,7 +376,7 @@ def _bad_scheduler(behave):
             cases = find_cases(folder / "data")
             tasks = [Task(case, folder / "out", SettingsChoice()) for case in cases]
             with pytest.raises(ClusterError, match="wanted a Dask scheduler"):
-                list(remote_outcomes(tasks, NearestColour, address))
+                list(run_tasks_remotely(tasks, NearestColour, address))
     finally:
         server.close()
 

@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from segapp.imaging.rasterise import rasterize
-from segapp.model.answer import Answer, Report
+from segapp.model.answer import Answer, NotEnoughStrokes, Report
 from segapp.model.labelling import Labelling
 
 
@@ -22,7 +22,7 @@ class NearestColour:
         marked = rasterize(document, self.rgb.shape[:2])
         found = [label for label in range(len(document.classes)) if (marked == label).any()]
         if len(found) < 2:
-            raise ValueError("Two classes need strokes.")
+            raise NotEnoughStrokes("Two classes need strokes.")
         means = [self.rgb[marked == label].mean(axis=0) for label in found]
         distances = np.stack([((self.rgb - mean) ** 2).sum(axis=2) for mean in means])
         labels = np.array(found, np.uint8)[distances.argmin(axis=0)]

@@ -208,10 +208,10 @@ class FolderExportPanel(QWidget):
         if isinstance(step, ImageExported):
             self._counts[step.status] += 1
             if step.status is ExportStatus.FAILED:
-                self._problems.append(f"{sanitize(step.image.name)}: {translate(step.told)}")
+                self._problems.append(f"{sanitize(step.image.name)}: {translate(step.message)}")
             self._bar.setMaximum(step.total)
-            self._bar.setValue(step.place)
-            self._told.setText(self.tr("{} of {}").format(step.place, step.total))
+            self._bar.setValue(step.index)
+            self._told.setText(self.tr("{} of {}").format(step.index, step.total))
         elif isinstance(step, ExportFinished):
             self._finish()
 

@@ -1,8 +1,6 @@
-import csv
+"""Tasks of a batch: their files, scores and records."""
+
 import json
-import signal
-import sys
-import time
 import zipfile
 from dataclasses import replace
 
@@ -10,53 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from segapp.batch import Outcome, Task, outcomes, summary, write_reports
-from segapp.batch.cases import find_cases
-from segapp.batch.task import run_case
+from segapp.batch import run_tasks
 from segapp.model.settings import SettingsChoice
-from tests.segapp.fake_segmenter import Deadly, NearestColour, Slow
-
-SIZE = (48, 64)
-
-
-def make_case(folder, name, corner=(20, 90, 200), truth=True):
-    """A bright disc on a dark ground with noise, so that nearest colours make mistakes."""
-    rng = np.random.default_rng(len(name))
-    y, x = np.mgrid[: SIZE[0], : SIZE[1]]
-    disc = (y - 24) ** 2 + (x - 32) ** 2 <= 15**2
-    rgb = np.where(disc[..., np.newaxis], (200, 180, 60), corner)
-    rgb = rgb + rng.normal(0, 70, (*SIZE, 3))
-    rgb[0, 0] = corner
-    Image.fromarray(np.clip(rgb, 0, 255).astype(np.uint8)).save(folder / f"{name}.png")
-    strokes = np.zeros(SIZE, np.uint8)
-    strokes[22:26, 30:34], strokes[3:6, 3:20] = 1, 2
-    Image.fromarray(strokes).save(folder / f"{name}-strokes.png")
-    if truth:
-        values = np.where(disc, 255, 0).astype(np.uint8)
-        Image.fromarray(values).save(folder / f"{name}-truth.png")
-    return disc
-
-
-@pytest.fixture
-def folder(tmp_path):
-    data = tmp_path / "data"
-    data.mkdir()
-    for name in ("a", "bb", "ccc é"):
-        make_case(data, name)
-    return data
-
-
-def tasks(folder, out, **options):
-    return [Task(case, out, SettingsChoice(), **options) for case in find_cases(folder)]
-
-
-def run(folder, out, jobs=1, learner=NearestColour, **options):
-    results = list(outcomes(tasks(folder, out, **options), learner, jobs))
-    return sorted(results, key=lambda outcome: outcome.name)
-
-
-def masks(out):
-    return {path.name: path.read_bytes() for path in sorted((out / "masks").iterdir())}
+from tests.segapp.batch.discs import SIZE, make_case, masks, run, tasks
+from tests.segapp.fake_segmenter import NearestColour
 
 
 def test_masks_and_scores(folder, tmp_path):
@@ -72,14 +27,6 @@ def test_masks_and_scores(folder, tmp_path):
         assert outcome.ious == (pytest.approx(both.sum() / either.sum()),)
         assert (outcome.width, outcome.height, outcome.classes) == (64, 48, 2)
         assert outcome.error == ""
-
-
-@pytest.mark.slow
-def test_jobs_do_not_change_the_results(folder, tmp_path):
-    one = run(folder, tmp_path / "one", jobs=1, robot=3)
-    two = run(folder, tmp_path / "two", jobs=2, robot=3)
-    assert [replace(o, seconds=()) for o in one] == [replace(o, seconds=()) for o in two]
-    assert masks(tmp_path / "one") == masks(tmp_path / "two")
 
 
 def test_the_robot_improves_and_its_strokes_are_kept(folder, tmp_path):
@@ -150,19 +97,11 @@ class Puzzled(NearestColour):
         raise KeyError("odd")
 
 
-def test_even_a_mistake_in_the_program_is_one_images_failure(folder, tmp_path):
+def test_an_internal_error_is_one_images_failure(folder, tmp_path):
     results = run(folder, tmp_path / "out", learner=Puzzled)
-    assert {outcome.error for outcome in results} == {"KeyError: 'odd' is missing."}
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
-def test_a_process_that_dies_costs_its_image_alone(folder, tmp_path):
-    make_case(folder, "deadly", corner=(255, 0, 0))
-    results = run(folder, tmp_path / "out", jobs=2, learner=Deadly)
-    errors = {outcome.name: outcome.error for outcome in results}
-    assert errors.pop("deadly").startswith("Its process ended unexpectedly")
-    assert set(errors.values()) == {""}
+    (message,) = {outcome.error for outcome in results}
+    assert message.startswith("internal error: KeyError: 'odd' is missing. This is a fault of")
+    assert 'raise KeyError("odd")' in results[0].traceback
 
 
 class Counting(NearestColour):
@@ -200,7 +139,7 @@ def test_resuming_does_only_what_is_missing_or_changed(folder, tmp_path):
     assert again()[1] == 3
     Counting.count = 0
     list(
-        outcomes(
+        run_tasks(
             [replace(t, settings=SettingsChoice(changes=("bits=6",))) for t in tasks(folder, out)],
             Counting,
         )
@@ -215,82 +154,6 @@ def test_failed_cases_are_tried_again_when_resuming(folder, tmp_path):
     results = run(folder, tmp_path / "out", resume=True)
     assert [outcome.reused for outcome in results] == [True, True, False, True, False]
     assert results[2].error == ""
-
-
-def test_a_stop_is_seen_between_two_steps(folder, tmp_path):
-    from segapp.batch.task import Stopped
-
-    asked = iter([False, True])
-    with pytest.raises(Stopped):
-        run_case(tasks(folder, tmp_path / "out")[0], NearestColour, lambda: next(asked))
-    assert not (tmp_path / "out" / "masks").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGALRM")
-def test_an_interrupt_stops_the_processes(folder, tmp_path):
-    make_case(folder, "d")
-    start = time.perf_counter()
-    results = outcomes(tasks(folder, tmp_path / "out"), Slow, 2)
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, 3.0)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            next(results)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    assert time.perf_counter() - start < 120  # not the ten minutes: a busy machine starts slowly
-    assert not (tmp_path / "out" / "masks").exists()
-
-
-def test_the_summary_against_numbers_by_hand():
-    results = [
-        Outcome("a", 4, 3, 2, (0.5, 0.9, 0.96), (0.3, 0.2, 0.4)),
-        Outcome("b", 4, 3, 2, (0.7, 0.7, 0.86), (0.1, 0.1, 0.1)),
-        Outcome("c", 4, 3, 2, (), (9.0,)),
-        Outcome("d", error="It is broken."),
-    ]
-    result = summary(results, "best", 2)
-    assert result["images"] == 4
-    assert result["failed"] == 1
-    assert result["preset"] == "best"
-    assert result["mean_iou"] == pytest.approx(0.6)
-    assert result["seconds_per_update"] == pytest.approx((0.3 + 0.1 + 9.0) / 3)
-    robot = result["robot"]
-    assert robot["auc"] == pytest.approx((0.5 + 0.9 + 0.96 + 0.7 + 0.7 + 0.86) / 6)
-    assert robot["strokes_to_85"] == pytest.approx((1 + 2) / 2)
-    assert robot["strokes_to_90"] == pytest.approx((1 + 3) / 2)
-    assert robot["strokes_to_95"] == pytest.approx((2 + 3) / 2)
-    assert robot["curve"] == pytest.approx([0.6, 0.8, 0.91])
-    assert "robot" not in summary(results, "best", None)
-
-
-def test_a_summary_of_failures_has_no_figures(tmp_path):
-    result = write_reports(tmp_path, [Outcome("a", error="No.")], "best", 2)
-    assert json.loads((tmp_path / "summary.json").read_text()) == result
-    assert result["mean_iou"] is None
-    assert result["robot"]["curve"] == []
-
-
-def test_the_scores_are_a_row_an_image(tmp_path):
-    results = [
-        Outcome("b", error="It is, well, broken."),
-        Outcome("a é", 4, 3, 2, (0.5, 0.9), (9.0, 0.2)),
-    ]
-    write_reports(tmp_path, results, "best", 1)
-    with (tmp_path / "scores.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["image"] for row in rows] == ["a é", "b"]
-    assert rows[0]["iou"] == "0.500000"
-    assert rows[0]["iou_1"] == "0.900000"
-    assert rows[0]["strokes_to_85"] == "1"
-    assert rows[1]["error"] == "It is, well, broken."
-    assert rows[1]["iou"] == ""
 
 
 def test_a_junk_mask_is_made_again_when_resuming(folder, tmp_path):
@@ -336,24 +199,6 @@ def test_a_record_that_does_not_fit_is_none(folder, tmp_path, change):
     assert [replace(o, reused=False, seconds=()) for o in results] == [
         replace(o, seconds=()) for o in first
     ]
-
-
-@pytest.mark.parametrize("name", ["=cmd|' /C calc'!A0", "+1+1", "-2", "@SUM(1)", "\t=1", "\r=1"])
-def test_scores_hold_no_formula(tmp_path, name):
-    write_reports(tmp_path, [Outcome(name, error=name)], "best", None)
-    with (tmp_path / "scores.csv").open(encoding="utf-8", newline="") as file:
-        (row,) = csv.DictReader(file)
-    assert row["image"].startswith("'")
-    assert row["error"].startswith("'")
-
-
-def test_scores_of_names_that_are_not_utf8(tmp_path):
-    """One such name cost the scores of the whole run."""
-    results = [Outcome("caf\udce9", error="There is no caf\udce9."), Outcome("good", error="x")]
-    write_reports(tmp_path, results, "best", None)
-    text = (tmp_path / "scores.csv").read_text(encoding="utf-8")
-    assert "caf\ufffd" in text
-    assert "good" in text
 
 
 def test_a_damaged_project_is_one_images_failure(folder, tmp_path):

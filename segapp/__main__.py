@@ -104,14 +104,14 @@ def _run_command(words: list[str]) -> int:
         import importlib
 
         from segapp.engine.loading import loaded_to_stay
-        from shlcore.threads import limited_threads
+        from shlcore.parallel import limit_threads
 
         _quiet_libraries()
         with loaded_to_stay():
             command = importlib.import_module(f"segapp.cli.{words[0]}")
         parser = _parser()
         command.add(parser.add_subparsers(required=True))
-        return command, parser, limited_threads
+        return command, parser, limit_threads
 
     command, parser, limited = _loading(load)
     arguments = parser.parse_args(words)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from shlcore.estimator import SHL, FitStep
-    from shlcore.grams import Grams
+    from shlcore.gram_matrices import Grams
     from shlcore.kernels import Gaussian, Linear, Polynomial, paper_kernels
     from shlcore.model_file import ModelFileError
 
@@ -24,7 +24,7 @@ _HOMES = {
     "Polynomial": "kernels",
     "paper_kernels": "kernels",
     "ModelFileError": "model_file",
-    "Grams": "grams",
+    "Grams": "gram_matrices",
 }
 """Loaded when they are asked for: scikit-learn takes a second, and few modules need it."""
 

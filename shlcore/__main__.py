@@ -6,7 +6,6 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from shlcore.cluster import ClusterError
 from shlcore.experiments import (
     codewords,
     infinite_mnist,
@@ -17,6 +16,7 @@ from shlcore.experiments import (
 )
 from shlcore.experiments.datasets import DatasetError
 from shlcore.experiments.journal import JournalError
+from shlcore.parallel import ClusterError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

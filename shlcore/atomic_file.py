@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file beside ``path`` for writing and move it there when the block ends well.
 
     When the block raises, or the disk is full, ``path`` is as it was. A link keeps its target's
@@ -36,7 +36,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Replace a file by UTF-8 text."""
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.write(text.encode("utf-8"))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shlcore.distances import compared_distances, gram_squared_distances
+from shlcore.kernels import compared_distances, gram_squared_distances
 
 if TYPE_CHECKING:
     from shlcore.array_types import Array, Indices

@@ -1,23 +1,27 @@
-"""Algorithm 2: the descent from the start to the optimum, block by block.
+"""What a fit reports after each block, and when it has converged.
+
+@@@
+Algorithm 2: the descent from the start to the optimum, block by block.
 
 The descent knows nothing of how a bit's SVM is solved. A `Machine` does that: with kernel
-matrices and LIBSVM (`shlcore.kernel_solver`), or with random features and ADMM.
+matrices and LIBSVM (`shlcore.svm`), or with random features and ADMM.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Generic, Protocol
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from shlcore.codewords import MemberLoss, move_codewords
 from shlcore.hinge import hinge_loss
 from shlcore.mkl import uniform_weights, weigh_kernels
 from shlcore.objective import Evaluation, evaluate, regularisers
 from shlcore.problem import UNLABELLED, Function, Model, Problem, Start
-from shlcore.steps import Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,6 +29,64 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shlcore.array_types import Array, Floats, Indices
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step(Generic[Function]):
+    """The state after one block.
+
+    Parameters
+    ----------
+    iteration
+        Outer pass; 0 is the start.
+    bit
+        The bit that was worked on (the last one, when several were).
+    block
+        "start", "svm", "kernels" or "codewords".
+    objective
+        Eq. (6) after the block. During the start it is that of the empty model.
+    members
+        Gamma as flat codeword indices.
+    pass_ended
+        Whether the outer pass is over, so that convergence may be judged.
+    """
+
+    iteration: int
+    bit: int
+    block: str
+    objective: float
+    model: Model[Function]
+    members: Indices
+    pass_ended: bool = False
+
+
+def until_converged(
+    steps: Iterator[Step[Function]], *, tol: float, max_iter: int
+) -> Iterator[Step[Function]]:
+    """Pass steps on until a pass lowers eq. (6) by less than ``tol`` and moves nobody.
+
+    Warns when ``max_iter`` passes end the descent instead.
+    """
+    last: Step[Function] | None = None
+    for step in steps:
+        yield step
+        if not step.pass_ended:
+            continue
+        if last is not None:
+            gained = last.objective - step.objective
+            settled = gained <= tol * max(abs(last.objective), np.finfo(float).tiny)
+            if settled and np.array_equal(last.members, step.members):
+                return
+        if step.iteration >= max_iter:
+            warnings.warn(
+                f"SHL stopped after max_iter={max_iter} passes without converging to "
+                f"tol={tol:g}; raise max_iter or tol.",
+                ConvergenceWarning,
+                # The caller of `SHL.fit`, past this, the stages, `moments`, `_iterate` and `fit`.
+                stacklevel=6,
+            )
+            return
+        last = step
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,9 +16,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from shlcore.gathering import gather
 from shlcore.hash_classifier import HashClassifier
 from shlcore.parameters import Parameters
+from shlcore.training_data import gather
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from shlcore.array_types import Array
-    from shlcore.checked_samples import Samples
-    from shlcore.fitted import Fitted
+    from shlcore.fit_result import Fitted
+    from shlcore.hash_classifier import Samples
     from shlcore.kernels import Kernel
     from shlcore.parameters import Label
     from shlcore.training_data import Moment

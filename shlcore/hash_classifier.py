@@ -1,25 +1,41 @@
-"""What a fitted SHL does, as scikit-learn's classifiers and transformers do it."""
+"""Fields of kernels as parameters of the estimator, so that they can be searched.
+
+@@@
+How SHL checks X, as scikit-learn's estimators do, without making it larger.
+
+@@@
+What a fitted SHL does, as scikit-learn's classifiers and transformers do it.
+"""
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
-from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shlcore import hamming
-from shlcore.assignments import class_margins, class_scores
 from shlcore.calibration import probabilities
-from shlcore.checked_samples import SampleChecks
-from shlcore.estimator_file import dump, restore
-from shlcore.kernel_hash import RowHash, StackHash
+from shlcore.fit_result import dump, restore
+from shlcore.gram_matrices import Grams
+from shlcore.hinge import class_margins, class_scores
+from shlcore.kernel_data import RowHash, StackHash
+from shlcore.kernels import Kernel
 from shlcore.model_file import read_model, write_model
 from shlcore.objective import regularisers
+from shlcore.samples import SampleRows, SeenColumns
+from shlcore.training_data import chosen_solver
 
 if TYPE_CHECKING:
     import os
@@ -27,11 +43,100 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from sklearn.utils import Tags
 
-    from shlcore.array_types import Array, Floats
-    from shlcore.checked_samples import Samples
-    from shlcore.fitted import Fitted
-    from shlcore.grams import Grams
-    from shlcore.parameters import DecodingChoice
+    from shlcore.array_types import Array, DaskArray, Floats, Table
+    from shlcore.fit_result import Fitted
+    from shlcore.parameters import DecodingChoice, Parameters
+    from shlcore.training_data import Solver
+
+    Samples = ArrayLike | DaskArray | Grams
+
+
+class KernelParameters(BaseEstimator):
+    """Gives the fields of given kernels names, such as ``kernels__0__sigma``."""
+
+    kernels: Any  # a name, or kernels
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 (sklearn's)
+        """Return the parameters; deep ones are those of given kernels, as ``kernels__0__sigma``.
+
+        Returns
+        -------
+        dict
+        """
+        found: dict[str, Any] = super().get_params(deep=deep)
+        kernels = found.get("kernels")
+        if deep and isinstance(kernels, list | tuple):
+            given = [kernel for kernel in kernels if isinstance(kernel, Kernel)]
+            for place, kernel in enumerate(given if len(given) == len(kernels) else []):
+                for field in fields(kernel):
+                    found[f"kernels__{place}__{field.name}"] = getattr(kernel, field.name)
+        return found
+
+    def set_params(self, **params: object) -> Self:
+        """Set parameters, those of given kernels among them: ``kernels__0__sigma=2.0``.
+
+        Returns
+        -------
+        self
+        """
+        inner = {name: params.pop(name) for name in [*params] if name.startswith("kernels__")}
+        super().set_params(**params)
+        known = self.get_params()
+        for name, value in inner.items():
+            if name not in known:
+                raise ValueError(f"{name}: wanted a field of a given kernel, got another name")
+            _, place, field = name.split("__")
+            kernels = list(self.kernels)
+            kernels[int(place)] = replace(kernels[int(place)], **{field: value})
+            self.kernels = kernels
+        return self
+
+
+class SampleChecks(KernelParameters):
+    """Turns the samples of a user into what the solvers take, and remembers their columns."""
+
+    def _checked(
+        self, X: Samples, parameters: Parameters
+    ) -> tuple[Grams | SampleRows | Table, Solver]:
+        """Check X, remember its columns, and settle the solver."""
+        if parameters.precomputed:
+            if parameters.solver == "random_features":
+                raise ValueError(
+                    "solver: wanted 'exact' or 'auto' with precomputed kernels, "
+                    "got 'random_features'"
+                )
+            given = X if isinstance(X, Grams) else Grams(cast("ArrayLike", X))
+            self.n_features_in_ = given.n_rows
+            return given, "exact"
+        shape: tuple[int, ...] = getattr(X, "shape", ())
+        dask = hasattr(X, "dask")
+        if parameters.solver != "exact" and len(shape) == 2 and 0 not in shape:
+            validate_data(self, X, skip_check_array=True)
+            solver = chosen_solver(parameters, self._columns(), shape[0], dask=dask)
+            if solver == "random_features":
+                return self._table(X), solver
+        samples = self._rows(X, reset=True)
+        solver = chosen_solver(parameters, self._columns(), len(samples), dask=False)
+        return (samples if solver == "exact" else cast("Table", samples.X)), solver
+
+    def _table(self, X: Samples) -> Table:
+        """Check the columns of X; an array, memory map or Dask array is not read or copied."""
+        if isinstance(X, np.ndarray) or hasattr(X, "dask"):
+            validate_data(self, X, skip_check_array=True, reset=False)
+            return cast("Table", X)
+        return cast("Table", self._rows(X, reset=False).X)
+
+    def _rows(self, X: Samples, *, reset: bool) -> SampleRows:
+        """Check X as scikit-learn does; single precision and sparse rows stay what they are."""
+        return SampleRows(
+            validate_data(
+                self, X, dtype=[np.float64, np.float32], accept_sparse="csr", reset=reset
+            )
+        )
+
+    def _columns(self) -> SeenColumns:
+        names = getattr(self, "feature_names_in_", None)
+        return SeenColumns(self.n_features_in_, None if names is None else tuple(names))
 
 
 def _with_probabilities(model: HashClassifier) -> bool:
@@ -228,7 +333,7 @@ class HashClassifier(
 
         The scores of `decision_function`, divided by one temperature and brought to sum 1. The
         temperature was learnt from the labelled training samples, each by the hash functions
-        of the others (`shlcore.leave_one_out`).
+        of the others (`shlcore.calibration`).
 
         Parameters
         ----------

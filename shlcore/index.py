@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from shlcore import hamming
-from shlcore.atomic_file import replacing
+from shlcore.atomic_file import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,7 +96,7 @@ class HammingIndex:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to one file (a NumPy archive), whole or not at all."""
         self._check_fitted()
-        with replacing(path) as file:
+        with atomic_write(path) as file:
             np.savez(file, format=FORMAT, version=VERSION, codes=self.codes_)
 
     @classmethod

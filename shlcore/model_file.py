@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, cast
 
 import numpy as np
 
-from shlcore.atomic_file import replacing
+from shlcore.atomic_file import atomic_write
 
 if TYPE_CHECKING:
     import os
@@ -62,7 +62,7 @@ def write_model(
     """Write a model; a file that is there is replaced only by a complete one."""
     text = json.dumps({"format": _FORMAT, "version": VERSION, **header})
     packed = {_HEADER: np.frombuffer(text.encode(), dtype=np.uint8), **arrays}
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         np.savez_compressed(stream, allow_pickle=False, **packed)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shlcore.assignments import hinge_distances, nearest_codewords
+from shlcore.hinge import hinge_distances, nearest_codewords
 
 if TYPE_CHECKING:
     from shlcore.array_types import AnyArray, Array, Indices

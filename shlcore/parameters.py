@@ -15,8 +15,7 @@ from shlcore.kernels import Kernel, KernelBank, fitting_kernels, kernel_bank
 from shlcore.scaling import SCALES
 
 if TYPE_CHECKING:
-    from shlcore.sample_rows import ScaledRows
-    from shlcore.samples import SeenColumns
+    from shlcore.samples import ScaledRows, SeenColumns
 
 KernelChoice = Literal["auto", "paper", "precomputed"] | Sequence[Kernel]
 ScaleChoice = Literal["minmax", "standard"] | None

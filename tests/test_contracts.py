@@ -18,12 +18,20 @@ PLANTS = {
         "from segapp.model import document",
     ),
     "Qt lives in segapp.qt alone": ("segapp/io/images.py", "import PySide6.QtGui"),
-    "threads are limited in shlcore.threads alone": (
+    "threads are limited in shlcore.parallel alone": (
         "segapp/batch/task.py",
         "from threadpoolctl import threadpool_limits",
     ),
     "OpenCV and pickle stay out": ("segapp/batch/robot_user.py", "import pickle"),
     "layers of shlcore": ("shlcore/objective.py", "from shlcore import descent"),
+    "shlcore.experiments is for the command alone": (
+        "shlcore/objective.py",
+        "from shlcore.experiments import summaries",
+    ),
+    "shlcore.baselines is for the experiments alone": (
+        "shlcore/kernels.py",
+        "from shlcore.baselines import ksh",
+    ),
     "rooms of segapp": ("segapp/model/document.py", "from segapp.io import images"),
     "rooms of segapp.qt": (
         "segapp/qt/canvas/canvas.py",

@@ -13,9 +13,9 @@ from segapp.batch.task import Cancelled, Outcome, Task, run_case
 from segapp.io.project import is_project, load_project
 from segapp.io.strokes import load_with_strokes
 from segapp.model.settings import FeatureGroup
-from shlcore.cluster import ClusterError, as_they_come, connected
-from shlcore.process_pool import ProcessDied, in_processes
-from shlcore.threads import limited_threads
+from shlcore.parallel import ClusterError, as_they_come, connected
+from shlcore.parallel import ProcessDied, in_processes
+from shlcore.parallel import limit_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -39,7 +39,7 @@ def run_tasks(
     between two steps of their work.
     """
     if jobs == 1 or len(tasks) <= 1:
-        with limited_threads(1):
+        with limit_threads(1):
             for task in tasks:
                 yield run_case(task, make_segmenter, not_cancelled)
         return
@@ -84,7 +84,7 @@ def _with_absolute_paths(task: Task) -> Task:
 
 def _run_on_worker(make_segmenter: MakeSegmenter, task: Task) -> Outcome:
     # One thread, as everywhere: masks must not depend on where they are made.
-    with limited_threads(1):
+    with limit_threads(1):
         return run_case(task, make_segmenter, not_cancelled)
 
 

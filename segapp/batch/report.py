@@ -15,7 +15,7 @@ from segapp.batch.robot_user import dips, strokes_to
 from segapp.imaging.rasterise import rasterize
 from segapp.model.classes import background_index
 from segapp.model.validation import csv_cell, sanitize
-from shlcore.atomic_file import replacing, write_text
+from shlcore.atomic_file import atomic_write, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -166,7 +166,7 @@ class ContactSheet:
             for position, small in enumerate(pictures):
                 x = left + position * (width + _GAP) + (width - small.width) // 2
                 sheet.paste(small, (x, top + _CAPTION + (height - small.height) // 2))
-        with replacing(path) as file:
+        with atomic_write(path) as file:
             sheet.save(file, format="PNG")
 
 
@@ -187,7 +187,7 @@ def write_curve(path: Path, curve: Sequence[float], title: str) -> None:
     axes.set(xlabel="strokes of the robot user", ylabel="mean IoU", title=title)
     axes.set(xlim=(0, max(len(curve) - 1, 1)), ylim=(min(0.4, *curve), 1.0))
     axes.grid(alpha=0.3)
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         FigureCanvasAgg(figure).print_figure(file, dpi=150, format="png")
 
 

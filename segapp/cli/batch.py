@@ -31,7 +31,7 @@ from segapp.io.export.tables import write_joined_measures
 from segapp.io.images import load_image, load_indices
 from segapp.io.project import is_project, load_project
 from segapp.model.validation import sanitize, sentence
-from shlcore.cluster import ClusterError
+from shlcore.parallel import ClusterError
 
 if TYPE_CHECKING:
     import argparse

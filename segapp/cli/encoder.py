@@ -27,7 +27,7 @@ from segapp.encoders.signatures import NetworkOptions, probe_network
 from segapp.imaging.overlay import pca_colours, pca_picture
 from segapp.io.desktop import SAMPLES
 from segapp.io.images import load_image
-from shlcore.atomic_file import replacing
+from shlcore.atomic_file import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -207,7 +207,7 @@ def _show(arguments: argparse.Namespace, installed: EncoderRegistry) -> None:
         box = (range(picture.size[0]), range(picture.size[1]))
         colours = pca_picture(pca_colours(encoded.finest), encoded.finest.step, box)
         make_folder(arguments.out.parent)
-        with replacing(arguments.out) as file:
+        with atomic_write(arguments.out) as file:
             Image.fromarray(colours).save(file, "PNG")
         rows, columns, _ = encoded.finest.cells.shape
         lines = [f"read {picture.path.name} in {seconds:.2f} s: {rows} x {columns} cells"]

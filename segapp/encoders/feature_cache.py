@@ -18,7 +18,7 @@ from segapp.encoders.preprocessing import fit_picture, to_encoded_picture
 from segapp.encoders.registry import EncoderRegistry
 from segapp.encoders.runner import RunningNetwork, missing_runtime
 from segapp.io.pages import DAMAGE
-from shlcore.atomic_file import replacing
+from shlcore.atomic_file import atomic_write
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,7 +73,7 @@ class FeatureCache:
         """Write features; a disk that is full or read-only costs time, and no more."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            with replacing(self.path(picture, encoder)) as file:
+            with atomic_write(self.path(picture, encoder)) as file:
                 if encoded.fine is None:
                     np.savez(file, cells=encoded.cells)
                 else:

@@ -12,7 +12,7 @@ from scipy.sparse.linalg import splu
 
 from segapp.engine.region_graph import counts
 from segapp.model.settings import FeatureGroup
-from shlcore.threads import one_blas_thread
+from shlcore.parallel import one_blas_thread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,8 +12,8 @@ from scipy.sparse.csgraph import dijkstra
 from segapp.engine.likelihood import LARGEST_COST
 from segapp.model.settings import STROKE_DEPENDENT, FeatureGroup, Settings
 from shlcore import Grams
+from shlcore.gram_matrices import LowRank
 from shlcore.kernels import Gaussian, Kernel, Linear, paper_kernels
-from shlcore.low_rank import LowRank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -126,11 +126,11 @@ def _of_few_directions(features: Columns, settings: Settings) -> LowRank | None:
         gaussians = [kernel for kernel in kernels if isinstance(kernel, Gaussian)]
         if len(gaussians) < len(kernels) or columns.shape[1] > _MOST_COLUMNS:
             return None
-        part = LowRank.of(gaussians, columns, _MOST_DIRECTIONS)
+        part = LowRank.from_kernels(gaussians, columns, _MOST_DIRECTIONS)
         if part is None:
             return None
         found.append(part)
-    return LowRank.joined(found)
+    return LowRank.concatenate(found)
 
 
 def _write_grams(

@@ -44,7 +44,7 @@ from segapp.model.validation import (
     short_repr,
 )
 from shlcore import SHL
-from shlcore.atomic_file import replacing
+from shlcore.atomic_file import atomic_write
 from shlcore.model_file import read_model
 
 if TYPE_CHECKING:
@@ -321,7 +321,7 @@ def save_model(model: LearntModel, path: str | Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         inner = Path(folder) / _LEARNER
         model.shl.save(inner)
-        with replacing(path) as file, zipfile.ZipFile(file, "w") as archive:
+        with atomic_write(path) as file, zipfile.ZipFile(file, "w") as archive:
             archive.writestr(_HEADER, json.dumps(header), zipfile.ZIP_DEFLATED)
             archive.writestr(
                 _COLOURS,

@@ -243,6 +243,6 @@ class PreparedPicture:
                 each = bank.each(table.features, table.features)
                 # Those of the strokes are single, and are summed with these.
                 precision = np.float32 if of_strokes else np.float64
-                made = Grams.of(each, len(bank), len(table.features), precision)
+                made = Grams.from_matrices(each, len(bank), len(table.features), precision)
             self._grams = (key, made)
         return self._grams[1]

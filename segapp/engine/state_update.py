@@ -24,7 +24,7 @@ from segapp.engine.supervision import Supervision, estimator_of, first_passes
 from segapp.imaging.rasterise import UNMARKED
 from segapp.model.answer import Insight, Report
 from segapp.model.settings import FeatureGroup
-from shlcore.assignments import hinge_distances
+from shlcore.hinge import hinge_distances
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -88,7 +88,7 @@ def check_compression(path: Path, kind: str | int | None, wanted: int, stored: i
 
 
 DAMAGE = (
-    *model_file.DAMAGE,
+    *model_file.READ_ERRORS,
     AssertionError,
     ImportError,  # of a decoder that is not installed
     lzma.LZMAError,

@@ -37,7 +37,7 @@ from segapp.model.validation import (
     short_repr,
     store_file_name,
 )
-from shlcore.atomic_file import replacing
+from shlcore.atomic_file import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -352,7 +352,7 @@ def save_project(path: str | Path, project: Project) -> None:
             f"{_LARGEST_CONTENT >> 20} MB could not be opened again",
             str(path),
         )
-    with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+    with atomic_write(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(zipfile.ZipInfo(_CONTENT, _DATE), packed, zipfile.ZIP_DEFLATED)
         if project.model is not None:
             archive.writestr(zipfile.ZipInfo(_MODEL, _DATE), project.model, zipfile.ZIP_STORED)

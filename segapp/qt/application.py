@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from segapp.engine.loading import loaded_to_stay
-from shlcore.threads import limited_threads
+from shlcore.parallel import limit_threads
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
@@ -124,7 +124,7 @@ def run(path: str | Path | None, language: str = "") -> int:
         sys.stderr.write(missing + "\n")
         return 1
     # One thread for sums, as in the commands: the same strokes give the same mask everywhere.
-    with limited_threads(1):
+    with limit_threads(1):
         with loaded_to_stay():
             application, window = _opened(language)
         from segapp.qt.window.startup import open_initial

@@ -7,10 +7,8 @@ All are scikit-learn transformers: ``fit(X, y)``, ``transform(X)`` gives bits (n
 from shlcore.baselines.anchor_graph import AnchorGraphHashing
 from shlcore.baselines.bre import BRE
 from shlcore.baselines.ecoc import ECOC
-from shlcore.baselines.itq import ITQ
 from shlcore.baselines.ksh import KSH
-from shlcore.baselines.lsh import LSH
+from shlcore.baselines.projections import ITQ, LSH, SpectralHashing
 from shlcore.baselines.sdh import SDH
-from shlcore.baselines.spectral import SpectralHashing
 
 __all__ = ["BRE", "ECOC", "ITQ", "KSH", "LSH", "SDH", "AnchorGraphHashing", "SpectralHashing"]

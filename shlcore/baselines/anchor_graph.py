@@ -8,9 +8,8 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.metrics.pairwise import euclidean_distances
 
-from shlcore.baselines.anchors import cluster_centres
-from shlcore.baselines.base import HashTransformer
-from shlcore.distances import squared_distances
+from shlcore.baselines.base import HashTransformer, cluster_centres
+from shlcore.kernels import squared_distances
 
 if TYPE_CHECKING:
     from shlcore.array_types import Array

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from sklearn.svm import SVC
 
-from shlcore.baselines.anchors import AnchorHash
-from shlcore.code_search import spread_codewords
+from shlcore.baselines.base import AnchorHash
+from shlcore.codewords import spread_codewords
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from scipy.linalg import cholesky, eigh, qr, solve_triangular
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from shlcore.baselines.anchors import AnchorHash
+from shlcore.baselines.base import AnchorHash
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from shlcore.baselines.anchors import AnchorHash
+from shlcore.baselines.base import AnchorHash
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,4 +1,8 @@
-"""Datasets from files: NumPy archives, IDX, LIBSVM and CSV; and random splits of them."""
+"""Datasets from files: NumPy archives, IDX, LIBSVM and CSV; and random splits of them.
+
+@@@
+Datasets that need no file: scikit-learn's digits, and classes made of several clusters.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 import numpy as np
-from sklearn.datasets import load_svmlight_file
+from sklearn.datasets import load_digits, load_svmlight_file
 
 from shlcore.model_file import DAMAGE, Bounded, read_arrays, shown
 
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shlcore.array_types import AnyArray, Array, Indices
+
 
 Parts = tuple[object, object, object]
 """Rows, classes and the mark of test rows (or None) as a file holds them, not yet checked."""
@@ -265,3 +270,29 @@ def put_aside(dataset: Dataset, *, count: int, given: bool, seed: int) -> Indice
     """
     order = np.random.default_rng([seed, count]).permutation(len(dataset.X))
     return order[~own_test_rows(dataset)[order]][:count] if given else order[:count]
+
+
+CLASSES, MODES, COLUMNS, ROWS = 4, 3, 5, 4000
+SPREAD = 0.45  # of a cluster, where centres have a spread of 1
+
+
+def digits() -> Dataset:
+    """Return scikit-learn's 1797 digits of 8 x 8 pixels."""
+    X, y = load_digits(return_X_y=True)
+    return Dataset("digits", X, y)
+
+
+def modes() -> Dataset:
+    """Return four classes of three clusters each, whose centres are drawn without order.
+
+    In five columns no plane has a class on one side and all others on the other: codes of one
+    codeword a class are beyond linear functions.
+    """
+    rng = np.random.default_rng(0)
+    centres = rng.standard_normal((CLASSES * MODES, COLUMNS))
+    drawn = rng.integers(CLASSES * MODES, size=ROWS)
+    X = centres[drawn] + SPREAD * rng.standard_normal((ROWS, COLUMNS))
+    return Dataset("modes", X, drawn % CLASSES)
+
+
+MADE: dict[str, Callable[[], Dataset]] = {"digits": digits, "modes": modes}

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.ndimage import gaussian_filter
 from tqdm import tqdm
 
-from shlcore.atomic_file import replacing
+from shlcore.atomic_file import atomic_write
 from shlcore.experiments import options
 from shlcore.experiments.datasets import DatasetError, load_dataset
 
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     queries = dataset.X[dataset.is_test]
     count = arguments.samples
     path = arguments.out.with_suffix(".npy")
-    with replacing(path) as rows, replacing(path.with_suffix(".npz")) as labels:
+    with atomic_write(path) as rows, atomic_write(path.with_suffix(".npz")) as labels:
         chosen = write_digits(rows.name, digits, queries, count, arguments.seed)
         y = np.concatenate([dataset.y[~dataset.is_test][chosen], dataset.y[dataset.is_test]])
         np.savez_compressed(labels, y=y, is_test=np.arange(len(y)) >= count)

@@ -1,23 +1,34 @@
-"""What an experiment has found so far, kept so that an interrupted run goes on."""
+"""What an experiment has found so far, kept so that an interrupted run goes on.
+
+@@@
+Runs the independent cells of an experiment, one after another or in processes.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import os
 import platform
+import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from reprlib import Repr
 from typing import TYPE_CHECKING, Any
 
+from tqdm import tqdm
+
 from shlcore.atomic_file import write_text
 from shlcore.model_file import shown
+from shlcore.parallel import as_they_come, connected, in_processes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
+
 
 JOURNAL = "journal.jsonl"
 _SHORT = Repr()
@@ -28,6 +39,8 @@ Row = dict[str, Any]
 
 Cell = Mapping[str, Any]
 """What sets a cell apart from the others, or the settings that all share."""
+
+Measure = Callable[[Cell], Row]
 
 
 class JournalError(ValueError):
@@ -137,3 +150,86 @@ def write_csv(path: Path, rows: Iterable[Cell]) -> None:
     writer.writeheader()
     writer.writerows(rows)
     write_text(path, text.getvalue())
+
+
+def cell_name(cell: Cell) -> str:
+    """Name a cell in the journal and in messages."""
+    return " ".join(f"{key}={value}" for key, value in cell.items())
+
+
+def found_cells(
+    path: Path,
+    settings: Cell,
+    folder: Path,
+    cells: Sequence[Cell],
+    measure: Callable[[Path, Cell, Cell], Row],
+    jobs: int = 1,
+    scheduler: str | None = None,
+) -> tuple[list[Row], int]:
+    """Measure the cells that the folder's journal lacks; return all rows, and how many failed.
+
+    A row is the dataset's name, the cell, and what was found there.
+    """
+    journal = Journal(folder, settings)
+    failed = run_cells(cells, partial(measure, path, settings), journal, jobs, scheduler)
+    rows = [
+        {"dataset": settings["dataset"], **cell, **journal.cells[cell_name(cell)]}
+        for cell in cells
+        if cell_name(cell) in journal.cells
+    ]
+    return rows, failed
+
+
+def run_cells(
+    cells: Sequence[Cell],
+    measure: Measure,
+    journal: Journal,
+    jobs: int,
+    scheduler: str | None = None,
+) -> int:
+    """Measure all cells that the journal lacks; return how many failed.
+
+    In this process, in several (``jobs``), or on the Dask cluster of a scheduler's address.
+
+    A cell that fails is told on standard error and does not keep the others from running.
+    """
+    missing = [cell for cell in cells if cell_name(cell) not in journal.cells]
+    failed = 0
+    progress = tqdm(total=len(cells), initial=len(cells) - len(missing), unit="cell")
+    with progress:
+        for cell, found in _results(missing, measure, jobs, scheduler):
+            if isinstance(found, ValueError):
+                failed += 1
+                progress.write(f"{cell_name(cell)}: {found}", file=sys.stderr)
+            else:
+                journal.add(cell_name(cell), found)
+            progress.set_postfix_str(cell_name(cell), refresh=False)
+            progress.update()
+    return failed
+
+
+def _results(
+    cells: Sequence[Cell], measure: Measure, jobs: int, scheduler: str | None
+) -> Iterator[tuple[Cell, Row | ValueError]]:
+    if scheduler is not None:
+        with connected(scheduler) as client:
+            yield from as_they_come(client, partial(_guarded, measure), cells)
+        return
+    if jobs == 1:
+        for cell in cells:
+            yield cell, _guarded(measure, cell)
+        return
+    threads = max(1, (os.cpu_count() or 1) // jobs)
+    yield from in_processes(partial(_unless_stopped, measure), cells, jobs, threads=threads)
+
+
+def _unless_stopped(measure: Measure, cell: Cell, stopped: Callable[[], bool]) -> Row | ValueError:
+    return ValueError("Stopped.") if stopped() else _guarded(measure, cell)
+
+
+def _guarded(measure: Measure, cell: Cell) -> Row | ValueError:
+    """Bring a clear refusal (ValueError) back as a value: the other cells still count."""
+    try:
+        return measure(cell)
+    except ValueError as error:
+        return error

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from shlcore import admm_solver
-from shlcore.cluster import connected, current_client
+from shlcore import admm
 from shlcore.estimator import SHL
 from shlcore.experiments import options
 from shlcore.experiments.datasets import DatasetError, load_dataset
 from shlcore.experiments.journal import write_rows
 from shlcore.experiments.methods import kernels_for
 from shlcore.kernels import Gaussian, Polynomial
+from shlcore.parallel import connected, current_client
 from shlcore.parameters import bytes_of
 from shlcore.retrieval import rank
 
@@ -196,9 +196,9 @@ def _numbers(text: str) -> list[int]:
 def _telling_sweeps() -> Iterator[None]:
     """Let the solver tell its progress on standard error."""
     handler = logging.StreamHandler(sys.stderr)
-    admm_solver.LOG.addHandler(handler)
-    admm_solver.LOG.setLevel(logging.INFO)
+    admm.LOG.addHandler(handler)
+    admm.LOG.setLevel(logging.INFO)
     try:
         yield
     finally:
-        admm_solver.LOG.removeHandler(handler)
+        admm.LOG.removeHandler(handler)

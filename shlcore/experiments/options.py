@@ -8,8 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shlcore.experiments.cells import found_cells
 from shlcore.experiments.datasets import (
+    MADE,
     Dataset,
     Split,
     load_dataset,
@@ -17,7 +17,7 @@ from shlcore.experiments.datasets import (
     split,
     training_rows,
 )
-from shlcore.experiments.made_datasets import MADE
+from shlcore.experiments.journal import found_cells
 from shlcore.experiments.methods import METHODS, method_name
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from shlcore.atomic_file import replacing
+from shlcore.atomic_file import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ def new_figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figu
 def save_figure(figure: Figure, folder: Path, name: str) -> None:
     """Write a figure as PNG and as PDF."""
     for kind in ("png", "pdf"):
-        with replacing(folder / f"{name}.{kind}") as file:
+        with atomic_write(folder / f"{name}.{kind}") as file:
             figure.savefig(file, format=kind, dpi=100)
 
 

@@ -10,8 +10,7 @@ import numpy as np
 from shlcore.experiments import options, plots
 from shlcore.experiments.datasets import DatasetError
 from shlcore.experiments.journal import write_rows
-from shlcore.experiments.methods import METHODS
-from shlcore.experiments.ranking import hashed
+from shlcore.experiments.methods import METHODS, hashed
 from shlcore.index import HammingIndex
 
 if TYPE_CHECKING:

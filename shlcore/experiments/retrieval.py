@@ -1,4 +1,8 @@
-"""Figs. 2 to 6: precision of the k nearest codes, and precision-recall, by method and bits."""
+"""Figs. 2 to 6: precision of the k nearest codes, and precision-recall, by method and bits.
+
+@@@
+The retrieval experiment's tables and figure: means, corrected errors, wins and losses.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shlcore.atomic_file import write_text
-from shlcore.experiments import choices, options, retrieval_tables
+from shlcore.experiments import model_selection, options, plots
 from shlcore.experiments.journal import write_csv, write_results
-from shlcore.experiments.methods import METHODS
-from shlcore.experiments.ranking import ranked
+from shlcore.experiments.methods import METHODS, ranked
+from shlcore.experiments.summaries import corrected_error, grouped_means, verdict
 
 if TYPE_CHECKING:
     import argparse
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shlcore.experiments.journal import Cell, Row
+
 
 NAME = "retrieval"
 DEPTHS = tuple(range(10, 51, 5))  # k in the paper
@@ -56,10 +61,10 @@ def run(arguments: argparse.Namespace) -> int:
     development = arguments.development or min(MOST_DEVELOPMENT, len(dataset.X) // 4)
     settings = options.split_settings(arguments, development)
     folder = options.output_folder(arguments, NAME)
-    choice, tried = choices.chosen(arguments, settings, folder)
+    choice, tried = model_selection.chosen(arguments, settings, folder)
     n_classes = len(np.unique(dataset.y))
     cells = [
-        choices.with_choice({"run": run, "method": method, "bits": bits}, choice)
+        model_selection.with_choice({"run": run, "method": method, "bits": bits}, choice)
         for run in range(arguments.runs)
         for method in arguments.methods
         for bits in ([n_classes] if METHODS[method].one_hot else arguments.bits)
@@ -104,17 +109,216 @@ def measure(path: Path, settings: Cell, cell: Cell) -> Row:
 
 def report(found: Sequence[Row], folder: Path, settings: Cell, choice: Cell) -> None:
     """Write results.json, CSV tables, the tables as Markdown and figures, and print the tables."""
-    rows = retrieval_tables.precision_rows(found)
+    rows = precision_rows(found)
     n_test = round(float(np.mean([cell["n_queries"] for cell in found])))
     sizes = {"n_train": settings["train"], "n_test": n_test}
-    summary = retrieval_tables.summarise(rows, **sizes)
+    summary = summarise(rows, **sizes)
     fits = [
         {name: cell[name] for name in ("method", "bits", "run", "bank", "cost", "parameters")}
         for cell in found
     ]
     write_results(folder, rows, summary, choices=choice, fits=fits)
-    write_csv(folder / "curves.csv", retrieval_tables.curve_rows(found))
-    text = retrieval_tables.page(rows, choice, **sizes)
+    write_csv(folder / "curves.csv", curve_rows(found))
+    text = page(rows, choice, **sizes)
     write_text(folder / "tables.md", text + "\n")
     print(text)
-    retrieval_tables.draw(found, summary, folder)
+    draw(found, summary, folder)
+
+
+OURS = "*SHL"
+TOP = 10  # nearest rows, the smallest k of the paper
+MEASURES = {
+    "precision": f"Precision@{TOP}",
+    "mean_average_precision": "Area under precision-recall (mean average precision)",
+    "unseen_mean_average_precision": "The same, in a database that no method has seen",
+    "cpu_seconds": "CPU seconds of a fit",
+}
+_KEYS = ("dataset", "method", "bits", "run")
+_KEPT = (
+    "mean_average_precision",
+    "unseen_precision",
+    "unseen_mean_average_precision",
+    "cpu_seconds",
+    "hash_cpu_seconds",
+)
+
+
+def precision_rows(found: Sequence[Row]) -> list[Row]:
+    """One row for each cell and k."""
+    return [
+        {
+            **{key: cell[key] for key in (*_KEYS, "bank", "cost")},
+            "k": int(k),
+            "precision": precision,
+            **{name: cell[name] for name in _KEPT},
+        }
+        for cell in found
+        for k, precision in cell["precision_at"].items()
+    ]
+
+
+def curve_rows(found: Sequence[Row]) -> list[Row]:
+    """One row for each cell and Hamming radius."""
+    return [
+        {**{key: cell[key] for key in _KEYS}, "radius": radius, "precision": p, "recall": r}
+        for cell in found
+        if cell["curve"] is not None
+        for radius, (p, r) in enumerate(zip(*cell["curve"], strict=True))
+    ]
+
+
+def summarise(rows: Sequence[Row], *, n_train: int, n_test: int) -> list[Row]:
+    """Mean over the runs of each method, bits and k; the error is that of the precision."""
+    keys = ["dataset", "method", "bits", "k"]
+    means = [name for name in ("precision", *_KEPT) if _known(rows, name)]
+    summary = grouped_means(rows, keys, means=means, spread="precision")
+    for line in summary:
+        values = _values(rows, "precision", line["method"], line["bits"], line["k"])
+        line["error"] = corrected_error(values, n_train=n_train, n_test=n_test)
+    return summary
+
+
+def _known(rows: Sequence[Row], name: str) -> bool:
+    return all(row[name] is not None for row in rows)
+
+
+def _values(rows: Sequence[Row], name: str, method: str, bits: int, k: int = TOP) -> list[float]:
+    """One value for each run, in the order of the runs."""
+    chosen = [row for row in rows if (row["method"], row["bits"], row["k"]) == (method, bits, k)]
+    return [row[name] for row in sorted(chosen, key=lambda row: row["run"])]
+
+
+def page(rows: Sequence[Row], choice: Cell, *, n_train: int, n_test: int) -> str:
+    """Write all tables as Markdown."""
+    asked = [row for row in rows if not METHODS[row["method"]].one_hot]
+    one_hot = [row for row in rows if METHODS[row["method"]].one_hot]
+    sizes = {"n_train": n_train, "n_test": n_test}
+    parts = []
+    if "bank" in choice:
+        costs = ", ".join(f"{method} {cost:g}" for method, cost in choice["costs"].items())
+        parts.append(f"Chosen on development rows: kernels {choice['bank']}; costs: {costs}.")
+    for name, title in MEASURES.items():
+        if asked and _known(asked, name):
+            parts.append(f"**{title}**\n\n{table(asked, name, **sizes)}")
+    if one_hot:
+        parts.append(f"**One bit for each class**\n\n{one_hot_table(one_hot, **sizes)}")
+    if any(row["method"] == OURS for row in rows) and len({row["method"] for row in asked}) > 1:
+        parts.append(
+            f"**Against the others: precision@{TOP} / area**\n\n{verdicts(asked, **sizes)}"
+        )
+    return "\n\n".join(parts)
+
+
+def table(rows: Sequence[Row], name: str, *, n_train: int, n_test: int) -> str:
+    """Methods down, bits across: mean and corrected standard error; the best in bold.
+
+    A cell that rests on fewer runs than others says on how many.
+    """
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    bits = sorted({row["bits"] for row in rows})
+    cells = {(m, b): found for m in methods for b in bits if (found := _values(rows, name, m, b))}
+    most = max(map(len, cells.values()))
+    time = name == "cpu_seconds"
+    lines = [
+        "| method | " + " | ".join(f"{b} bits" for b in bits) + " |",
+        "|---" * (len(bits) + 1) + "|",
+    ]
+    for method in methods:
+        texts = []
+        for b in bits:
+            values = cells.get((method, b))
+            if values is None:
+                texts.append("–")
+                continue
+            means = [np.mean(cells[m, b]) for m in methods if (m, b) in cells]
+            mean = f"{np.mean(values):.2f}" if time else f"{np.mean(values):.3f}"
+            if not time and np.mean(values) == max(means):
+                mean = f"**{mean}**"
+            few = f" ({len(values)})" if len(values) < most else ""
+            texts.append(mean + _error(values, n_train, n_test, time=time) + few)
+        lines.append(f"| {method} | " + " | ".join(texts) + " |")
+    return "\n".join(lines)
+
+
+def _error(values: Sequence[float], n_train: int, n_test: int, *, time: bool = False) -> str:
+    if time or len(values) < 2:
+        return ""
+    return f" ± {corrected_error(values, n_train=n_train, n_test=n_test):.3f}"
+
+
+def one_hot_table(rows: Sequence[Row], *, n_train: int, n_test: int) -> str:
+    """Methods whose codes have one bit for each class, or that rank by a class's score."""
+    names = [name for name in MEASURES if _known(rows, name)]
+    heads = [MEASURES[name].split(" (")[0] for name in names]
+    lines = ["| method | bits | " + " | ".join(heads) + " |", "|---" * (len(names) + 2) + "|"]
+    for method, bits in dict.fromkeys((row["method"], row["bits"]) for row in rows):
+        texts = []
+        for name in names:
+            values = _values(rows, name, method, bits)
+            time = name == "cpu_seconds"
+            mean = f"{np.mean(values):.2f}" if time else f"{np.mean(values):.3f}"
+            texts.append(mean + _error(values, n_train, n_test, time=time))
+        shown = "–" if METHODS[method].by_score else bits
+        lines.append(f"| {method} | {shown} | " + " | ".join(texts) + " |")
+    return "\n".join(lines)
+
+
+def verdicts(rows: Sequence[Row], *, n_train: int, n_test: int) -> str:
+    """Wins, ties and losses of *SHL against each method, bits across: precision, then area.
+
+    On the same splits, by the corrected resampled t-test at 5 %.
+    """
+    bits = sorted({row["bits"] for row in rows})
+    names = ("precision", "mean_average_precision")
+    lines = [
+        "| against | " + " | ".join(f"{b} bits" for b in bits) + " |",
+        "|---" * (len(bits) + 1) + "|",
+    ]
+    for method in dict.fromkeys(row["method"] for row in rows):
+        if method == OURS:
+            continue
+        texts = []
+        for b in bits:
+            pairs = [
+                (_values(rows, name, OURS, b), _values(rows, name, method, b)) for name in names
+            ]
+            alike = all(ours and len(ours) == len(theirs) for ours, theirs in pairs)
+            found = (
+                [verdict(ours, theirs, n_train=n_train, n_test=n_test) for ours, theirs in pairs]
+                if alike
+                else ["–"]
+            )
+            texts.append(found[0] if len(set(found)) == 1 else " / ".join(found))
+        lines.append(f"| {method} | " + " | ".join(texts) + " |")
+    return "\n".join(lines)
+
+
+def draw(found: Sequence[Row], summary: Sequence[Row], folder: Path) -> None:
+    """Draw the three panels of the paper: over bits, over k and over the radius."""
+    canvas = plots.new_figure(1, 3, (13, 4.6))
+    shown = [row for row in summary if not METHODS[row["method"]].one_hot]
+    if canvas is None or not shown:
+        return
+    figure, ((left, middle, right),) = canvas
+    methods = list(dict.fromkeys(row["method"] for row in shown))
+    longest = max(row["bits"] for row in shown)
+    for axes, x, fixed, value, title in (
+        (left, "bits", "k", TOP, f"Top-{TOP} precision"),
+        (middle, "k", "bits", longest, f"Top-k, {longest} bits"),
+    ):
+        chosen = [row for row in shown if row[fixed] == value]
+        by_method = {m: [row for row in chosen if row["method"] == m] for m in methods}
+        lines = {m: plots.line(r, x, "precision", "error") for m, r in by_method.items()}
+        plots.draw_lines(axes, lines, x=x, y="precision", title=title)
+    curves: dict[str, plots.Line] = {}
+    for method in methods:
+        pairs = [c["curve"] for c in found if (c["method"], c["bits"]) == (method, longest)]
+        if pairs:
+            precision, recall = np.mean(pairs, axis=0)
+            curves[method] = (recall, precision, None)
+    plots.draw_lines(
+        right, curves, x="recall", y="precision", title=f"Hamming radius, {longest} bits"
+    )
+    figure.legend(*left.get_legend_handles_labels(), loc="outside right center", fontsize="small")
+    figure.suptitle(str(found[0]["dataset"]))
+    plots.save_figure(figure, folder, "retrieval")

@@ -15,8 +15,8 @@ import warnings
 import distributed
 import numpy as np
 
-from shlcore import SHL, slabs
-from shlcore.cluster_blocks import ClusterBlocks
+from shlcore import SHL, row_blocks
+from shlcore.row_blocks import ClusterBlocks
 
 ROWS, COLUMNS, CLASSES = 4000, 20, 6
 
@@ -70,7 +70,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="one small run, to see that it works")
     runs = ((1, 20, 3),) if parser.parse_args().quick else RUNS
     warnings.simplefilter("ignore")
-    slabs.BLOCK_BYTES = 800_000  # some twenty blocks
+    row_blocks.BLOCK_BYTES = 800_000  # some twenty blocks
     print("| workers | features | bits | query sent | workers sent per sweep | sweep |")
     print("|---|---|---|---|---|---|")
     for n_workers, n_components, n_bits in runs:

@@ -69,7 +69,7 @@ def best_time(action, repeats):
 
 def grams_of(X):
     bank = KernelBank(paper_kernels(), X.shape[1])
-    return Grams.of(bank.each(X, X), len(bank), len(X))
+    return Grams.from_matrices(bank.each(X, X), len(bank), len(X))
 
 
 def compare(name, n, repeats):
@@ -141,7 +141,7 @@ def defaults_on_digits(n_bits=15):
     tell("rows", "fit", fit, svc_fit)
     tell("rows", "predict", predict, svc_predict)
     total = kernel(rows, rows)
-    grams = Grams.of(hash_.bank.each(rows, rows), len(theta), len(rows))
+    grams = Grams.from_matrices(hash_.bank.each(rows, rows), len(theta), len(rows))
     model = SHL(n_bits=n_bits, kernels="precomputed", random_state=0)
     svc = SVC(kernel="precomputed", C=1000.0)
     tell("matrices", "fit", cpu(lambda: model.fit(grams, y)), cpu(lambda: svc.fit(total, y)))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from shlcore.atomic_file import replacing
+from shlcore.atomic_file import atomic_write
 
 
 def draw(out, rows):
@@ -25,7 +25,7 @@ def draw(out, rows):
     axes.set_xlabel("training samples (deformed MNIST digits)")
     axes.set_ylabel("CPU seconds of training")
     axes.legend()
-    with replacing(out) as file:
+    with atomic_write(out) as file:
         figure.savefig(file, dpi=100, format=Path(out).suffix[1:])
 
 

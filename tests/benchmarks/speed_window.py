@@ -178,11 +178,11 @@ def pauses(megapixels, strokes, sample):
     from segapp.qt.files.preferences import Preferences
     from segapp.qt.session.session import Session
     from segapp.qt.window.startup import build_window
-    from shlcore.threads import limited_threads
+    from shlcore.parallel import limit_threads
 
     sys.setswitchinterval(SWITCH_SECONDS)
     application = QApplication([])
-    with tempfile.TemporaryDirectory() as folder, limited_threads(1):
+    with tempfile.TemporaryDirectory() as folder, limit_threads(1):
         keep_preferences_in(folder)
         session = Session()
         window = build_window(session, Preferences(), Path(folder) / "recovery")

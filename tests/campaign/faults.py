@@ -41,7 +41,7 @@ from segapp.qt.window import main_window
 from segapp.qt.window import main_window as wiring
 from segapp.qt.window.startup import build_window
 from shlcore import cluster
-from shlcore.cluster import ClusterError
+from shlcore.parallel import ClusterError
 from tests.campaign.folders import application, draw, own_folders
 from tests.campaign.kills import ROOT, _batch, _cases
 from tests.campaign.random_users import wait

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from shlcore.admm_solver import FeatureMachine
+from shlcore.admm import FeatureMachine
 from shlcore.descent import BitSolution, BitTask
 from shlcore.kernels import Gaussian, KernelBank, Linear, Polynomial
 from shlcore.objective import regularisers
 from shlcore.random_features import draw_map
-from shlcore.row_blocks import LocalBlocks
-from shlcore.slabs import slabs
+from shlcore.row_blocks import LocalBlocks, slabs
 
 THETA = np.array([0.5, 0.3, 0.6])
 

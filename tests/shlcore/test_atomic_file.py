@@ -4,12 +4,12 @@ import sys
 
 import pytest
 
-from shlcore.atomic_file import replacing, write_text
+from shlcore.atomic_file import atomic_write, write_text
 
 
 def test_the_file_appears_whole(tmp_path):
     path = tmp_path / "a é中.bin"
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.write(b"one")
         assert not path.exists()
         file.write(b"two")
@@ -23,7 +23,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, error):
     write_text(path, "old")
 
     def fail():
-        with replacing(path) as file:
+        with atomic_write(path) as file:
             file.write(b"half")
             raise error
 

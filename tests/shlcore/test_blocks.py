@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC
 
 from shlcore import Grams, paper_kernels
-from shlcore.assignments import hinge_distances, nearest_codewords
+from shlcore.hinge import hinge_distances, nearest_codewords
 from shlcore.kernels import KernelBank
 from shlcore.mkl import uniform_weights, weigh_kernels
 from shlcore.svm import duality_gap, solve_svm

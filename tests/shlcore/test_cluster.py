@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from shlcore import SHL
-from shlcore.cluster import ClusterError, as_they_come, connected
-from shlcore.cluster_blocks import ClusterBlocks
+from shlcore.parallel import ClusterError, as_they_come, connected
+from shlcore.row_blocks import ClusterBlocks
 
 distributed = pytest.importorskip("distributed")
 
@@ -47,7 +47,7 @@ def model():
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("shlcore.slabs.BLOCK_BYTES", 110_000)
+    monkeypatch.setattr("shlcore.row_blocks.BLOCK_BYTES", 110_000)
 
 
 def test_the_cluster_learns_the_same(cluster, data):
@@ -119,7 +119,7 @@ def test_items_come_back_as_they_are_done(cluster):
 
 
 def test_no_scheduler_is_one_clear_sentence(monkeypatch):
-    monkeypatch.setattr("shlcore.cluster._PATIENCE", "1s")
+    monkeypatch.setattr("shlcore.parallel._PATIENCE", "1s")
     with (
         pytest.raises(ClusterError, match="wanted a Dask scheduler there"),
         connected("tcp://127.0.0.1:9"),

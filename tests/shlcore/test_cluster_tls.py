@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from shlcore.cluster import ClusterError, as_they_come, connected
+from shlcore.parallel import ClusterError, as_they_come, connected
 
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
@@ -63,7 +63,7 @@ def test_work_goes_over_tls_with_the_configured_certificates(certified, address)
 
 
 def test_a_stranger_is_not_let_in(certified, address, monkeypatch):
-    monkeypatch.setattr("shlcore.cluster._PATIENCE", "2s")
+    monkeypatch.setattr("shlcore.parallel._PATIENCE", "2s")
     with (
         dask.config.set(certified[1]),
         pytest.raises(ClusterError, match="wanted a Dask scheduler there, got no answer"),

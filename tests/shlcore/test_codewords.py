@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from shlcore.code_search import spread_codewords
 from shlcore.codewords import (
     MemberLoss,
     count_distinct,
     move_codewords,
     prox_pair,
     proximal_average,
+    spread_codewords,
     substitute,
 )
 

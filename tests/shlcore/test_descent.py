@@ -11,12 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from shlcore import SHL, Grams, paper_kernels
 from shlcore import descent as descent_module
-from shlcore.code_search import spread_codewords
-from shlcore.descent import begin, begin_and_descend, bit_groups
-from shlcore.kernel_solver import KernelMachine
+from shlcore.codewords import spread_codewords
+from shlcore.descent import begin, begin_and_descend, bit_groups, until_converged
 from shlcore.kernels import KernelBank
 from shlcore.problem import Problem, Start
-from shlcore.steps import until_converged
+from shlcore.svm import KernelMachine
 from tests.shlcore.learning_problems import samples
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shlcore import distances
+from shlcore import kernels as distances
 from shlcore.hinge import hinge, hinge_loss
 
 

@@ -304,7 +304,9 @@ def test_kernel_matrices_are_checked_once(monkeypatch):
     K = np.eye(30)[None]
     once = Grams(K)
     checked = []
-    monkeypatch.setattr("shlcore.grams._check_symmetry", lambda stack: checked.append(stack))
+    monkeypatch.setattr(
+        "shlcore.gram_matrices._check_symmetry", lambda stack: checked.append(stack)
+    )
     Grams(once, K).among(np.arange(10))
     assert len(checked) == 1
 

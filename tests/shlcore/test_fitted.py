@@ -7,8 +7,8 @@ import pytest
 from sklearn.datasets import load_iris
 
 from shlcore import SHL
-from shlcore.estimator_file import dump, restore
-from shlcore.sample_rows import SampleRows
+from shlcore.fit_result import dump, restore
+from shlcore.samples import SampleRows
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from sklearn.datasets import load_digits
 
 from shlcore import SHL
 from shlcore.descent import BitSolution, BitTask
-from shlcore.kernel_solver import KernelMachine
+from shlcore.svm import KernelMachine
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from shlcore import Grams
+from shlcore.gram_matrices import LowRank
 from shlcore.kernels import Gaussian
-from shlcore.low_rank import LowRank
 
 KERNELS = [Gaussian(1.4), Gaussian(0.35)]
 
@@ -19,21 +19,21 @@ def on_a_line(n=60, seed=0):
 
 def test_no_entry_is_off_by_more_than_single_precision_is():
     rows = on_a_line()
-    few = LowRank.of(KERNELS, rows, 32)
+    few = LowRank.from_kernels(KERNELS, rows, 32)
     for matrix, kernel in zip(few, KERNELS, strict=True):
         assert_allclose(matrix, kernel.of(rows, rows), atol=1e-6)
         assert (matrix == matrix.T).all()
 
 
 def test_rows_that_are_alike_have_one_direction():
-    few = LowRank.of(KERNELS, np.full((5, 2), 0.3), 1)
+    few = LowRank.from_kernels(KERNELS, np.full((5, 2), 0.3), 1)
     assert_allclose(list(few), np.ones((2, 5, 5)), atol=1e-7)
 
 
 @pytest.mark.parametrize("most", [1, 8])
 def test_too_many_directions_are_none(most):
-    assert LowRank.of(KERNELS, on_a_line(), most) is None
-    assert LowRank.of([Gaussian(0.01)], on_a_line(), 32) is None
+    assert LowRank.from_kernels(KERNELS, on_a_line(), most) is None
+    assert LowRank.from_kernels([Gaussian(0.01)], on_a_line(), 32) is None
 
 
 @pytest.mark.parametrize("count", [3, 25, 40, 60])
@@ -41,9 +41,9 @@ def test_they_count_among_others_as_whole_matrices_do(count):
     rng = np.random.default_rng(count)
     rows, other = on_a_line(), rng.random((60, 3))
     kept = Grams(Gaussian(0.5).of(other, other)[None].astype(np.float32))
-    few = LowRank.of(KERNELS, rows, 32)
+    few = LowRank.from_kernels(KERNELS, rows, 32)
     whole = np.stack([*kept, *(kernel.of(rows, rows) for kernel in KERNELS)])
-    grams = Grams(kept, LowRank.joined([few]))
+    grams = Grams(kept, LowRank.concatenate([few]))
     chosen = np.sort(rng.choice(60, count, replace=False))
     weights, a = rng.random(3), rng.normal(size=count)
     among = whole[:, chosen[:, None], chosen]

@@ -15,10 +15,9 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 
 from shlcore import SHL, Gaussian, Linear, ModelFileError
-from shlcore.calibration import learn_temperature, probabilities
-from shlcore.estimator_file import dump, restore
-from shlcore.grams import Grams
-from shlcore.leave_one_out import squared_spans
+from shlcore.calibration import learn_temperature, probabilities, squared_spans
+from shlcore.fit_result import dump, restore
+from shlcore.gram_matrices import Grams
 from shlcore.svm import solve_svm
 
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from shlcore.process_pool import ProcessDied, in_processes
+from shlcore.parallel import ProcessDied, in_processes
 
 
 def squared(item, stopped):

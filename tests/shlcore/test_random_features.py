@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from shlcore.feature_map import FeatureMap
 from shlcore.kernels import Gaussian, KernelBank, Linear, Polynomial
-from shlcore.random_features import draw_map
+from shlcore.random_features import FeatureMap, draw_map
 
 
 @pytest.fixture

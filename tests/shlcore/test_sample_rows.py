@@ -10,9 +10,9 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from sklearn.datasets import load_digits
 
-from shlcore import SHL, Gaussian, Linear, slabs
+from shlcore import SHL, Gaussian, Linear, row_blocks
 from shlcore.kernels import KernelBank, fitting_kernels, paper_kernels
-from shlcore.sample_rows import SampleRows, ScaledRows
+from shlcore.samples import SampleRows, ScaledRows
 from shlcore.scaling import Scaling, unscaled
 
 TABLES = hnp.arrays(
@@ -39,7 +39,7 @@ def test_kernels_made_in_blocks_are_the_kernels(monkeypatch, block):
     X = np.random.default_rng(0).normal(size=(23, 5))
     bank = KernelBank(paper_kernels(), 5)
     whole = np.stack(list(bank.each(2 * X - 1, 2 * X - 1)))
-    monkeypatch.setattr(slabs, "BLOCK_BYTES", block)
+    monkeypatch.setattr(row_blocks, "BLOCK_BYTES", block)
     scaling = Scaling(np.full(5, 0.5), np.full(5, 2.0))
     for form in (np.array, sparse.csr_array):
         rows = ScaledRows(SampleRows(form(X)), np.arange(23), scaling)
@@ -51,7 +51,7 @@ def test_kernels_made_in_blocks_are_the_kernels(monkeypatch, block):
 def test_kernels_chosen_in_blocks_are_those_of_all_rows(monkeypatch):
     X = np.random.default_rng(0).normal(size=(60, 3))
     wanted = fitting_kernels(np.concatenate([X, X[:7]]))
-    monkeypatch.setattr(slabs, "BLOCK_BYTES", 200)
+    monkeypatch.setattr(row_blocks, "BLOCK_BYTES", 200)
     rows = ScaledRows(SampleRows(np.concatenate([X, X[:7]])), np.arange(67), unscaled(3))
     for one, other in zip(fitting_kernels(rows), wanted, strict=True):
         assert getattr(one, "sigma", 0) == pytest.approx(getattr(other, "sigma", 0), rel=1e-12)
@@ -92,7 +92,7 @@ def wide(n=240, columns=30_000):
 
 def test_wide_samples_are_not_copied_as_a_whole(monkeypatch):
     """Blocks of 4 MB stand for those of 64 MB, and X of 29 MB for one that fills the memory."""
-    monkeypatch.setattr(slabs, "BLOCK_BYTES", 4 * 2**20)
+    monkeypatch.setattr(row_blocks, "BLOCK_BYTES", 4 * 2**20)
     X, y = wide()
     dense = X.toarray()
     model = SHL(kernels=[Linear(), Gaussian(3.0)], scale=None, probability=False, random_state=0)

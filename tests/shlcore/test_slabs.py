@@ -4,8 +4,8 @@ import dask.array as da
 import numpy as np
 import pytest
 
-from shlcore import slabs as module
-from shlcore.slabs import FilePart, portable, rows_per_block, slabs
+from shlcore import row_blocks as module
+from shlcore.row_blocks import FilePart, portable, rows_per_block, slabs
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from sklearn.model_selection import train_test_split
 
 from shlcore import SHL, Gaussian
 from shlcore.codewords import MemberLoss, apart, classes_share, move_codewords
-from shlcore.kernel_hash import KernelHash
-from shlcore.sample_rows import SampleRows
+from shlcore.kernel_data import KernelHash
+from shlcore.samples import SampleRows
 
 pytestmark = pytest.mark.filterwarnings("ignore:lambda1")
 

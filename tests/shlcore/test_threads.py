@@ -5,8 +5,7 @@ import sys
 import pytest
 from threadpoolctl import threadpool_info
 
-from shlcore.process_pool import in_processes
-from shlcore.threads import limited_threads
+from shlcore.parallel import in_processes, limit_threads
 
 NAMES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -27,7 +26,7 @@ def of_a_fresh_process(limit):
     """Return how many threads libraries have in a process that loads them when limited."""
     words = f"""
 from contextlib import nullcontext
-from shlcore.threads import limited_threads
+from shlcore.parallel import limit_threads
 with {limit}:
     import scipy.linalg, sklearn.svm
     from threadpoolctl import threadpool_info
@@ -52,12 +51,12 @@ def test_without_a_limit_there_is_more_than_one():
 
 
 def test_libraries_that_are_loaded_meanwhile_are_limited_too():
-    assert of_a_fresh_process("limited_threads(1)") == {1}
+    assert of_a_fresh_process("limit_threads(1)") == {1}
 
 
 def test_libraries_that_are_there_are_limited_for_the_time_of_the_block():
     before = loaded_and_asked()
-    with limited_threads(1):
+    with limit_threads(1):
         assert set(loaded_and_asked().values()) == {1}
     assert loaded_and_asked() == before
 
@@ -69,7 +68,7 @@ def test_the_environment_is_left_as_it_was(monkeypatch, value):
             monkeypatch.delenv(name, raising=False)
         else:
             monkeypatch.setenv(name, value)
-    with limited_threads(2):
+    with limit_threads(2):
         assert [os.environ[name] for name in NAMES] == ["2"] * 3
     assert [os.environ.get(name) for name in NAMES] == [value] * 3
 

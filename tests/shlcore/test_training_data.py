@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 from shlcore import SHL, Grams, paper_kernels
-from shlcore.gathering import chosen_solver, gather
 from shlcore.kernels import KernelBank
 from shlcore.parameters import Parameters
 from shlcore.problem import UNLABELLED
-from shlcore.sample_rows import SampleRows
-from shlcore.samples import SeenColumns
+from shlcore.samples import SampleRows, SeenColumns
+from shlcore.training_data import chosen_solver, gather
 
 DEFAULTS = {
     field.name: inspect.signature(SHL).parameters[field.name].default

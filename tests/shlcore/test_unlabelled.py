@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits, load_wine, make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from shlcore import SHL, Gaussian
-from shlcore.spreading import NeighbourGraph, class_factors
+from shlcore.semi_supervised import NeighbourGraph, class_factors
 
 ROWS = 400
 

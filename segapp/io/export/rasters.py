@@ -14,7 +14,7 @@ from segapp.imaging.matting import default_band_width, soft_edge
 from segapp.imaging.rasterise import rasterize
 from segapp.model.classes import object_indices
 from segapp.model.validation import SegappError
-from shlcore.atomic_file import replacing
+from shlcore.atomic_file import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
@@ -122,7 +122,7 @@ def _file_names(classes: Sequence[ClassInfo]) -> list[str]:
 
 def save_png(path: Path, image: Image.Image, text: PngInfo | None = None) -> None:
     """Write a PNG that is whole or not there."""
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         image.save(file, format="PNG", pnginfo=text)
 
 
@@ -228,7 +228,7 @@ def write_confidence_tiff(
     import tifffile  # which the window's start does without
 
     values, note = _sixteen_bits(labelling.margin)
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         tifffile.imwrite(
             file, values, photometric="minisblack", compression="zlib", description=note
         )
@@ -242,7 +242,7 @@ def write_numpy(
     picture: Picture,
 ) -> tuple[Path, ...]:
     """Write labels, margin, codes and the classes' names as a compressed ``.npz``."""
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         np.savez_compressed(
             file,
             labels=labelling.labels,

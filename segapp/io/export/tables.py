@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from segapp.imaging.components import PIXELS, MeasuredRegions, Scale
 from segapp.model.validation import csv_cell
-from shlcore.atomic_file import replacing, write_text
+from shlcore.atomic_file import atomic_write, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -61,7 +61,7 @@ def write_joined_measures(path: Path, tables: Iterable[tuple[str, Path]]) -> tup
     header = {"image": None}  # as an ordered set
     for _, table in tables:
         header |= dict.fromkeys(next(_lines(table), []))
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         writer = csv.DictWriter(text, list(header), restval="", lineterminator="\n")
         writer.writeheader()

@@ -37,7 +37,7 @@ from segapp.qt.i18n import class_name, translate
 from segapp.qt.session.jobs import Jobs
 from segapp.qt.widgets.inputs import ScaleBox
 from segapp.qt.widgets.layouts import open_at
-from shlcore.atomic_file import replacing
+from shlcore.atomic_file import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -395,7 +395,7 @@ class ExportDialog(QDialog):
             if made is None:
                 yield (yield from form.steps(target, labelling, document, picture))
                 return
-            with replacing(target) as file:
+            with atomic_write(target) as file:
                 file.write(made)
             yield (target,)
 

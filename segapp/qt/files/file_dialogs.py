@@ -26,7 +26,7 @@ from segapp.io.images import IMAGE_SUFFIXES
 from segapp.io.project import PROJECT_SUFFIX
 from segapp.model.validation import sanitize
 from segapp.qt.i18n import translate
-from shlcore.atomic_file import replacing
+from shlcore.atomic_file import atomic_write
 
 if TYPE_CHECKING:
     from segapp.app.state import PictureState
@@ -313,7 +313,7 @@ def ask_where(parent: QWidget, title: str, proposed: Path, kinds: tuple[str, ...
 def save_bytes(parent: QWidget, path: Path, content: bytes) -> bool:
     """Write a file, or say in one sentence why not; return whether it is there."""
     try:
-        with replacing(path) as file:
+        with atomic_write(path) as file:
             file.write(content)
     except OSError as error:
         text = QCoreApplication.translate("SmallFiles", "{} cannot be written: {}.")

@@ -13,7 +13,7 @@ from segapp.batch import Task, run_tasks, run_tasks_remotely
 from segapp.batch.cases import find_cases
 from segapp.batch.task import Cancelled, run_case
 from segapp.model.settings import SettingsChoice
-from shlcore.cluster import ClusterError
+from shlcore.parallel import ClusterError
 from tests.segapp.batch.discs import make_case, masks, run, tasks
 from tests.segapp.fake_segmenter import Deadly, NearestColour, Slow
 
@@ -99,6 +99,6 @@ def test_masks_do_not_depend_on_where_they_are_made(tmp_path, monkeypatch):
 
 def test_no_cluster_is_one_clear_sentence(tmp_path, monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr("shlcore.cluster._PATIENCE", "1s")
+    monkeypatch.setattr("shlcore.parallel._PATIENCE", "1s")
     with pytest.raises(ClusterError, match="wanted a Dask scheduler there"):
         list(run_tasks_remotely([], NearestColour, "tcp://127.0.0.1:9"))

@@ -2,8 +2,7 @@ import os
 
 import pytest
 
-from shlcore.experiments.cells import cell_name, run_cells
-from shlcore.experiments.journal import Journal
+from shlcore.experiments.journal import Journal, cell_name, run_cells
 
 CELLS = [{"run": run, "bits": bits} for run in (0, 1) for bits in (3, 4)]
 

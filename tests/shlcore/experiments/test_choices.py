@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from shlcore.__main__ import main
-from shlcore.experiments import choices, options, retrieval
-from shlcore.experiments.choices import DECIDING, settle, with_choice
+from shlcore.experiments import model_selection, options, retrieval
 from shlcore.experiments.datasets import Dataset, put_aside, split
 from shlcore.experiments.methods import BANKS, METHODS
+from shlcore.experiments.model_selection import DECIDING, settle, with_choice
 
 
 def numbered(n_rows=200, *, is_test=None):
@@ -79,7 +79,7 @@ def test_choosing_sees_development_rows_alone(digits_file, monkeypatch):
     spied = type(real)(lambda **_: Spy(), real.cost_name, real.costs)
     monkeypatch.setitem(METHODS, "*SHL", spied)
     monkeypatch.setattr(type(real), "hasher", lambda self, n, s, X, *_: Spy().note(X))
-    choices.measure(digits_file, settings, {"method": "*SHL", "bank": "auto", "cost": 1.0})
+    model_selection.measure(digits_file, settings, {"method": "*SHL", "bank": "auto", "cost": 1.0})
     assert len(seen) == 60
     assert seen == allowed
 
@@ -97,7 +97,8 @@ def test_queries_do_not_change_the_choice(digits_file, tmp_path, monkeypatch):
     np.savez(tmp_path / "changed.npz", X=X, y=y)
     cell = {"method": "SDH-same", "bank": "auto", "cost": 1e-7}
     found = [
-        choices.measure(path, settings, cell) for path in (digits_file, tmp_path / "changed.npz")
+        model_selection.measure(path, settings, cell)
+        for path in (digits_file, tmp_path / "changed.npz")
     ]
     assert found[0] == found[1]
 
@@ -140,7 +141,7 @@ def test_the_chosen_bank_and_cost_reach_the_methods(digits_file, tmp_path, monke
     words = ["retrieval", str(digits_file), "--out", str(tmp_path), "--bits", "6", "--runs", "1"]
     words += ["--train", "100", "--methods", "SDH-same", "SDH"]
     monkeypatch.setattr(
-        choices, "settle", lambda _: {"bank": "paper", "costs": {"SDH-same": 1e-5}}
+        model_selection, "settle", lambda _: {"bank": "paper", "costs": {"SDH-same": 1e-5}}
     )
     assert main(["experiment", *words]) == 0
     assert [(c["method"], c["bank"], c["cost"]) for c in seen] == [

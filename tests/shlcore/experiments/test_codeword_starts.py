@@ -3,9 +3,8 @@ import pytest
 from sklearn.datasets import load_digits
 
 from shlcore import SHL, Gaussian, Linear
-from shlcore.experiments.codeword_starts import distinct_signs, learn, similarities
-from shlcore.experiments.codewords import with_noise
-from shlcore.experiments.made_datasets import MADE
+from shlcore.experiments.codewords import distinct_signs, learn, similarities, with_noise
+from shlcore.experiments.datasets import MADE
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,10 @@ import pytest
 from shlcore.__main__ import main
 from shlcore.experiments import (
     codewords,
+    methods,
     plots,
     qualitative,
-    ranking,
     retrieval,
-    retrieval_tables,
     transductive,
 )
 from shlcore.experiments.methods import METHODS, Method
@@ -112,11 +111,11 @@ def timeless(folder):
 
 @pytest.mark.slow
 def test_choices_go_on_where_they_were_interrupted(digits_file, tmp_path, monkeypatch):
-    from shlcore.experiments import choices
+    from shlcore.experiments import model_selection
 
     words = quick(digits_file, tmp_path, "--methods", "SDH-same", "--bits", 5, "--runs", 1)
     measured = []
-    real = choices.measure
+    real = model_selection.measure
 
     def interrupted(path, settings, cell):
         if len(measured) == 4:
@@ -124,11 +123,11 @@ def test_choices_go_on_where_they_were_interrupted(digits_file, tmp_path, monkey
         measured.append(cell)
         return real(path, settings, cell)
 
-    monkeypatch.setattr(choices, "measure", interrupted)
+    monkeypatch.setattr(model_selection, "measure", interrupted)
     assert run(*words) == 130
     first = list(measured)
     measured.clear()
-    monkeypatch.setattr(choices, "measure", lambda *a: measured.append(a[2]) or real(*a))
+    monkeypatch.setattr(model_selection, "measure", lambda *a: measured.append(a[2]) or real(*a))
     assert run(*words) == 0
     assert len(first) + len(measured) == 3 * 3 * 3
     assert not [cell for cell in measured if cell in first]
@@ -143,7 +142,7 @@ def test_queries_are_test_rows_and_the_database_is_the_training_set(
         seen.update(queries=len(queries), database=len(database))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ranking, "rank", look)
+    monkeypatch.setattr(methods, "rank", look)
     words = ["--methods", "LSH", "--given-split", "--queries", 30, "--train", 120]
     assert run(*quick(digits_file, tmp_path, *words)) == 130
     assert seen == {"queries": 30, "database": 120}
@@ -300,7 +299,7 @@ def test_a_table_marks_the_best_and_what_rests_on_fewer_runs():
         {"dataset": "d", "method": m, "bits": 5, "run": r, "k": 10, "precision": p}
         for m, r, p in found
     ]
-    table = retrieval_tables.table(rows, "precision", n_train=200, n_test=100)
+    table = retrieval.table(rows, "precision", n_train=200, n_test=100)
     assert "| *SHL | **0.850** ± 0.071 |" in table  # 0.0707 sqrt(1/2 + 1/2)
     assert "| LSH | 0.500 (1) |" in table
 
@@ -311,7 +310,7 @@ def test_verdicts_tell_precision_and_area_apart():
         for m, p, a in (("*SHL", 0.9, 0.8), ("LSH", 0.5, 0.8), ("ITQ", 0.95, 0.9))
         for r in range(3)
     ]
-    told = retrieval_tables.verdicts(rows, n_train=2, n_test=1)
+    told = retrieval.verdicts(rows, n_train=2, n_test=1)
     assert "| LSH | win / tie |" in told
     assert "| ITQ | loss |" in told
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from shlcore.experiments.ranking import rank_by_score
+from shlcore.experiments.methods import rank_by_score
 
 
 def test_ranking_by_score_is_that_of_a_sorted_list():

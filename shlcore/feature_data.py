@@ -1,29 +1,33 @@
-"""What the solver for large data works on: explicit features of the rows, block by block."""
+"""What the solver for large data works on: explicit features of the rows, block by block.
+
+@@@
+Hash functions of the solver for large data: products with explicit features.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from shlcore.admm_solver import FeatureFunction, FeatureMachine
+from shlcore.admm import FeatureFunction, FeatureMachine
 from shlcore.clustering import WeightedRows, assign_balanced, kernel_clusters
-from shlcore.distances import compared_distances
-from shlcore.feature_hash import FeatureHash, checked, feature_maker
+from shlcore.kernels import compared_distances
 from shlcore.parameters import bytes_of
 from shlcore.random_features import draw_map
-from shlcore.row_blocks import row_blocks
-from shlcore.sample_rows import SampleRows, ScaledRows
+from shlcore.row_blocks import RAW_BYTES, row_blocks, rows_per_block, slabs
+from shlcore.samples import SampleRows, ScaledRows
 from shlcore.scaling import ColumnSummary, learn_scaling, merge, summarise
-from shlcore.slabs import RAW_BYTES, rows_per_block, slabs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shlcore.array_types import AnyArray, Array, Features, Floats, Indices, Table
-    from shlcore.feature_map import FeatureMap
+    from shlcore.admm import FeatureFunction
+    from shlcore.array_types import AnyArray, Array, Features, FileArrays, Floats, Indices, Table
     from shlcore.parameters import Parameters
+    from shlcore.random_features import FeatureMap
     from shlcore.row_blocks import Blocks
     from shlcore.samples import Rows, SeenColumns
     from shlcore.scaling import Scaling
@@ -155,3 +159,73 @@ def _pick(rows: AnyArray, chosen: Indices, _: None) -> AnyArray:
 def _distances(features: Features, rows: Indices, means: Array) -> Array:
     """Return squared distances to the means, less what is the same for all of them."""
     return compared_distances(features[rows] @ means.T, (means**2).sum(axis=1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureHash:
+    """Hash functions on explicit features.
+
+    Parameters
+    ----------
+    weights
+        ``D x B``.
+    intercepts
+        ``(B,)``.
+    """
+
+    map: FeatureMap
+    scaling: Scaling
+    weights: Features
+    intercepts: Array
+
+    @classmethod
+    def of(
+        cls, map_: FeatureMap, scaling: Scaling, functions: Sequence[FeatureFunction]
+    ) -> FeatureHash:
+        """Gather functions that were learnt on the map's features of scaled rows."""
+        weights = np.stack([function.weights for function in functions], axis=1)
+        return cls(map_, scaling, weights, np.array([f.intercept for f in functions]))
+
+    @property
+    def n_kernels(self) -> int:
+        """How many kernels there are."""
+        return len(self.map.bank)
+
+    def project(self, X: Table) -> Features:
+        """Return f of rows in single precision; only blocks of X are ever in memory."""
+        width = 4 * self.map.n_features + RAW_BYTES * X.shape[1]
+        cut = slabs(X, np.arange(X.shape[0]), rows_per_block(width))
+        found = row_blocks(cut).gather(_project, [None] * len(cut), self)
+        return np.concatenate(found)
+
+    def arrays(self) -> FileArrays:
+        """Return what a file must hold."""
+        return {
+            **self.map.arrays(),
+            "hash_weights": self.weights,
+            "hash_intercepts": self.intercepts,
+            **self.scaling.arrays(),
+        }
+
+
+def featurise(map_: FeatureMap, scaling: Scaling, rows: AnyArray) -> Features:
+    """Return the features of rows as they come."""
+    return map_.of(scaling.apply(checked(rows)))
+
+
+def checked(rows: AnyArray) -> Floats:
+    """Return rows as floating-point numbers, or refuse what is none."""
+    numbers = cast("Floats", rows) if rows.dtype.kind == "f" else rows.astype(np.float64)
+    if not np.isfinite(numbers).all():
+        raise ValueError("X: wanted finite numbers, got NaN or infinity")
+    return numbers
+
+
+def feature_maker(map_: FeatureMap, scaling: Scaling) -> partial[Features]:
+    """Return what turns rows into features, also in another process."""
+    return partial(featurise, map_, scaling)
+
+
+def _project(rows: AnyArray, _: None, hash_: FeatureHash) -> Features:
+    features = featurise(hash_.map, hash_.scaling, rows)
+    return features @ hash_.weights + hash_.intercepts.astype(np.float32)

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shlcore.experiments import options
-from shlcore.experiments.cells import found_cells
 from shlcore.experiments.datasets import Split
-from shlcore.experiments.methods import BANKS, METHODS, OWN, open_methods
-from shlcore.experiments.ranking import ranked
+from shlcore.experiments.journal import found_cells
+from shlcore.experiments.methods import BANKS, METHODS, OWN, open_methods, ranked
 
 if TYPE_CHECKING:
     import argparse
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shlcore.experiments.journal import Cell, Row
+
 
 FOLDER = "choices"
 DECIDING = ("*SHL", "KSH-same", "SDH-same")

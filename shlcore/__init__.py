@@ -1,4 +1,4 @@
-"""Supervised hash learning (*SHL): kernel hash functions and codewords, learnt together.
+"""*Supervised Hash Learning (*SHL): kernel hash functions and codewords together.
 
 The method: Y. Huang, M. Georgiopoulos and G. C. Anagnostopoulos,
 "Learning Hash Function through Codewords".

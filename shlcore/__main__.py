@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
+from shlcore.estimator import log_to
 from shlcore.experiments import (
     codewords,
     infinite_mnist,
     large,
+    options,
     qualitative,
     retrieval,
     transductive,
@@ -32,6 +35,7 @@ def parser() -> argparse.ArgumentParser:
         epilog="example:\n  shlcore experiment retrieval usps.npz --methods SHL KSH --bits 5 45",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    options.add_verbose(top, default=False)
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     experiment = commands.add_parser(
         "experiment", help="run an experiment of the paper", description="The paper's experiments."
@@ -43,15 +47,16 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; the exit code is 0 when all went well, 1 when something failed."""
+    """Run the command; the exit code is 0 for success, 1 if something failed."""
     arguments = parser().parse_args(argv)
     try:
-        return int(arguments.run(arguments))
+        with log_to(sys.stderr) if arguments.verbose else nullcontext():
+            return int(arguments.run(arguments))
     except (ClusterError, DatasetError, JournalError) as error:
         print(f"shlcore: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("Interrupted. The same command again goes on from here.", file=sys.stderr)
+        print("Interrupted. The same command again continues from here.", file=sys.stderr)
         return 130
 
 

@@ -1,8 +1,4 @@
-"""Names for the arrays that the modules hand to each other.
-
-No module of the learner asks for "anything": it says how precise the numbers are, and whether the
-rows may lie somewhere else than in memory.
-"""
+"""Type aliases and protocols of the arrays that the modules exchange."""
 
 from __future__ import annotations
 
@@ -18,20 +14,20 @@ Array = NDArray[np.float64]
 """Real numbers in double precision."""
 
 Features = NDArray[np.float32]
-"""Real numbers in single precision: explicit features and what is computed from them."""
+"""Real numbers in single precision: explicit features and values computed from them."""
 
 Floats = NDArray[np.floating]
-"""Real numbers of either precision, such as f: double by the exact solver, single by the other."""
+"""Real numbers of either precision, such as f: double by the exact solver, single by ADMM."""
 
 Indices = NDArray[np.intp]
-"""Numbers of rows, classes or codewords."""
+"""Indices of rows, classes or codewords."""
 
 AnyArray = NDArray[np.generic]
-"""Values whose kind the user chose, such as class labels or the rows of a memory map."""
+"""Values of a type that the user chose, such as class labels or the rows of a memory map."""
 
 
 class DaskArray(Protocol):
-    """What we need of a `dask.array.Array`, without importing Dask."""
+    """The part of `dask.array.Array` in use here; Dask itself is optional."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -42,34 +38,34 @@ class DaskArray(Protocol):
         """Sizes of the chunks along each axis."""
 
     def __getitem__(self, rows: Indices, /) -> DaskArray:
-        """Choose rows."""
+        """Select rows."""
 
     def rechunk(self, chunks: Mapping[int, int], /) -> DaskArray:
-        """Cut anew; -1 leaves an axis whole."""
+        """Cut into other chunks; -1 leaves an axis whole."""
 
     def to_delayed(self) -> NDArray[np.object_]:
-        """Return the chunks, each to be computed when it is wanted."""
+        """Return the chunks as objects that are computed later."""
 
 
 class SparseRows(Protocol):
-    """What we need of a CSR matrix of scipy, which carries no types."""
+    """The part of scipy's CSR matrix in use here; scipy carries no types."""
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Rows and columns."""
 
     def __getitem__(self, rows: Indices | slice, /) -> SparseRows:
-        """Choose rows."""
+        """Select rows."""
 
     def toarray(self) -> Floats:
-        """Write all out."""
+        """Return the dense array."""
 
     def tocsc(self) -> SparseColumns:
-        """Order by columns."""
+        """Convert to columns."""
 
 
 class SparseColumns(Protocol):
-    """What we need of a CSC matrix of scipy."""
+    """The part of scipy's CSC matrix in use here."""
 
     indptr: Indices
     indices: Indices
@@ -80,13 +76,13 @@ Table = AnyArray | DaskArray
 """Rows by columns: an array in memory, a memory map, or a Dask array."""
 
 Sums = tuple[Floats, ...]
-"""What a block of rows contributes to some totals, in a fixed order."""
+"""The contribution of one block of rows to some totals, in a fixed order."""
 
 Totals = tuple[Array, ...]
-"""The sums of all blocks."""
+"""The sums over all blocks."""
 
 FileArrays = dict[str, NDArray[Any]]
-"""Arrays by name, as a file holds them: what kind each is, only the file knows."""
+"""Arrays by name, as a file holds them; each has its own data type."""
 
 Reals = TypeVar("Reals", bound=Floats)
-"""Real numbers whose precision stays as it is."""
+"""Real numbers whose precision stays the same."""

@@ -1,4 +1,4 @@
-"""Files that are replaced whole or not at all."""
+"""Atomic replacement of files, so that a file is complete or unchanged."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file beside ``path`` for writing and move it there when the block ends well.
+    """Write a file that replaces ``path`` when the ``with`` block succeeds.
 
-    When the block raises, or the disk is full, ``path`` is as it was. A link keeps its target's
-    place, and a file that is replaced keeps its permissions.
+    The block gets a temporary file beside ``path``. If the block raises an error, or the disk is
+    full, ``path`` is unchanged. A link stays a link, and permissions are kept.
     """
     target = Path(os.path.realpath(path))
     handle, beside = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
-    os.close(handle)  # opened again by its name, which some libraries ask a file for
+    os.close(handle)  # opened again below, because some libraries need the file's name
     try:
         with open(beside, "wb") as file:
             yield file
@@ -35,7 +35,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Replace a file by UTF-8 text."""
+    """Write UTF-8 text by `atomic_write`."""
     with atomic_write(path) as file:
         file.write(text.encode("utf-8"))
 
@@ -48,8 +48,8 @@ def _permissions(target: Path) -> int:
 
 
 def _umask() -> int:
-    # The mask can only be read by setting it. Linux tells it without that, which matters when
-    # another thread makes a file at the same moment.
+    # `os.umask` returns the mask only while setting it, which affects files that other threads
+    # create at the same moment. On Linux the mask can be read without setting it.
     try:
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("Umask:"):

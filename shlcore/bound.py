@@ -1,7 +1,7 @@
 """Bounds on the expected Hamming distance between codes and their codewords.
 
-`theorem_1` is the paper's, as printed, which can fail: its complexity falls with N^(-3/4), and R
-is read off the functions that were learnt. `margin_bound` is one that holds.
+`theorem_1` is that of the paper as printed, which can fail: its complexity falls with N^(-3/4),
+and R is taken from the learnt functions. `margin_bound` is valid.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Bound:
     Parameters
     ----------
     margin_error
-        Share of bits whose margin falls short of rho, each by how much (er-hat).
+        Mean shortfall of the bits' margins below rho, at most 1 a bit (er-hat).
     complexity
-        What functions of such norms could fit by chance.
+        Rademacher complexity of functions of such norms.
     confidence
-        What an unlucky sample could hide.
+        Deviation that a random sample exceeds with probability delta.
     """
 
     margin_error: float
@@ -39,7 +39,7 @@ class Bound:
 
     @property
     def total(self) -> float:
-        """With probability 1 - delta, er is at most this."""
+        """Bound on er with probability 1 - delta."""
         return self.margin_error + self.complexity + self.confidence
 
 
@@ -51,27 +51,27 @@ def theorem_1(
     rho: float = 1.0,
     delta: float = 0.05,
 ) -> Bound:
-    """Compute Theorem 1 as printed, no bound: noise labels and a narrow Gaussian break it.
+    """Compute Theorem 1 as printed, which can fail.
 
-    The terms are those of the paper's eq. (4-33), ``2 R / rho * sqrt(r M^(1/p') sqrt(p' / N^3))``
-    and ``sqrt(log(1 / delta) / (2 N))``; R is the largest norm of the
-    model's hash functions, and r = 1, since all our kernels have k(x, x) = 1.
+    Noise labels and a narrow Gaussian violate it. The terms are those of the paper's eq. (4-33),
+    ``2 R / rho * sqrt(r M^(1/p') sqrt(p' / N^3))`` and ``sqrt(log(1 / delta) / (2 N))``; R is the
+    largest norm of the model's hash functions, and r = 1, since all our kernels have k(x, x) = 1.
 
     Parameters
     ----------
     model
-        Fitted with labels only, one codeword a class.
+        FitResult with labels only, one codeword a class.
     X, y
         The training samples and their labels.
     rho
-        Margin, chosen independently of the samples.
+        Margin, chosen before the samples are known.
     delta
-        Chance that the bound does not hold, were the theorem true.
+        Probability that the bound fails, if the theorem were true.
 
     Returns
     -------
     Bound
-        See `margin_bound` for one that holds.
+        See `margin_bound` for a valid bound.
     """
     margin_error = _margin_error(model, X, y, rho, delta)
     n, n_kernels = len(np.asarray(y)), model.kernel_weights_.shape[1]
@@ -94,31 +94,31 @@ def margin_bound(
     delta: float = 0.05,
     fixed_codewords: bool = False,
 ) -> Bound:
-    """Bound er, the expected share of a sample's bits that differ from its class's codeword.
+    """Bound er, the expected share of bits that differ from the class's codeword.
 
     With probability 1 - delta over N independent samples, er is at most ``total``, for kernels
-    with k(x, x) <= 1 (and a scaling) that were settled before the samples were seen.
+    with k(x, x) <= 1 (and a scaling) that were chosen before the samples were known.
 
     For one bit let ``a = R sqrt(c) + abs(beta)``, where R is the norm of its function, beta its
     offset and ``c = min((2 p' - 1) M^(1/p'), M)`` for M kernels under a p-norm with conjugate
     p'. Functions of at most that size have a Rademacher complexity of at most ``a sqrt(2 / N)``:
     Hoelder's inequality for the kernel weights, and for the moments of a Rademacher sum in a
     Hilbert space the constant 2 p' - 1. The margin loss is 1/rho-Lipschitz, which doubles that
-    over rho. As a is not known beforehand, each power of two has its share of delta; so has
+    over rho. As a is not known in advance, each power of two gets a part of delta; so does
     each codebook, unless it was fixed.
 
     Parameters
     ----------
     model
-        Fitted with labels only, one codeword a class.
+        FitResult with labels only, one codeword a class.
     X, y
         The training samples and their labels.
     rho
-        Margin, chosen independently of the samples.
+        Margin, chosen before the samples are known.
     delta
-        Chance that the bound does not hold.
+        Probability that the bound fails.
     fixed_codewords
-        Whether the codewords were settled before the samples were seen and did not move since.
+        Whether the codewords were chosen before the samples were known and did not change.
 
     Returns
     -------
@@ -129,19 +129,19 @@ def margin_bound(
     n, (n_bits, n_kernels) = len(np.asarray(y)), model.kernel_weights_.shape
     conjugate = model.p / (model.p - 1.0)
     spread = min((2.0 * conjugate - 1.0) * n_kernels ** (1.0 / conjugate), float(n_kernels))
-    offsets = np.abs(model._fitted.hash.intercepts)
+    offsets = np.abs(model._result.hash.intercepts)
     size = float((model.function_norms() * np.sqrt(spread) + offsets).max())
     power = math.ceil(math.log2(max(size, np.finfo(float).tiny)))
-    place = 2 * abs(power) + (power < 0)
-    chances = math.log((place + 1) * (place + 2) / delta)
+    index = 2 * abs(power) + (power < 0)
+    log_inverse = math.log((index + 1) * (index + 2) / delta)
     if not fixed_codewords:
-        chances += len(model.classes_) * n_bits * math.log(2.0)
+        log_inverse += len(model.classes_) * n_bits * math.log(2.0)
     complexity = 2.0 / rho * 2.0**power * math.sqrt(2.0 / n)
-    return Bound(margin_error, complexity, math.sqrt(chances / (2.0 * n)))
+    return Bound(margin_error, complexity, math.sqrt(log_inverse / (2.0 * n)))
 
 
 def _margin_error(model: SHL, X: ArrayLike, y: ArrayLike, rho: float, delta: float) -> float:
-    """Check what a bound is asked for, and return the first of its terms."""
+    """Check the arguments of a bound, and return its first term."""
     check_is_fitted(model)
     if not rho > 0:
         raise ValueError(f"rho: wanted a number above 0, got {rho!r}")

@@ -1,16 +1,12 @@
-"""From scores to probabilities: one temperature, learnt from rows that were left out.
+"""Probabilities: temperature scaling of leave-one-out scores (span rule).
 
-One number for all classes keeps the order of the scores, so the most probable class is the one
-that `predict` names.
+A single temperature for all classes keeps the order of the scores, so that the most probable class
+is the one of `predict`.
 
-
-@@@
-What f would be at a training row, had that row not been there: the span rule.
-
+f at training rows says nothing about new rows when a kernel interpolates, leave-one-out values do.
 Chapelle and Vapnik, "Model selection for support vector machines" (1999): if the other support
-rows stay what they are, leaving out row i moves f at that row by ``alpha_i y_i S_i^2``, where S_i
-is the distance of the row to the span of the others. f at training rows says nothing of
-new ones when a kernel interpolates; these values do.
+rows remain the same, leaving out row i changes f at that row by ``alpha_i y_i S_i^2``, where S_i
+is the distance of the row to the span of the others.
 """
 
 from __future__ import annotations
@@ -31,36 +27,43 @@ if TYPE_CHECKING:
     from shlcore.svm import KernelFunction
 
 
-_COLDEST, _HOTTEST = 1e-3, 1e6
-"""Scores are counted in bits. Beyond these, probabilities are 0 and 1, or all equal."""
+_MIN_TEMPERATURE, _MAX_TEMPERATURE = 1e-3, 1e6
+"""Range of the temperature, for scores in bits. Beyond it probabilities are 0 and 1, or equal."""
+
+_AT_BOUND = 1.0 - 1e-6
+"""Share of its cost from which on a dual variable counts as bounded."""
+
+_MIN_RIDGE = 1e-12
+"""Ridge in units of the mean of the diagonal. A kernel matrix of low rank needs more, and gets a
+hundred times as much at each attempt."""
 
 
 def learn_temperature(scores: Array, labels: Indices, weights: Array) -> float:
-    """Return the temperature at which the labels of rows are most likely.
+    """Return the temperature with the largest likelihood of the labels.
 
-    As Platt does, each label is believed a little less than wholly (by one row in n + 2), so that
-    scores without a single error still get a temperature above 0.
+    As in Platt's method, the target of each label is a little below 1 (by one row in n + 2), so
+    that scores without an error still give a temperature above 0.
 
     Parameters
     ----------
     scores
-        ``n x C``, of rows by functions that these rows did not teach.
+        ``n x C``, leave-one-out scores.
     labels
         ``(n,)``, class indices.
     weights
-        ``(n,)``, how often each row counts.
+        ``(n,)``, weights of the rows.
     """
     n_classes = scores.shape[1]
     total = float(weights.sum())
     doubt = 1.0 / (total + 2.0)
-    wanted = np.full(scores.shape, doubt / (n_classes - 1))
-    wanted[np.arange(len(labels)), labels] = 1.0 - doubt
+    targets = np.full(scores.shape, doubt / (n_classes - 1))
+    targets[np.arange(len(labels)), labels] = 1.0 - doubt
 
     def loss(log_temperature: float) -> float:
         logs = log_softmax(scores / np.exp(log_temperature), axis=1)
-        return float(-(weights @ (wanted * logs).sum(axis=1)) / total)
+        return float(-(weights @ (targets * logs).sum(axis=1)) / total)
 
-    bounds = np.log(_COLDEST), np.log(_HOTTEST)
+    bounds = np.log(_MIN_TEMPERATURE), np.log(_MAX_TEMPERATURE)
     return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
 
 
@@ -69,16 +72,8 @@ def probabilities(scores: Array, temperature: float) -> Array:
     return np.asarray(softmax(np.asarray(scores, dtype=np.float64) / temperature, axis=1))
 
 
-_AT_BOUND = 1.0 - 1e-6
-"""Share of its cost from which on a dual variable counts as bounded."""
-
-_LEAST_RIDGE = 1e-12
-"""Times the mean of the diagonal. A kernel of low rank needs more, and gets a hundredfold each
-time."""
-
-
 def leave_one_out(
-    summed: Callable[[Array, Indices], Array],
+    weighted_sum: Callable[[Array, Indices], Array],
     functions: Sequence[KernelFunction],
     projections: Floats,
     costs: Array,
@@ -87,31 +82,31 @@ def leave_one_out(
 
     Parameters
     ----------
-    summed
+    weighted_sum
         Returns the sum of kernels under some weights among some rows.
     projections
         ``n x B``, f at the rows.
     costs
         ``(n,)``, the largest value of each row's dual variable.
     """
-    found = np.array(projections, dtype=np.float64)
+    held_out = np.array(projections, dtype=np.float64)
     known: dict[bytes, Array] = {}
     for bit, function in enumerate(functions):
         if not function.support.size:
             continue
-        # Bits that pose one SVM differ by the sign alone.
+        # Bits with the same SVM differ by the sign alone.
         parts = (function.support, np.abs(function.coefficients), function.scales)
         key = b"".join(part.tobytes() for part in parts)
         if key not in known:
-            kernel = summed(function.scales, function.support)
+            kernel = weighted_sum(function.scales, function.support)
             free = np.abs(function.coefficients) < _AT_BOUND * costs[function.support]
             known[key] = squared_spans(kernel, free)
-        found[function.support, bit] -= function.coefficients * known[key]
-    return found
+        held_out[function.support, bit] -= function.coefficients * known[key]
+    return held_out
 
 
 def squared_spans(kernel: Array, free: NDArray[np.bool_]) -> Array:
-    """Return ``S_i^2`` of each support row, given which dual variables are not at their bound."""
+    """Return ``S_i^2`` of each support row; ``free`` marks those below their bound."""
     diagonal = np.diagonal(kernel).copy()
     if not free.any():
         return diagonal
@@ -119,7 +114,7 @@ def squared_spans(kernel: Array, free: NDArray[np.bool_]) -> Array:
     sums = inverse.sum(axis=1)
     total = max(float(sums.sum()), np.finfo(float).tiny)
     spans = np.empty(len(kernel))
-    # The inverse of the kernel bordered by ones, whose row and column stand for the offset.
+    # The inverse of the kernel matrix bordered by ones, which account for the offset.
     spans[free] = 1.0 / np.maximum(np.diagonal(inverse) - sums**2 / total, np.finfo(float).tiny)
     bounded = ~free
     if bounded.any():
@@ -127,17 +122,17 @@ def squared_spans(kernel: Array, free: NDArray[np.bool_]) -> Array:
         reached = np.einsum("ij,jk,ik->i", cross, inverse, cross, optimize=True)
         offset = (1.0 - cross @ sums) ** 2 / total
         spans[bounded] = diagonal[bounded] - reached + offset
-    # Nobody is farther from the others' span than from 0, but for rounding and the offset.
+    # Without rounding and offset, no row is farther from the span of the others than from 0.
     return np.clip(spans, 0.0, 2.0 * diagonal.max())
 
 
 def _inverse(matrix: Array) -> Array:
-    """Invert a kernel matrix; of a singular one what rounding leaves of it."""
-    ridge = _LEAST_RIDGE * float(np.trace(matrix)) / len(matrix)
-    places = np.diag_indices(len(matrix))
+    """Invert a kernel matrix, with the smallest sufficient ridge if it is singular."""
+    ridge = _MIN_RIDGE * float(np.trace(matrix)) / len(matrix)
+    diagonal = np.diag_indices(len(matrix))
     while True:
         raised = matrix.copy(order="F")
-        raised[places] += ridge
+        raised[diagonal] += ridge
         factor, failed = lapack.dpotrf(raised, overwrite_a=True)
         if not failed:
             upper, _ = lapack.dpotri(factor, overwrite_c=True)

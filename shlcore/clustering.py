@@ -1,4 +1,4 @@
-"""Clusters in the kernels' space: a start where labels say too little."""
+"""Balanced kernel k-means, the start for classes without labelled clusters."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shlcore.kernels import compared_distances, gram_squared_distances
+from shlcore.kernels import gram_squared_distances, relative_squared_distances
 
 if TYPE_CHECKING:
     from shlcore.array_types import Array, Indices
 
 
 _ROUNDS = 20
-"""At the most. Ten clusters of 500 digits (pendigits) settled after 6 to 15; one start in ten
-was cut off."""
+"""Maximum number of iterations. Ten clusters of 500 digits (pendigits) converged after 6 to 15;
+one start in ten reached the maximum."""
 
 _LARGEST_SHARE = 1.5
-"""Of the fair share, which a cluster may hold. The worthless optimum of eq. (6) puts all rows
-into one cluster. On 600 rows of pendigits without labels the purity after three passes was
-0.72 on the mean of five seeds with 1.5, 0.74 with exactly fair shares (which real classes do
+"""Largest weight of a cluster, in equal shares, because the trivial optimum of eq. (6) puts all
+rows into one cluster. On 600 rows of pendigits without labels the purity after three passes was
+0.72 in the mean of five seeds with 1.5, 0.74 with exactly equal shares (which real classes do
 not have), 0.76 with 1.25, and 0.70 without any bound."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedRows:
-    """Some rows, by ascending numbers, and how much each counts."""
+    """Ascending row indices and the weight of each row."""
 
     rows: Indices
     weights: Array
@@ -35,10 +35,10 @@ class WeightedRows:
 def kernel_clusters(
     gram: Array, weights: Array, n_clusters: int, rng: np.random.Generator
 ) -> Indices:
-    """Split rows into clusters of about equal weight: kernel k-means from k-means++ seeds.
+    """Split rows into clusters of similar weight: kernel k-means from k-means++ seeds.
 
-    No cluster is empty as long as there are enough rows; none holds more than half as much
-    again as its fair share (one heavy row may break that).
+    No cluster is empty if there are enough rows. None holds more than 1.5 times the equal share,
+    unless a single row weighs more.
     """
     distances = gram_squared_distances(gram)
     seeds = _seeds(distances, weights, n_clusters, rng)
@@ -47,17 +47,17 @@ def kernel_clusters(
         shares = np.zeros((len(gram), n_clusters))
         shares[np.arange(len(gram)), clusters] = weights
         shares /= np.maximum(shares.sum(axis=0), np.finfo(float).tiny)
-        towards = gram @ shares
-        to_means = compared_distances(towards, (shares * towards).sum(axis=0))
-        renewed = assign_balanced(to_means, weights)
-        if np.array_equal(renewed, clusters):
+        products = gram @ shares
+        distances_to_means = relative_squared_distances(products, (shares * products).sum(axis=0))
+        updated = assign_balanced(distances_to_means, weights)
+        if np.array_equal(updated, clusters):
             break
-        clusters = renewed
+        clusters = updated
     return clusters
 
 
 def assign_balanced(distances: Array, weights: Array) -> Indices:
-    """Give each row its nearest cluster that still has room, the most decided rows first."""
+    """Assign rows to their nearest cluster with room left, by decreasing margin."""
     n, k = distances.shape
     if k == 1:
         return np.zeros(n, dtype=np.intp)
@@ -74,7 +74,7 @@ def assign_balanced(distances: Array, weights: Array) -> Indices:
 
 
 def _fill_empty(clusters: Indices, distances: Array, k: int) -> None:
-    """Give each empty cluster the row that is nearest to it among clusters of several."""
+    """Move to each empty cluster the nearest row of a cluster with several rows."""
     for cluster in range(k):
         counts = np.bincount(clusters, minlength=k)
         if counts[cluster] or counts.max() < 2:
@@ -86,7 +86,7 @@ def _fill_empty(clusters: Indices, distances: Array, k: int) -> None:
 def _seeds(
     distances: Array, weights: Array, n_clusters: int, rng: np.random.Generator
 ) -> list[int]:
-    """k-means++: each further seed is drawn by its distance to the nearest one so far."""
+    """Draw k-means++ seeds: each by its distance to the nearest seed so far."""
     seeds = [int(rng.choice(len(weights), p=weights / weights.sum()))]
     while len(seeds) < n_clusters:
         chances = np.maximum(distances[:, seeds].min(axis=1), 0.0) * weights

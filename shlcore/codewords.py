@@ -1,8 +1,4 @@
-"""Codewords: block 3 (eq. 33 and eqs. 3_4 to 3_7).
-
-@@@
-Where codewords begin: distinct, and as far apart as a search can put them.
-"""
+"""Initial codewords, and block 3: eq. (33) and eqs. (3_4) to (3_7)."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shlcore.hinge import hinge
-from shlcore.objective import spread_within_classes
+from shlcore.objective import codeword_spread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,21 +19,143 @@ if TYPE_CHECKING:
 
 
 _PROXIMAL_STEPS = 50
-"""Lines 8 to 12 of Alg. 2, which says no number. On 600 rows of pendigits (S = 3, lambda2 of
-2e3 to 2e5) 20 and 50 steps end at the same eq. (6); 5 end 40 % higher at 2e4, and 200 end 5 %
-lower at 2e5, for twice the time."""
+"""Iterations of lines 8 to 12 of Alg. 2; the paper gives no number. On 600 rows of pendigits
+(S = 3, lambda2 of 2e3 to 2e5) 20 and 50 steps end at the same eq. (6); 5 end 40 % higher at 2e4,
+and 200 end 5 % lower at 2e5, for twice the time."""
+
+_RESTARTS = 10
+"""Searches for spread codewords. With one, the smallest distance of 10 words of 5 bits is 1 or
+2 by chance; with three, eight seeds all reach the result of thirty searches (2 of 5 bits, 8 of 15;
+26 words: 2 of 8, 6 of 15). Ten cost some 25 ms."""
+
+_COLUMN_SHARE = 1e-3
+"""Weight of the distances between bits beside those between codewords, small enough to break ties
+only. Up to 1e-2 it never cost any distance between codewords; at 0.1 it did."""
+
+_MAX_BITS_AS_INTEGERS = 16
+"""Bits up to which words are drawn as distinct integers, which is fast even if most of the words
+are needed. With more bits equal words are rare, and all words are drawn again."""
+
+
+def spread_codewords(
+    n_classes: int, n_codewords: int, n_bits: int, rng: np.random.Generator
+) -> Codewords:
+    """Return distinct codewords ``(C, S, B)`` with large pairwise Hamming distances.
+
+    Among the restarts the largest minimum distance wins, then the lowest energy. Codewords of one
+    class are near each other, those of different classes far apart.
+    """
+    count = n_classes * n_codewords
+    if count > 2.0**n_bits:
+        raise ValueError(
+            f"n_bits: wanted enough bits for {count} distinct codewords "
+            f"({n_classes} classes of {n_codewords}), got {n_bits} bits, which give {2**n_bits}"
+        )
+    if count == 2:
+        word = _distinct_words(1, n_bits, rng)
+        return np.stack([word, -word])
+    best: tuple[float, float] | None = None
+    chosen = np.empty((count, n_bits), dtype=np.int8)
+    for _ in range(_RESTARTS):
+        words = _minimise_energy(_distinct_words(count, n_bits, rng))
+        gaps = _hamming(words)
+        smallest = float(gaps[np.triu_indices(count, 1)].min()) if count > 1 else 0.0
+        if smallest < 1:
+            continue
+        rank = (-smallest, _energy(words))
+        if best is None or rank < best:
+            best, chosen = rank, words
+    if best is None:
+        chosen = _distinct_words(count, n_bits, rng)
+    return _group_by_class(chosen, n_classes, n_codewords)
+
+
+def _distinct_words(count: int, n_bits: int, rng: np.random.Generator) -> Codewords:
+    """Draw distinct random words."""
+    if n_bits <= _MAX_BITS_AS_INTEGERS:
+        numbers = rng.choice(2**n_bits, size=count, replace=False)
+        bits = (numbers[:, None] >> np.arange(n_bits)) & 1
+        return (2 * bits - 1).astype(np.int8)
+    words = rng.choice(np.array([-1, 1], dtype=np.int8), size=(count, n_bits))
+    while len(np.unique(words, axis=0)) < count:
+        words = rng.choice(np.array([-1, 1], dtype=np.int8), size=(count, n_bits))
+    return words
+
+
+def _hamming(words: NDArray[np.int8]) -> Array:
+    floats = words.astype(float)
+    return np.asarray(0.5 * (words.shape[1] - floats @ floats.T))
+
+
+def _row_energy(words: Array, sharpness: float) -> tuple[Array, float]:
+    """Return ``sum_{i<j} exp(-sharpness d_ij)``, after its change by each flip."""
+    forces = np.exp(-sharpness * 0.5 * (words.shape[1] - words @ words.T))
+    np.fill_diagonal(forces, 0.0)
+    nearer, farther = np.exp(sharpness) - 1.0, np.exp(-sharpness) - 1.0
+    # A flip of bit b of word i moves it away from the words that agree there, towards the others.
+    total = forces.sum(axis=1, keepdims=True)
+    agreeing = 0.5 * (total + words * (forces @ words))
+    change = farther * agreeing + nearer * (total - agreeing)
+    return change, 0.5 * float(forces.sum())
+
+
+def _column_energy(words: Array) -> tuple[Array, float]:
+    """Do the same for the bits' columns, also against opposite and constant columns."""
+    columns = np.concatenate([words, -words, np.ones((len(words), 1))], axis=1).T
+    columns = np.concatenate([columns, -np.ones((1, len(words)))])
+    change, _ = _row_energy(columns, 1.0)
+    n_bits = words.shape[1]
+    forces = np.exp(-0.5 * (len(words) - columns[:n_bits] @ columns.T))
+    forces[np.arange(n_bits), np.arange(n_bits)] = 0.0
+    return change[:n_bits].T, float(forces.sum())
+
+
+def _energy(words: NDArray[np.int8]) -> float:
+    floats = words.astype(float)
+    return _row_energy(floats, 1.0)[1] + _COLUMN_SHARE * _column_energy(floats)[1]
+
+
+def _minimise_energy(words: NDArray[np.int8]) -> NDArray[np.int8]:
+    """Flip the best single bit until no flip lowers the energy."""
+    current = words.astype(float)
+    # Every flip lowers the energy, so that the search terminates. The bound on the number of flips
+    # and the 1e-12 guard against rounding errors.
+    for _ in range(8 * words.size):
+        change = _row_energy(current, 1.0)[0] + _COLUMN_SHARE * _column_energy(current)[0]
+        i, b = np.unravel_index(int(change.argmin()), change.shape)
+        if change[i, b] >= -1e-12:
+            break
+        current[i, b] *= -1
+    return current.astype(np.int8)
+
+
+def _group_by_class(words: NDArray[np.int8], n_classes: int, n_codewords: int) -> Codewords:
+    """Assign words to classes: one distant seed each, then the nearest free words."""
+    if n_codewords == 1:
+        return words[:, None, :]
+    gaps = _hamming(words)
+    seeds = [0]
+    while len(seeds) < n_classes:
+        seeds.append(int(gaps[seeds].min(axis=0).argmax()))
+    groups = [[seed] for seed in seeds]
+    free = [word for word in range(len(words)) if word not in seeds]
+    while free:
+        open_groups = [c for c in range(n_classes) if len(groups[c]) < n_codewords]
+        _, c, word = min((gaps[seeds[c], word], c, word) for c in open_groups for word in free)
+        groups[c].append(word)
+        free.remove(word)
+    return np.asarray(words[np.array(groups)])
 
 
 def substitute(sums_up: Array, sums_down: Array, codewords: Codewords) -> Codewords:
-    """Solve eq. (33): for each codeword and bit the sign with the smaller hinge sum.
+    """Solve eq. (33): the sign with the smaller hinge sum, for each codeword and bit.
 
     Parameters
     ----------
     sums_up, sums_down
         ``(C S, B)``, the members' weighted hinge losses if the bit were +1, if it were -1.
     codewords
-        ``(C, S, B)``; keeps its sign on a tie (a codeword without members has nothing but
-        ties).
+        ``(C, S, B)``; a sign stays on a tie, as those of a codeword without members do.
     """
     flat = codewords.reshape(sums_up.shape)
     better = np.where(sums_up < sums_down, 1, np.where(sums_down < sums_up, -1, flat))
@@ -69,7 +187,9 @@ def proximal_average(v: Array, threshold: float) -> Array:
 
 
 class MemberLoss:
-    """The data term of block 3, ``lambda1 sum_n w_n sum_b [1 - mu_gamma(n)^b f_b(x_n)]_+``.
+    """Data term of block 3.
+
+    ``lambda1 sum_n w_n sum_b [1 - mu_gamma(n)^b f_b(x_n)]_+``
 
     Parameters
     ----------
@@ -97,13 +217,13 @@ class MemberLoss:
         self._shape = (n_codewords, projections.shape[1])
 
     def _sums(self, values: Array) -> Array:
-        """Add up rows by the codeword they belong to; 0 for codewords without members."""
+        """Sum rows by their codeword; 0 for codewords without members."""
         sums = np.zeros(self._shape)
         sums[self._present] = np.add.reduceat(values, self._starts, axis=0)
         return sums
 
-    def of_signs(self) -> tuple[Array, Array]:
-        """Return the loss ``(C S, B)`` if each bit were +1, and if it were -1."""
+    def sign_losses(self) -> tuple[Array, Array]:
+        """Return the loss ``(C S, B)`` with each bit at +1, and at -1."""
         up = self._sums(self._costs * hinge(self._f))
         down = self._sums(self._costs * hinge(-self._f))
         return up, down
@@ -115,31 +235,31 @@ class MemberLoss:
 
 
 def move_codewords(loss: MemberLoss, codewords: Codewords, lambda2: float) -> Codewords:
-    """Solve block 3: by substitution when S = 1, by accelerated proximal steps otherwise.
+    """Solve block 3: by eq. (33) when S = 1, by accelerated proximal steps otherwise.
 
-    Subgradient steps do not descend every time, and rounding may spoil what they gained: of
-    all iterates' signs, the substitution's answer and the present codewords, the one with the
-    smallest data loss plus codeword term wins, so that eq. (6) never rises. Classes that share a
-    codeword can never be told apart again, so none may come to that.
+    Subgradient steps do not always descend, and rounding may undo their gain. Among the signs of
+    all iterates, the solution of eq. (33) and the current codewords, those with the smallest data
+    loss plus codeword term are returned, so that eq. (6) never rises. Classes that share a
+    codeword would stay indistinguishable, hence candidates with a collision are skipped.
     """
-    up, down = loss.of_signs()
-    substituted = apart(substitute(up, down, codewords), codewords, np.abs(up - down))
+    up, down = loss.sign_losses()
+    substituted = without_collisions(substitute(up, down, codewords), codewords, np.abs(up - down))
     if codewords.shape[1] == 1:
         return substituted
 
     def value(candidate: Codewords) -> float:
         data = np.where(candidate.reshape(up.shape) > 0, up, down).sum()
-        return float(data) + lambda2 * spread_within_classes(candidate)
+        return float(data) + lambda2 * codeword_spread(candidate)
 
     best, best_value = codewords, value(codewords)
     for candidate in (substituted, *_proximal_signs(loss, codewords, lambda2)):
         candidate_value = value(candidate)
-        if candidate_value < best_value and not classes_share(candidate):
+        if candidate_value < best_value and not has_collision(candidate):
             best, best_value = candidate, candidate_value
     return best
 
 
-def classes_share(codewords: Codewords) -> bool:
+def has_collision(codewords: Codewords) -> bool:
     """Whether two classes have a codeword in common."""
     owners: dict[bytes, int] = {}
     return any(
@@ -149,39 +269,38 @@ def classes_share(codewords: Codewords) -> bool:
     )
 
 
-def apart(wanted: Codewords, present: Codewords, gains: Array) -> Codewords:
-    """Return the wanted codewords, less the flips that would make two classes share one.
+def without_collisions(candidate: Codewords, current: Codewords, gains: Array) -> Codewords:
+    """Return candidate codewords less the flips that would make two classes share one.
 
-    Flips are taken from the present codewords on, those that gain most (``(C S, B)``) first.
+    Flips are applied to the current codewords by decreasing gain (``(C S, B)``).
     """
-    if not classes_share(wanted):
-        return wanted
-    words = present.copy()
-    flat, goal = words.reshape(gains.shape), wanted.reshape(gains.shape)
+    if not has_collision(candidate):
+        return candidate
+    words = current.copy()
+    flat, goal = words.reshape(gains.shape), candidate.reshape(gains.shape)
     rows, bits = np.nonzero(flat != goal)
-    for place in np.argsort(-gains[rows, bits], kind="stable"):
-        row, bit = rows[place], bits[place]
+    for index in np.argsort(-gains[rows, bits], kind="stable"):
+        row, bit = rows[index], bits[index]
         flat[row, bit] *= -1
-        if classes_share(words):
+        if has_collision(words):
             flat[row, bit] *= -1
     return words
 
 
 def count_distinct(codewords: Codewords) -> Indices:
-    """How many different codewords each class has left."""
+    """Return the number of distinct codewords of each class."""
     return np.array([len(set(map(bytes, words))) for words in codewords], dtype=np.intp)
 
 
 def _proximal_signs(loss: MemberLoss, codewords: Codewords, lambda2: float) -> list[Codewords]:
-    """Run lines 8 to 12 of Alg. 2 from the present codewords; the signs of each iterate."""
+    """Return the signs of each iterate of lines 8 to 12 of Alg. 2."""
     shape = codewords.shape
     relaxed = codewords.astype(float).reshape(-1, shape[-1])
     largest = float(np.abs(loss.subgradient(np.zeros_like(relaxed))).max())
     first_step = 1.0 / max(largest, lambda2, np.finfo(float).tiny)
     before = relaxed
     signs: list[Codewords] = []
-    # No single step may jump farther than from -1 to +1, and the steps of a subgradient method
-    # have to shrink.
+    # The first step moves no entry by more than 1; a subgradient method needs decreasing steps.
     for k in range(1, _PROXIMAL_STEPS + 1):
         eta = first_step / np.sqrt(k)
         z = (relaxed - eta * loss.subgradient(relaxed)).reshape(shape)
@@ -193,127 +312,3 @@ def _proximal_signs(loss: MemberLoss, codewords: Codewords, lambda2: float) -> l
         if not signs or not np.array_equal(rounded, signs[-1]):
             signs.append(rounded)
     return signs
-
-
-_RESTARTS = 10
-"""Searches for spread codewords. With one, the smallest distance of 10 words of 5 bits is 1 or
-2 by luck; with three, eight seeds all reach what thirty searches reach (2 of 5 bits, 8 of 15;
-26 words: 2 of 8, 6 of 15). Ten cost some 25 ms."""
-
-_COLUMN_SHARE = 1e-3
-"""How much the spread of bits counts beside that of codewords: it decides between equals. Up
-to 1e-2 it never cost any distance between codewords; at 0.1 it did."""
-
-_DRAWN_AS_NUMBERS = 16
-"""Bits up to which words are drawn as different numbers, which ends soon even if most of the words
-are wanted. With more bits equal words are rare, and all are drawn again."""
-
-
-def spread_codewords(
-    n_classes: int, n_codewords: int, n_bits: int, rng: np.random.Generator
-) -> Codewords:
-    """Return distinct codewords ``(C, S, B)``, as far apart as a search can put them.
-
-    The smallest pairwise Hamming distance decides between restarts, then the energy. The
-    codewords of one class are near each other, those of different classes far apart.
-    """
-    count = n_classes * n_codewords
-    if count > 2.0**n_bits:
-        raise ValueError(
-            f"n_bits: wanted enough bits for {count} distinct codewords "
-            f"({n_classes} classes of {n_codewords}), got {n_bits} bits, which give {2**n_bits}"
-        )
-    if count == 2:
-        word = _distinct_words(1, n_bits, rng)
-        return np.stack([word, -word])
-    best: tuple[float, float] | None = None
-    chosen = np.empty((count, n_bits), dtype=np.int8)
-    for _ in range(_RESTARTS):
-        words = _descend_energy(_distinct_words(count, n_bits, rng))
-        gaps = _hamming(words)
-        smallest = float(gaps[np.triu_indices(count, 1)].min()) if count > 1 else 0.0
-        if smallest < 1:
-            continue
-        rank = (-smallest, _energy(words))
-        if best is None or rank < best:
-            best, chosen = rank, words
-    if best is None:
-        chosen = _distinct_words(count, n_bits, rng)
-    return _grouped(chosen, n_classes, n_codewords)
-
-
-def _distinct_words(count: int, n_bits: int, rng: np.random.Generator) -> Codewords:
-    """Draw different words at random."""
-    if n_bits <= _DRAWN_AS_NUMBERS:
-        numbers = rng.choice(2**n_bits, size=count, replace=False)
-        bits = (numbers[:, None] >> np.arange(n_bits)) & 1
-        return (2 * bits - 1).astype(np.int8)
-    words = rng.choice(np.array([-1, 1], dtype=np.int8), size=(count, n_bits))
-    while len(np.unique(words, axis=0)) < count:
-        words = rng.choice(np.array([-1, 1], dtype=np.int8), size=(count, n_bits))
-    return words
-
-
-def _hamming(words: NDArray[np.int8]) -> Array:
-    floats = words.astype(float)
-    return np.asarray(0.5 * (words.shape[1] - floats @ floats.T))
-
-
-def _row_forces(words: Array, sharpness: float) -> tuple[Array, float]:
-    """Energy ``sum_{i<j} exp(-sharpness d_ij)``, and its change for each single flip."""
-    forces = np.exp(-sharpness * 0.5 * (words.shape[1] - words @ words.T))
-    np.fill_diagonal(forces, 0.0)
-    nearer, farther = np.exp(sharpness) - 1.0, np.exp(-sharpness) - 1.0
-    # Flipping bit b of word i moves it away from those that agree there, towards the others.
-    total = forces.sum(axis=1, keepdims=True)
-    agreeing = 0.5 * (total + words * (forces @ words))
-    change = farther * agreeing + nearer * (total - agreeing)
-    return change, 0.5 * float(forces.sum())
-
-
-def _column_changes(words: Array) -> tuple[Array, float]:
-    """Do the same for the bits' columns: equal, opposite or constant ones teach nothing new."""
-    columns = np.concatenate([words, -words, np.ones((len(words), 1))], axis=1).T
-    columns = np.concatenate([columns, -np.ones((1, len(words)))])
-    change, _ = _row_forces(columns, 1.0)
-    n_bits = words.shape[1]
-    forces = np.exp(-0.5 * (len(words) - columns[:n_bits] @ columns.T))
-    forces[np.arange(n_bits), np.arange(n_bits)] = 0.0
-    return change[:n_bits].T, float(forces.sum())
-
-
-def _energy(words: NDArray[np.int8]) -> float:
-    floats = words.astype(float)
-    return _row_forces(floats, 1.0)[1] + _COLUMN_SHARE * _column_changes(floats)[1]
-
-
-def _descend_energy(words: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Flip the best single bit until no flip lowers the energy."""
-    current = words.astype(float)
-    # Every flip lowers the energy, so that the search ends by itself; this is for rounding errors,
-    # and so is the 1e-12 below.
-    for _ in range(8 * words.size):
-        change = _row_forces(current, 1.0)[0] + _COLUMN_SHARE * _column_changes(current)[0]
-        i, b = np.unravel_index(int(change.argmin()), change.shape)
-        if change[i, b] >= -1e-12:
-            break
-        current[i, b] *= -1
-    return current.astype(np.int8)
-
-
-def _grouped(words: NDArray[np.int8], n_classes: int, n_codewords: int) -> Codewords:
-    """Hand the words to the classes: seeds far apart, then each class takes near ones."""
-    if n_codewords == 1:
-        return words[:, None, :]
-    gaps = _hamming(words)
-    seeds = [0]
-    while len(seeds) < n_classes:
-        seeds.append(int(gaps[seeds].min(axis=0).argmax()))
-    groups = [[seed] for seed in seeds]
-    free = [word for word in range(len(words)) if word not in seeds]
-    while free:
-        open_groups = [c for c in range(n_classes) if len(groups[c]) < n_codewords]
-        _, c, word = min((gaps[seeds[c], word], c, word) for c in open_groups for word in free)
-        groups[c].append(word)
-        free.remove(word)
-    return np.asarray(words[np.array(groups)])

@@ -1,10 +1,7 @@
-"""What a fit reports after each block, and when it has converged.
+"""Algorithm 2: block coordinate descent on eq. (6), and its stopping rule.
 
-@@@
-Algorithm 2: the descent from the start to the optimum, block by block.
-
-The descent knows nothing of how a bit's SVM is solved. A `Machine` does that: with kernel
-matrices and LIBSVM (`shlcore.svm`), or with random features and ADMM.
+A `BitSolver` solves the SVM of a bit: with kernel matrices and LIBSVM (`shlcore.svm`), or with
+explicit features and ADMM (`shlcore.admm`).
 """
 
 from __future__ import annotations
@@ -19,8 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from shlcore.codewords import MemberLoss, move_codewords
 from shlcore.hinge import hinge_loss
-from shlcore.mkl import uniform_weights, weigh_kernels
-from shlcore.objective import Evaluation, evaluate, regularisers
+from shlcore.mkl import regularisers, uniform_weights, weigh_kernels
+from shlcore.objective import Evaluation, evaluate
 from shlcore.problem import UNLABELLED, Function, Model, Problem, Start
 
 if TYPE_CHECKING:
@@ -40,7 +37,7 @@ class Step(Generic[Function]):
     iteration
         Outer pass; 0 is the start.
     bit
-        The bit that was worked on (the last one, when several were).
+        The bit of this block (the last one of several).
     block
         "start", "svm", "kernels" or "codewords".
     objective
@@ -63,7 +60,7 @@ class Step(Generic[Function]):
 def until_converged(
     steps: Iterator[Step[Function]], *, tol: float, max_iter: int
 ) -> Iterator[Step[Function]]:
-    """Pass steps on until a pass lowers eq. (6) by less than ``tol`` and moves nobody.
+    """Yield steps until a pass lowers eq. (6) by less than ``tol`` and moves no row.
 
     Warns when ``max_iter`` passes end the descent instead.
     """
@@ -82,7 +79,8 @@ def until_converged(
                 f"SHL stopped after max_iter={max_iter} passes without converging to "
                 f"tol={tol:g}; raise max_iter or tol.",
                 ConvergenceWarning,
-                # The caller of `SHL.fit`, past this, the stages, `moments`, `_iterate` and `fit`.
+                # The caller of `SHL.fit`, behind `until_converged`, `descend_in_stages`,
+                # `fit_states`, `_iterate` and `fit`.
                 stacklevel=6,
             )
             return
@@ -91,7 +89,7 @@ def until_converged(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BitSolution(Generic[Function]):
-    """A hash function, f at the training rows, and ``||w_m||^2`` of each kernel."""
+    """A hash function with f at the training rows and ``||w_m||^2`` of each kernel."""
 
     function: Function
     projections: Floats
@@ -100,143 +98,149 @@ class BitSolution(Generic[Function]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BitTask(Generic[Function]):
-    """One SVM to solve: the rows' targets and costs, kernel weights, and what is there now."""
+    """The SVM of one bit: targets, costs, kernel weights and current solution."""
 
     targets: NDArray[np.int8]
     costs: Array
     kernel_weights: Array
-    present: BitSolution[Function]
+    current: BitSolution[Function]
 
-    def poses_the_same(self, other: BitTask[Function]) -> bool:
-        """Whether both have one answer, to the last digit."""
+    def is_same_problem(self, other: BitTask[Function]) -> bool:
+        """Whether both tasks are equal to the last digit."""
         return (
-            self.present.function is other.present.function
+            self.current.function is other.current.function
             and np.array_equal(self.targets, other.targets)
             and np.array_equal(self.costs, other.costs)
             and np.array_equal(self.kernel_weights, other.kernel_weights)
-            and np.array_equal(self.present.projections, other.present.projections)
+            and np.array_equal(self.current.projections, other.current.projections)
         )
 
 
-class Machine(Protocol[Function]):
-    """Solves block 1, and knows how its functions are turned round and scaled."""
+class BitSolver(Protocol[Function]):
+    """Solver of block 1 in its own representation of functions."""
 
     n_kernels: int
-    at_once: int
-    """How many SVMs are best handed over together."""
-    foresight: int
-    """How many SVMs are worth solving before their turn; 0: none."""
+    batch_size: int
+    """Number of SVMs in one call of `solve`."""
+    n_prefetch: int
+    """Number of SVMs to solve ahead of their turn; 0: none."""
     precision: type[np.floating]
-    """What f at the training rows is held in."""
+    """Data type of f at the training rows."""
 
     def solve(self, tasks: Sequence[BitTask[Function]]) -> list[BitSolution[Function]]:
         """Solve independent SVMs."""
 
-    def foresee(self, tasks: Sequence[BitTask[Function]]) -> None:
-        """Solve SVMs that `solve` is likely to be asked for next."""
+    def prefetch(self, tasks: Sequence[BitTask[Function]]) -> None:
+        """Solve SVMs in advance that `solve` will probably receive next."""
 
-    def empty(self) -> Function:
+    def zero(self) -> Function:
         """Return the function that is 0 everywhere."""
 
-    def scaled(self, function: Function, factor: float) -> Function:
+    def scale(self, function: Function, factor: float) -> Function:
         """Return ``factor * f``."""
 
 
-def begin_and_descend(
-    problem: Problem, start: Start, machine: Machine[Function]
+def initialise_and_descend(
+    problem: Problem, start: Start, solver: BitSolver[Function]
 ) -> Iterator[Step[Function]]:
-    """Begin, then descend for ever."""
+    """Initialise, then descend without end."""
     step: Step[Function] | None = None
-    for step in begin(problem, start, machine):
+    for step in initialise(problem, start, solver):
         yield step
     if step is not None:
         unsupervised = bool((problem.labels == UNLABELLED).all())
         alive = np.unique(step.members) if unsupervised else None
-        yield from descend(problem, step.model, machine, keep_alive=alive)
+        yield from descend(problem, step.model, solver, keep_alive=alive)
 
 
-def begin(problem: Problem, start: Start, machine: Machine[Function]) -> Iterator[Step[Function]]:
-    """Fit every bit once to the start's memberships; the last step is where the descent starts."""
+def initialise(
+    problem: Problem, start: Start, solver: BitSolver[Function]
+) -> Iterator[Step[Function]]:
+    """Fit every bit once to the memberships of the start."""
     kernel_weights = start.kernel_weights
     if kernel_weights is None:
-        kernel_weights = np.tile(
-            uniform_weights(machine.n_kernels, problem.p), (problem.n_bits, 1)
-        )
-    shape = (problem.n_bits, machine.n_kernels)
+        kernel_weights = np.tile(uniform_weights(solver.n_kernels, problem.p), (problem.n_bits, 1))
+    shape = (problem.n_bits, solver.n_kernels)
     empty = Model(
         codewords=start.codewords,
-        projections=np.zeros((len(problem.labels), problem.n_bits), dtype=machine.precision),
+        projections=np.zeros((len(problem.labels), problem.n_bits), dtype=solver.precision),
         kernel_weights=kernel_weights,
         squared_norms=np.zeros(shape),
-        functions=tuple(machine.empty() for _ in range(problem.n_bits)),
+        functions=tuple(solver.zero() for _ in range(problem.n_bits)),
     )
-    now = evaluate(problem, empty)
-    ceiling = now.value
-    taking_part = start.members != UNLABELLED
-    chosen = np.where(taking_part, start.members, 0)
-    costs = np.where(taking_part, problem.lambda1 * problem.weights, 0.0)
+    current = evaluate(problem, empty)
+    ceiling = current.value
+    active = start.members != UNLABELLED
+    members = np.where(active, start.members, 0)
+    costs = np.where(active, problem.lambda1 * problem.weights, 0.0)
     model = empty
-    batches = list(_batches(bit_groups(model), machine.at_once))
-    for place, groups in enumerate(batches):
-        _foresee(model, batches[place:], chosen, costs, machine, place)
-        model = _fit_bits(model, groups, chosen, costs, machine)
-        now = evaluate(problem, model)
-        yield Step(0, groups[-1][-1], "start", ceiling, model, now.members)
-    # Rows that waited may be so badly placed that no model at all would be better: shorten
-    # w until it is not, so that the descent starts below the empty model.
-    while now.value > ceiling:
-        model = _halved(model, machine)
-        now = evaluate(problem, model)
-    model = _weigh(problem, model, range(problem.n_bits))
-    now = evaluate(problem, model)
-    yield Step(0, problem.n_bits - 1, "start", now.value, model, now.members, pass_ended=True)
+    batches = list(_batches(bit_groups(model), solver.batch_size))
+    for index, groups in enumerate(batches):
+        _prefetch(model, batches[index:], members, costs, solver, index)
+        model = _fit_bits(model, groups, members, costs, solver)
+        current = evaluate(problem, model)
+        yield Step(0, groups[-1][-1], "start", ceiling, model, current.members)
+    # Rows that waited may have losses so large that the empty model would be better. Halving w
+    # lets the descent start at or below the empty model.
+    while current.value > ceiling:
+        model = _halve_functions(model, solver)
+        current = evaluate(problem, model)
+    model = _update_kernel_weights(problem, model, range(problem.n_bits))
+    current = evaluate(problem, model)
+    yield Step(
+        0, problem.n_bits - 1, "start", current.value, model, current.members, pass_ended=True
+    )
 
 
 def descend(
     problem: Problem,
     model: Model[Function],
-    machine: Machine[Function],
+    solver: BitSolver[Function],
     *,
     keep_alive: Indices | None = None,
 ) -> Iterator[Step[Function]]:
-    """Yield after every block, for ever; eq. (6) never rises.
+    """Yield a step after every block, without end; eq. (6) never rises.
 
     Parameters
     ----------
     keep_alive
-        Flat indices of codewords that may not lose their last member in the first pass
-        (without labels, eq. (6) has a worthless optimum that puts everybody on one).
+        Flat indices of codewords that keep a member in the first pass (without labels, eq. (6)
+        has a trivial optimum: all rows on one codeword).
     """
     costs = problem.lambda1 * problem.weights
-    now = evaluate(problem, model)
+    current = evaluate(problem, model)
     for iteration in count(1):
         protected = keep_alive if iteration == 1 else None
-        batches = list(_batches(bit_groups(model), machine.at_once))
-        for place, groups in enumerate(batches):
-            members = _with_survivors(now, protected)
-            _foresee(model, batches[place:], members, costs, machine, place)
+        batches = list(_batches(bit_groups(model), solver.batch_size))
+        for index, groups in enumerate(batches):
+            members = _keep_codewords_alive(current, protected)
+            _prefetch(model, batches[index:], members, costs, solver, index)
             bits = [bit for group in groups for bit in group]
             for block in ("svm", "kernels", "codewords"):
                 if block == "svm":
-                    candidate = _fit_bits(model, groups, members, costs, machine)
+                    candidate = _fit_bits(model, groups, members, costs, solver)
                 elif block == "kernels":
-                    candidate = _weigh(problem, model, bits)
+                    candidate = _update_kernel_weights(problem, model, bits)
                 else:
                     fixed = problem.fixed_codewords
-                    candidate = model if fixed else _move(problem, model, now.members)
-                then = evaluate(problem, candidate)
-                alive = protected is None or bool(np.isin(protected, then.members).all())
-                if then.value <= now.value and alive:
-                    model, now = candidate, then
+                    candidate = (
+                        model if fixed else _update_codewords(problem, model, current.members)
+                    )
+                updated = evaluate(problem, candidate)
+                alive = protected is None or bool(np.isin(protected, updated.members).all())
+                if updated.value <= current.value and alive:
+                    model, current = candidate, updated
                 ended = groups is batches[-1] and block == "codewords"
-                yield Step(iteration, bits[-1], block, now.value, model, now.members, ended)
+                yield Step(
+                    iteration, bits[-1], block, current.value, model, current.members, ended
+                )
 
 
 def bit_groups(model: Model[Function]) -> list[list[int]]:
-    """Gather the bits that pose one and the same SVM.
+    """Group the bits that have the same SVM.
 
-    Bits whose codeword column agrees up to the sign, and whose kernel weights are equal,
-    differ by the sign of f alone.
+    Bits with equal kernel weights and codeword columns that agree up to the sign have functions
+    that agree up to the sign.
     """
     columns = model.codewords.reshape(-1, model.codewords.shape[-1]).T
     groups: dict[bytes, list[int]] = {}
@@ -251,36 +255,36 @@ def _batches(groups: list[list[int]], size: int) -> Iterator[list[list[int]]]:
         yield groups[first : first + size]
 
 
-def _with_survivors(now: Evaluation, protected: Indices | None) -> Indices:
-    """Return gamma, but leave each protected codeword its nearest row if it would lose all."""
+def _keep_codewords_alive(current: Evaluation, protected: Indices | None) -> Indices:
+    """Return gamma, where protected codewords without members get their nearest row."""
     if protected is None:
-        return now.members
-    members = now.members.copy()
+        return current.members
+    members = current.members.copy()
     for codeword in protected:
         if not (members == codeword).any():
-            distances = now.distances.reshape(len(members), -1)
+            distances = current.distances.reshape(len(members), -1)
             members[distances[:, codeword].argmin()] = codeword
     return members
 
 
-def _foresee(
+def _prefetch(
     model: Model[Function],
-    coming: list[list[list[int]]],
+    remaining: list[list[list[int]]],
     members: Indices,
     costs: Array,
-    machine: Machine[Function],
-    place: int,
+    solver: BitSolver[Function],
+    index: int,
 ) -> None:
-    """Let a machine with foresight look at the next batches, every time it has none left."""
-    if machine.foresight and place % machine.foresight == 0:
-        groups = [group for batch in coming[: machine.foresight] for group in batch]
-        machine.foresee(_tasks(model, groups, members, costs))
+    """Prefetch the next batches whenever the solver has used up those before."""
+    if solver.n_prefetch and index % solver.n_prefetch == 0:
+        groups = [group for batch in remaining[: solver.n_prefetch] for group in batch]
+        solver.prefetch(_bit_tasks(model, groups, members, costs))
 
 
-def _tasks(
+def _bit_tasks(
     model: Model[Function], groups: list[list[int]], members: Indices, costs: Array
 ) -> list[BitTask[Function]]:
-    """Return the SVM that each group of bits poses."""
+    """Return the SVM of each group of bits."""
     columns = model.codewords.reshape(-1, model.codewords.shape[-1])
     return [
         BitTask(
@@ -302,39 +306,41 @@ def _fit_bits(
     groups: list[list[int]],
     members: Indices,
     costs: Array,
-    machine: Machine[Function],
+    solver: BitSolver[Function],
 ) -> Model[Function]:
-    """Block 1 for groups of bits, under memberships that stay fixed meanwhile."""
+    """Update groups of bits by block 1, with fixed memberships."""
     columns = model.codewords.reshape(-1, model.codewords.shape[-1])
-    tasks = _tasks(model, groups, members, costs)
+    tasks = _bit_tasks(model, groups, members, costs)
     projections = model.projections.copy()
     squared_norms = model.squared_norms.copy()
     functions = list(model.functions)
-    for group, task, solution in zip(groups, tasks, machine.solve(tasks), strict=True):
-        if solution is task.present or not _lowers(task, solution):
+    for group, task, solution in zip(groups, tasks, solver.solve(tasks), strict=True):
+        if solution is task.current or not _is_no_worse(task, solution):
             continue
         for bit in group:
             sign = float(columns[0, bit] * columns[0, group[0]])
             projections[:, bit] = sign * solution.projections
             squared_norms[bit] = solution.squared_norms
-            functions[bit] = machine.scaled(solution.function, sign)
+            functions[bit] = solver.scale(solution.function, sign)
     return replace(
         model, projections=projections, squared_norms=squared_norms, functions=tuple(functions)
     )
 
 
-def _lowers(task: BitTask[Function], solution: BitSolution[Function]) -> bool:
-    """Whether a solution, exact to a tolerance only, is no worse than what was there."""
+def _is_no_worse(task: BitTask[Function], solution: BitSolution[Function]) -> bool:
+    """Whether a solution, exact to a tolerance only, is no worse than the current one."""
 
     def value(bit: BitSolution[Function]) -> float:
         loss = hinge_loss(task.costs, task.targets, bit.projections)
         return float(loss + regularisers(bit.squared_norms, task.kernel_weights))
 
-    return value(solution) <= value(task.present)
+    return value(solution) <= value(task.current)
 
 
-def _weigh(problem: Problem, model: Model[Function], bits: Sequence[int]) -> Model[Function]:
-    """Block 2 for some bits."""
+def _update_kernel_weights(
+    problem: Problem, model: Model[Function], bits: Sequence[int]
+) -> Model[Function]:
+    """Update the kernel weights of some bits by block 2."""
     kernel_weights = model.kernel_weights.copy()
     chosen = list(bits)
     kernel_weights[chosen] = weigh_kernels(
@@ -343,18 +349,20 @@ def _weigh(problem: Problem, model: Model[Function], bits: Sequence[int]) -> Mod
     return replace(model, kernel_weights=kernel_weights)
 
 
-def _move(problem: Problem, model: Model[Function], members: Indices) -> Model[Function]:
-    """Block 3."""
+def _update_codewords(
+    problem: Problem, model: Model[Function], members: Indices
+) -> Model[Function]:
+    """Update the codewords by block 3."""
     n_codewords = problem.n_classes * problem.n_codewords
     costs = problem.lambda1 * problem.weights
     loss = MemberLoss(model.projections, members, costs, n_codewords)
     return replace(model, codewords=move_codewords(loss, model.codewords, problem.lambda2))
 
 
-def _halved(model: Model[Function], machine: Machine[Function]) -> Model[Function]:
+def _halve_functions(model: Model[Function], solver: BitSolver[Function]) -> Model[Function]:
     return replace(
         model,
         projections=0.5 * model.projections,
         squared_norms=0.25 * model.squared_norms,
-        functions=tuple(machine.scaled(function, 0.5) for function in model.functions),
+        functions=tuple(solver.scale(function, 0.5) for function in model.functions),
     )

@@ -1,12 +1,16 @@
 """SHL: *Supervised Hash Learning as a scikit-learn estimator.
 
-With its base class (`shlcore.hash_classifier`) the only module of the learner that knows
-scikit-learn's estimators: it checks X as they do, hands a frozen `Parameters` down, and gets
-a frozen `Fitted` record back.
+This module and that of the base class (`shlcore.hash_classifier`) are the only ones of the learner
+that depend on scikit-learn's estimators: they check X, pass a frozen `Parameters` down, and get a
+frozen `FitResult` back. Each pass is logged on level INFO.
 """
 
 from __future__ import annotations
 
+import logging
+import sys
+import threading
+from contextlib import contextmanager, nullcontext
 from copy import copy
 from dataclasses import dataclass, fields
 from functools import partial
@@ -18,37 +22,58 @@ from sklearn.utils import check_random_state
 
 from shlcore.hash_classifier import HashClassifier
 from shlcore.parameters import Parameters
-from shlcore.training_data import gather
+from shlcore.training_data import prepare_training_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import TextIO
 
     from numpy.typing import ArrayLike
 
     from shlcore.array_types import Array
-    from shlcore.fit_result import Fitted
+    from shlcore.fit_result import FitResult
     from shlcore.hash_classifier import Samples
     from shlcore.kernels import Kernel
     from shlcore.parameters import Label
-    from shlcore.training_data import Moment
+    from shlcore.training_data import FitState
+
+
+LOG = logging.getLogger(__name__)
+
+
+@contextmanager
+def log_to(stream: TextIO) -> Iterator[None]:
+    """Write the log of this thread's fits to a stream within a ``with`` block."""
+    logger = logging.getLogger("shlcore")
+    thread = threading.get_ident()
+    handler = logging.StreamHandler(stream)
+    handler.addFilter(lambda record: record.thread == thread)
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitStep:
-    """Where a fit is after one block.
+    """The state of a fit after one block.
 
     Parameters
     ----------
     objective
         Eq. (6), which never rises from step to step of a stage.
     iteration, bit, block, pass_ended
-        Outer pass (0 is the start) and whether it is over, the bit that was worked on, and
-        "start", "svm", "kernels" or "codewords".
+        Outer pass (0 is the start) and whether it is over, the bit of the block, and "start",
+        "svm", "kernels" or "codewords".
     projections
         ``n x B``, f at the training samples; NaN for those that were left out. In single
         precision with ``solver="random_features"``.
     snapshot
-        Call it for a fitted estimator that holds the answer so far.
+        Returns a fitted estimator with the result so far.
     """
 
     objective: float
@@ -61,40 +86,42 @@ class FitStep:
 
 
 class SHL(HashClassifier):
-    """Kernel hash functions and codewords, learnt together from labelled and other samples.
+    """*Supervised Hash Learning: kernel hash functions and codewords together.
 
-    A classifier, a transformer (hash codes) and a transductive learner in one.
+    A classifier, a transformer (hash codes) and a transductive learner in one, which learns from
+    samples with and without labels.
 
     Parameters
     ----------
     n_bits
         Length B of the hash codes; ``"auto"``: five for each doubling of the number of classes.
     n_codewords
-        Codewords S of each class to begin with; equal ones merge (`n_codewords_`).
+        Initial number of codewords S of each class; equal ones merge (`n_codewords_`).
     kernels
-        ``"auto"`` (polynomials, and Gaussians as wide as neighbours are apart: `kernels_`),
+        ``"auto"`` (polynomials, and Gaussians at the distance of neighbours: `kernels_`),
         ``"paper"`` (linear, polynomial and nine Gaussians), a list of kernel objects from
         `shlcore.kernels`, or ``"precomputed"``: then X is a stack of M Gram matrices,
         ``M x n x n`` in `fit` and ``M x m x n`` (rows against training samples) elsewhere.
     column_groups
         Column indices by name, for kernels that act on a named group.
     lambda1
-        Cost of a margin violation. One so small that some class is never found gives way to 1,
-        with a warning.
+        Cost of a margin violation. If it is so small that some class is never predicted, it is
+        raised to 1 with a warning.
     lambda2
-        Pull between codewords of one class, on the scale of ``lambda1`` times the samples a
-        codeword has.
+        Weight of the distances between codewords of a class, on the scale of ``lambda1`` times the
+        number of samples of a codeword.
     p
-        Norm of the kernel weights, above 1; near 1 few kernels survive.
+        Norm of the kernel weights, above 1; near 1 the weights are sparse.
     transductive
         Whether samples without a label take part in training.
     unlabelled
         The label of samples without one; None: all have one.
     unlabelled_weight
-        How much a sample without a label counts beside one with a label. ``"annealed"``: little
-        at first, then more, once few labels have spread to neighbours (exact solver).
+        Weight of a sample without a label beside one with a label. ``"label_spreading"``: if few
+        samples have labels, these spread to neighbours, then the weight grows from stage to stage
+        (exact solver).
     decoding
-        Which codeword is nearest: by ``"hinge"`` or by ``"hamming"`` distance.
+        The distance to codewords in predictions: ``"hinge"`` or ``"hamming"``.
     class_weight
         Factors of the samples' weights by class, or ``"balanced"``.
     scale
@@ -104,32 +131,32 @@ class SHL(HashClassifier):
     warm_start
         Start from the codewords, kernel weights and memberships of the last fit.
     max_iter, tol
-        Passes of a stage at the most, and the relative decrease of eq. (6) that ends it when no
-        sample changes its codeword any more.
+        Maximum number of passes of a stage, and the relative decrease of eq. (6) below which it
+        ends when no sample changes its codeword.
     random_state
-        Seeds the codewords' search, random features and, where labels say too little, the
-        clustering.
+        Seed of the initial codewords, of random features and of the clustering without labels.
     solver
         ``"exact"`` works on kernel matrices. ``"random_features"`` works on explicit features
         of the kernels, block by block: on threads, or on the workers of a cluster while a
-        `dask.distributed.Client` is there. ``"auto"`` takes it if the kernel matrices would
-        need more than ``memory``, or X is a Dask array; `solver_` says which it was.
+        `dask.distributed.Client` is there. ``"auto"`` chooses it if the kernel matrices would
+        need more than ``memory``, or X is a Dask array (`solver_`).
     n_components
-        Random features in all. Linear kernels, and polynomials of few columns, need none, and
-        a Gaussian too narrow for them acts on the training samples alone, as in truth.
+        Number of all random features. Linear kernels, and polynomials of few columns, need none,
+        and a very narrow Gaussian, whose Gram matrix is the identity, gets none.
     features
-        ``"landmarks"`` compares with random training samples (Nystroem), the more accurate;
-        ``"fourier"`` draws orthogonal random Fourier features, which know nothing of the data.
+        ``"landmarks"``: kernels with random training samples (Nystroem), the more accurate;
+        ``"fourier"``: orthogonal random Fourier features, which are independent of the data.
     memory
-        What the kernel matrices or the features kept may take, such as ``"4GB"``; features
-        beyond it are made whenever needed. On a cluster, that of each worker.
+        Memory for the kernel matrices or the features, such as ``"4GB"``; features beyond it are
+        computed whenever needed. On a cluster, that of each worker.
     probability
-        Whether a fit ends with what `predict_proba` needs: an eighth of its time on digits.
+        Whether a fit ends with the calibration for `predict_proba`: an eighth of its time on
+        digits.
     n_jobs
-        Threads on which the exact solver works at several bits, as scikit-learn counts jobs
-        (-1: all cores). The result is the same for any number. The other solver uses all cores.
+        Number of threads of the exact solver, as scikit-learn counts jobs (-1: all cores). The
+        result is the same for any number. The other solver uses all cores.
     verbose
-        Whether each pass is reported on standard output.
+        Whether `fit` writes its log on standard output: a line after each pass or ADMM sweep.
 
     Attributes
     ----------
@@ -140,12 +167,12 @@ class SHL(HashClassifier):
     kernels_ : the M kernels, unless they were precomputed
     transduction_ : array of shape (n,), label of each training sample
     objective_ : array, eq. (6) at the start of each stage and after every block
-    stage_starts_, stage_weights_, stage_costs_ : where in it each stage begins, its unlabelled
-        weight, and its lambda1
-    n_iter_ : passes made
-    n_features_in_ : columns seen
+    stage_starts_, stage_weights_, stage_costs_ : index in it of each stage's first step, weight of
+        the unlabelled samples, and lambda1 of each stage
+    n_iter_ : number of passes
+    n_features_in_ : number of columns of X
     solver_ : "exact" or "random_features"
-    temperature_ : what scores are divided by before they become probabilities
+    temperature_ : divisor of the scores in the softmax of `predict_proba`
 
     Examples
     --------
@@ -168,7 +195,7 @@ class SHL(HashClassifier):
         p: float = 2.0,
         transductive: bool = True,
         unlabelled: Label = -1,
-        unlabelled_weight: Literal["annealed"] | float = "annealed",
+        unlabelled_weight: Literal["label_spreading"] | float = "label_spreading",
         decoding: Literal["hinge", "hamming"] = "hinge",
         class_weight: Literal["balanced"] | Mapping[object, float] | None = None,
         scale: Literal["minmax", "standard"] | None = "minmax",
@@ -213,7 +240,7 @@ class SHL(HashClassifier):
 
     @classmethod
     def paper(cls, **changes: object) -> Self:
-        """Return an estimator with the paper's settings to the letter, but for some changes."""
+        """Return an estimator with the paper's settings, apart from the given changes."""
         settings: dict[str, object] = {"n_bits": 5, "kernels": "paper"}
         settings |= {"decoding": "hamming", "unlabelled_weight": 1.0}
         return cls(**cast("dict[str, Any]", settings | changes))
@@ -231,14 +258,15 @@ class SHL(HashClassifier):
         y
             Class labels, or None to learn without any; then ``n_classes`` must be set.
         sample_weight
-            How often each sample counts; 0 leaves it out.
+            Weight of each sample; 0 leaves it out.
 
         Returns
         -------
         self
         """
-        for _ in self.iter_fit(X, y, sample_weight):
-            pass
+        with log_to(sys.stdout) if self.verbose else nullcontext():
+            for _ in self.iter_fit(X, y, sample_weight):
+                pass
         return self
 
     def iter_fit(
@@ -246,7 +274,7 @@ class SHL(HashClassifier):
     ) -> Iterator[FitStep]:
         """Learn step by step. Parameters as in `fit`.
 
-        Whoever stops iterating stops the fit; the estimator is then as it was before.
+        If the caller stops iterating, the fit ends and the estimator remains unchanged.
 
         Yields
         ------
@@ -255,11 +283,10 @@ class SHL(HashClassifier):
         learner = clone(self)
         names = (field.name for field in fields(Parameters))
         parameters = Parameters(**{name: getattr(learner, name) for name in names})
-        samples, solver = learner._checked(X, parameters)
-        # Both generators begin alike: neither what features were drawn nor whether any were
-        # changes the codewords.
+        samples, solver = learner._check_samples(X, parameters)
+        # Both generators have one seed, so that the codewords do not depend on the features.
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        data = gather(
+        data = prepare_training_data(
             samples,
             learner._columns(),
             (y, sample_weight),
@@ -267,33 +294,33 @@ class SHL(HashClassifier):
             solver,
             np.random.default_rng(seed),
         )
-        if self.warm_start and hasattr(self, "_fitted") and data.continues(self._fitted):
-            start = data.warm_start(self._fitted, self.project(X))
+        if self.warm_start and hasattr(self, "_result") and data.is_compatible(self._result):
+            start = data.warm_start(self._result, self.project(X))
         else:
             start = data.cold_start(np.random.default_rng(seed))
-        return self._iterate(learner, data.moments(start, parameters))
+        return self._iterate(learner, data.fit_states(start, parameters))
 
-    def _iterate(self, learner: SHL, moments: Iterator[Moment]) -> Iterator[FitStep]:
-        moment: Moment | None = None
-        for moment in moments:
-            if self.verbose and moment.pass_ended:
-                print(f"SHL: pass {moment.iteration}, eq. (6) {moment.objective:.6g}")  # noqa: T201
+    def _iterate(self, learner: SHL, states: Iterator[FitState]) -> Iterator[FitStep]:
+        state: FitState | None = None
+        for state in states:
+            if state.pass_ended:
+                LOG.info("SHL: pass %d, eq. (6) %.6g", state.iteration, state.objective)
             yield FitStep(
-                moment.objective,
-                moment.iteration,
-                moment.bit,
-                moment.block,
-                moment.pass_ended,
-                cast("Array", moment.projections),
-                partial(_holding, learner, moment.fitted),
+                state.objective,
+                state.iteration,
+                state.bit,
+                state.block,
+                state.pass_ended,
+                cast("Array", state.projections),
+                partial(_with_result, learner, state.result),
             )
-        if moment is not None:
-            self._take(moment.fitted())
-            self._warn_of_a_small_cost(moment.projections)
+        if state is not None:
+            self._set_attributes(state.result())
+            self._warn_of_small_lambda1(state.projections)
 
 
-def _holding(learner: SHL, fitted: Callable[[], Fitted]) -> SHL:
-    """Return a new estimator with a learner's parameters and what has been learnt."""
-    estimator = copy(learner)  # a clone already, which nobody else has
-    estimator._take(fitted())
+def _with_result(learner: SHL, result: Callable[[], FitResult]) -> SHL:
+    """Return a new estimator with a learner's parameters and a result."""
+    estimator = copy(learner)  # a shallow copy will do, as the learner is a clone already
+    estimator._set_attributes(result())
     return estimator

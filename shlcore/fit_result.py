@@ -1,8 +1,4 @@
-"""Everything that a fitted SHL knows, as one immutable record.
-
-@@@
-The record of a fit as a header and arrays, for `shlcore.model_file`.
-"""
+"""The immutable result of a fit, and its form as header and arrays of a file."""
 
 from __future__ import annotations
 
@@ -14,12 +10,12 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from shlcore.feature_data import FeatureHash
-from shlcore.kernel_data import KernelHash, RowHash, StackHash
+from shlcore.kernel_data import KernelHash, PrecomputedHash, RowHash
 from shlcore.kernels import Gaussian, Kernel, Linear, Polynomial, kernel_bank
-from shlcore.model_file import DAMAGE, ModelFileError
-from shlcore.parameters import DECODINGS
-from shlcore.random_features import FeatureMap, Root
-from shlcore.samples import SeenColumns
+from shlcore.model_file import READ_ERRORS, ModelFileError
+from shlcore.parameters import DECODINGS, LABEL_SPREADING
+from shlcore.random_features import FeatureMap, Whitening
+from shlcore.samples import ColumnInfo
 from shlcore.scaling import Scaling
 
 if TYPE_CHECKING:
@@ -31,16 +27,38 @@ if TYPE_CHECKING:
     from shlcore.kernels import Kernel, KernelBank
 
 
-Hash = RowHash | StackHash | FeatureHash
-"""All B hash functions: over rows, over given kernel matrices, or over explicit features."""
+Hash = RowHash | PrecomputedHash | FeatureHash
+"""All B hash functions: on support rows, on precomputed kernels, or on explicit features."""
+
+Json = dict[str, object]
+
+_KERNELS = {"gaussian": Gaussian, "linear": Linear, "polynomial": Polynomial}
+_OLD_DEFAULTS: Json = {"decoding": "hamming", "unlabelled_weight": 1.0, "probability": False}
+_ONE_STAGE = {"weights": [1.0], "starts": [0]}
+"""Values for files from before these parameters existed, whose predictions stay the same."""
+
+_OLD_WEIGHT_CHOICE = "annealed"  # the former name of "label_spreading"
+
+_LARGEST = 1e100  # of real numbers: products of three of them are finite
+_LARGEST_INTEGER = (1 << 62) - 1
+_LARGEST_DEGREE = 1000
+
+# Names in the file. They were those of the estimator's attributes when version 1 was settled.
+_RESULT_ARRAYS = (
+    "codewords_",
+    "n_codewords_",
+    "kernel_weights_",
+    "objective_",
+    "classes_",
+    "transduction_",
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stages:
-    """How a fit was divided: the unlabelled rows' weight in each stage, its first step, its cost.
+    """Weight of the unlabelled rows, first step and cost of each stage of a fit.
 
-    The cost is lambda1, or what was taken instead; files written before there was a choice
-    do not say it.
+    The cost is lambda1, or the value that replaced it; old files hold none.
     """
 
     weights: tuple[float, ...]
@@ -49,8 +67,8 @@ class Stages:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Fitted:
-    """What a fit has learnt: at its end, or at any of its steps.
+class FitResult:
+    """The result of a fit, at its end or after any step.
 
     Parameters
     ----------
@@ -65,7 +83,7 @@ class Fitted:
     objective
         Eq. (6) at the start of each stage and after every block.
     stages
-        Where each stage begins in it.
+        Stages of the fit, with their first steps in ``objective``.
     transduction
         ``(n,)``, label of each training sample.
     n_iter
@@ -73,11 +91,11 @@ class Fitted:
     solver
         "exact" or "random_features".
     columns
-        What X looked like.
+        Columns of X.
     hash
-        The hash functions, ready for further samples.
+        The hash functions for further samples.
     temperature
-        What scores are divided by before they become probabilities; None: not learnt.
+        Divisor of the scores in the softmax; None: not learnt.
     """
 
     classes: AnyArray
@@ -90,7 +108,7 @@ class Fitted:
     transduction: AnyArray
     n_iter: int
     solver: str
-    columns: SeenColumns
+    columns: ColumnInfo
     hash: Hash
     temperature: float | None = None
 
@@ -100,17 +118,17 @@ class Fitted:
         check_shape(self.kernel_weights, n_bits, self.hash.n_kernels)
         check_shape(self.hash.intercepts, n_bits)
         if self.temperature is not None and not 0.0 < self.temperature < np.inf:
-            raise ValueError(f"temperature: wanted one above 0, got {self.temperature!r}")
+            raise ValueError(f"temperature: wanted a number above 0, got {self.temperature!r}")
 
     @property
     def kernels(self) -> tuple[Kernel, ...] | None:
-        """The kernels that were chosen; None if their matrices were given."""
+        """The kernels in use; None if they were precomputed."""
         if isinstance(self.hash, RowHash):
             return self.hash.bank.kernels
-        return None if isinstance(self.hash, StackHash) else self.hash.map.bank.kernels
+        return None if isinstance(self.hash, PrecomputedHash) else self.hash.map.bank.kernels
 
     def attributes(self) -> dict[str, object]:
-        """Return the record under the names that scikit-learn gives to what was learnt."""
+        """Return the attributes of the fitted estimator by name."""
         named: dict[str, object] = {
             "classes_": self.classes,
             "codewords_": self.codewords,
@@ -135,64 +153,41 @@ class Fitted:
 
 
 def check_shape(array: AnyArray, *shape: int) -> None:
-    """Raise a ValueError unless an array has a shape."""
+    """Raise a ValueError unless an array has the given shape."""
     if array.shape != shape:
         raise ValueError(f"shape: wanted {shape}, got {array.shape}")
 
 
-Json = dict[str, object]
-
-
-_KERNELS = {"gaussian": Gaussian, "linear": Linear, "polynomial": Polynomial}
-_BEFORE: Json = {"decoding": "hamming", "unlabelled_weight": 1.0, "probability": False}
-_ONE_STAGE = {"weights": [1.0], "starts": [0]}
-"""What files say that were written before there was a choice: they answer as they did."""
-
-_LARGEST = 1e100  # of real numbers: products of three of them are finite
-_LARGEST_WHOLE = (1 << 62) - 1
-_LARGEST_DEGREE = 1000
-
-# Names in the file. They were those of the estimator's attributes when version 1 was settled.
-_FITTED = (
-    "codewords_",
-    "n_codewords_",
-    "kernel_weights_",
-    "objective_",
-    "classes_",
-    "transduction_",
-)
-
-
-def dump(parameters: Mapping[str, object], fitted: Fitted) -> tuple[Json, FileArrays]:
-    """Return the header (JSON values) and the arrays of a fitted SHL and its parameters."""
+def dump(parameters: Mapping[str, object], result: FitResult) -> tuple[Json, FileArrays]:
+    """Return the header (JSON values) and the arrays of a result and its parameters."""
     header: Json = {
         "parameters": {name: _dump_parameter(name, value) for name, value in parameters.items()},
-        "solver": fitted.solver,
+        "solver": result.solver,
         "stages": {
-            name: list(values) for name, values in dataclasses.asdict(fitted.stages).items()
+            name: list(values) for name, values in dataclasses.asdict(result.stages).items()
         },
-        "n_iter": int(fitted.n_iter),
-        "n_features_in": int(fitted.columns.count),
-        "temperature": fitted.temperature,
+        "n_iter": int(result.n_iter),
+        "n_features_in": int(result.columns.count),
+        "temperature": result.temperature,
     }
-    if fitted.kernels is not None:
-        header["kernels"] = [_dump_kernel(kernel) for kernel in fitted.kernels]
-    if fitted.columns.names is not None:
-        header["feature_names_in"] = [str(name) for name in fitted.columns.names]
-    arrays: FileArrays = {name: getattr(fitted, name.removesuffix("_")) for name in _FITTED}
-    arrays["squared_norms"] = fitted.squared_norms
-    return header, arrays | fitted.hash.arrays()
+    if result.kernels is not None:
+        header["kernels"] = [_dump_kernel(kernel) for kernel in result.kernels]
+    if result.columns.names is not None:
+        header["feature_names_in"] = [str(name) for name in result.columns.names]
+    arrays: FileArrays = {name: getattr(result, name.removesuffix("_")) for name in _RESULT_ARRAYS}
+    arrays["squared_norms"] = result.squared_norms
+    return header, arrays | result.hash.arrays()
 
 
 def restore(
     header: Json, arrays: FileArrays, name: str, known: Collection[str]
-) -> tuple[Json, Fitted]:
-    """Return the parameters, all of them known ones, and the record that `dump` was given.
+) -> tuple[Json, FitResult]:
+    """Return the parameters, all of them ``known`` ones, and the result of a `dump`.
 
     Raises
     ------
     ModelFileError
-        If something is missing or does not fit; ``name`` is the file's name in the message.
+        If a part is missing or invalid; ``name`` is the file's name in the message.
     """
     try:
         parameters = _restore_parameters(cast("Json", header["parameters"]), known)
@@ -200,52 +195,54 @@ def restore(
         solver = str(header.get("solver", "exact"))
         kernels = parameters["kernels"]
         if "kernels" in header:
-            kernels = [_restore_kernel(found) for found in cast("list[Json]", header["kernels"])]
+            kernels = [_restore_kernel(fields) for fields in cast("list[Json]", header["kernels"])]
         hash_ = _restore_hash(parameters | {"kernels": kernels}, columns, solver, arrays)
-        _check_learnt(arrays, hash_.n_kernels)
-        fitted = Fitted(
-            **{name.removesuffix("_"): arrays[name] for name in _FITTED},
+        _check_arrays(arrays, hash_.n_kernels)
+        result = FitResult(
+            **{name.removesuffix("_"): arrays[name] for name in _RESULT_ARRAYS},
             squared_norms=arrays["squared_norms"],
-            n_iter=_whole(header["n_iter"], 0),
+            n_iter=_integer(header["n_iter"], 0),
             solver=solver,
             columns=columns,
             stages=_stages(header, len(arrays["objective_"])),
             hash=hash_,
             temperature=_temperature(header),
         )
-    except DAMAGE as error:
+    except READ_ERRORS as error:
         raise ModelFileError(
             f"{name}: the model is incomplete or its parts do not fit together"
         ) from error
-    return parameters, fitted
+    return parameters, result
 
 
 def _restore_parameters(written: Json, known: Collection[str]) -> Json:
     unknown = set(written) - set(known)
     if unknown:
         raise ValueError(f"parameters: wanted known ones, got {sorted(unknown)}")
-    parameters = _BEFORE | dict(written)
+    parameters = _OLD_DEFAULTS | dict(written)
     if parameters["decoding"] not in DECODINGS:
         raise ValueError(f"decoding: wanted one of {DECODINGS}, got another")
+    if parameters["unlabelled_weight"] == _OLD_WEIGHT_CHOICE:
+        parameters["unlabelled_weight"] = LABEL_SPREADING
     if not isinstance(parameters["kernels"], str):
         kernels = cast("Iterable[Json]", parameters["kernels"])
         parameters["kernels"] = [_restore_kernel(kernel) for kernel in kernels]
     return parameters
 
 
-def _columns(header: Json) -> SeenColumns:
-    count = _whole(header["n_features_in"], 1)
+def _columns(header: Json) -> ColumnInfo:
+    count = _integer(header["n_features_in"], 1)
     names = header.get("feature_names_in")
     if names is None:
-        return SeenColumns(count)
+        return ColumnInfo(count)
     if not isinstance(names, list) or len(names) != count:
         raise ValueError(f"feature_names_in: wanted {count} names")
-    return SeenColumns(count, tuple(str(name) for name in names))
+    return ColumnInfo(count, tuple(str(name) for name in names))
 
 
 def _stages(header: Json, n_steps: int) -> Stages:
     stages = cast("dict[str, list[float]]", header.get("stages", _ONE_STAGE))
-    starts = tuple(_whole(start, 0) for start in stages["starts"])
+    starts = tuple(_integer(start, 0) for start in stages["starts"])
     weights = tuple(_real(weight) for weight in stages["weights"])
     costs = tuple(_real(cost) for cost in stages.get("costs", ()))
     if len(starts) != len(weights) or max(starts) > n_steps or len(costs) not in (0, len(starts)):
@@ -260,8 +257,8 @@ def _temperature(header: Json) -> float | None:
     return None if value is None else _real(value)
 
 
-def _whole(value: object, least: int) -> int:
-    if not isinstance(value, int) or not least <= value <= _LARGEST_WHOLE:
+def _integer(value: object, least: int) -> int:
+    if not isinstance(value, int) or not least <= value <= _LARGEST_INTEGER:
         raise ValueError(f"header: wanted a whole number from {least} on")
     return value
 
@@ -272,29 +269,29 @@ def _real(value: object) -> float:
     return float(value)
 
 
-def _check_array(array: AnyArray, kinds: str, *shape: int) -> None:
-    """Refuse an array unless it holds numbers of these kinds, finite ones, in this shape."""
+def _check_array(array: AnyArray, dtype_kinds: str, *shape: int) -> None:
+    """Check the shape of an array, and that its numbers are finite and of some kinds."""
     check_shape(array, *shape)
-    if array.dtype.kind not in kinds or array.itemsize > 8:
-        raise ValueError(f"dtype: wanted one of kind {kinds}, got {array.dtype}")
-    if kinds == "f" and not (np.abs(array) <= np.float64(_LARGEST)).all():
+    if array.dtype.kind not in dtype_kinds or array.itemsize > 8:
+        raise ValueError(f"dtype: wanted one of kind {dtype_kinds}, got {array.dtype}")
+    if dtype_kinds == "f" and not (np.abs(array) <= np.float64(_LARGEST)).all():
         raise ValueError("values: wanted finite ones, got others")
 
 
-def _check_whole(array: AnyArray, least: int, largest: int, *shape: int) -> None:
+def _check_integers(array: AnyArray, least: int, largest: int, *shape: int) -> None:
     _check_array(array, "iu", *shape)
     if array.size and not least <= array.min() <= array.max() <= largest:
         raise ValueError(f"values: wanted {least} to {largest}, got others")
 
 
-def _check_learnt(arrays: FileArrays, n_kernels: int) -> None:
-    """Check what was learnt besides the hash functions."""
+def _check_arrays(arrays: FileArrays, n_kernels: int) -> None:
+    """Check the arrays other than those of the hash functions."""
     codewords, classes = arrays["codewords_"], arrays["classes_"]
     n_classes, n_each, n_bits = codewords.shape
     _check_array(codewords, "i", n_classes, n_each, n_bits)
     if not codewords.size or not (abs(codewords) == 1).all():
         raise ValueError("codewords: wanted -1 and 1, got others")
-    _check_whole(arrays["n_codewords_"], 1, n_each, n_classes)
+    _check_integers(arrays["n_codewords_"], 1, n_each, n_classes)
     for name in ("kernel_weights_", "squared_norms"):
         _check_array(arrays[name], "f", n_bits, n_kernels)
         if (arrays[name] < 0).any():
@@ -306,10 +303,10 @@ def _check_learnt(arrays: FileArrays, n_kernels: int) -> None:
             raise ValueError(f"classes: wanted labels, got {labels.dtype}")
         if labels.dtype.kind == "f" and not np.isfinite(labels).all():
             raise ValueError("classes: wanted finite numbers, got others")
-        labels.tolist()  # fails for text that is none
+        labels.tolist()  # raises an error for invalid text
 
 
-def _restore_hash(parameters: Json, columns: SeenColumns, solver: str, arrays: FileArrays) -> Hash:
+def _restore_hash(parameters: Json, columns: ColumnInfo, solver: str, arrays: FileArrays) -> Hash:
     n_bits = arrays["codewords_"].shape[-1]
     _check_array(arrays["hash_intercepts"], "f", n_bits)
     if solver == "random_features":
@@ -321,12 +318,12 @@ def _restore_hash(parameters: Json, columns: SeenColumns, solver: str, arrays: F
     fields = [field.name for field in dataclasses.fields(KernelHash)]
     functions = KernelHash(*(arrays[f"hash_{field}"] for field in fields))
     n_support = functions.support.size
-    _check_whole(functions.support, 0, _LARGEST_WHOLE, n_support)
+    _check_integers(functions.support, 0, _LARGEST_INTEGER, n_support)
     _check_array(functions.coefficients, "f", n_bits, n_support)
     _check_array(functions.scales, "f", *arrays["kernel_weights_"].shape)
     if "support_rows" not in arrays:
-        _check_whole(functions.support, 0, columns.count - 1, n_support)
-        return StackHash(functions, columns.count)
+        _check_integers(functions.support, 0, columns.count - 1, n_support)
+        return PrecomputedHash(functions, columns.count)
     _check_array(arrays["support_rows"], "f", n_support, columns.count)
     bank = _bank(parameters, columns)
     return RowHash(functions, bank, _scaling(arrays, columns.count), arrays["support_rows"])
@@ -334,12 +331,12 @@ def _restore_hash(parameters: Json, columns: SeenColumns, solver: str, arrays: F
 
 def _restore_map(bank: KernelBank, n_columns: int, arrays: FileArrays) -> FeatureMap:
     _check_array(arrays["diagonal"], "b", len(bank))
-    _check_array(arrays["lacks"], "f", len(bank))
+    _check_array(arrays["lacks"], "f", len(bank))  # the missing diagonal
     n_landmarks = len(arrays["landmarks"])
     _check_array(arrays["landmarks"], "f", n_landmarks, n_columns)
-    map_ = FeatureMap.restored(bank, arrays)
+    map_ = FeatureMap.from_arrays(bank, arrays)
     for kernel, width, part in zip(bank.kernels, bank.widths, map_.parts, strict=True):
-        if isinstance(part, Root):
+        if isinstance(part, Whitening):
             rows, count = part.matrix.shape
             _check_array(part.matrix, "f", min(rows, n_landmarks), count)
         elif part is not None:
@@ -352,7 +349,7 @@ def _restore_map(bank: KernelBank, n_columns: int, arrays: FileArrays) -> Featur
     return map_
 
 
-def _bank(parameters: Json, columns: SeenColumns) -> KernelBank:
+def _bank(parameters: Json, columns: ColumnInfo) -> KernelBank:
     kernels = cast("str | Sequence[Kernel]", parameters["kernels"])
     groups = cast("Mapping[str, Sequence[int]] | None", parameters.get("column_groups"))
     return kernel_bank(kernels, columns.count, groups, columns.names)
@@ -372,11 +369,11 @@ def _dump_parameter(name: str, value: object) -> object:
         return {group: [int(i) for i in columns] for group, columns in groups.items()}
     if name == "random_state" and not isinstance(value, int | None):
         return None
-    return _plain(value)
+    return _json_value(value)
 
 
-def _plain(value: object) -> object:
-    """Turn numpy's numbers into JSON's."""
+def _json_value(value: object) -> object:
+    """Convert numpy's numbers to those of JSON."""
     if isinstance(value, bool | str | list | dict | None):
         return value
     return int(value) if isinstance(value, numbers.Integral) else float(cast("float", value))
@@ -388,7 +385,7 @@ def _dump_kernel(kernel: Kernel) -> Json:
     if columns is not None and not isinstance(columns, str):
         fields["columns"] = [c if isinstance(c, str) else int(c) for c in columns]
     kind = next(name for name, type_ in _KERNELS.items() if type(kernel) is type_)
-    return {"kind": kind, **{key: _plain(value) for key, value in fields.items()}}
+    return {"kind": kind, **{key: _json_value(value) for key, value in fields.items()}}
 
 
 def _restore_kernel(fields: Json) -> Kernel:
@@ -397,7 +394,7 @@ def _restore_kernel(fields: Json) -> Kernel:
         arguments["columns"] = tuple(arguments["columns"])
     for name in {"sigma", "bias"} & set(arguments):
         if _real(arguments[name]) < 1 / _LARGEST:
-            raise ValueError(f"{name}: wanted a number whose square is one above 0")
+            raise ValueError(f"{name}: wanted a number whose square is above 0")
     if _real(arguments.get("degree", 1)) > _LARGEST_DEGREE:
         raise ValueError(f"degree: wanted at most {_LARGEST_DEGREE}, got more")
     return cast("Kernel", _KERNELS[str(fields["kind"])](**arguments))

@@ -1,11 +1,8 @@
-"""The kernel matrices of the training rows, and products with their weighted sums.
+"""Gram matrices of the training rows, dense or of low rank.
 
-@@@
-Kernel matrices that are products of a few columns, to the last digit of single precision.
-
-A Gaussian that is wide against what it compares has few directions: between values on a line, ten
-or twenty. Then ``K = L L'`` takes the place of K, and sums and products of such matrices
-cost next to nothing.
+A Gaussian that is wide compared with the range of its columns has a Gram matrix of low rank: ten
+or twenty between values on a line. Then ``K = L L'`` replaces K to single precision, and sums and
+products of such matrices take little time.
 """
 
 from __future__ import annotations
@@ -23,31 +20,33 @@ if TYPE_CHECKING:
     from shlcore.array_types import Array, Floats, Indices
     from shlcore.kernels import Gaussian
 
-    SomeRows = Callable[[Indices | slice], Floats]
-    """What returns some rows of a weighted sum of kernels."""
+    RowReader = Callable[[Indices | slice], Floats]
+    """Returns some rows of a weighted sum of kernels."""
 
 
-_ROWS_AT_ONCE, _FEW_ROWS = 64, 32  # in one go, and picked out: both stay in the caches
-_COMPARED = 50
+_SLICE_ROWS, _GATHER_ROWS = 64, 32  # contiguous and indexed rows: both fit in the caches
+_N_COMPARED = 50
 _ASYMMETRY = 1e-5
-"""Rows between which all entries are compared with their mirror images, and by how much of the
-largest they may differ: kernels computed in single precision do, by 1e-6."""
+"""Number of sampled rows for the test of symmetry, and the largest difference as a share of the
+largest entry; kernels computed in single precision differ by 1e-6."""
+
+_RESIDUAL = 2.0**-25
+"""Largest difference between an entry of K and of L L': half a digit of 1 in single precision."""
 
 
 class Grams:
-    """The M kernel matrices of the training rows, and products with their weighted sums.
+    """The M kernel matrices of the training rows.
 
-    Checked once, when it is made: whoever keeps kernels between fits keeps this object and
-    hands it to ``SHL(kernels="precomputed").fit``.
+    The matrices are checked once, by the constructor. To fit several times with the same kernels,
+    pass this object to ``SHL(kernels="precomputed").fit``.
 
     Parameters
     ----------
     stacks
-        One or more of ``M x n x n``, symmetric, in their order; not copied if they are
-        contiguous arrays of float64 or float32. Kernels in single precision take half the
-        memory and time: they are summed in it, as LIBSVM reads them in it anyway. Whoever keeps
-        some kernels longer than others hands over both: a `Grams` among the stacks has been
-        checked and is taken as it is. Matrices of low rank are never made.
+        One or more of ``M x n x n``, symmetric, in their order; not copied if they are contiguous
+        arrays of float64 or float32. Kernels in single precision take half the memory and time:
+        they are summed in it, as LIBSVM converts them to it anyway. A `Grams` among the stacks is
+        not checked again. Matrices of low rank are never expanded.
     """
 
     def __init__(self, *stacks: ArrayLike | Grams | LowRank) -> None:
@@ -70,17 +69,17 @@ class Grams:
         self._stacks: tuple[Floats | LowRank, ...] = tuple(parts)
 
     @classmethod
-    def of(
+    def from_matrices(
         cls,
         matrices: Iterable[Array],
         n_kernels: int,
         n_rows: int,
         dtype: type[np.floating] = np.float64,
     ) -> Grams:
-        """Gather matrices as they are made, so that each is held once."""
+        """Collect matrices while they are computed, so that each is in memory once."""
         stack = np.empty((n_kernels, n_rows, n_rows), dtype)
-        for place, matrix in zip(stack, matrices, strict=True):
-            place[:] = matrix
+        for target, matrix in zip(stack, matrices, strict=True):
+            target[:] = matrix
         return cls(stack)
 
     def __len__(self) -> int:
@@ -93,38 +92,40 @@ class Grams:
 
     @property
     def n_rows(self) -> int:
-        """How many rows the matrices have."""
+        """Number of rows of the matrices."""
         return int(self._stacks[0].shape[1])
 
-    def among(self, rows: Indices) -> Grams:
+    def submatrices(self, rows: Indices) -> Grams:
         """Return the matrices among some of the rows."""
         if np.array_equal(rows, np.arange(self.n_rows)):
             return self
         part = copy(self)
         part._stacks = tuple(
-            stack.among(rows) if isinstance(stack, LowRank) else stack[:, rows[:, None], rows]
+            stack.submatrices(rows)
+            if isinstance(stack, LowRank)
+            else stack[:, rows[:, None], rows]
             for stack in self._stacks
         )
         return part
 
-    def matrices_of(self, rows: Indices) -> Floats:
+    def kernel_rows(self, rows: Indices) -> Floats:
         """Return the kernels between some rows and all, ``M x len(rows) x n``."""
         return np.concatenate(
             [
-                stack.matrices_of(rows) if isinstance(stack, LowRank) else stack[:, rows]
+                stack.kernel_rows(rows) if isinstance(stack, LowRank) else stack[:, rows]
                 for stack in self._stacks
             ]
         )
 
     def weighted_sum(self, kernel_weights: Array, rows: Indices) -> Array:
-        """Return ``sum_m theta_m K_m`` among some rows; few at a time stay in the caches."""
-        everywhere = len(rows) == self.n_rows
-        columns = slice(None) if everywhere else rows
-        step = _ROWS_AT_ONCE if everywhere else _FEW_ROWS
+        """Return ``sum_m theta_m K_m`` among some rows, a few rows at a time."""
+        complete = len(rows) == self.n_rows
+        columns = slice(None) if complete else rows
+        step = _SLICE_ROWS if complete else _GATHER_ROWS
         total = np.empty((len(rows), len(rows)))
         first, *others = [_rows_of_sum(*each, columns) for each in self._shares(kernel_weights)]
         for top in range(0, len(rows), step):
-            few = slice(top, min(top + step, len(rows))) if everywhere else rows[top : top + step]
+            few = slice(top, min(top + step, len(rows))) if complete else rows[top : top + step]
             block = first(few)
             for part in others:
                 block = block + part(few)
@@ -132,7 +133,7 @@ class Grams:
         return total
 
     def _shares(self, kernel_weights: Array) -> Iterator[tuple[Floats, Floats | LowRank]]:
-        """Yield each stack with its kernels' weights, in its precision."""
+        """Yield each stack with the weights of its kernels, in its precision."""
         first = 0
         for stack in self._stacks:
             yield kernel_weights[first : first + len(stack)].astype(stack.dtype), stack
@@ -140,8 +141,8 @@ class Grams:
 
     def products(self, support: Indices, a: Array) -> Array:
         """Return ``K_m a`` of each kernel, ``M x n``, where a is 0 outside the support."""
-        # A product with whole matrices reads all rows, but in one go: measured with 8 kernels of
-        # 974 rows in either precision, it is the faster way from half of them on.
+        # A product with whole matrices reads all rows, but contiguously. With 8 kernels of 974
+        # rows in either precision it was faster if at least half of the rows are support rows.
         total = np.zeros((len(self), self.n_rows))
         first = 0
         for stack in self._stacks:
@@ -153,21 +154,21 @@ class Grams:
                 full[support] = a
                 part[:] = stack @ full
             else:
-                # The matrices are symmetric: rows are read in one go, columns are not.
-                for top in range(0, len(support), _ROWS_AT_ONCE):
-                    few = slice(top, top + _ROWS_AT_ONCE)
+                # The matrices are symmetric; rows are contiguous in memory, columns are not.
+                for top in range(0, len(support), _SLICE_ROWS):
+                    few = slice(top, top + _SLICE_ROWS)
                     part += a[few].astype(stack.dtype) @ stack.take(support[few], 1)
             first += len(stack)
         return total
 
 
-def _rows_of_sum(share: Floats, stack: Floats | LowRank, columns: Indices | slice) -> SomeRows:
-    """Return what gives rows of a stack's weighted sum, some columns of them."""
+def _rows_of_sum(share: Floats, stack: Floats | LowRank, columns: Indices | slice) -> RowReader:
+    """Return a function from row indices to these rows of a stack's weighted sum."""
     if isinstance(stack, LowRank):
         return stack.weighted_sum(share, columns)
 
     def rows_of(few: Indices | slice) -> Floats:
-        # Whole rows of each kernel are read in one go; their entries among the rows are not.
+        # Whole rows of each kernel are contiguous, so columns are selected after the sum.
         kernels = stack[:, few] if isinstance(few, slice) else stack.take(few, 1)
         summed = (share @ kernels.reshape(len(share), -1)).reshape(kernels.shape[1:])
         return np.asarray(summed if isinstance(columns, slice) else summed.take(columns, 1))
@@ -188,21 +189,21 @@ def check_stack(X: ArrayLike) -> Floats:
         raise ValueError(
             f"X: wanted kernel matrices as an array of 3 dimensions, got shape {stack.shape}"
         )
-    # The sum is finite if all are, and takes no temporary.
+    # The sum is finite if all entries are, and needs no temporary array.
     if not np.isfinite(stack.sum()):
         raise ValueError("X: wanted finite kernel matrices, got NaN or infinity")
     return stack
 
 
 def _check_symmetry(stack: Floats) -> None:
-    """Refuse matrices that differ from their transposes: LIBSVM might never come back.
+    """Check that matrices are symmetric, because LIBSVM might not terminate otherwise.
 
-    Compared are all entries between some rows, always the same ones.
+    All entries between some rows are compared, always the same rows.
     """
     n = stack.shape[1]
     rows = np.arange(n)
-    if n > _COMPARED:
-        rows = np.sort(np.random.default_rng(0).choice(n, _COMPARED, replace=False))
+    if n > _N_COMPARED:
+        rows = np.sort(np.random.default_rng(0).choice(n, _N_COMPARED, replace=False))
     block = stack[:, rows[:, None], rows]
     gaps = np.abs(block - block.transpose(0, 2, 1))
     m, i, j = np.unravel_index(int(gaps.argmax()), gaps.shape)
@@ -213,13 +214,8 @@ def _check_symmetry(stack: Floats) -> None:
         )
 
 
-_LEFT = 2.0**-25
-"""No entry of a matrix is farther from that of its product than this: half a digit of 1 in single
-precision."""
-
-
 class LowRank:
-    """M kernel matrices ``L_m L_m'`` of n rows, in single precision.
+    """Kernel matrices ``L_m L_m'`` of n rows, in single precision.
 
     Parameters
     ----------
@@ -235,19 +231,19 @@ class LowRank:
         self._ranks = [len(each) for each in self._factors]
 
     @classmethod
-    def of(cls, kernels: Sequence[Gaussian], columns: Array, most: int) -> Self | None:
-        """Return the matrices of some kernels, if none has more than ``most`` directions."""
-        found: dict[Gaussian, Array] = {}
+    def from_kernels(cls, kernels: Sequence[Gaussian], columns: Array, most: int) -> Self | None:
+        """Return the matrices of some kernels, or None if a rank exceeds ``most``."""
+        factors: dict[Gaussian, Array] = {}
         for kernel in sorted(kernels, key=lambda kernel: kernel.sigma):
             factor = _factor(kernel, columns, most)
             if factor is None:
                 return None
-            found[kernel] = factor
-        return cls(found[kernel] for kernel in kernels)
+            factors[kernel] = factor
+        return cls(factors[kernel] for kernel in kernels)
 
     @classmethod
-    def joined(cls, parts: Iterable[LowRank]) -> Self:
-        """Return the matrices of several, one after the other."""
+    def concatenate(cls, parts: Iterable[LowRank]) -> Self:
+        """Return the matrices of several parts, in their order."""
         return cls(factor for part in parts for factor in part._factors)
 
     def __len__(self) -> int:
@@ -260,22 +256,22 @@ class LowRank:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """That of the matrices."""
+        """Shape ``(M, n, n)`` of the matrices."""
         n = self._all.shape[1]
         return len(self), n, n
 
-    def among(self, rows: Indices) -> LowRank:
+    def submatrices(self, rows: Indices) -> LowRank:
         """Return the matrices among some of the rows."""
         return LowRank(factor[:, rows] for factor in self._factors)
 
-    def matrices_of(self, rows: Indices) -> Floats:
+    def kernel_rows(self, rows: Indices) -> Floats:
         """Return the kernels between some rows and all, ``M x len(rows) x n``."""
         return np.stack([factor[:, rows].T @ factor for factor in self._factors])
 
     def weighted_sum(
         self, weights: Floats, columns: Indices | slice
     ) -> Callable[[Indices | slice], Floats]:
-        """Return what gives rows of the weighted sum, some columns of them."""
+        """Return a function from row indices to these rows of the weighted sum."""
         each = np.repeat(weights, self._ranks)[:, None]
         weighted = each * self._all[:, columns]
         return lambda rows: np.asarray(self._all[:, rows].T @ weighted)
@@ -286,22 +282,22 @@ class LowRank:
 
 
 def _factor(kernel: Gaussian, columns: Array, most: int) -> Array | None:
-    """Return ``L'`` of at most so many rows, or ``None``: Cholesky's, the largest rest first.
+    """Return ``L'`` by pivoted Cholesky decomposition, or None if it needs more rows.
 
-    What is left of K is positive semidefinite, so that its largest entry is on the diagonal.
+    The residual of K is positive semidefinite, so that its largest entry is on the diagonal.
     """
     x = np.ascontiguousarray(columns.T)
-    factor, left = np.empty((most, x.shape[1])), np.ones(x.shape[1])
+    factor, residual = np.empty((most, x.shape[1])), np.ones(x.shape[1])
     for rank in range(most + 1):
-        pivot = int(left.argmax())
-        if left[pivot] <= _LEFT:
+        pivot = int(residual.argmax())
+        if residual[pivot] <= _RESIDUAL:
             return factor[:rank]
         if rank == most:
             break
-        apart = x - x[:, pivot, None]
-        row = kernel.of_squared_distances(np.einsum("ij,ij->j", apart, apart))
+        difference = x - x[:, pivot, None]
+        row = kernel.of_squared_distances(np.einsum("ij,ij->j", difference, difference))
         row -= factor[:rank, pivot] @ factor[:rank]
-        row /= np.sqrt(left[pivot])
-        left -= np.square(row)
+        row /= np.sqrt(residual[pivot])
+        residual -= np.square(row)
         factor[rank] = row
     return None

@@ -1,4 +1,4 @@
-"""Hamming space: bits packed into bytes, and distances between packed codes.
+"""Packed binary codes and Hamming distances between them.
 
 A code of B bits is a row of ``ceil(B / 8)`` bytes in `numpy.packbits` order; the padding
 bits are zero, so they never count in a distance.
@@ -27,7 +27,7 @@ def pack(bits: ArrayLike) -> NDArray[np.uint8]:
 
 
 def unpack(packed: ArrayLike, n_bits: int) -> NDArray[np.uint8]:
-    """Undo `pack`; ``n_bits`` says how many bits of the last byte are real."""
+    """Undo `pack`; ``n_bits`` is needed because the last byte may be padded."""
     array = np.asarray(packed, dtype=np.uint8)
     if array.ndim != 2 or array.shape[1] != (n_bits + 7) // 8:
         raise ValueError(
@@ -37,7 +37,7 @@ def unpack(packed: ArrayLike, n_bits: int) -> NDArray[np.uint8]:
 
 
 def words(packed: ArrayLike) -> NDArray[np.uint64]:
-    """View packed codes as 64-bit words, padded with zero bytes where the width is odd."""
+    """View packed codes as 64-bit words, padded with zero bytes to a multiple of 8."""
     array = np.ascontiguousarray(packed, dtype=np.uint8)
     if array.ndim != 2:
         raise ValueError(f"packed: wanted an array of 2 dimensions, got {array.ndim}")
@@ -48,10 +48,10 @@ def words(packed: ArrayLike) -> NDArray[np.uint64]:
 
 
 def distances(a: ArrayLike, b: ArrayLike) -> NDArray[np.uint16]:
-    """Hamming distances between all rows of two packed code arrays.
+    """Return the Hamming distances between all rows of two arrays of packed codes.
 
-    One 64-bit word of the codes at a time: the largest temporary is ``n x m``, however many
-    bits there are.
+    The codes are compared one 64-bit word at a time, so that the largest temporary array is
+    ``n x m`` for any number of bits.
     """
     left, right = words(a), words(b)
     if left.shape[1] != right.shape[1]:
@@ -63,5 +63,5 @@ def distances(a: ArrayLike, b: ArrayLike) -> NDArray[np.uint16]:
 
 
 def nearest(codes: ArrayLike, codewords: ArrayLike) -> Indices:
-    """Index of the nearest codeword of each code, both packed; the first one on a tie."""
+    """Return the index of the nearest codeword of each code, the first on a tie."""
     return np.asarray(distances(codes, codewords).argmin(axis=1))

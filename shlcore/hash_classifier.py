@@ -1,11 +1,4 @@
-"""Fields of kernels as parameters of the estimator, so that they can be searched.
-
-@@@
-How SHL checks X, as scikit-learn's estimators do, without making it larger.
-
-@@@
-What a fitted SHL does, as scikit-learn's classifiers and transformers do it.
-"""
+"""The fitted estimator as a scikit-learn classifier and transformer."""
 
 from __future__ import annotations
 
@@ -30,12 +23,12 @@ from shlcore.calibration import probabilities
 from shlcore.fit_result import dump, restore
 from shlcore.gram_matrices import Grams
 from shlcore.hinge import class_margins, class_scores
-from shlcore.kernel_data import RowHash, StackHash
+from shlcore.kernel_data import PrecomputedHash, RowHash
 from shlcore.kernels import Kernel
+from shlcore.mkl import regularisers
 from shlcore.model_file import read_model, write_model
-from shlcore.objective import regularisers
-from shlcore.samples import SampleRows, SeenColumns
-from shlcore.training_data import chosen_solver
+from shlcore.samples import ColumnInfo, SampleRows
+from shlcore.training_data import choose_solver
 
 if TYPE_CHECKING:
     import os
@@ -44,7 +37,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from shlcore.array_types import Array, DaskArray, Floats, Table
-    from shlcore.fit_result import Fitted
+    from shlcore.fit_result import FitResult
     from shlcore.parameters import DecodingChoice, Parameters
     from shlcore.training_data import Solver
 
@@ -52,28 +45,28 @@ if TYPE_CHECKING:
 
 
 class KernelParameters(BaseEstimator):
-    """Gives the fields of given kernels names, such as ``kernels__0__sigma``."""
+    """Base with parameters for the fields of kernels, such as ``kernels__0__sigma``."""
 
     kernels: Any  # a name, or kernels
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 (sklearn's)
-        """Return the parameters; deep ones are those of given kernels, as ``kernels__0__sigma``.
+        """Return the parameters; deep ones include ``kernels__0__sigma`` of a kernel.
 
         Returns
         -------
         dict
         """
-        found: dict[str, Any] = super().get_params(deep=deep)
-        kernels = found.get("kernels")
+        parameters: dict[str, Any] = super().get_params(deep=deep)
+        kernels = parameters.get("kernels")
         if deep and isinstance(kernels, list | tuple):
             given = [kernel for kernel in kernels if isinstance(kernel, Kernel)]
-            for place, kernel in enumerate(given if len(given) == len(kernels) else []):
+            for index, kernel in enumerate(given if len(given) == len(kernels) else []):
                 for field in fields(kernel):
-                    found[f"kernels__{place}__{field.name}"] = getattr(kernel, field.name)
-        return found
+                    parameters[f"kernels__{index}__{field.name}"] = getattr(kernel, field.name)
+        return parameters
 
     def set_params(self, **params: object) -> Self:
-        """Set parameters, those of given kernels among them: ``kernels__0__sigma=2.0``.
+        """Set parameters, also those of given kernels: ``kernels__0__sigma=2.0``.
 
         Returns
         -------
@@ -85,20 +78,20 @@ class KernelParameters(BaseEstimator):
         for name, value in inner.items():
             if name not in known:
                 raise ValueError(f"{name}: wanted a field of a given kernel, got another name")
-            _, place, field = name.split("__")
+            _, index, field = name.split("__")
             kernels = list(self.kernels)
-            kernels[int(place)] = replace(kernels[int(place)], **{field: value})
+            kernels[int(index)] = replace(kernels[int(index)], **{field: value})
             self.kernels = kernels
         return self
 
 
 class SampleChecks(KernelParameters):
-    """Turns the samples of a user into what the solvers take, and remembers their columns."""
+    """Base that checks X as scikit-learn does, without enlarging it."""
 
-    def _checked(
+    def _check_samples(
         self, X: Samples, parameters: Parameters
     ) -> tuple[Grams | SampleRows | Table, Solver]:
-        """Check X, remember its columns, and settle the solver."""
+        """Check X, store its number of columns and their names, and choose the solver."""
         if parameters.precomputed:
             if parameters.solver == "random_features":
                 raise ValueError(
@@ -112,35 +105,35 @@ class SampleChecks(KernelParameters):
         dask = hasattr(X, "dask")
         if parameters.solver != "exact" and len(shape) == 2 and 0 not in shape:
             validate_data(self, X, skip_check_array=True)
-            solver = chosen_solver(parameters, self._columns(), shape[0], dask=dask)
+            solver = choose_solver(parameters, self._columns(), shape[0], dask=dask)
             if solver == "random_features":
                 return self._table(X), solver
         samples = self._rows(X, reset=True)
-        solver = chosen_solver(parameters, self._columns(), len(samples), dask=False)
+        solver = choose_solver(parameters, self._columns(), len(samples), dask=False)
         return (samples if solver == "exact" else cast("Table", samples.X)), solver
 
     def _table(self, X: Samples) -> Table:
-        """Check the columns of X; an array, memory map or Dask array is not read or copied."""
+        """Check the columns of X without reading an array, memory map or Dask array."""
         if isinstance(X, np.ndarray) or hasattr(X, "dask"):
             validate_data(self, X, skip_check_array=True, reset=False)
             return cast("Table", X)
         return cast("Table", self._rows(X, reset=False).X)
 
     def _rows(self, X: Samples, *, reset: bool) -> SampleRows:
-        """Check X as scikit-learn does; single precision and sparse rows stay what they are."""
+        """Check X as scikit-learn does; single precision and sparse rows are kept."""
         return SampleRows(
             validate_data(
                 self, X, dtype=[np.float64, np.float32], accept_sparse="csr", reset=reset
             )
         )
 
-    def _columns(self) -> SeenColumns:
+    def _columns(self) -> ColumnInfo:
         names = getattr(self, "feature_names_in_", None)
-        return SeenColumns(self.n_features_in_, None if names is None else tuple(names))
+        return ColumnInfo(self.n_features_in_, None if names is None else tuple(names))
 
 
 def _with_probabilities(model: HashClassifier) -> bool:
-    """Whether there is, or will be, what `predict_proba` needs."""
+    """Whether the model has, or will have, a temperature for `predict_proba`."""
     if not model.probability:
         raise AttributeError(
             "predict_proba: wanted a model that was fitted with probability=True, got another"
@@ -148,16 +141,16 @@ def _with_probabilities(model: HashClassifier) -> bool:
     return True
 
 
-def _temperature(fitted: Fitted) -> float:
-    if fitted.temperature is None:
+def _temperature(result: FitResult) -> float:
+    if result.temperature is None:
         raise NotFittedError("predict_proba: wanted a fit with probability=True, got another")
-    return fitted.temperature
+    return result.temperature
 
 
 class HashClassifier(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, SampleChecks
 ):
-    """Codes, classes, confidence and the file of what was learnt; `shlcore.SHL` learns it."""
+    """Base of `shlcore.SHL`: codes, classes, confidence and file of a fitted model."""
 
     _doc_link_module = "shlcore"
     _doc_link_template = "https://arxiv.org/abs/1902.08639"  # the paper
@@ -166,12 +159,12 @@ class HashClassifier(
     probability: bool
     lambda1: float
 
-    def _take(self, fitted: Fitted) -> None:
-        """Unpack what was learnt into the attributes that scikit-learn's users know."""
+    def _set_attributes(self, result: FitResult) -> None:
+        """Set the fitted attributes (``codewords_`` and others) from a result."""
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self._fitted = fitted
-        for name, value in fitted.attributes().items():
+        self._result = result
+        for name, value in result.attributes().items():
             setattr(self, name, value)
 
     def project(self, X: Samples) -> Array:
@@ -187,10 +180,10 @@ class HashClassifier(
         array of shape (n, B), of single precision with random features
         """
         check_is_fitted(self)
-        hash_ = self._fitted.hash
+        hash_ = self._result.hash
         if isinstance(hash_, RowHash):
             return hash_.project(self._rows(X, reset=False))
-        if isinstance(hash_, StackHash):
+        if isinstance(hash_, PrecomputedHash):
             return hash_.project(cast("ArrayLike | Grams", X))
         return cast("Array", hash_.project(self._table(X)))
 
@@ -209,7 +202,7 @@ class HashClassifier(
         return (self.project(X) >= 0).astype(np.uint8)
 
     def hash(self, X: Samples) -> NDArray[np.uint8]:
-        """Return the hash codes packed into bytes, as `shlcore.index.HammingIndex` wants them.
+        """Return the hash codes packed into bytes, for `shlcore.index.HammingIndex`.
 
         Parameters
         ----------
@@ -228,10 +221,10 @@ class HashClassifier(
         """
         return hamming.pack(self.transform(X))
 
-    def predict(self, X: Samples) -> NDArray[Any]:  # labels of the kind that y had
-        """Return the class of the nearest codeword, by the distance that ``decoding`` names.
+    def predict(self, X: Samples) -> NDArray[Any]:  # labels of the type of y
+        """Return the class of the nearest codeword, by the distance of ``decoding``.
 
-        By Hamming distance ties are common; they go to the smaller hinge distance.
+        Ties of the Hamming distance, which are common, go to the smaller hinge distance.
 
         Parameters
         ----------
@@ -252,10 +245,10 @@ class HashClassifier(
         return np.asarray(self.classes_[best])
 
     def decision_function(self, X: Samples) -> Array:
-        """Return a score of each class that ranks them exactly as `predict` does.
+        """Return a score of each class, the largest for the class of `predict`.
 
-        Minus the hinge distance; or, decoded by Hamming distance, minus that, minus the hinge
-        distance squeezed into [0, 1). With two classes: the second's score minus the first's.
+        The score is minus the hinge distance; or, decoded by Hamming distance, minus that, minus
+        the hinge distance mapped into [0, 1). With two classes: the second's minus the first's.
 
         Parameters
         ----------
@@ -270,7 +263,7 @@ class HashClassifier(
         return scores if scores.shape[1] > 2 else np.asarray(scores[:, 1] - scores[:, 0])
 
     def margin(self, X: Samples) -> Array:
-        """Return the confidence: second-best minus best class in hinge distance, >= 0.
+        """Return the confidence: second smallest minus smallest class distance (hinge).
 
         Parameters
         ----------
@@ -291,27 +284,27 @@ class HashClassifier(
         array of shape (B,)
         """
         check_is_fitted(self)
-        return np.sqrt(2.0 * regularisers(self._fitted.squared_norms, self.kernel_weights_))
+        return np.sqrt(2.0 * regularisers(self._result.squared_norms, self.kernel_weights_))
 
-    def _warn_of_a_small_cost(self, projections: Floats) -> None:
-        """Say what was taken instead of a lambda1 at which nothing can be learnt."""
-        taken = float(self._fitted.stages.costs[-1])
+    def _warn_of_small_lambda1(self, projections: Floats) -> None:
+        """Warn if lambda1 was raised, or some class is still never predicted."""
+        cost = float(self._result.stages.costs[-1])
         known = projections[~np.isnan(projections).any(axis=1)]
-        found = np.unique(class_scores(known, self.codewords_).argmax(axis=1))
-        told = []
-        if taken > self.lambda1:
-            told.append(
-                f"{self.lambda1!r} costs so little that functions are nearly constant: "
-                f"{taken:g} was taken instead (stage_costs_)"
+        predicted = np.unique(class_scores(known, self.codewords_).argmax(axis=1))
+        reasons = []
+        if cost > self.lambda1:
+            reasons.append(
+                f"{self.lambda1!r} is so small that functions are nearly constant: "
+                f"{cost:g} was used instead (stage_costs_)"
             )
-        if taken <= 1.0 and len(found) < len(self.classes_):
-            missing = len(self.classes_) - len(found)
-            told.append(
-                f"at {taken:g} no training sample is decoded as {missing} of "
+        if cost <= 1.0 and len(predicted) < len(self.classes_):
+            missing = len(self.classes_) - len(predicted)
+            reasons.append(
+                f"at {cost:g} no training sample is decoded as {missing} of "
                 f"{len(self.classes_)} classes. Raise lambda1"
             )
-        if told:
-            warnings.warn(f"lambda1: {'; '.join(told)}.", UserWarning, stacklevel=4)
+        if reasons:
+            warnings.warn(f"lambda1: {'; '.join(reasons)}.", UserWarning, stacklevel=4)
 
     @property
     def _n_features_out(self) -> int:
@@ -319,7 +312,7 @@ class HashClassifier(
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        # Codes are bytes of 0 and 1, whatever the type of X.
+        # Codes are bytes of 0 and 1 for any type of X.
         tags.transformer_tags.preserves_dtype = []
         tags.input_tags.sparse = True
         return tags
@@ -329,11 +322,10 @@ class HashClassifier(
 
     @available_if(_with_probabilities)  # type: ignore[untyped-decorator] # sklearn has no types
     def predict_proba(self, X: Samples) -> Array:
-        """Return the probability of each class; the most probable one is what `predict` says.
+        """Return the probability of each class, the largest for the class of `predict`.
 
-        The scores of `decision_function`, divided by one temperature and brought to sum 1. The
-        temperature was learnt from the labelled training samples, each by the hash functions
-        of the others (`shlcore.calibration`).
+        The softmax of the scores of `decision_function`, divided by a temperature that was learnt
+        from leave-one-out scores of the labelled training samples (`shlcore.calibration`).
 
         Parameters
         ----------
@@ -355,7 +347,7 @@ class HashClassifier(
         """
         check_is_fitted(self)
         scores = class_scores(self.project(X), self.codewords_, self.decoding)
-        return probabilities(scores, _temperature(self._fitted))
+        return probabilities(scores, _temperature(self._result))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted estimator into one file: arrays and JSON, no pickle.
@@ -363,14 +355,14 @@ class HashClassifier(
         Parameters
         ----------
         path
-            The file, by custom ``.shl``; it is replaced whole or not at all.
+            The file, by custom ``.shl``. An existing one is replaced by a complete file only.
         """
         check_is_fitted(self)
-        write_model(path, *dump(self.get_params(deep=False), self._fitted))
+        write_model(path, *dump(self.get_params(deep=False), self._result))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote.
+        """Load a fitted estimator from a file of `save`.
 
         Parameters
         ----------
@@ -384,10 +376,10 @@ class HashClassifier(
         Raises
         ------
         ModelFileError
-            If it is no such file, in one sentence.
+            If the file is of another kind, damaged, or of a newer version.
         """
         known = cls().get_params(deep=False)
-        parameters, fitted = restore(*read_model(path), Path(path).name, known)
+        parameters, result = restore(*read_model(path), Path(path).name, known)
         estimator = cls(**known | parameters)
-        estimator._take(fitted)
+        estimator._set_attributes(result)
         return estimator

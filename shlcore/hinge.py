@@ -1,8 +1,4 @@
-"""The hinge ``[1 - u]_+``: the only copy of the formula and of its weighted sum.
-
-@@@
-Who belongs to which codeword: the hinge distance and gamma (eq. 5).
-"""
+"""Hinge distances to codewords (eq. 2), memberships gamma (eq. 5), class scores."""
 
 from __future__ import annotations
 
@@ -24,15 +20,15 @@ def hinge(margins: Reals) -> Reals:
 
 
 def hinge_loss(costs: Array, targets: NDArray[np.int8], projections: Floats) -> float:
-    """Return ``sum_n c_n [1 - y_n f(x_n)]_+`` of one bit: the loss in eqs. (6) and (7)."""
+    """Return the loss ``sum_n c_n [1 - y_n f(x_n)]_+`` of one bit (eqs. 6 and 7)."""
     return float(costs @ hinge(targets * projections))
 
 
 def hinge_distances(projections: Floats, codewords: NDArray[np.int8]) -> Array:
-    """Return ``sum_b [1 - mu^b f_b]_+`` from each row to each codeword.
+    """Return ``sum_b [1 - mu^b f_b]_+`` from each row to each codeword, ``(n, C, S)``.
 
-    ``codewords`` is ``(C, S, B)``; the answer is ``(n, C, S)``. Two products instead of an
-    ``n x C S x B`` temporary, since the hinge takes one of two values a bit.
+    ``codewords`` is ``(C, S, B)``. The hinge of a bit has one of two values, so that two matrix
+    products replace an ``n x C S x B`` temporary array.
     """
     flat = codewords.reshape(-1, codewords.shape[-1])
     ups = (flat > 0).astype(projections.dtype)
@@ -44,33 +40,33 @@ def hinge_distances(projections: Floats, codewords: NDArray[np.int8]) -> Array:
 def class_scores(
     projections: Floats, codewords: NDArray[np.int8], decoding: str = "hinge"
 ) -> Array:
-    """Return a score of each class, ``n x C``, whose best is the class of the nearest codeword.
+    """Return class scores, ``n x C``, the largest for the nearest codeword's class.
 
-    "hinge": minus the hinge distance. "hamming": minus the Hamming distance of the code; ties,
-    common with few bits, go to the smaller hinge distance, which is squeezed into [0, 1) so
-    that it decides nothing else.
+    "hinge": minus the hinge distance. "hamming": minus the Hamming distance of the code. Ties,
+    common with few bits, are broken by the hinge distance, mapped into [0, 1) so that it changes
+    no other comparison.
     """
     if decoding == "hinge":
         return np.asarray(-hinge_distances(projections, codewords).min(axis=2))
     signs = np.where(projections >= 0, 1.0, -1.0)
     words = codewords.reshape(-1, codewords.shape[-1]).astype(float)
-    apart = 0.5 * (words.shape[1] - signs @ words.T)
-    hinges = hinge_distances(projections, codewords).reshape(apart.shape)
-    scores = -(apart + hinges / (1.0 + hinges))
+    hamming = 0.5 * (words.shape[1] - signs @ words.T)
+    hinges = hinge_distances(projections, codewords).reshape(hamming.shape)
+    scores = -(hamming + hinges / (1.0 + hinges))
     return np.asarray(scores.reshape(len(scores), *codewords.shape[:2]).max(axis=2))
 
 
 def class_margins(projections: Floats, codewords: NDArray[np.int8]) -> Array:
-    """Return the second-best minus the best class in hinge distance, at least 0."""
+    """Return the second smallest minus the smallest hinge distance of the classes."""
     distances = hinge_distances(projections, codewords).min(axis=2)
     best = np.partition(distances, 1, axis=1)
     return np.asarray(best[:, 1] - best[:, 0])
 
 
 def nearest_codewords(distances: Array, labels: Indices) -> tuple[Indices, Array]:
-    """Return gamma: the codeword (flat index ``c S + s``) of each row, and its distance.
+    """Return gamma (eq. 5), as flat indices ``c S + s``, and the rows' distances.
 
-    A labelled row chooses among its own class's codewords, an unlabelled one among all.
+    A labelled row belongs to a codeword of its own class, an unlabelled one to any.
     """
     n, _, s = distances.shape
     flat = distances.reshape(n, -1)

@@ -1,9 +1,9 @@
-"""Exact search in packed codes: the nearest rows, and all rows within a Hamming radius.
+"""Exact search in packed codes: nearest neighbours, or all within a radius.
 
-The scan is cut into blocks that fit the cache. A query keeps its k best rows so far, and a
-block is searched for nothing but rows that beat the worst of these: few do, so almost all of
-the time goes into xor and popcount, which release the interpreter's lock. Queries are shared
-out over threads.
+The database is scanned in blocks that fit the cache. A query keeps its k best rows so far, and
+only rows nearer than the worst of these are taken from a block. They are few, so that most of the
+time goes into xor and popcount, which release the interpreter's lock. Queries are distributed
+over threads.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     Distances = NDArray[np.unsignedinteger]
-    Found = tuple[Distances, NDArray[np.int64]]
-    Search = Callable[[NDArray[np.uint64]], list[Found]]
+    Neighbours = tuple[Distances, NDArray[np.int64]]
+    Search = Callable[[NDArray[np.uint64]], list[Neighbours]]
 
 BLOCK = 1 << 16  # rows scanned at once: 512 KB of 64-bit words
 FIRST_BLOCK = 1 << 10  # small, so that a bound on the distance is known early
@@ -57,7 +57,7 @@ class HammingIndex:
         self.n_jobs = n_jobs
 
     def fit(self, codes: ArrayLike) -> Self:
-        """Take the database: an ``n x n_bytes`` array of packed codes (``SHL.hash`` of it)."""
+        """Store the database: an ``n x n_bytes`` array of packed codes (of ``SHL.hash``)."""
         self.codes_ = _packed(codes)
         if not len(self.codes_):
             raise ValueError("codes: wanted at least one code, got none")
@@ -65,8 +65,8 @@ class HammingIndex:
         self._words = np.asfortranarray(hamming.words(self.codes_))
         return self
 
-    def kneighbors(self, codes: ArrayLike, n_neighbors: int = 5) -> Found:
-        """Distances and row numbers of the nearest rows, nearest first.
+    def kneighbors(self, codes: ArrayLike, n_neighbors: int = 5) -> Neighbours:
+        """Return distances and indices of the nearest rows, nearest first.
 
         Rows at the same distance come in the database's order.
         """
@@ -75,33 +75,33 @@ class HammingIndex:
             raise ValueError(
                 f"n_neighbors: wanted 1 to {len(self._words)} (the rows), got {n_neighbors}"
             )
-        answers = self._shared_out(words, lambda share: self._nearest(share, n_neighbors))
-        distances = np.array([d for d, _ in answers], dtype=self._distance_type())
-        rows = np.array([r for _, r in answers], dtype=np.int64)
+        results = self._in_threads(words, lambda share: self._nearest(share, n_neighbors))
+        distances = np.array([d for d, _ in results], dtype=self._distance_type())
+        rows = np.array([r for _, r in results], dtype=np.int64)
         return distances.reshape(-1, n_neighbors), rows.reshape(-1, n_neighbors)
 
     def radius_neighbors(
         self, codes: ArrayLike, radius: int
     ) -> tuple[list[Distances], list[NDArray[np.int64]]]:
-        """Distances and row numbers of all rows within a radius, nearest first.
+        """Return distances and indices of all rows within a radius, nearest first.
 
-        One array per query, since each may find another number of rows.
+        One array per query, since their lengths may differ.
         """
         words = self._query_words(codes)
         if radius < 0:
             raise ValueError(f"radius: wanted 0 or more, got {radius}")
-        answers = self._shared_out(words, lambda share: self._within(share, radius))
-        return [d for d, _ in answers], [r for _, r in answers]
+        results = self._in_threads(words, lambda share: self._within(share, radius))
+        return [d for d, _ in results], [r for _, r in results]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index to one file (a NumPy archive), whole or not at all."""
+        """Write the index to one file, a NumPy archive."""
         self._check_fitted()
         with atomic_write(path) as file:
             np.savez(file, format=FORMAT, version=VERSION, codes=self.codes_)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, n_jobs: int | None = None) -> Self:
-        """Read what `save` wrote; a ValueError says what is wrong with another file."""
+        """Load an index from a file of `save`; raise a ValueError for any other file."""
         try:
             # Opened here, because np.load leaves a damaged file open.
             with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
@@ -135,46 +135,46 @@ class HammingIndex:
             )
         return hamming.words(queries)
 
-    def _shared_out(self, words: NDArray[np.uint64], search: Search) -> list[Found]:
+    def _in_threads(self, words: NDArray[np.uint64], search: Search) -> list[Neighbours]:
         threads = min(self.n_jobs or os.cpu_count() or 1, max(len(words), 1))
         if threads == 1:
             return search(words)
         with ThreadPoolExecutor(threads) as pool:
             shares = pool.map(search, np.array_split(words, threads))
-            return [answer for share in shares for answer in share]
+            return [result for share in shares for result in share]
 
     def _distance_type(self) -> type[np.unsignedinteger]:
         return np.uint8 if 64 * self._words.shape[1] <= np.iinfo(np.uint8).max else np.uint16
 
-    def _nearest(self, queries: NDArray[np.uint64], k: int) -> list[Found]:
+    def _nearest(self, queries: NDArray[np.uint64], k: int) -> list[Neighbours]:
         best = [_empty(self._distance_type()) for _ in queries]
         bounds = [np.iinfo(self._distance_type()).max] * len(queries)
         for scan in self._blocks():
             for query, words in enumerate(queries):
-                if bounds[query] == 0:  # k equal codes are held: nothing beats them
+                if bounds[query] == 0:  # k equal codes are the nearest possible
                     continue
-                found = scan.closer(words, bounds[query])
-                if not len(found[0]):
+                hits = scan.closer(words, bounds[query])
+                if not len(hits[0]):
                     continue
-                distances = np.concatenate([best[query][0], found[0]])
-                rows = np.concatenate([best[query][1], found[1]])
+                distances = np.concatenate([best[query][0], hits[0]])
+                rows = np.concatenate([best[query][1], hits[1]])
                 order = np.argsort(distances, kind="stable")[:k]
                 best[query] = distances[order], rows[order]
                 if len(order) == k:
                     bounds[query] = int(best[query][0][-1])
         return best
 
-    def _within(self, queries: NDArray[np.uint64], radius: int) -> list[Found]:
-        found: list[list[Found]] = [[] for _ in queries]
+    def _within(self, queries: NDArray[np.uint64], radius: int) -> list[Neighbours]:
+        hits: list[list[Neighbours]] = [[] for _ in queries]
         for scan in self._blocks():
-            for pieces, words in zip(found, queries, strict=True):
+            for pieces, words in zip(hits, queries, strict=True):
                 pieces.append(scan.closer(words, radius + 1))
-        answers = []
-        for pieces in found:
+        results = []
+        for pieces in hits:
             distances, rows = (np.concatenate(piece) for piece in zip(*pieces, strict=True))
             order = np.argsort(distances, kind="stable")
-            answers.append((distances[order], rows[order]))
-        return answers
+            results.append((distances[order], rows[order]))
+        return results
 
     def _blocks(self) -> Iterator[_Scan]:
         start, size = 0, FIRST_BLOCK
@@ -184,7 +184,7 @@ class HammingIndex:
 
 
 class _Scan:
-    """One block of the database, with the buffers that all queries of a thread reuse."""
+    """One block of the database, with buffers for all queries of a thread."""
 
     def __init__(
         self, words: NDArray[np.uint64], start: int, kind: type[np.unsignedinteger]
@@ -194,8 +194,8 @@ class _Scan:
         self.counts = np.empty(len(words), dtype=np.uint8)
         self.distances: Distances = np.empty(len(words), dtype=kind)
 
-    def closer(self, query: NDArray[np.uint64], bound: int) -> Found:
-        """Distances and row numbers of the rows nearer to the query than the bound."""
+    def closer(self, query: NDArray[np.uint64], bound: int) -> Neighbours:
+        """Return distances and indices of the rows nearer to the query than the bound."""
         for column, word in enumerate(query):
             np.bitwise_xor(self.words[:, column], word, out=self.differing)
             if column == 0:
@@ -207,7 +207,7 @@ class _Scan:
         return self.distances[local], local + self.start
 
 
-def _empty(kind: type[np.unsignedinteger]) -> Found:
+def _empty(kind: type[np.unsignedinteger]) -> Neighbours:
     return np.empty(0, dtype=kind), np.empty(0, dtype=np.int64)
 
 

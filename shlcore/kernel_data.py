@@ -1,8 +1,4 @@
-"""What the exact solver works on: the kernel matrices of the training rows.
-
-@@@
-Hash functions of the exact solver: sums of kernels with support rows.
-"""
+"""Kernel matrices of the training rows, and hash functions over support rows."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ from shlcore.clustering import WeightedRows, kernel_clusters
 from shlcore.gram_matrices import Grams, check_stack
 from shlcore.parallel import one_blas_thread
 from shlcore.semi_supervised import NeighbourGraph
-from shlcore.svm import KernelFunction, KernelMachine
+from shlcore.svm import KernelFunction, LibsvmSolver
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,70 +27,71 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GivenRows:
-    """Rows whose kernels are computed, and how to treat further ones alike."""
+class KernelRows:
+    """Training rows with the kernels and the scaling to apply to further rows."""
 
     bank: KernelBank
     rows: ScaledRows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GramSpace:
-    """Kernel matrices, and where they come from.
+class KernelData:
+    """Training rows as kernel matrices, for the exact solver.
 
     Parameters
     ----------
     grams
         Kernel matrices of the rows.
     origin
-        The rows; or, when the matrices were given, which of ``n`` samples these are.
+        The rows; or, with precomputed kernels, their indices among the samples and the number of
+        samples.
     """
 
     grams: Grams
-    origin: GivenRows | tuple[Indices, int]
+    origin: KernelRows | tuple[Indices, int]
 
     @property
     def n_kernels(self) -> int:
-        """How many kernels there are."""
+        """Number of kernels."""
         return len(self.grams)
 
-    def machine(self, tol: float, n_jobs: int) -> KernelMachine:
-        """Return what solves block 1."""
-        return KernelMachine(self.grams, tol, n_jobs)
+    def bit_solver(self, tol: float, n_jobs: int) -> LibsvmSolver:
+        """Return the solver of block 1."""
+        return LibsvmSolver(self.grams, tol, n_jobs)
 
     def clusters(self, some: WeightedRows, count: int, rng: np.random.Generator) -> Indices:
-        """Split some rows into clusters, all kernels counting alike."""
+        """Split some rows into clusters in the space of the summed kernels."""
         theta = np.ones(self.n_kernels)
         return kernel_clusters(self.grams.weighted_sum(theta, some.rows), some.weights, count, rng)
 
-    def graph(self) -> NeighbourGraph | None:
-        """Tie rows to their neighbours, all kernels counting alike."""
+    def neighbour_graph(self) -> NeighbourGraph | None:
+        """Return the neighbour graph of the summed kernels; None for fewer than 3 rows."""
         n_rows = self.grams.n_rows
         if n_rows < 3:
             return None
-        return NeighbourGraph.of(
+        return NeighbourGraph.from_gram(
             self.grams.weighted_sum(np.ones(self.n_kernels), np.arange(n_rows))
         )
 
-    def held_out(
+    def held_out_projections(
         self, functions: Sequence[KernelFunction], projections: Floats, costs: Array
     ) -> Array:
-        """Return f of each row by the functions of the others."""
+        """Return the leave-one-out f of each row."""
         with one_blas_thread():
             return leave_one_out(self.grams.weighted_sum, functions, projections, costs)
 
-    def hash_of(self, functions: Sequence[KernelFunction]) -> RowHash | StackHash:
-        """Make learnt functions ready for further samples."""
-        hash_ = KernelHash.of(functions)
-        if isinstance(self.origin, GivenRows):
+    def hash_of(self, functions: Sequence[KernelFunction]) -> RowHash | PrecomputedHash:
+        """Return the hash functions for further samples."""
+        hash_ = KernelHash.from_functions(functions)
+        if isinstance(self.origin, KernelRows):
             rows = self.origin.rows
             return RowHash(hash_, self.origin.bank, rows.scaling, rows.take(hash_.support))
         first, n_samples = self.origin
-        return StackHash(replace(hash_, support=first[hash_.support]), n_samples)
+        return PrecomputedHash(replace(hash_, support=first[hash_.support]), n_samples)
 
 
 _MANY = 3
-"""If more than a third of the columns count, a product with all is faster than choosing them."""
+"""If more than a third of the columns are in use, a product with all is faster than indexing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +101,7 @@ class KernelHash:
     Parameters
     ----------
     support
-        ``(k,)``, which training rows these are.
+        ``(k,)``, indices of training rows.
     coefficients
         ``(B, k)``.
     scales
@@ -119,8 +116,8 @@ class KernelHash:
     intercepts: Array
 
     @classmethod
-    def of(cls, functions: Sequence[KernelFunction]) -> KernelHash:
-        """Bring the functions onto one set of support rows."""
+    def from_functions(cls, functions: Sequence[KernelFunction]) -> KernelHash:
+        """Combine functions over the union of their support rows."""
         support = np.unique(np.concatenate([function.support for function in functions]))
         coefficients = np.zeros((len(functions), len(support)))
         for row, function in zip(coefficients, functions, strict=True):
@@ -139,32 +136,32 @@ class KernelHash:
             total += kernel @ (self.coefficients * scales[:, None]).T
         return total
 
-    def spread_out(self, n_rows: int) -> KernelHash:
-        """Return the same functions with a coefficient, mostly 0, for each of n training rows."""
+    def expanded(self, n_rows: int) -> KernelHash:
+        """Return the same functions with a coefficient for each of n training rows."""
         coefficients = np.zeros((len(self.coefficients), n_rows))
         coefficients[:, self.support] = self.coefficients
         return KernelHash(np.arange(n_rows), coefficients, self.scales, self.intercepts)
 
     def arrays(self) -> FileArrays:
-        """Return the fields under names."""
+        """Return the arrays that a file holds."""
         return {f"hash_{field.name}": getattr(self, field.name) for field in fields(self)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StackHash:
-    """Hash functions on precomputed kernels between samples and ``n_samples`` training ones."""
+class PrecomputedHash:
+    """Hash functions on precomputed kernels with ``n_samples`` training samples."""
 
     functions: KernelHash
     n_samples: int
 
     @property
     def n_kernels(self) -> int:
-        """How many kernels there are."""
+        """Number of kernels."""
         return int(self.functions.scales.shape[1])
 
     @property
     def intercepts(self) -> Array:
-        """``(B,)``."""
+        """Offsets beta, ``(B,)``."""
         return self.functions.intercepts
 
     def project(self, X: ArrayLike | Grams) -> Array:
@@ -179,18 +176,18 @@ class StackHash:
             )
         functions = self.functions
         if _MANY * len(functions.support) > self.n_samples:
-            return functions.spread_out(self.n_samples).combine(matrices, shape[1])
+            return functions.expanded(self.n_samples).combine(matrices, shape[1])
         columns = (matrix[:, functions.support] for matrix in matrices)
         return functions.combine(columns, shape[1])
 
     def arrays(self) -> FileArrays:
-        """Return what a file must hold."""
+        """Return the arrays that a file holds."""
         return self.functions.arrays()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowHash:
-    """Hash functions on kernels with support rows (scaled)."""
+    """Hash functions on kernels with scaled support rows."""
 
     functions: KernelHash
     bank: KernelBank
@@ -199,30 +196,30 @@ class RowHash:
 
     @property
     def n_kernels(self) -> int:
-        """How many kernels there are."""
+        """Number of kernels."""
         return len(self.bank)
 
     @property
     def intercepts(self) -> Array:
-        """``(B,)``."""
+        """Offsets beta, ``(B,)``."""
         return self.functions.intercepts
 
     def project(self, X: SampleRows, chosen: Indices | None = None) -> Array:
-        """Return f of (some) samples, a block at a time so that memory stays bounded.
+        """Return f of all or some samples, block by block to bound the memory.
 
-        Without support rows (every bit is constant) that is the intercepts.
+        Without support rows (every bit is constant) f is the intercepts.
         """
         chosen = np.arange(len(X)) if chosen is None else chosen
-        found = np.tile(self.intercepts, (len(chosen), 1))
+        projections = np.tile(self.intercepts, (len(chosen), 1))
         if not len(self.support_rows):
-            return found
-        for place, block in X.blocks(chosen, 8 * len(self.support_rows)):
-            kernels = self.bank.each(self.scaling.apply(block), self.support_rows)
-            found[place] = self.functions.combine(kernels, len(block))
-        return found
+            return projections
+        for rows, block in X.blocks(chosen, 8 * len(self.support_rows)):
+            kernels = self.bank.cross_kernels(self.scaling.apply(block), self.support_rows)
+            projections[rows] = self.functions.combine(kernels, len(block))
+        return projections
 
     def arrays(self) -> FileArrays:
-        """Return what a file must hold."""
+        """Return the arrays that a file holds."""
         return {
             **self.functions.arrays(),
             "support_rows": self.support_rows,

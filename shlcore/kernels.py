@@ -1,8 +1,4 @@
-"""Base kernels, each on all columns or on a group of columns, and banks of them.
-
-@@@
-Squared Euclidean distances, each way of computing them once.
-"""
+"""Base kernels on columns or groups of columns, kernel banks, squared distances."""
 
 from __future__ import annotations
 
@@ -29,14 +25,14 @@ Columns = str | Sequence[int] | Sequence[str] | None
 
 @dataclass(frozen=True)
 class Linear:
-    """Cosine of the angle between two rows: the linear kernel, normalised."""
+    """The normalised linear kernel: the cosine of the angle between two rows."""
 
     columns: Columns = None
 
     def of(self, x: Reals, y: Reals) -> Reals:
         """Return the kernel between the rows of ``x`` and those of ``y``."""
         product: Floats = x @ y.T
-        # A row of zeros has no direction: its kernel with everything is 0.
+        # A row of zeros has no direction: its kernel with every row is 0.
         product /= np.maximum(np.linalg.norm(x, axis=1), np.finfo(float).tiny)[:, None]
         product /= np.maximum(np.linalg.norm(y, axis=1), np.finfo(float).tiny)[None, :]
         return cast("Reals", product)
@@ -44,7 +40,7 @@ class Linear:
 
 @dataclass(frozen=True)
 class Polynomial:
-    """``(<x, y> + bias) ** degree``, normalised so that k(x, x) = 1."""
+    """The polynomial kernel ``(<x, y> + bias) ** degree``, normalised to k(x, x) = 1."""
 
     degree: int = 2
     bias: float = 1.0
@@ -61,7 +57,7 @@ class Polynomial:
 
 @dataclass(frozen=True)
 class Gaussian:
-    """``exp(-|x - y|^2 / (2 sigma^2))``."""
+    """The Gaussian kernel ``exp(-|x - y|^2 / (2 sigma^2))``."""
 
     sigma: float
     columns: Columns = None
@@ -71,13 +67,13 @@ class Gaussian:
         return self.of_squared_distances(squared_distances(x, y))
 
     def of_squared_distances(self, squared: Reals) -> Reals:
-        """Return the kernel, given ``|x - y|^2``; Gaussians of one group share that."""
+        """Return the kernel of ``|x - y|^2``, which Gaussians of one group share."""
         scaled: Floats = squared * (-0.5 / self.sigma**2)
         return cast("Reals", np.exp(scaled, out=scaled))
 
 
 def _power(base: Floats, degree: float) -> Floats:
-    """Return a power; squares and products take a tenth of the time that numpy's power does."""
+    """Return a power by squares and products, ten times as fast as numpy's power."""
     if degree != int(degree) or degree > _LARGEST_PRODUCT:
         return np.asarray(base**degree)
     power = base.copy() if degree > 1 else base
@@ -89,7 +85,7 @@ def _power(base: Floats, degree: float) -> Floats:
 
 
 _LARGEST_PRODUCT = 16
-"""Degree up to which powers are made of products: rounding grows with their number."""
+"""Largest degree computed by products, because their rounding errors accumulate."""
 
 Kernel = Linear | Polynomial | Gaussian
 
@@ -103,62 +99,62 @@ def paper_kernels(columns: Columns = None) -> tuple[Kernel, ...]:
 
 
 _SAMPLE = 1000
-"""Rows on which distances are judged: a median of so many is known to a few percent."""
+"""Sampled rows for distances; the median of so many is accurate to a few percent."""
 
 _DEGREES = (2, 3, 5)
 _BANDWIDTHS = (-0.5, 0.0, 0.5, 1.0, 2.0)
-"""Powers of 2, in distances to the nearest other row. Chosen on held-out rows of usps and mnist;
-tests/benchmarks/RETRIEVAL.md has what was compared."""
+"""Bandwidths as powers of 2, in units of the distance to the nearest other row. Chosen on held-out
+rows of usps and mnist; tests/benchmarks/RETRIEVAL.md has the comparison."""
 
 
-def sampled_distances(rows: Array | ScaledRows) -> Array:
-    """Return squared distances between some rows and all, each kind of row once."""
+def sample_distances(rows: Array | ScaledRows) -> Array:
+    """Return squared distances between a sample of the distinct rows and all of them."""
     if isinstance(rows, np.ndarray):
         rows = ScaledRows(SampleRows(rows), np.arange(len(rows)), unscaled(rows.shape[1]))
-    # Neither their order nor how often a row is repeated must count.
-    first, _ = rows.samples.kinds(rows.chosen)
+    # Distinct rows in a fixed order make the result independent of order and repetitions.
+    first, _ = rows.samples.unique_rows(rows.chosen)
     every = replace(rows, chosen=rows.chosen[first])
     sample = every.take(np.arange(0, len(every), -(-len(every) // _SAMPLE)))
     parts = [squared_distances(sample, block) for _, block in every.blocks()]
     return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
 
-def fitting_kernels(rows: Array | ScaledRows) -> tuple[Kernel, ...]:
-    """Choose polynomial kernels, and Gaussians around the distance to a row's nearest other.
+def automatic_kernels(rows: Array | ScaledRows) -> tuple[Kernel, ...]:
+    """Choose polynomial kernels, and Gaussians at the scale of nearest neighbours.
 
-    The paper's bandwidths are fixed. On many columns most of them have the identity for a
-    Gram matrix: such a kernel fits any labels, says nothing about new rows, and the kernel
-    weights favour it all the same.
+    The paper's bandwidths are fixed. With many columns most of their Gram matrices are the
+    identity: such a kernel fits any labels and predicts nothing, and the kernel weights still
+    favour it.
 
     Parameters
     ----------
     rows
-        Scaled already, or when they are read.
+        Scaled rows, or rows that are scaled when read.
     """
-    squared = sampled_distances(rows)
-    # The nearest is the row itself: 0. Rows all but equal to it say nothing about scale.
+    squared = sample_distances(rows)
+    # The nearest row is the row itself, at distance 0; nearly equal rows have no scale either.
     others = np.where(squared > 1e-12, squared, np.inf).min(axis=1)
     others = others[np.isfinite(others)]
     nearest = float(np.sqrt(np.median(others))) if len(others) else 1.0
     gaussians = (Gaussian(nearest * 2.0**power) for power in _BANDWIDTHS)
-    # Neighbours may be so near that all these kernels see neighbours only: one sees the whole.
+    # Neighbours may be so near that all these kernels are local; one Gaussian is global.
     typical = float(np.sqrt(np.median(squared))) or 1.0
     return (*(Polynomial(degree) for degree in _DEGREES), *gaussians, Gaussian(typical))
 
 
 class KernelBank:
-    """Kernels with their columns resolved for one width of data.
+    """Kernels with their columns resolved to indices.
 
     Parameters
     ----------
     kernels
         The kernels, in the order of the kernel weights.
     n_features
-        How many columns the data have.
+        Number of columns of the data.
     groups
         Column indices of each named group that the kernels may refer to.
     names
-        Names of the columns, where the data carry them.
+        Names of the columns, if the data have any.
     """
 
     def __init__(
@@ -183,13 +179,13 @@ class KernelBank:
     def __len__(self) -> int:
         return len(self.kernels)
 
-    def groups(self, x: Reals) -> Iterator[Reals]:
-        """Yield the columns of x that each kernel in turn looks at."""
+    def select_columns(self, x: Reals) -> Iterator[Reals]:
+        """Yield the columns of x that each kernel acts on."""
         for columns in self._columns:
             yield x if columns is None else cast("Reals", x[:, list(columns)])
 
     def matrices(self, rows: ScaledRows) -> Array:
-        """Return the kernel matrices among rows, ``M x n x n``, made block by block."""
+        """Return the kernel matrices of rows, ``M x n x n``, computed block by block."""
         stack = np.empty((len(self), len(rows), len(rows)))
         for down, left in rows.blocks():
             for across, right in rows.blocks():
@@ -197,15 +193,15 @@ class KernelBank:
                     break
                 diagonal = across == down
                 for matrix, part in zip(
-                    stack, self.each(left, left if diagonal else right), strict=True
+                    stack, self.cross_kernels(left, left if diagonal else right), strict=True
                 ):
                     matrix[down, across] = part
                     if not diagonal:
                         matrix[across, down] = part.T
         return stack
 
-    def each(self, x: Array, y: Array) -> Iterator[Array]:
-        """Yield the kernel matrix between x and y of each kernel in turn."""
+    def cross_kernels(self, x: Array, y: Array) -> Iterator[Array]:
+        """Yield the matrix of each kernel between the rows of x and y."""
         distances: dict[tuple[int, ...] | None, Array] = {}
         for kernel, columns in zip(self.kernels, self._columns, strict=True):
             left = x if columns is None else x[:, list(columns)]
@@ -224,7 +220,7 @@ def kernel_bank(
     groups: Mapping[str, Sequence[int]] | None,
     names: Sequence[str] | None,
 ) -> KernelBank:
-    """Return given kernels, or those that a name stands for: the paper's."""
+    """Return the bank of the given kernels, or of the paper's for a name."""
     chosen = paper_kernels() if isinstance(kernels, str) else kernels
     return KernelBank(chosen, n_features, groups, names)
 
@@ -244,7 +240,7 @@ def _resolve(
     groups: Mapping[str, Sequence[int]],
     names: Sequence[str] | None,
 ) -> tuple[int, ...] | None:
-    """Turn what a kernel says about columns into indices; None stands for all."""
+    """Resolve the columns of a kernel to indices; None stands for all."""
     if columns is None:
         return None
     wanted: list[str | int] = [columns] if isinstance(columns, str) else [*columns]
@@ -276,9 +272,9 @@ def squared_distances(x: Reals, y: Reals) -> Reals:
 
 
 def single_squared_distances(x: Features, y: Features) -> Features:
-    """Do the same in single precision, for features: half the memory and twice as fast.
+    """Return squared distances of features in single precision.
 
-    scikit-learn would compute in double precision, block by block.
+    Half the memory and twice as fast as scikit-learn, which computes in double precision.
     """
     squared: Features = x @ y.T
     squared *= -2
@@ -288,19 +284,19 @@ def single_squared_distances(x: Features, y: Features) -> Features:
 
 
 def gram_squared_distances(gram: Array) -> Array:
-    """Return ``k(x, x) + k(y, y) - 2 k(x, y)``: squared distances in the space of a kernel."""
+    """Return ``k(x, x) + k(y, y) - 2 k(x, y)``, the squared distances in kernel space."""
     own = np.diagonal(gram)
     return np.asarray(own[:, None] + own[None, :] - 2 * gram)
 
 
-def compared_distances(products: Floats, squared_lengths: Array) -> Array:
-    """Return squared distances less the row's own squared length, which compares as well.
+def relative_squared_distances(products: Floats, squared_lengths: Array) -> Array:
+    """Return squared distances to points, less the row's own squared length.
 
     Parameters
     ----------
     products
-        ``n x k``, products of rows with the points that they choose among.
+        ``n x k``, products of rows and points.
     squared_lengths
-        ``(k,)``, of these points.
+        ``(k,)``, of the points.
     """
     return np.asarray(squared_lengths - 2 * products)

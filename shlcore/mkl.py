@@ -1,4 +1,4 @@
-"""Block 2: the kernel weights in closed form (eq. 8)."""
+"""Multiple kernel learning: regularisers and kernel weights (block 2, eq. 8)."""
 
 from __future__ import annotations
 
@@ -11,23 +11,30 @@ if TYPE_CHECKING:
 
 
 def uniform_weights(n_kernels: int, p: float) -> Array:
-    """Return the kernel weights that prefer none: equal, with p-norm 1."""
+    """Return equal kernel weights with p-norm 1."""
     return np.full(n_kernels, n_kernels ** (-1.0 / p))
 
 
+def regularisers(squared_norms: Array, kernel_weights: Array) -> Array:
+    """Return ``1/2 sum_m ||w_bm||^2 / theta_bm`` of each bit, where 0 / 0 is 0."""
+    used = squared_norms > 0
+    ratio = np.divide(squared_norms, kernel_weights, out=np.zeros_like(squared_norms), where=used)
+    return np.asarray(0.5 * ratio.sum(axis=-1))
+
+
 def weigh_kernels(squared_norms: Array, kernel_weights: Array, p: float) -> Array:
-    """Minimise ``1/2 sum_m ||w_m||^2 / theta_m`` over ``theta >= 0, ||theta||_p <= 1``.
+    """Minimise ``1/2 sum_m ||w_m||^2 / theta_m`` for ``theta >= 0, ||theta||_p <= 1``.
 
     Parameters
     ----------
     squared_norms
         ``(..., M)``, ``||w_m||^2``.
     kernel_weights
-        Present weights, kept where all norms are 0: there every theta is as good.
+        Current weights, kept where all norms are 0: there every theta is optimal.
     """
     largest = squared_norms.max(axis=-1, keepdims=True)
     flat = largest <= 0
-    # Dividing by the largest norm changes nothing and keeps the powers in range.
+    # Dividing by the largest norm leaves the result unchanged and avoids overflow of the powers.
     relative = squared_norms / np.where(flat, 1.0, largest)
     powers = relative ** (1.0 / (p + 1.0))
     weights = powers / np.where(flat, 1.0, (powers**p).sum(axis=-1, keepdims=True) ** (1.0 / p))

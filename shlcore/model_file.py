@@ -1,4 +1,4 @@
-"""Models as files: a zip of plain arrays with a JSON header. Nothing in it can run."""
+"""Model files: a zip archive of plain arrays with a JSON header, without pickle."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 VERSION = 1
 LARGEST_MODEL = 1 << 30
-"""Bytes that a model's arrays may take. A thousandth of that can unpack to as much, so what is
-unpacked is counted: what an archive says of its sizes is no matter."""
+"""Largest size in bytes of a model's arrays. A file of a thousandth of it can unpack to as much,
+so unpacked bytes are counted, and the sizes in the archive are not trusted."""
 
-DAMAGE = (
+READ_ERRORS = (
     OSError,
     EOFError,
     SyntaxError,
@@ -34,7 +34,7 @@ DAMAGE = (
     TypeError,
     LookupError,
     ArithmeticError,
-    RuntimeError,  # encrypted parts; too many brackets; what is not implemented
+    RuntimeError,  # encrypted parts, deep nesting, NotImplementedError
     AttributeError,
     MemoryError,
     struct.error,
@@ -43,23 +43,23 @@ DAMAGE = (
     zipfile.BadZipFile,
     tokenize.TokenError,  # from the headers of NumPy's arrays
 )
-"""What numpy, zlib, zipfile, csv and json raise for files that are not what they seem."""
+"""Errors of numpy, zlib, zipfile, csv and json for damaged or manipulated files."""
 
 _FORMAT = "shlcore model"
 _HEADER = "header"
 _LARGEST_HEADER = 16 << 20
-_LONGEST = 200
-_PIECE = 1 << 20
+_MAX_LENGTH = 200
+_CHUNK = 1 << 20
 
 
 class ModelFileError(ValueError):
-    """The file is not a model that this version can read."""
+    """A file that is no model, or none that this version can read."""
 
 
 def write_model(
     path: str | os.PathLike[str], header: dict[str, object], arrays: FileArrays
 ) -> None:
-    """Write a model; a file that is there is replaced only by a complete one."""
+    """Write a model; an existing file is replaced by a complete one only."""
     text = json.dumps({"format": _FORMAT, "version": VERSION, **header})
     packed = {_HEADER: np.frombuffer(text.encode(), dtype=np.uint8), **arrays}
     with atomic_write(path) as stream:
@@ -86,22 +86,22 @@ def read_model(
         version = int(header["version"]) if header["format"] == _FORMAT else None
     except (FileNotFoundError, PermissionError, IsADirectoryError):
         raise
-    except DAMAGE as error:
+    except READ_ERRORS as error:
         raise ModelFileError(f"{name}: the file is damaged or not a shlcore model") from error
     if version is None:
         raise ModelFileError(
-            f"{name}: wanted a shlcore model, got {shown(repr(header['format']))}"
+            f"{name}: wanted a shlcore model, got {printable(repr(header['format']))}"
         )
     if version > VERSION:
         raise ModelFileError(
-            f"{name}: wanted a model of version {VERSION} or older, got version {shown(version)}; "
-            f"a newer shlcore can read it"
+            f"{name}: wanted a model of version {VERSION} or older, got version "
+            f"{printable(version)}; a newer shlcore can read it"
         )
     return header, arrays
 
 
-class Bounded:
-    """A stream that gives no more than ``largest`` bytes, and a ValueError beyond."""
+class BoundedReader:
+    """A stream that raises a ValueError after ``largest`` bytes."""
 
     def __init__(self, stream: IO[bytes], largest: int) -> None:
         self._stream = stream
@@ -112,13 +112,13 @@ class Bounded:
         content = self._stream.read(min(size, self.left + 1))
         self.left -= len(content)
         if self.left < 0:
-            raise ValueError("it unpacks to more than it may hold")
+            raise ValueError("it unpacks to more than the allowed size")
         return content
 
     def read_all(self) -> bytes:
-        """Read to the end, in pieces: some streams make room for all that is asked for."""
+        """Read to the end, in pieces, because some streams allocate the requested size."""
         whole = io.BytesIO()
-        while piece := self.read(_PIECE):
+        while piece := self.read(_CHUNK):
             whole.write(piece)
         return whole.getvalue()
 
@@ -126,29 +126,29 @@ class Bounded:
 def read_arrays(path: str | os.PathLike[str], largest: int) -> FileArrays:
     """Read NumPy's archive of plain arrays, up to ``largest`` bytes in all.
 
-    Raises one of `DAMAGE` if it is none.
+    Raises one of `READ_ERRORS` for any other file.
     """
     arrays: FileArrays = {}
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
-            # Other ways of packing are unpacked in pieces of any size.
+            # Other compression methods decompress without a bound on the size.
             if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise zipfile.BadZipFile("a part is packed in an unknown way")
+                raise zipfile.BadZipFile("a part has an unknown compression method")
             with archive.open(member) as part:
-                stream = Bounded(part, largest)
+                stream = BoundedReader(part, largest)
                 array = np.lib.format.read_array(cast("IO[bytes]", stream), allow_pickle=False)
                 if stream.read(1):
-                    raise ValueError("a part goes on behind its array")
+                    raise ValueError("a part has data behind its array")
             largest = stream.left
             arrays[member.filename.removesuffix(".npy")] = array
     return arrays
 
 
-def shown(value: object) -> str:
-    """Return text from a file so that it fits into a sentence: one line, not too long."""
+def printable(value: object) -> str:
+    """Return text from a file as one printable line of limited length."""
     try:
         text = " ".join(str(value).split())
     except ValueError:  # a number of thousands of digits
         return "a number too long to show"
     text = "".join(character if character.isprintable() else "?" for character in text)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return text if len(text) <= _MAX_LENGTH else f"{text[: _MAX_LENGTH - 1]}…"

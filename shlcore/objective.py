@@ -1,4 +1,4 @@
-"""Eq. (6), summed over the bits: the only copy of the formula.
+"""The objective, eq. (6), summed over the bits.
 
 ``lambda1 sum_n w_n d(f(x_n), mu_gamma(n)) + 1/2 sum_bm ||w_bm||^2 / theta_bm
 + lambda2 sum_c sum_{i<j} ||mu_ci - mu_cj||``, with gamma at its best (eq. 5). The paper
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shlcore.hinge import hinge_distances, nearest_codewords
+from shlcore.mkl import regularisers
 
 if TYPE_CHECKING:
     from shlcore.array_types import AnyArray, Array, Indices
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluation:
-    """Eq. (6) at a model, with what it takes to know it.
+    """The value of eq. (6) at a model, with memberships and distances.
 
     Parameters
     ----------
@@ -46,19 +47,12 @@ def evaluate(problem: Problem, model: Model[Function]) -> Evaluation:
     members, nearest = nearest_codewords(distances, problem.labels)
     loss = problem.lambda1 * float(problem.weights @ nearest)
     norms = float(regularisers(model.squared_norms, model.kernel_weights).sum())
-    value = loss + norms + problem.lambda2 * spread_within_classes(model.codewords)
+    value = loss + norms + problem.lambda2 * codeword_spread(model.codewords)
     return Evaluation(value, members, distances)
 
 
-def regularisers(squared_norms: Array, kernel_weights: Array) -> Array:
-    """Return ``1/2 sum_m ||w_bm||^2 / theta_bm`` of each bit; a kernel of weight 0 has w = 0."""
-    used = squared_norms > 0
-    ratio = np.divide(squared_norms, kernel_weights, out=np.zeros_like(squared_norms), where=used)
-    return np.asarray(0.5 * ratio.sum(axis=-1))
-
-
-def spread_within_classes(codewords: AnyArray) -> float:
-    """Return the sum over classes and pairs of codewords of their Euclidean distance."""
+def codeword_spread(codewords: AnyArray) -> float:
+    """Return the sum of Euclidean distances between the codewords of each class."""
     pairs = list(combinations(range(codewords.shape[1]), 2))
     if not pairs:
         return 0.0

@@ -1,11 +1,4 @@
-"""How many threads linear algebra takes: many that do little only wait for each other.
-
-@@@
-Work in several processes; what a dying process takes with it is done again, alone.
-
-@@@
-The Dask cluster that this process is a client of; Dask itself is optional.
-"""
+"""Parallel work: BLAS threads, local processes, workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -29,25 +22,44 @@ if TYPE_CHECKING:
 
     from distributed.security import Security
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
-_READ_WHEN_LOADED = (
+_THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
     "BLIS_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
+"""Environment variables that libraries read once, when they are loaded."""
+
+_CONNECT_TIMEOUT = "10s"
+"""A scheduler on the same network answers within a fraction of a second; a user who mistyped an
+address should not wait longer than this."""
+
+# Errors that Dask raises without an answer, or with one that is not a scheduler's.
+_CONNECT_ERRORS = (
+    OSError,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    AssertionError,
+    EOFError,
+    MemoryError,
+)
 
 
 @contextmanager
-def limited_threads(number: int) -> Iterator[None]:
-    """Limit all linear algebra within a ``with`` block, for those to whom the process belongs.
+def limit_threads(number: int) -> Iterator[None]:
+    """Limit the threads of linear algebra within a ``with`` block, for whole programs.
 
-    Libraries that are loaded meanwhile are limited as well, and stay so: a limit reaches only
-    what is there, and each of NumPy, SciPy and scikit-learn brings threads of its own.
+    The limit also covers libraries that are loaded within the block, and these keep it. NumPy,
+    SciPy and scikit-learn each bring threads of their own.
     """
-    before = {name: os.environ.get(name) for name in _READ_WHEN_LOADED}
-    os.environ.update(dict.fromkeys(_READ_WHEN_LOADED, str(number)))
+    before = {name: os.environ.get(name) for name in _THREAD_VARIABLES}
+    os.environ.update(dict.fromkeys(_THREAD_VARIABLES, str(number)))
     try:
         with threadpool_limits(number):
             yield
@@ -67,43 +79,39 @@ def one_blas_thread() -> AbstractContextManager[object]:
 
 @cache
 def _controller() -> ThreadpoolController:
-    # Looking for the libraries takes milliseconds, so it is done once.
+    # Searching for the libraries takes milliseconds, hence once.
     return ThreadpoolController()
 
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-
-
-class ProcessDied(ValueError):  # noqa: N818 - told as the result of one item
-    """The process of one item ended, out of memory perhaps."""
+class ProcessDied(ValueError):  # noqa: N818 - the result of one item
+    """The end of an item's process without a result, perhaps for lack of memory."""
 
     def __init__(self) -> None:
         super().__init__("Its process ended unexpectedly; the memory may be too small.")
 
 
-def in_processes(
+def map_in_processes(
     work: Callable[[Item, Callable[[], bool]], Result],
     items: Sequence[Item],
     jobs: int,
     *,
     threads: int = 1,
 ) -> Generator[tuple[Item, Result | ProcessDied], None, None]:
-    """Yield each item with its result when that is there, in any order.
+    """Yield each item with its result, in the order of completion.
 
-    Closing the iterator stops the processes as soon as ``work`` looks.
+    Closing the iterator stops the processes as soon as ``work`` checks.
 
     Parameters
     ----------
     work
-        Of one item; a function of a module, or a partial of one. It is also handed a function
-        that tells whether to stop.
+        A function of a module, or a partial of one. It gets an item and a function that tells
+        whether to stop.
     threads
-        Of each process, for sums and products.
+        Number of threads of linear algebra in each process.
     """
     suspects = yield from _parallel(work, items, min(jobs, len(items)), threads)
-    # A process died and took the others' work with it. Alone in a process, each of the lost
-    # items shows whether it was the one.
+    # A process that dies breaks the whole pool. Each of the lost items runs again in a process of
+    # its own, which shows the one that is to blame.
     for item in suspects:
         if (yield from _parallel(work, [item], 1, threads)):
             yield item, ProcessDied()
@@ -115,7 +123,7 @@ def _parallel(
     jobs: int,
     threads: int,
 ) -> Generator[tuple[Item, Result | ProcessDied], None, list[Item]]:
-    """Yield results and return the items that were lost with a process, in their order."""
+    """Yield results, and return the items that were lost with a process."""
     if not items:
         return []
     context = multiprocessing.get_context("spawn")
@@ -125,28 +133,28 @@ def _parallel(
     )
     lost: list[int] = []
     try:
-        with _deaf_to_interrupts():
+        with _ignore_interrupts():
             waiting: dict[Future[Result], int] = {
-                executor.submit(partial(_run, work, threads), item): place
-                for place, item in enumerate(items)
+                executor.submit(partial(_run, work, threads), item): index
+                for index, item in enumerate(items)
             }
         while waiting:
             done, _ = wait(waiting, return_when=FIRST_COMPLETED)
             for future in done:
-                place = waiting.pop(future)
+                index = waiting.pop(future)
                 try:
-                    yield items[place], future.result()
+                    yield items[index], future.result()
                 except BrokenProcessPool:
-                    lost.append(place)
+                    lost.append(index)
     finally:
         stop.set()
         executor.shutdown(wait=True, cancel_futures=True)
-    return [items[place] for place in sorted(lost)]
+    return [items[index] for index in sorted(lost)]
 
 
 @contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Start processes that ignore Ctrl-C, which is for the parent, from their first moment."""
+def _ignore_interrupts() -> Iterator[None]:
+    """Start processes that ignore Ctrl-C from the beginning; the parent handles it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -161,59 +169,42 @@ _stop: Event | None = None
 
 
 def _prepare(stop: Event) -> None:
-    """Set up a process."""
-    global _stop  # the one way to hand an event to a pool's process
+    """Set up a process of the pool."""
+    global _stop  # the one way to pass an event to a process of a pool
     _stop = stop
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it is not inherited
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # on systems where it is not inherited
 
 
 def _run(work: Callable[[Item, Callable[[], bool]], Result], threads: int, item: Item) -> Result:
     if _stop is None:
         raise RuntimeError("the process was not prepared")
-    with limited_threads(threads):
+    with limit_threads(threads):
         return work(item, _stop.is_set)
 
 
-_PATIENCE = "10s"
-"""A scheduler on the same network answers within a fraction of a second; a user who mistyped an
-address should not wait longer than this."""
-
-# What Dask raises when nobody answers, or somebody who is no scheduler.
-_NO_SCHEDULER = (
-    OSError,
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    AssertionError,
-    EOFError,
-    MemoryError,
-)
-
-
 class ClusterError(ValueError):
-    """No cluster where one was wanted; the message is one sentence for the user."""
+    """A cluster that cannot be used; the message is one sentence for the user."""
 
 
 class Client(Protocol):
-    """What we need of a `dask.distributed.Client`. A future stands for a task's answer."""
+    """The part of `dask.distributed.Client` in use here, with futures as results."""
 
     def submit(
         self, function: Callable[..., object], /, *arguments: object, **options: object
     ) -> object:
-        """Start a task; returns its future."""
+        """Start a task, and return its future."""
 
     def compute(self, collection: object, /, **options: object) -> object:
-        """Compute a Dask object; returns its future."""
+        """Compute a Dask object, and return its future."""
 
     def gather(self, futures: object, /) -> object:
-        """Wait for futures, and return their answers in the same shape."""
+        """Wait for futures, and return their results in the same structure."""
 
     def scheduler_info(self, n_workers: int) -> Mapping[str, Mapping[str, object]]:
-        """Tell what is there, such as "workers" by address."""
+        """Return facts about the cluster, such as "workers" by address."""
 
     def cancel(self, futures: Sequence[object], /) -> object:
-        """Take back what has not begun."""
+        """Cancel tasks that have not started."""
 
 
 def current_client() -> Client | None:
@@ -228,23 +219,22 @@ def current_client() -> Client | None:
 
 
 @overload
-def connected(address: str) -> AbstractContextManager[Client]: ...
+def connect_to_cluster(address: str) -> AbstractContextManager[Client]: ...
 @overload
-def connected(address: None) -> AbstractContextManager[None]: ...
+def connect_to_cluster(address: None) -> AbstractContextManager[None]: ...
 @overload
-def connected(address: str | None) -> AbstractContextManager[Client | None]: ...
+def connect_to_cluster(address: str | None) -> AbstractContextManager[Client | None]: ...
 @contextmanager  # type: ignore[misc]
-def connected(address: str | None) -> Iterator[Client | None]:
-    """Be a client of the scheduler at an address; None yields None.
+def connect_to_cluster(address: str | None) -> Iterator[Client | None]:
+    """Connect to the scheduler at an address within a ``with`` block; None for None.
 
     For ``tls://`` the certificates are those of Dask's configuration (``distributed.comm.tls``:
-    a file of its own, or the environment). What was sent is taken back in the end, however the
-    block is left.
+    a file of its own, or the environment). Unfinished tasks are cancelled at the end of the block.
     """
     if address is None:
         yield None
         return
-    import asyncio  # like Dask, for those who have a cluster
+    import asyncio  # like Dask, only for users with a cluster
 
     try:
         from distributed import Client as DaskClient
@@ -254,56 +244,56 @@ def connected(address: str | None) -> Iterator[Client | None]:
         ) from error
     security = _security(address)
     try:
-        asyncio.run(_greet(address, security))
-        client = DaskClient(address, timeout=_PATIENCE, security=security)
-    except _NO_SCHEDULER as error:
+        asyncio.run(_handshake(address, security))
+        client = DaskClient(address, timeout=_CONNECT_TIMEOUT, security=security)
+    except _CONNECT_ERRORS as error:
         raise ClusterError(f"{address}: wanted a Dask scheduler there, got no answer") from error
     with client:
         yield client
 
 
 def _security(address: str) -> Security:
-    """Read the certificates that Dask is configured with, and see that they fit the address."""
+    """Read the certificates of Dask's configuration, and check them for the address."""
     from distributed.security import Security
 
     where = "in Dask's configuration (distributed.comm.tls)"
     try:
         security = Security()
-        certain = security.get_connection_args("client")
+        settings = security.get_connection_args("client")
     except (OSError, ValueError, TypeError) as error:
-        told = getattr(error, "strerror", None) or str(error)
+        reason = getattr(error, "strerror", None) or str(error)
         raise ClusterError(
-            f"{address}: wanted TLS certificates {where}, got an error: {told}"
+            f"{address}: wanted TLS certificates {where}, got an error: {reason}"
         ) from error
-    if address.startswith("tls://") and certain["ssl_context"] is None:
+    if address.startswith("tls://") and settings["ssl_context"] is None:
         raise ClusterError(f"{address}: wanted TLS certificates {where}, got none")
-    if certain["require_encryption"] and not address.startswith("tls://"):
+    if settings["require_encryption"] and not address.startswith("tls://"):
         raise ClusterError(
             f"{address}: wanted a tls:// address, as Dask's configuration requires encryption"
         )
     return security
 
 
-async def _greet(address: str, security: Security) -> None:
-    """Exchange the first words with a scheduler in time, for which Dask would wait for ever."""
+async def _handshake(address: str, security: Security) -> None:
+    """Open and close a connection with a timeout, because Dask would wait for ever."""
     import asyncio
 
     from dask.utils import parse_timedelta
     from distributed.comm import connect
 
-    seconds = parse_timedelta(_PATIENCE)
-    certain = security.get_connection_args("client")
-    comm = await asyncio.wait_for(connect(address, timeout=seconds, **certain), seconds)
+    seconds = parse_timedelta(_CONNECT_TIMEOUT)
+    settings = security.get_connection_args("client")
+    comm = await asyncio.wait_for(connect(address, timeout=seconds, **settings), seconds)
     comm.abort()
 
 
-def as_they_come(
+def map_on_cluster(
     client: Client, function: Callable[[Item], object], items: Sequence[Item]
-) -> Generator[tuple[Item, Any], None, None]:  # an answer, or a ClusterError in its place
-    """Yield each item and ``function(item)``, as the workers finish them.
+) -> Generator[tuple[Item, Any], None, None]:  # a result, or a ClusterError in its place
+    """Yield each item with ``function(item)``, in the order of completion.
 
-    A `ClusterError` takes the place of an answer whose workers died one after the other.
-    Closing the generator takes back what has not begun.
+    An item whose workers died one after the other yields a `ClusterError`. Closing the generator
+    cancels the tasks that have not started.
     """
     from distributed import KilledWorker, as_completed
 
@@ -311,9 +301,9 @@ def as_they_come(
     try:
         for done in as_completed(waiting):
             try:
-                found = done.result()
+                result = done.result()
             except KilledWorker:
-                found = ClusterError("Its workers ended unexpectedly; memory may be too small.")
-            yield waiting[done], found
+                result = ClusterError("Its workers ended unexpectedly; memory may be too small.")
+            yield waiting[done], result
     finally:
         client.cancel(list(waiting))

@@ -1,4 +1,4 @@
-"""What SHL is told, checked: each error names the parameter, the wish and what came."""
+"""Checked parameters of a fit."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from shlcore.kernels import Kernel, KernelBank, fitting_kernels, kernel_bank
+from shlcore.kernels import Kernel, KernelBank, automatic_kernels, kernel_bank
 from shlcore.scaling import SCALES
 
 if TYPE_CHECKING:
-    from shlcore.samples import ScaledRows, SeenColumns
+    from shlcore.samples import ColumnInfo, ScaledRows
 
 KernelChoice = Literal["auto", "paper", "precomputed"] | Sequence[Kernel]
 ScaleChoice = Literal["minmax", "standard"] | None
@@ -23,7 +23,7 @@ SolverChoice = Literal["auto", "exact", "random_features"]
 FeatureChoice = Literal["landmarks", "fourier"]
 
 DecodingChoice = Literal["hinge", "hamming"]
-WeightChoice = Literal["annealed"] | float
+WeightChoice = Literal["label_spreading"] | float
 ClassWeight = Literal["balanced"] | Mapping[object, float] | None
 Label = int | float | str | None
 
@@ -31,9 +31,11 @@ DECODINGS = ("hinge", "hamming")
 FEATURES = ("landmarks", "fourier")
 SOLVERS = ("auto", "exact", "random_features")
 NAMED = ("auto", "paper", "precomputed")
+LABEL_SPREADING = "label_spreading"
 _BITS_PER_DOUBLING = 5
-"""Two classes: 5 bits, which pose one SVM; ten: 20. On 1500 rows of letter (26 classes) 15 bits
-give 0.863, 30 give 0.867, a tuned SVC 0.875; on digits and usps 15 and 30 are equal."""
+"""Bits for each doubling of the number of classes. Two classes: 5 bits, which have one SVM; ten:
+20. On 1500 rows of letter (26 classes) 15 bits give 0.863, 30 give 0.867, a tuned SVC 0.875; on
+digits and usps 15 and 30 are equal."""
 _UNITS = {"": 1, "B": 1} | {
     f"{prefix}{suffix}": base**power
     for power, prefix in enumerate("KMGT", start=1)
@@ -43,11 +45,10 @@ _UNITS = {"": 1, "B": 1} | {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Parameters:
-    """The parameters of one fit; `shlcore.SHL` says what each means.
+    """The parameters of one fit, documented in `shlcore.SHL`.
 
-    Whoever holds this object need not check again: one with a value out of range cannot be
-    made. ``random_state`` and ``warm_start`` are not among the fields, because only the estimator
-    deals with them: the one becomes a random generator, the other a start.
+    The constructor checks all values. ``random_state`` and ``warm_start`` are not among the
+    fields, because the estimator turns the one into a random generator, the other into a start.
     """
 
     n_bits: int | Literal["auto"]
@@ -78,7 +79,12 @@ class Parameters:
         for name, least in (("n_bits", 1), ("n_codewords", 1), ("max_iter", 1)):
             if getattr(self, name) != "auto" or name != "n_bits":
                 _check_whole(name, getattr(self, name), least)
-        if not self.annealed:
+        if isinstance(self.unlabelled_weight, str) and not self.spreads_labels:
+            raise ValueError(
+                f"unlabelled_weight: wanted {LABEL_SPREADING!r} or a number above 0, "
+                f"got {self.unlabelled_weight!r}"
+            )
+        if not self.spreads_labels:
             _check_real("unlabelled_weight", self.unlabelled_weight, 0.0, strict=True)
         if self.n_classes is not None:
             _check_whole("n_classes", self.n_classes, 2)
@@ -90,7 +96,7 @@ class Parameters:
         bytes_of(self.memory)
         whole = isinstance(self.n_jobs, numbers.Integral) and not isinstance(self.n_jobs, bool)
         if self.n_jobs is not None and (not whole or self.n_jobs == 0):
-            raise ValueError(f"n_jobs: wanted None or a whole number but 0, got {self.n_jobs!r}")
+            raise ValueError(f"n_jobs: wanted None or a nonzero integer, got {self.n_jobs!r}")
         for name, wanted in (
             ("solver", SOLVERS),
             ("features", FEATURES),
@@ -107,31 +113,32 @@ class Parameters:
 
     @property
     def precomputed(self) -> bool:
-        """Whether X holds kernel matrices."""
+        """Whether X is a stack of kernel matrices."""
         return isinstance(self.kernels, str) and self.kernels == "precomputed"
 
     @property
-    def annealed(self) -> bool:
-        """Whether unlabelled samples count more from stage to stage."""
-        return isinstance(self.unlabelled_weight, str) and self.unlabelled_weight == "annealed"
+    def spreads_labels(self) -> bool:
+        """Whether labels spread, and the weight of unlabelled samples grows by stages."""
+        choice = self.unlabelled_weight
+        return isinstance(choice, str) and choice == LABEL_SPREADING
 
     @property
     def threads(self) -> int:
-        """On how many threads SVMs are solved, as scikit-learn counts jobs."""
+        """Number of threads for SVMs, as scikit-learn counts jobs."""
         jobs = 1 if self.n_jobs is None else int(self.n_jobs)
         return jobs if jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + jobs)
 
     def bits_for(self, n_classes: int) -> int:
-        """Return how many bits codes have: as asked, or by the number of codewords."""
+        """Return the number of bits: as given, or by the number of codewords."""
         if self.n_bits != "auto":
             return int(self.n_bits)
         return _BITS_PER_DOUBLING * max(1, (n_classes * int(self.n_codewords) - 1).bit_length())
 
-    def bank(self, columns: SeenColumns, rows: ScaledRows | None = None) -> KernelBank:
-        """Return the kernels for the columns that X has; "auto" looks at (scaled) rows, too."""
+    def bank(self, columns: ColumnInfo, rows: ScaledRows | None = None) -> KernelBank:
+        """Return the kernels for the columns of X; "auto" depends on scaled rows, too."""
         kernels = self.kernels
         if isinstance(kernels, str) and kernels == "auto":
-            kernels = fitting_kernels(np.zeros((1, columns.count)) if rows is None else rows)
+            kernels = automatic_kernels(np.zeros((1, columns.count)) if rows is None else rows)
         return kernel_bank(kernels, columns.count, self.column_groups, columns.names)
 
 
@@ -148,12 +155,12 @@ def _check_real(name: str, value: object, bound: float, *, strict: bool) -> None
         number = float(value)
         if math.isfinite(number) and (number > bound or (number == bound and not strict)):
             return
-    wish = f"above {bound:g}" if strict else f"of at least {bound:g}"
-    raise ValueError(f"{name}: wanted a finite number {wish}, got {value!r}")
+    range_ = f"above {bound:g}" if strict else f"of at least {bound:g}"
+    raise ValueError(f"{name}: wanted a finite number {range_}, got {value!r}")
 
 
 def bytes_of(memory: object) -> float:
-    """Read an amount of memory: a number of bytes, or text as "4GB", "512 MiB".
+    """Parse an amount of memory: a number of bytes, or text like "4GB", "512 MiB".
 
     >>> bytes_of("4GB"), bytes_of("512 MiB"), bytes_of(1000)
     (4000000000.0, 536870912.0, 1000.0)
@@ -166,5 +173,5 @@ def bytes_of(memory: object) -> float:
     except (ValueError, KeyError):
         amount = -1.0
     if not 0 < amount < math.inf or isinstance(memory, bool):
-        raise ValueError(f"memory: wanted an amount as '4GB' or bytes, got {memory!r}")
+        raise ValueError(f"memory: wanted an amount like '4GB' or bytes, got {memory!r}")
     return amount

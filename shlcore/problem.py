@@ -1,4 +1,4 @@
-"""What is to be learnt, and what has been learnt so far, as immutable values."""
+"""The learning problem, its start and the model so far, as immutable values."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 UNLABELLED = -1
 
 Function = TypeVar("Function")
-"""How a solver writes down one hash function: dual coefficients, or feature weights."""
+"""A solver's representation of one hash function: dual coefficients, or feature weights."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """Eq. (6) without its data terms: who is labelled, and the constants.
+    """Labels, weights and constants of eq. (6).
 
     Parameters
     ----------
     labels
-        ``(n,)``, index of the class of each row, or `UNLABELLED`.
+        ``(n,)``, class index of each row, or `UNLABELLED`.
     weights
-        ``(n,)``, how many samples each row stands for; positive.
+        ``(n,)``, number of samples that each row stands for; positive.
     fixed_codewords
         Whether block 3 is left out.
     """
@@ -45,7 +45,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Start:
-    """Where a descent begins.
+    """The starting point of a descent.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Model(Generic[Function]):
     squared_norms
         ``(B, M)``, ``||w_bm||^2``.
     functions
-        B of them, in the solver's own notation.
+        B functions in the solver's representation.
     """
 
     codewords: NDArray[np.int8]

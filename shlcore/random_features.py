@@ -1,23 +1,17 @@
-"""Explicit maps of the base kernels: ``k_m(x, y)`` is about ``<z_m(x), z_m(y)>``.
+"""Explicit features of the base kernels: exact, landmark and Fourier features.
 
-Linear kernels, and polynomial ones of few columns, map exactly. For the others there are two
-kinds of random features:
+The features z_m of a kernel approximate it: ``k_m(x, y)`` is about ``<z_m(x), z_m(y)>``.
 
-- *landmarks*: kernels with some random training rows, whitened (the Nystroem method). They lack
+Linear kernels, and polynomial ones of few columns, have exact features. For the others there are
+two kinds of random features:
+
+- *landmarks*: kernels with some random training rows, whitened (the Nystroem method). They miss
   a known part of ``k(x, x) = 1``: the mean of ``1 - |z(x)|^2`` over the rows.
 - *Fourier*: orthogonal random Fourier features of Gaussians, products of random projections
-  for polynomials. They know nothing of the data and need many more columns.
+  for polynomials. They are independent of the data and need many more columns.
 
-A Gaussian so narrow that the rows hardly resemble each other has the identity for its Gram
-matrix. It gets no columns, and lacks all. `shlcore.admm` gives each training row a slack
-for what is lacking, as the diagonal of the Gram matrix does in truth.
-
-
-@@@
-Features of rows for each kernel of a bank, once `shlcore.random_features` has drawn a map.
-
-What was drawn for a kernel decides how its columns are filled: exactly, by cosines and sines,
-by products of projections, or by whitened kernels with landmarks.
+The Gram matrix of a very narrow Gaussian is the identity. Such a kernel gets no columns, and its
+whole diagonal is missing. `shlcore.admm` gives each training row a slack for the missing diagonal.
 """
 
 from __future__ import annotations
@@ -47,23 +41,21 @@ if TYPE_CHECKING:
 # "Tried" below: 1500 rows of usps and of pendigits, the paper's kernels, 600 features, 5 bits.
 # The exact solver has eq. (6) at 496 and 340 there, these features at 548 and 380.
 
-_JUDGED = 1000
-"""Rows on which kernels are judged, against each other. Tried: 200 and 1500 move eq. (6) by
-0.4 %."""
+_SAMPLE = 1000
+"""Sampled rows for the statistics of the kernels. Tried: 200 and 1500 change eq. (6) by 0.4 %."""
 
-_LEAST_SHARE = 32
-"""Features that a kernel gets at the least, so that none is left with a handful. Tried: 2 and
-100 move eq. (6) by 0.3 % at the most."""
+_MIN_FEATURES = 32
+"""Minimum number of features of a kernel. Tried: 2 and 100 change eq. (6) by at most 0.3 %."""
 
-_SOUND = 1e-6
+_MIN_EIGENVALUE = 1e-6
 """Eigenvalues below this share of the largest are noise: single precision has seven digits.
-Tried: 1e-8 and 1e-4 move eq. (6) by 0.3 % at the most."""
+Tried: 1e-8 and 1e-4 change eq. (6) by at most 0.3 %."""
 
-_LEAST_LIKENESS = 0.25
+_MIN_SIMILARITY = 0.25
 """A Gaussian is too narrow for features if the mean square of its values between different
-rows, times the number of features, is below this: the Gram matrix is then the identity for all
-that so many features could tell. Tried: 0.02 is worse (558 and 405); 2.0 is better on usps
-(534) and level on pendigits, so a larger value might be worth a study on more data."""
+rows, times the number of features, is below this: so many features cannot distinguish its Gram
+matrix from the identity. Tried: 0.02 is worse (558 and 405); 2.0 is better on usps (534) and equal
+on pendigits, so a larger value might be worth a study on more data."""
 
 
 def draw_map(
@@ -76,23 +68,23 @@ def draw_map(
 ) -> FeatureMap:
     """Draw a map with about ``n_components`` random features.
 
-    The share of a kernel grows with ``1 - mean k``, the variance that its features have, so
-    that all kernels end up with like errors.
+    The share of a kernel grows with ``1 - mean k``, the variance of its features, so that all
+    kernels have similar errors.
 
     Parameters
     ----------
     sample
-        Some scaled rows in random order: they tell which Gaussians are too narrow, and the
-        shares, and the first serve as landmarks.
+        Some scaled rows in random order, for the statistics of the kernels; the first ones are
+        the landmarks.
     n_rows
-        How many rows there are in all.
+        Number of all rows.
     kind
         "landmarks" or "fourier".
     """
-    shares = _shares(bank, np.asarray(sample[:_JUDGED], dtype=np.float64), n_components)
+    shares = _shares(bank, np.asarray(sample[:_SAMPLE], dtype=np.float64), n_components)
     total = sum(share for share in shares if share) or 1.0
     counts = [
-        share if not share else max(_LEAST_SHARE, round(n_components * share / total))
+        share if not share else max(_MIN_FEATURES, round(n_components * share / total))
         for share in shares
     ]
     n_landmarks = 0
@@ -102,46 +94,49 @@ def draw_map(
     landmarks = np.asarray(sample[:n_landmarks], dtype=np.float32)
     exact = landmarks.astype(np.float64)
     parts: list[Part] = []
-    for kernel, group, count in zip(bank.kernels, bank.groups(exact), counts, strict=True):
+    for kernel, group, count in zip(bank.kernels, bank.select_columns(exact), counts, strict=True):
         if not count:
             parts.append(None if count is None else ())
         elif kind == "landmarks":
-            parts.append(_root(kernel.of(group[: int(count)], group[: int(count)])))
+            parts.append(_whitening(kernel.of(group[: int(count)], group[: int(count)])))
         else:
             parts.append(_draw(kernel, group.shape[1], int(count), rng))
-    lacks = np.array([1.0 if part is None else 0.0 for part in parts])
-    drawn = FeatureMap(bank, tuple(parts), landmarks, lacks)
-    return replace(drawn, lacks=_lacks(drawn, sample, n_rows))
+    missing = np.array([1.0 if part is None else 0.0 for part in parts])
+    drawn = FeatureMap(bank, tuple(parts), landmarks, missing)
+    return replace(drawn, missing_diagonal=_missing_diagonal(drawn, sample, n_rows))
 
 
-def _lacks(map_: FeatureMap, sample: Floats, n_rows: int) -> Array:
-    """Find what landmarks lack: of other rows the mean, of themselves nothing."""
-    lacks = map_.lacks.copy()
-    others = map_.of(sample[len(map_.landmarks) :][:_JUDGED])
+def _missing_diagonal(map_: FeatureMap, sample: Floats, n_rows: int) -> Array:
+    """Estimate the missing diagonal of landmark features: the mean over other rows."""
+    missing = map_.missing_diagonal.copy()
+    others = map_.transform(sample[len(map_.landmarks) :][:_SAMPLE])
     last = 0
     for m, (part, width) in enumerate(zip(map_.parts, map_.widths, strict=True)):
-        if isinstance(part, Root) and len(others):
+        if isinstance(part, Whitening) and len(others):
             own = others[:, last : last + width]
             mean = max(0.0, 1.0 - float(np.square(own).sum(axis=1).mean()))
-            # One slack for all rows stands for many. With the square of the landmarks' share,
-            # eq. (6) tends to the exact optimum on usps and pendigits as they grow in number.
-            lacks[m] = mean * (1.0 - (len(part.matrix) / n_rows) ** 2)
+            # Landmarks themselves miss nothing, but all rows have the same slack. With the square
+            # of the landmarks' share, eq. (6) tends to the exact optimum on usps and pendigits as
+            # their number grows.
+            missing[m] = mean * (1.0 - (len(part.matrix) / n_rows) ** 2)
         last += width
-    return lacks
+    return missing
 
 
 def _shares(bank: KernelBank, rows: Array, n_components: int) -> list[float | None]:
-    """Return each kernel's claim to random features: 0 if exact, None if too narrow."""
-    apart = ~np.eye(len(rows), dtype=bool) if len(rows) > 1 else np.ones((1, 1), dtype=bool)
+    """Return each kernel's share of random features: 0 if exact, None if too narrow."""
+    off_diagonal = ~np.eye(len(rows), dtype=bool) if len(rows) > 1 else np.ones((1, 1), dtype=bool)
     shares: list[float | None] = []
-    for kernel, width, K in zip(bank.kernels, bank.widths, bank.each(rows, rows), strict=True):
-        values = K[apart]
+    for kernel, width, K in zip(
+        bank.kernels, bank.widths, bank.cross_kernels(rows, rows), strict=True
+    ):
+        values = K[off_diagonal]
         few = isinstance(kernel, Polynomial) and n_monomials(width, kernel.degree) <= n_components
         if few or isinstance(kernel, Linear):
             shares.append(0.0)
         elif (
             isinstance(kernel, Gaussian)
-            and float((values**2).mean()) * n_components < _LEAST_LIKENESS
+            and float((values**2).mean()) * n_components < _MIN_SIMILARITY
         ):
             shares.append(None)
         else:
@@ -149,11 +144,11 @@ def _shares(bank: KernelBank, rows: Array, n_components: int) -> list[float | No
     return shares
 
 
-def _root(K: Array) -> Root:
-    """Whiten: ``K R`` has the Gram matrix K, less what single precision cannot tell from 0."""
+def _whitening(K: Array) -> Whitening:
+    """Return R such that ``K R`` has the Gram matrix K, without its noise eigenvalues."""
     values, vectors = np.linalg.eigh(K)
-    sound = values > _SOUND * values[-1]
-    return Root((vectors[:, sound] / np.sqrt(values[sound])).astype(np.float32))
+    kept = values > _MIN_EIGENVALUE * values[-1]
+    return Whitening((vectors[:, kept] / np.sqrt(values[kept])).astype(np.float32))
 
 
 def _draw(kernel: Kernel, width: int, count: int, rng: np.random.Generator) -> Part:
@@ -167,7 +162,8 @@ def _draw(kernel: Kernel, width: int, count: int, rng: np.random.Generator) -> P
 def _orthogonal(d: int, count: int, rng: np.random.Generator) -> Array:
     """Draw ``d x count`` normal columns that are orthogonal within each group of d.
 
-    Same distribution of each column, smaller variance of the kernel than independent ones.
+    The distribution of each column is the same as without orthogonality, and the variance of the
+    kernel is smaller.
     """
     groups = []
     for _ in range(-(-count // d)):
@@ -177,45 +173,45 @@ def _orthogonal(d: int, count: int, rng: np.random.Generator) -> Array:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Root:
-    """``L x k``, an inverse root of the kernel matrix of the first L landmarks."""
+class Whitening:
+    """An inverse root of the kernel matrix of the first L landmarks, ``L x k``."""
 
     matrix: Features
 
 
-Part = tuple["Features", ...] | Root | None
-"""What a kernel's map has drawn: nothing (exact map), some matrices, a root, or None."""
+Part = tuple["Features", ...] | Whitening | None
+"""A kernel's part of a map: nothing (exact features), some matrices, a whitening, or None."""
 
 _TINY = float(np.finfo(np.float32).tiny)
-"""Keeps a division by the length of a row of zeros from failing; such a row has features 0."""
+"""Avoids division by 0, the length of a row of zeros, whose features are 0."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureMap:
-    """Columns of features for each kernel of a bank.
+    """The map from rows to the features of each kernel of a bank.
 
     Parameters
     ----------
     bank
         The kernels.
     parts
-        For each kernel what was drawn: ``()`` maps exactly, one ``d x k`` matrix holds the
-        frequencies of k cosines and k sines, several matrices are multiplied projections, a
-        `Root` whitens kernels with landmarks, and None stands for the identity.
+        Parts of the kernels: ``()`` is exact, one ``d x k`` matrix holds the frequencies of k
+        cosines and k sines, several matrices are multiplied projections, a `Whitening` is that of
+        the kernels with landmarks, and None stands for the identity.
     landmarks
         ``L x d``, scaled rows.
-    lacks
-        ``(M,)``, what of ``k_m(x, x)`` the features lack.
+    missing_diagonal
+        ``(M,)``, the part of ``k_m(x, x)`` that the features lack.
     """
 
     bank: KernelBank
     parts: tuple[Part, ...]
     landmarks: Features
-    lacks: Array
+    missing_diagonal: Array
 
     @property
     def widths(self) -> list[int]:
-        """How many columns each kernel has."""
+        """Number of columns of each kernel."""
         return [
             _width(kernel, part, columns)
             for kernel, columns, part in zip(
@@ -225,59 +221,65 @@ class FeatureMap:
 
     @property
     def n_features(self) -> int:
-        """How many columns there are in all."""
+        """Number of all columns."""
         return sum(self.widths)
 
-    def of(self, X: Floats) -> Features:
+    def transform(self, X: Floats) -> Features:
         """Return the features of scaled rows, ``n x D``."""
         rows = np.asarray(X, dtype=np.float32)
         features = np.empty((len(rows), self.n_features), dtype=np.float32)
         last = 0
         cross = _CrossKernels(self.bank, rows, self.landmarks)
         for m, (kernel, group, part, width) in enumerate(
-            zip(self.bank.kernels, self.bank.groups(rows), self.parts, self.widths, strict=True)
+            zip(
+                self.bank.kernels,
+                self.bank.select_columns(rows),
+                self.parts,
+                self.widths,
+                strict=True,
+            )
         ):
-            place = features[:, last : last + width]
+            out = features[:, last : last + width]
             last += width
-            if isinstance(part, Root):
-                np.matmul(cross.of(m, len(part.matrix)), part.matrix, out=place)
+            if isinstance(part, Whitening):
+                np.matmul(cross.of(m, len(part.matrix)), part.matrix, out=out)
             elif part is not None:
-                _fill(place, kernel, part, group)
+                _fill(out, kernel, part, group)
         return features
 
     def arrays(self) -> FileArrays:
-        """Return what was drawn under names, for a file; see `restored`."""
-        found: FileArrays = {
+        """Return the arrays that a file holds; see `from_arrays`."""
+        named: FileArrays = {
             "landmarks": self.landmarks,
-            "lacks": self.lacks,
+            "lacks": self.missing_diagonal,
             "diagonal": np.array([part is None for part in self.parts]),
         }
         for m, part in enumerate(self.parts):
-            if isinstance(part, Root):
-                found[f"root_{m}"] = part.matrix
+            if isinstance(part, Whitening):
+                named[f"root_{m}"] = part.matrix
             else:
-                found |= {f"map_{m}_{i}": matrix for i, matrix in enumerate(part or ())}
-        return found
+                named |= {f"map_{m}_{i}": matrix for i, matrix in enumerate(part or ())}
+        return named
 
     @classmethod
-    def restored(cls, bank: KernelBank, arrays: FileArrays) -> FeatureMap:
-        """Build the map again from `arrays`."""
+    def from_arrays(cls, bank: KernelBank, arrays: FileArrays) -> FeatureMap:
+        """Restore the map from `arrays`."""
         parts: list[Part] = []
         for m, absent in enumerate(arrays["diagonal"]):
             if f"root_{m}" in arrays:
-                parts.append(Root(arrays[f"root_{m}"]))
+                parts.append(Whitening(arrays[f"root_{m}"]))
             else:
                 parts.append(None if absent else tuple(_numbered(arrays, f"map_{m}_")))
         return cls(bank, tuple(parts), arrays["landmarks"], arrays["lacks"])
 
 
 class _CrossKernels:
-    """Kernels between rows and landmarks in single precision; Gaussians share distances."""
+    """Kernels between rows and landmarks in single precision, with shared distances."""
 
     def __init__(self, bank: KernelBank, rows: Features, landmarks: Features) -> None:
         self._kernels = bank.kernels
-        self._rows = list(bank.groups(rows))
-        self._landmarks = list(bank.groups(landmarks))
+        self._rows = list(bank.select_columns(rows))
+        self._landmarks = list(bank.select_columns(landmarks))
         self._distances: dict[object, Features] = {}
 
     def of(self, m: int, count: int) -> Features:
@@ -292,14 +294,14 @@ class _CrossKernels:
 
 
 def n_monomials(d: int, degree: int) -> int:
-    """Return how many columns map a polynomial of d columns exactly."""
+    """Return the number of exact features of a polynomial of d columns."""
     return comb(d + degree, degree)
 
 
 def _width(kernel: Kernel, part: Part, d: int) -> int:
     if part is None:
         return 0
-    if isinstance(part, Root):
+    if isinstance(part, Whitening):
         return int(part.matrix.shape[1])
     if isinstance(kernel, Gaussian):
         return 2 * int(part[0].shape[1])
@@ -310,31 +312,31 @@ def _width(kernel: Kernel, part: Part, d: int) -> int:
     return int(part[0].shape[1])
 
 
-def _fill(place: Features, kernel: Kernel, part: tuple[Features, ...], rows: Features) -> None:
-    """Write one kernel's features."""
+def _fill(out: Features, kernel: Kernel, part: tuple[Features, ...], rows: Features) -> None:
+    """Write the features of one kernel."""
     if isinstance(kernel, Gaussian):
-        half = place.shape[1] // 2
+        half = out.shape[1] // 2
         angles = rows @ part[0]
-        np.cos(angles, out=place[:, :half])
-        np.sin(angles, out=place[:, half:])
-        place *= np.float32(half**-0.5)
+        np.cos(angles, out=out[:, :half])
+        np.sin(angles, out=out[:, half:])
+        out *= np.float32(half**-0.5)
     elif isinstance(kernel, Linear):
-        np.divide(rows, np.maximum(np.linalg.norm(rows, axis=1), _TINY)[:, None], out=place)
+        np.divide(rows, np.maximum(np.linalg.norm(rows, axis=1), _TINY)[:, None], out=out)
     else:
         biased = np.column_stack([rows, np.full(len(rows), kernel.bias**0.5, np.float32)])
         biased /= np.linalg.norm(biased, axis=1)[:, None]
         if part:
-            np.matmul(biased, part[0], out=place)
+            np.matmul(biased, part[0], out=out)
             for projection in part[1:]:
-                place *= biased @ projection
-            place *= np.float32(place.shape[1] ** -0.5)
+                out *= biased @ projection
+            out *= np.float32(out.shape[1] ** -0.5)
         else:
             for column, values in enumerate(_monomials(biased, kernel.degree)):
-                place[:, column] = values
+                out[:, column] = values
 
 
 def _monomials(rows: Features, degree: int) -> Iterator[Features]:
-    """Yield the columns whose products are ``<x, y> ** degree``: the multinomial theorem."""
+    """Yield columns with products ``<x, y> ** degree`` (multinomial theorem)."""
     for chosen in combinations_with_replacement(range(rows.shape[1]), degree):
         repeats = np.unique(chosen, return_counts=True)[1]
         ways = factorial(degree)

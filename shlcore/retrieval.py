@@ -1,9 +1,9 @@
-"""How good a Hamming ranking is: precision@k, precision-recall over the radius, mAP.
+"""Retrieval metrics of Hamming rankings: precision@k, precision-recall, mAP.
 
-Hamming distances tie massively at few bits, so whatever depends on the order within a tie is
-replaced by its expected value over all orders, in closed form. All of it follows from two
-small tables, how many rows and how many relevant rows lie at each distance of each query, and
-these are counted between *distinct* codes, block by block: no queries x database temporary.
+With few bits most Hamming distances are tied, so that metrics that depend on the order within ties
+are replaced by their expected values over all orders, in closed form. They follow from two small
+tables: the numbers of rows and of relevant rows at each distance of each query. These are counted
+between *distinct* codes, block by block, without a queries x database array.
 """
 
 from __future__ import annotations
@@ -22,69 +22,71 @@ if TYPE_CHECKING:
 
     from shlcore.array_types import Array, Indices
 
-BLOCK = 1 << 20  # pairs of distinct codes compared at once: some 10 MB of temporaries
+BLOCK = 1 << 20  # pairs of distinct codes in one step: some 10 MB of temporary arrays
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """How many database rows lie at each Hamming distance of each query.
+    """Numbers of database rows at each Hamming distance of each query.
 
     Attributes
     ----------
-    found, relevant : (queries, n_bits + 1) arrays
+    retrieved, relevant : (queries, n_bits + 1) arrays
         Rows at that distance, and those among them that carry the query's label.
     """
 
-    found: NDArray[np.int64]
+    retrieved: NDArray[np.int64]
     relevant: NDArray[np.int64]
 
     def precision_at(self, ks: Sequence[int]) -> Array:
-        """Mean precision of the k nearest rows, for each k: the expectation over ties."""
-        size = int(self.found[0].sum())
+        """Return the mean precision@k for each k, in expectation over ties."""
+        size = int(self.retrieved[0].sum())
         if not len(ks) or min(ks) < 1 or max(ks) > size:
             raise ValueError(f"ks: wanted values from 1 to {size} (the database), got {list(ks)}")
         return np.array([self._expected_hits(k).mean() / k for k in ks])
 
     def _expected_hits(self, k: int) -> Array:
-        """Relevant rows among the k nearest: whole ties, and a share of the one that k cuts."""
-        ends = self.found.cumsum(axis=1)
-        taken = np.clip(k - (ends - self.found), 0, self.found)
-        share = taken / np.maximum(self.found, 1)
+        """Return the expected number of relevant rows among the k nearest."""
+        ends = self.retrieved.cumsum(axis=1)
+        taken = np.clip(k - (ends - self.retrieved), 0, self.retrieved)
+        share = taken / np.maximum(self.retrieved, 1)
         return np.asarray((share * self.relevant).sum(axis=1))
 
     def precision_recall(self) -> tuple[Array, Array]:
-        """Precision and recall of lookup within each radius 0..n_bits, pooled over queries.
+        """Return precision and recall within each radius 0..n_bits, pooled over queries.
 
-        Precision is 1 by convention at a radius within which nothing at all is found.
+        Precision is 1 by convention at a radius without any row.
         """
-        found = self.found.sum(axis=0).cumsum()
+        retrieved = self.retrieved.sum(axis=0).cumsum()
         hits = self.relevant.sum(axis=0).cumsum()
-        precision = np.where(found > 0, hits / np.maximum(found, 1), 1.0)
+        precision = np.where(retrieved > 0, hits / np.maximum(retrieved, 1), 1.0)
         return precision, hits / max(int(hits[-1]), 1)
 
     def lookup_precision(self, radius: int) -> float:
-        """Mean over queries of the precision within a radius; an empty answer counts as 0."""
+        """Return the mean precision within a radius; an empty result counts as 0."""
         if radius < 0:
             raise ValueError(f"radius: wanted 0 or more, got {radius}")
-        found = self.found[:, : radius + 1].sum(axis=1)
+        retrieved = self.retrieved[:, : radius + 1].sum(axis=1)
         hits = self.relevant[:, : radius + 1].sum(axis=1)
-        return float((hits / np.maximum(found, 1)).mean())
+        return float((hits / np.maximum(retrieved, 1)).mean())
 
     def mean_average_precision(self) -> float:
-        """Mean over queries of the average precision, each its expectation over ties.
+        """Return the mean average precision, in expectation over ties.
 
         Within a tie of n rows, r of them relevant, each rank holds a relevant row with
         probability r/n, and given that, an earlier rank of the tie does with (r-1)/(n-1).
         A query without any relevant row counts as 0.
         """
-        starts = self.found.cumsum(axis=1) - self.found
+        starts = self.retrieved.cumsum(axis=1) - self.retrieved
         hits_before = self.relevant.cumsum(axis=1) - self.relevant
-        harmonic = np.concatenate(([0.0], np.cumsum(1.0 / np.arange(1, 1 + self.found[0].sum()))))
-        reciprocals = harmonic[starts + self.found] - harmonic[starts]  # sum of 1/(start+i)
-        earlier = (self.relevant - 1) / np.maximum(self.found - 1, 1)
+        harmonic = np.concatenate(
+            ([0.0], np.cumsum(1.0 / np.arange(1, 1 + self.retrieved[0].sum())))
+        )
+        reciprocals = harmonic[starts + self.retrieved] - harmonic[starts]  # sum of 1/(start+i)
+        earlier = (self.relevant - 1) / np.maximum(self.retrieved - 1, 1)
         # sum over i of (hits + 1 + (i-1) e) / (start + i), with i = (start + i) - start
-        sums = (hits_before + 1 - earlier * (starts + 1)) * reciprocals + earlier * self.found
-        expected = (self.relevant / np.maximum(self.found, 1) * sums).sum(axis=1)
+        sums = (hits_before + 1 - earlier * (starts + 1)) * reciprocals + earlier * self.retrieved
+        expected = (self.relevant / np.maximum(self.retrieved, 1) * sums).sum(axis=1)
         return float((expected / np.maximum(self.relevant.sum(axis=1), 1)).mean())
 
 
@@ -101,9 +103,9 @@ def rank(
     Parameters
     ----------
     queries, database : (m, n_bytes) and (n, n_bytes) arrays
-        Packed codes, as `shlcore.hamming.pack` and ``SHL.hash`` give them.
+        Packed codes of `shlcore.hamming.pack` or ``SHL.hash``.
     query_labels, database_labels : arrays of m and n classes
-        A row is relevant to a query when they are of one class.
+        A row is relevant to a query of the same class.
     n_bits : int
         Length of the codes.
     """
@@ -118,15 +120,19 @@ def rank(
     distinct, members = np.unique(rows, axis=0, return_inverse=True)
     counts = np.zeros((len(distinct), len(classes)))
     np.add.at(counts, (members.ravel(), labels[len(codes) :]), 1)
-    # Queries that share code and class share an answer: the class as bytes beside the code.
-    asked, answers = np.unique(
+    # Queries with equal code and class have equal counts; the class is appended as bytes.
+    distinct_queries, inverse = np.unique(
         np.column_stack([codes, labels[: len(codes)].view(np.uint8).reshape(len(codes), -1)]),
         axis=0,
         return_inverse=True,
     )
-    kinds = np.ascontiguousarray(asked[:, codes.shape[1] :]).view(np.intp).ravel()
-    found, relevant = _histograms(asked[:, : codes.shape[1]], kinds, distinct, counts, n_bits)
-    return Ranking(found[answers.ravel()], relevant[answers.ravel()])
+    query_classes = (
+        np.ascontiguousarray(distinct_queries[:, codes.shape[1] :]).view(np.intp).ravel()
+    )
+    retrieved, relevant = _histograms(
+        distinct_queries[:, : codes.shape[1]], query_classes, distinct, counts, n_bits
+    )
+    return Ranking(retrieved[inverse.ravel()], relevant[inverse.ravel()])
 
 
 def _codes(codes: ArrayLike, n_bits: int, name: str) -> NDArray[np.uint8]:
@@ -142,15 +148,15 @@ def _codes(codes: ArrayLike, n_bits: int, name: str) -> NDArray[np.uint8]:
 
 def _histograms(
     codes: NDArray[np.uint8],
-    kinds: Indices,
+    query_classes: Indices,
     distinct: NDArray[np.uint8],
     counts: Array,
     n_bits: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows and relevant rows at each distance, for queries of the given kinds (classes)."""
+    """Count rows and relevant rows at each distance, for queries of the given classes."""
     width = n_bits + 1
-    found = np.empty((len(codes), width), dtype=np.int64)
-    relevant = np.empty_like(found)
+    retrieved = np.empty((len(codes), width), dtype=np.int64)
+    relevant = np.empty_like(retrieved)
     totals = counts.sum(axis=1)
     step = max(1, BLOCK // len(distinct))
     for start in range(0, len(codes), step):
@@ -158,9 +164,9 @@ def _histograms(
         size = block.stop - start
         cells = hamming.distances(codes[block], distinct) + width * np.arange(size)[:, None]
         for table, weights in (
-            (found, np.broadcast_to(totals, cells.shape)),
-            (relevant, counts.T[kinds[block]]),
+            (retrieved, np.broadcast_to(totals, cells.shape)),
+            (relevant, counts.T[query_classes[block]]),
         ):
             summed = np.bincount(cells.ravel(), weights.ravel(), minlength=size * width)
             table[block] = summed.reshape(size, width)
-    return found, relevant
+    return retrieved, relevant

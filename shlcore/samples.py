@@ -1,10 +1,7 @@
-"""From what a user hands over to what the solver sees: labels as indices, rows with weights.
+"""Samples: encoded labels, merged equal samples, blocks in double precision.
 
-@@@
-Samples as they were given, sparse or in single precision, read in blocks of doubles.
-
-The exact solver compares rows in double precision, and scaling fills what was 0. A whole copy of X
-in that form may be many times as large as X: so only blocks of it are made, and one by one.
+X may be sparse or in single precision, while kernels are computed in double precision and scaling
+makes zeros nonzero. A converted copy could be many times as large as X, hence the blocks.
 """
 
 from __future__ import annotations
@@ -32,8 +29,8 @@ if TYPE_CHECKING:
     Label = int | float | str | None
 
 
-_ENOUGH = 10
-"""Samples from which on a share says something."""
+_MIN_COUNT = 10
+"""Minimum number of samples to compare a share with those of the classes."""
 
 LEFT_OUT = -1
 """Row index of a sample that takes no part in training."""
@@ -41,12 +38,12 @@ LEFT_OUT = -1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """Samples with equal features and labels, each gathered into one weighted row.
+    """Weighted rows, each of them all samples with equal features and label.
 
     Parameters
     ----------
     first
-        ``(n,)``, the sample that represents each row.
+        ``(n,)``, index of the first sample of each row.
     labels, weights
         ``(n,)``, of the rows.
     row_of_sample
@@ -60,8 +57,8 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SeenColumns:
-    """What is known of the columns of X: how many there are, and their names if they have any."""
+class ColumnInfo:
+    """Number of the columns of X, and their names if they have any."""
 
     count: int
     names: tuple[str, ...] | None = None
@@ -70,9 +67,9 @@ class SeenColumns:
 def encode_labels(
     y: ArrayLike, n_samples: int, unlabelled: Label = UNLABELLED
 ) -> tuple[AnyArray, Indices]:
-    """Return the classes, and the class index of each sample, `UNLABELLED` where it has none.
+    """Return the classes, and the class index of each sample or `UNLABELLED`.
 
-    ``unlabelled`` is the value of y that says so; None: every sample has a label.
+    ``unlabelled`` is the value of y for samples without a label; None: every sample has one.
     """
     array = np.asarray(column_or_1d(y, warn=True))
     if array.dtype.kind == "f" and not np.isfinite(array).all():
@@ -94,19 +91,19 @@ def encode_labels(
         raise ValueError(
             f"y: wanted labelled samples of at least two classes, got only one class: {classes[0]}"
             + (
-                f" ({unlabelled!r} says: no label; see the parameter unlabelled)"
+                f" ({unlabelled!r} means: no label; see the parameter unlabelled)"
                 if missing.any()
                 else ""
             )
         )
-    _warn_of_a_class(np.bincount(indices), int(missing.sum()), unlabelled)
+    _warn_if_mark_may_be_class(np.bincount(indices), int(missing.sum()), unlabelled)
     labels = np.full(n_samples, UNLABELLED, dtype=np.intp)
     labels[~missing] = indices
     return classes, labels
 
 
 def _missing(array: AnyArray, unlabelled: Label) -> NDArray[np.bool_]:
-    """Return which labels are none."""
+    """Return a mask of the samples without a label."""
     kind = array.dtype.kind
     if unlabelled is None or kind == "b":
         return np.zeros(len(array), dtype=bool)
@@ -120,17 +117,17 @@ def _missing(array: AnyArray, unlabelled: Label) -> NDArray[np.bool_]:
             dtype=bool,
         )
     if kind in "US":
-        # numpy writes the -1 in ["a", -1] as text.
+        # numpy converts the -1 in ["a", -1] to text.
         return np.asarray(array == np.asarray(str(unlabelled), dtype=array.dtype.kind))
     if isinstance(unlabelled, str):
         return np.zeros(len(array), dtype=bool)
     return np.asarray(array == unlabelled)
 
 
-def _warn_of_a_class(counts: Indices, n_missing: int, unlabelled: Label) -> None:
-    """Warn where the mark of samples without a label has a share as if it were a class."""
-    alike = 0.8 * counts.mean() <= n_missing <= 1.25 * counts.mean()
-    if unlabelled == UNLABELLED and n_missing >= _ENOUGH and alike:
+def _warn_if_mark_may_be_class(counts: Indices, n_missing: int, unlabelled: Label) -> None:
+    """Warn if the label -1 is as frequent as a class."""
+    similar = 0.8 * counts.mean() <= n_missing <= 1.25 * counts.mean()
+    if unlabelled == UNLABELLED and n_missing >= _MIN_COUNT and similar:
         warnings.warn(
             f"y: {n_missing} samples of label -1 are taken as samples without a label, yet their "
             f"share is like that of a class. If -1 is a class, set unlabelled=None.",
@@ -139,23 +136,23 @@ def _warn_of_a_class(counts: Indices, n_missing: int, unlabelled: Label) -> None
         )
 
 
-def gather_rows(X: SampleRows | None, labels: Indices, weights: Array) -> Rows:
-    """Merge equal samples of positive weight into rows; without X, each is its own row."""
-    taking_part = np.flatnonzero(weights > 0)
-    if not taking_part.size:
+def merge_equal_samples(X: SampleRows | None, labels: Indices, weights: Array) -> Rows:
+    """Merge equal samples of positive weight into rows; without X, each is a row."""
+    active = np.flatnonzero(weights > 0)
+    if not active.size:
         raise ValueError("sample_weight: wanted a positive weight, got zero for every sample")
     if X is None:
-        first, inverse = taking_part, np.arange(len(taking_part))
+        first, inverse = active, np.arange(len(active))
     else:
-        # Sorted as they are, the rows are the same however the samples were repeated.
-        index, inverse = X.kinds(taking_part, labels[taking_part])
-        first = taking_part[index]
+        # Rows are sorted, so that repeated samples do not change their order.
+        index, inverse = X.unique_rows(active, labels[active])
+        first = active[index]
     row_of_sample = np.full(len(labels), LEFT_OUT, dtype=np.intp)
-    row_of_sample[taking_part] = inverse
-    gathered: Array = np.bincount(
-        inverse, weights=weights[taking_part], minlength=len(first)
-    ).astype(np.float64)
-    return Rows(first, labels[first], gathered, row_of_sample)
+    row_of_sample[active] = inverse
+    merged: Array = np.bincount(inverse, weights=weights[active], minlength=len(first)).astype(
+        np.float64
+    )
+    return Rows(first, labels[first], merged, row_of_sample)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,24 +171,25 @@ class SampleRows:
         return np.asarray(dense, dtype=np.float64)
 
     def blocks(self, chosen: Indices, bytes_per_row: int = 0) -> Iterator[tuple[slice, Array]]:
-        """Yield some samples block by block, and where among the chosen ones each block is."""
+        """Yield blocks of the chosen samples, each with its slice of ``chosen``."""
         size = rows_per_block(max(8 * self.X.shape[1], bytes_per_row))
         for first in range(0, len(chosen), size):
-            place = slice(first, min(first + size, len(chosen)))
-            yield place, self.take(chosen[place])
+            rows = slice(first, min(first + size, len(chosen)))
+            yield rows, self.take(chosen[rows])
 
-    def kinds(self, chosen: Indices, last: Indices | None = None) -> tuple[Indices, Indices]:
-        """Tell equal samples, in the order of their numbers, as `numpy.unique` does of rows.
+    def unique_rows(self, chosen: Indices, last: Indices | None = None) -> tuple[Indices, Indices]:
+        """Find equal samples in sorted order, like `numpy.unique` with ``axis=0``.
 
         Parameters
         ----------
         last
-            A further column, which counts last.
+            A further column, the last one in the order.
 
         Returns
         -------
-        first, kind
-            The first sample of each kind, as a place in ``chosen``, and the kind of each sample.
+        first, inverse
+            For each unique row the index of its first sample in ``chosen``, and for each sample
+            the index of its unique row.
         """
         rank = np.zeros(len(chosen), dtype=np.intp)
         tied = np.arange(len(chosen))
@@ -199,8 +197,8 @@ class SampleRows:
             if len(tied) < 2:
                 break
             tied = _refine(rank, tied, column)
-        _, first, kind = np.unique(rank, return_index=True, return_inverse=True)
-        return first, kind.ravel()
+        _, first, inverse = np.unique(rank, return_index=True, return_inverse=True)
+        return first, inverse.ravel()
 
     def _columns(self, chosen: Indices, last: Indices | None) -> Iterator[Floats]:
         if isinstance(self.X, np.ndarray):
@@ -218,25 +216,25 @@ class SampleRows:
 
 
 def _refine(rank: Indices, tied: Indices, column: Floats) -> Indices:
-    """Rank samples that are tied so far by one column more; returns those that still are.
+    """Rank tied samples by one more column, and return those that are still tied.
 
-    The rank of tied samples is the place where their group begins in the order of all.
+    The rank of tied samples is the index of the first of them in sorted order.
     """
     tied = tied[np.lexsort((column[tied], rank[tied]))]
     ranks, values = rank[tied], column[tied]
-    places = np.arange(len(tied))
+    indices = np.arange(len(tied))
     group = np.append(True, ranks[1:] != ranks[:-1])
     run = group | np.append(True, values[1:] != values[:-1])
-    of_group = np.maximum.accumulate(np.where(group, places, 0))
-    of_run = np.maximum.accumulate(np.where(run, places, 0))
+    of_group = np.maximum.accumulate(np.where(group, indices, 0))
+    of_run = np.maximum.accumulate(np.where(run, indices, 0))
     rank[tied] = ranks + of_run - of_group
-    alone = run & np.append(run[1:], True)
-    return np.asarray(tied[~alone])
+    distinct = run & np.append(run[1:], True)
+    return np.asarray(tied[~distinct])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScaledRows:
-    """Some samples, scaled when they are read."""
+    """Chosen samples that are scaled when they are read."""
 
     samples: SampleRows
     chosen: Indices
@@ -250,6 +248,6 @@ class ScaledRows:
         return self.scaling.apply(self.samples.take(self.chosen[rows]))
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Yield all rows block by block, and where each block is."""
-        for place, block in self.samples.blocks(self.chosen):
-            yield place, self.scaling.apply(block)
+        """Yield all rows block by block, each block with its slice of the rows."""
+        for rows, block in self.samples.blocks(self.chosen):
+            yield rows, self.scaling.apply(block)

@@ -1,4 +1,4 @@
-"""How columns are brought to one scale before kernels compare them."""
+"""Scaling of columns to a common range, also from summaries of blocks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCALES = ("minmax", "standard", None)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scaling:
-    """``(x - offsets) * factors``, column by column."""
+    """The affine map ``(x - offsets) * factors`` of each column."""
 
     offsets: Array
     factors: Array
@@ -28,18 +28,18 @@ class Scaling:
         return (X - self.offsets) * self.factors
 
     def arrays(self) -> FileArrays:
-        """Return what a file must hold."""
+        """Return the arrays that a file holds."""
         return {"offsets": self.offsets, "factors": self.factors}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnSummary:
-    """What a scaling needs to know of weighted rows, column by column.
+    """Weighted moments and range of each column.
 
     Parameters
     ----------
     weight
-        The rows' weight in sum.
+        Sum of the rows' weights.
     mean, scatter
         Weighted mean, and weighted sum of squared deviations from it.
     low, high
@@ -54,14 +54,14 @@ class ColumnSummary:
 
 
 def summarise(X: Array, weights: Array) -> ColumnSummary:
-    """Summarise rows; weights count as repetitions do."""
+    """Summarise rows; a weight of 2 counts like two equal rows."""
     mean = np.average(X, axis=0, weights=weights)
     scatter = weights @ (X - mean) ** 2
     return ColumnSummary(float(weights.sum()), mean, scatter, X.min(axis=0), X.max(axis=0))
 
 
 def merge(parts: Sequence[ColumnSummary]) -> ColumnSummary:
-    """Summarise rows of which the parts are summarised."""
+    """Merge the summaries of several parts into that of all their rows."""
     if len(parts) == 1:
         return parts[0]
     shares = np.array([part.weight for part in parts])
@@ -74,14 +74,14 @@ def merge(parts: Sequence[ColumnSummary]) -> ColumnSummary:
 
 
 def unscaled(n_columns: int) -> Scaling:
-    """Return the scaling that changes nothing."""
+    """Return the identity."""
     return Scaling(np.zeros(n_columns), np.ones(n_columns))
 
 
 def learn_scaling(scale: str | None, summary: ColumnSummary) -> Scaling:
-    """Learn a scaling: to [0, 1], to mean 0 and deviation 1, or none.
+    """Learn a scaling: to [0, 1], to mean 0 and standard deviation 1, or none.
 
-    A constant column is only moved.
+    A constant column is shifted and not stretched.
     """
     if scale is None:
         return unscaled(len(summary.mean))
@@ -89,6 +89,6 @@ def learn_scaling(scale: str | None, summary: ColumnSummary) -> Scaling:
         offsets, widths = summary.low, summary.high - summary.low
     else:
         offsets, widths = summary.mean, np.sqrt(summary.scatter / summary.weight)
-    # A width that rounding errors alone can make is none.
+    # A width of the order of rounding errors means that the column is constant.
     usable = widths > 10 * np.finfo(float).eps * np.maximum(1.0, np.abs(offsets))
     return Scaling(offsets, 1.0 / np.where(usable, widths, 1.0))

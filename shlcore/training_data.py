@@ -1,11 +1,7 @@
-"""A training set in the solver's form, and the fit of it step by step.
+"""Training data in the form of a solver, and the fit on them step by step.
 
-`TrainingData` knows how its solver writes down a hash function, and what it hands out, a
-`Moment` for each step, no longer does. So the estimator treats all solvers alike.
-
-
-@@@
-From checked samples, labels and weights to the training data of a solver.
+`TrainingData` depends on the solver's representation of hash functions. The `FitState` that it
+yields after each step does not, so that the estimator is the same for all solvers.
 """
 
 from __future__ import annotations
@@ -21,16 +17,28 @@ from sklearn.utils.class_weight import compute_class_weight
 from shlcore.calibration import learn_temperature
 from shlcore.clustering import WeightedRows
 from shlcore.codewords import count_distinct, spread_codewords
-from shlcore.feature_data import FeatureHash, feature_space
-from shlcore.fit_result import Fitted, Stages
+from shlcore.feature_data import FeatureHash, prepare_feature_data
+from shlcore.fit_result import FitResult, Stages
 from shlcore.gram_matrices import Grams
 from shlcore.hinge import class_scores, hinge_distances, nearest_codewords
-from shlcore.kernel_data import GivenRows, GramSpace, RowHash, StackHash
+from shlcore.kernel_data import KernelData, KernelRows, PrecomputedHash, RowHash
 from shlcore.parameters import bytes_of
 from shlcore.problem import UNLABELLED, Function, Model, Problem, Start
-from shlcore.samples import LEFT_OUT, Rows, SampleRows, ScaledRows, encode_labels, gather_rows
+from shlcore.samples import (
+    LEFT_OUT,
+    Rows,
+    SampleRows,
+    ScaledRows,
+    encode_labels,
+    merge_equal_samples,
+)
 from shlcore.scaling import learn_scaling, merge, summarise
-from shlcore.semi_supervised import ANNEALED, FEW_LABELS, Plan, descend_in_stages
+from shlcore.semi_supervised import (
+    MAX_SHARE_FOR_SPREADING,
+    STAGE_WEIGHTS,
+    StagePlan,
+    descend_in_stages,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -39,53 +47,59 @@ if TYPE_CHECKING:
 
     from shlcore.admm import FeatureFunction
     from shlcore.array_types import AnyArray, Array, Floats, Indices, Table
-    from shlcore.descent import Machine, Step
+    from shlcore.descent import BitSolver, Step
     from shlcore.fit_result import Hash
     from shlcore.parameters import Parameters
-    from shlcore.samples import Rows, SeenColumns
+    from shlcore.samples import ColumnInfo, Rows
     from shlcore.semi_supervised import NeighbourGraph
     from shlcore.svm import KernelFunction
 
 
-_HARDLY = 0.1
-_ENOUGH = 1.0
-"""At a lambda1 below, a class may lose all rows but a tenth: then this is taken. With kernels
-normalised to k(x, x) = 1, a row of this cost can reach the margin by itself."""
+MIN_CLASS_RECALL = 0.1
+FALLBACK_LAMBDA1 = 1.0
+"""With a smaller lambda1 the recall of a class among labelled rows may fall below the first
+constant; then lambda1 is raised to the second. With kernels normalised to k(x, x) = 1, a row of
+this cost can reach the margin by itself."""
+
+Solver = Literal["exact", "random_features"]
+"""The solver in use, after resolving "auto"."""
 
 
-class Space(Protocol[Function]):
-    """What a solver works on: the training rows as its kernels see them."""
+class TrainingView(Protocol[Function]):
+    """Training rows in the form of a solver: kernel matrices or explicit features."""
 
     @property
     def n_kernels(self) -> int:
-        """How many kernels there are."""
+        """Number of kernels."""
 
-    def machine(self, tol: float, n_jobs: int) -> Machine[Function]:
-        """Return what solves block 1, several bits at a time if there are jobs for that."""
+    def bit_solver(self, tol: float, n_jobs: int) -> BitSolver[Function]:
+        """Return the solver of block 1, on up to ``n_jobs`` threads."""
 
     def clusters(self, some: WeightedRows, count: int, rng: np.random.Generator) -> Indices:
         """Split some rows into clusters."""
 
     def hash_of(self, functions: Sequence[Function]) -> Hash:
-        """Make learnt functions ready for further samples."""
+        """Return the hash functions for further samples."""
 
-    def held_out(self, functions: Sequence[Function], projections: Floats, costs: Array) -> Floats:
-        """Return f of each row by functions that do not know it, as far as that can be told."""
+    def held_out_projections(
+        self, functions: Sequence[Function], projections: Floats, costs: Array
+    ) -> Floats:
+        """Return an estimate of f at each row by functions learnt without the row."""
 
-    def graph(self) -> NeighbourGraph | None:
-        """Tie rows to their neighbours; None where there are too many rows for that."""
+    def neighbour_graph(self) -> NeighbourGraph | None:
+        """Return the neighbour graph of the rows; None if it is too large or too small."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Moment:
-    """A step of a fit, whichever solver made it.
+class FitState:
+    """The state of a fit after one step, independent of the solver.
 
     Parameters
     ----------
     projections
         ``n x B``, f at the training samples; NaN for those that were left out.
-    fitted
-        Call it for the record of what has been learnt so far.
+    result
+        Returns the result so far.
     """
 
     objective: float
@@ -94,27 +108,27 @@ class Moment:
     block: str
     pass_ended: bool
     projections: Floats
-    fitted: Callable[[], Fitted]
+    result: Callable[[], FitResult]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingData(Generic[Function]):
-    """What a fit works on.
+    """The checked data of a fit.
 
     Parameters
     ----------
     classes
-        The labels' values.
+        Values of the labels.
     rows
-        How samples were gathered into rows.
+        Samples merged into rows.
     problem
         Labels, weights and constants of the rows.
-    space
-        Where the solver finds the rows' kernels.
+    view
+        The rows in the form of the solver.
     solver
         "exact" or "random_features".
     columns
-        What X looks like.
+        Columns of X.
     project_samples
         Returns f at some of the samples, given hash functions: for samples that were left out.
     """
@@ -122,16 +136,16 @@ class TrainingData(Generic[Function]):
     classes: AnyArray
     rows: Rows
     problem: Problem
-    space: Space[Function]
+    view: TrainingView[Function]
     solver: str
-    columns: SeenColumns
+    columns: ColumnInfo
     project_samples: Callable[[Hash, Indices], Floats]
 
     def cold_start(self, rng: np.random.Generator) -> Start:
-        """Return spread codewords, and the codeword of each row (UNLABELLED: not yet known).
+        """Return spread codewords and initial memberships.
 
-        With labels, unlabelled rows wait. Where labels say too little (no labels at all, or
-        several codewords a class), clusters in the kernels' space decide.
+        If there are labels, unlabelled rows wait (`UNLABELLED`). Without labels, and among several
+        codewords of a class, clusters in kernel space decide.
         """
         problem = self.problem
         codewords = spread_codewords(problem.n_classes, problem.n_codewords, problem.n_bits, rng)
@@ -147,18 +161,18 @@ class TrainingData(Generic[Function]):
                 members[own] += self._clusters(own, s, rng)
         return Start(codewords, members)
 
-    def continues(self, earlier: Fitted) -> bool:
+    def is_compatible(self, earlier: FitResult) -> bool:
         """Whether an earlier fit had the same classes, features, codes and kernels."""
         shape = (self.problem.n_classes, self.problem.n_codewords, self.problem.n_bits)
         return (
             earlier.columns.count == self.columns.count
             and np.array_equal(earlier.classes, self.classes)
             and earlier.codewords.shape == shape
-            and earlier.kernel_weights.shape[1] == self.space.n_kernels
+            and earlier.kernel_weights.shape[1] == self.view.n_kernels
         )
 
-    def warm_start(self, earlier: Fitted, projections: Floats) -> Start:
-        """Return the codewords of an earlier fit, and whom its hash functions assign to them.
+    def warm_start(self, earlier: FitResult, projections: Floats) -> Start:
+        """Return the codewords of an earlier fit, with the memberships by its functions.
 
         ``projections`` are the earlier f at all samples, ``n x B``.
         """
@@ -166,100 +180,99 @@ class TrainingData(Generic[Function]):
         members, _ = nearest_codewords(distances, self.problem.labels)
         return Start(earlier.codewords, members, earlier.kernel_weights)
 
-    def plan(self, start: Start, parameters: Parameters) -> Plan:
-        """Settle the stages: one, unless unlabelled rows are to count more and more.
+    def plan(self, start: Start, parameters: Parameters) -> StagePlan:
+        """Choose the stages: one, unless few rows have labels and these spread.
 
-        Where labels are not few, the function of the labelled rows knows more than neighbours.
-        A start in which all rows have a codeword although there are labels is a warm one: it has
-        been through the stages already.
+        With many labels, the function of the labelled rows is more accurate than neighbours. A
+        warm start has been through the stages already.
         """
         unlabelled = self.problem.labels == UNLABELLED
-        weight = 1.0 if parameters.annealed else float(parameters.unlabelled_weight)
+        weight = 1.0 if parameters.spreads_labels else float(parameters.unlabelled_weight)
         weights: tuple[float, ...] = (1.0 if unlabelled.all() else weight,)
         graph: NeighbourGraph | None = None
         fresh = start.kernel_weights is None
-        few = (~unlabelled).mean() <= FEW_LABELS
-        if parameters.annealed and fresh and unlabelled.any() and few:
-            graph = self.space.graph()
+        few = (~unlabelled).mean() <= MAX_SHARE_FOR_SPREADING
+        if parameters.spreads_labels and fresh and unlabelled.any() and few:
+            graph = self.view.neighbour_graph()
             if graph is not None and not unlabelled.all():
-                weights = ANNEALED
-        return Plan(weights, graph, parameters.tol, parameters.max_iter)
+                weights = STAGE_WEIGHTS
+        return StagePlan(weights, graph, parameters.tol, parameters.max_iter)
 
-    def moments(self, start: Start, parameters: Parameters) -> Iterator[Moment]:
-        """Descend from a start, stage by stage, until nothing changes any more.
+    def fit_states(self, start: Start, parameters: Parameters) -> Iterator[FitState]:
+        """Descend from a start, stage by stage, until convergence.
 
-        A cost at which no function tells some class from the others is raised, and the descent
-        begins anew: those are further stages.
+        A lambda1 with which some class is lost is raised to `FALLBACK_LAMBDA1`, and the descent
+        starts again, which adds further stages.
         """
         plan = self.plan(start, parameters)
-        machine = self.space.machine(parameters.tol, parameters.threads)
-        path: list[float] = []
-        marks: list[tuple[float, int, float]] = []
+        solver = self.view.bit_solver(parameters.tol, parameters.threads)
+        objectives: list[float] = []
+        stages: list[tuple[float, int, float]] = []
         passes = 0
-        for cost in (self.problem.lambda1, _ENOUGH):
+        for cost in (self.problem.lambda1, FALLBACK_LAMBDA1):
             problem = replace(self.problem, lambda1=cost)
-            before, first, step = len(marks), passes, None
-            for stage, found in descend_in_stages(problem, start, machine, plan):
-                step = replace(found, iteration=first + found.iteration)
+            first_stage, first_pass, step = len(stages), passes, None
+            for stage, own_step in descend_in_stages(problem, start, solver, plan):
+                step = replace(own_step, iteration=first_pass + own_step.iteration)
                 passes = step.iteration
                 if step.block != "start" or step.pass_ended:
-                    if before + stage == len(marks):
-                        marks.append((plan.weights[stage], len(path), cost))
-                    path.append(step.objective)
-                yield self._moment(step, tuple(path), _stages(marks), parameters)
-            if step is None or cost >= _ENOUGH or not self.undecided(step.model):
+                    if first_stage + stage == len(stages):
+                        stages.append((plan.weights[stage], len(objectives), cost))
+                    objectives.append(step.objective)
+                yield self._fit_state(step, tuple(objectives), _stages(stages), parameters)
+            if step is None or cost >= FALLBACK_LAMBDA1 or not self.n_lost_classes(step.model):
                 return
 
-    def undecided(self, model: Model[Function]) -> int:
-        """Return of how many classes hardly any labelled row is decoded right."""
+    def n_lost_classes(self, model: Model[Function]) -> int:
+        """Return the number of classes whose recall among labelled rows is near 0."""
         known = self.problem.labels != UNLABELLED
         if not known.any():
             return 0
         labels = self.problem.labels[known]
-        found = class_scores(model.projections[known], model.codewords).argmax(axis=1)
-        right = np.bincount(labels[found == labels], minlength=self.problem.n_classes)
-        return int(np.count_nonzero(right < _HARDLY * np.bincount(labels)))
+        decoded = class_scores(model.projections[known], model.codewords).argmax(axis=1)
+        correct = np.bincount(labels[decoded == labels], minlength=self.problem.n_classes)
+        return int(np.count_nonzero(correct < MIN_CLASS_RECALL * np.bincount(labels)))
 
-    def _moment(
+    def _fit_state(
         self,
         step: Step[Function],
         path: tuple[float, ...],
         stages: Stages,
         parameters: Parameters,
-    ) -> Moment:
+    ) -> FitState:
         projections = step.model.projections[self.rows.row_of_sample]
         projections[self.rows.row_of_sample == LEFT_OUT] = np.nan
-        return Moment(
+        return FitState(
             step.objective,
             step.iteration,
             step.bit,
             step.block,
             step.pass_ended,
             projections,
-            partial(self._fitted, step, path, stages, parameters),
+            partial(self._result, step, path, stages, parameters),
         )
 
-    def _fitted(
+    def _result(
         self,
         step: Step[Function],
         path: tuple[float, ...],
         stages: Stages,
         parameters: Parameters,
-    ) -> Fitted:
-        """Return the record of a step."""
+    ) -> FitResult:
+        """Return the result after a step."""
         model, decoding = step.model, parameters.decoding
-        hash_ = self.space.hash_of(model.functions)
+        hash_ = self.view.hash_of(model.functions)
         rows = self.rows.row_of_sample
-        found = np.where(rows == LEFT_OUT, 0, (step.members // self.problem.n_codewords)[rows])
+        labels = np.where(rows == LEFT_OUT, 0, (step.members // self.problem.n_codewords)[rows])
         left_out = np.flatnonzero(rows == LEFT_OUT)
         if left_out.size:
             projections = self.project_samples(hash_, left_out)
-            found[left_out] = class_scores(projections, model.codewords, decoding).argmax(axis=1)
+            labels[left_out] = class_scores(projections, model.codewords, decoding).argmax(axis=1)
         temperature: float | None = None
         if parameters.probability:
             cost = stages.costs[-1] if stages.costs else self.problem.lambda1
             temperature = self._temperature(step, decoding, cost)
-        return Fitted(
+        return FitResult(
             classes=self.classes,
             codewords=model.codewords.copy(),
             n_codewords=count_distinct(model.codewords),
@@ -267,7 +280,7 @@ class TrainingData(Generic[Function]):
             squared_norms=model.squared_norms,
             objective=np.array(path),
             stages=stages,
-            transduction=self.classes[found],
+            transduction=self.classes[labels],
             n_iter=step.iteration,
             solver=self.solver,
             columns=self.columns,
@@ -276,36 +289,34 @@ class TrainingData(Generic[Function]):
         )
 
     def _temperature(self, step: Step[Function], decoding: str, cost: float) -> float:
-        """Learn how sure scores are, from labelled rows; without labels, from the answers."""
+        """Learn the temperature from labelled rows; without labels, from memberships."""
         problem, model = self.problem, step.model
         known = problem.labels != UNLABELLED
         labels = problem.labels if known.any() else step.members // problem.n_codewords
         chosen = np.flatnonzero(known if known.any() else problem.weights > 0)
         costs = cost * problem.weights
-        held_out = self.space.held_out(model.functions, model.projections, costs)[chosen]
+        held_out = self.view.held_out_projections(model.functions, model.projections, costs)[
+            chosen
+        ]
         scores = class_scores(held_out, model.codewords, decoding)
         return learn_temperature(scores, labels[chosen], problem.weights[chosen])
 
     def _clusters(self, rows: Indices, count: int, rng: np.random.Generator) -> Indices:
         weights: Array = self.problem.weights[rows]
-        return self.space.clusters(WeightedRows(rows, weights), count, rng)
+        return self.view.clusters(WeightedRows(rows, weights), count, rng)
 
 
-def _stages(marks: list[tuple[float, int, float]]) -> Stages:
-    weights, starts, costs = tuple(zip(*marks, strict=True)) or ((), (), ())
+def _stages(stages: list[tuple[float, int, float]]) -> Stages:
+    weights, starts, costs = tuple(zip(*stages, strict=True)) or ((), (), ())
     return Stages(weights, starts, costs)
 
 
-Solver = Literal["exact", "random_features"]
-"""Which of the two it is, once "auto" is settled."""
-
-
-def chosen_solver(
-    parameters: Parameters, columns: SeenColumns, n_samples: int, *, dask: bool
+def choose_solver(
+    parameters: Parameters, columns: ColumnInfo, n_samples: int, *, dask: bool
 ) -> Solver:
-    """Settle the solver: as asked, or random features if kernel matrices need too much memory.
+    """Resolve "auto": random features if kernel matrices need too much memory.
 
-    The samples of a Dask array are never brought together, so it wants random features, too.
+    A Dask array is read block by block, which also needs random features.
     """
     if parameters.solver != "auto":
         return parameters.solver
@@ -314,30 +325,30 @@ def chosen_solver(
     return "random_features" if large else "exact"
 
 
-def gather(
+def prepare_training_data(
     samples: Grams | SampleRows | Table,
-    columns: SeenColumns,
+    columns: ColumnInfo,
     targets: tuple[ArrayLike | None, ArrayLike | None],
     parameters: Parameters,
     solver: Solver,
     rng: np.random.Generator,
 ) -> TrainingData[KernelFunction] | TrainingData[FeatureFunction]:
-    """Check labels and weights, and bring all into the form that the chosen solver wants.
+    """Check labels and weights, and bring the samples into the form of the solver.
 
-    The exact solver gathers equal samples into weighted rows.
+    The exact solver merges equal samples into weighted rows.
 
     Parameters
     ----------
     samples
-        Checked already; ``Grams`` if the kernels were precomputed, `SampleRows` for the exact
+        Checked samples; ``Grams`` if the kernels are precomputed, `SampleRows` for the exact
         solver.
     targets
-        ``y`` and ``sample_weight`` as the user gave them.
+        ``y`` and ``sample_weight`` of the user.
     rng
-        Draws features.
+        Generator of the features.
     """
     y, sample_weight = targets
-    n_samples = _count(samples)
+    n_samples = _n_samples(samples)
     classes, labels = _labels(y, n_samples, parameters)
     weights = _weights(sample_weight, n_samples)
     known = labels != UNLABELLED
@@ -346,11 +357,13 @@ def gather(
             parameters.class_weight, classes=classes, y=classes[labels[known]]
         )
         weights[known] *= factors[labels[known]]
-    # Columns are brought to one scale, and kernels chosen, by the same samples in both modes.
-    seen = np.flatnonzero(weights > 0)
+    # Inductive and transductive learning have the same scaling and kernels, from all samples.
+    active = np.flatnonzero(weights > 0)
     if not parameters.transductive:
         weights = np.where(labels == UNLABELLED, 0.0, weights)
-    rows = gather_rows(samples if isinstance(samples, SampleRows) else None, labels, weights)
+    rows = merge_equal_samples(
+        samples if isinstance(samples, SampleRows) else None, labels, weights
+    )
     _check_every_class_has_rows(classes, rows, unsupervised=y is None)
     problem = Problem(
         labels=rows.labels,
@@ -364,40 +377,40 @@ def gather(
     )
     project = partial(_project_samples, samples)
     if isinstance(samples, Grams):
-        space = GramSpace(samples.among(rows.first), (rows.first, samples.n_rows))
+        kernels = KernelData(samples.submatrices(rows.first), (rows.first, samples.n_rows))
     elif isinstance(samples, SampleRows):
         every = samples, _weights(sample_weight, n_samples)
-        space = _gram_space(every, columns, rows, parameters)
+        kernels = _kernel_data(every, columns, rows, parameters)
     else:
-        features = feature_space(samples, rows, (columns, seen), parameters, rng)
+        features = prepare_feature_data(samples, rows, (columns, active), parameters, rng)
         return TrainingData(classes, rows, problem, features, solver, columns, project)
-    return TrainingData(classes, rows, problem, space, solver, columns, project)
+    return TrainingData(classes, rows, problem, kernels, solver, columns, project)
 
 
-def _gram_space(
-    every: tuple[SampleRows, Array], columns: SeenColumns, rows: Rows, parameters: Parameters
-) -> GramSpace:
+def _kernel_data(
+    every: tuple[SampleRows, Array], columns: ColumnInfo, rows: Rows, parameters: Parameters
+) -> KernelData:
     """Compute the kernels of the rows; ``every`` is all samples and their weights."""
     samples, weights = every
-    seen = np.flatnonzero(weights > 0)
-    parts = [summarise(block, weights[seen[place]]) for place, block in samples.blocks(seen)]
+    active = np.flatnonzero(weights > 0)
+    parts = [summarise(block, weights[active[part]]) for part, block in samples.blocks(active)]
     scaling = learn_scaling(parameters.scale, merge(parts))
-    bank = parameters.bank(columns, ScaledRows(samples, seen, scaling))
+    bank = parameters.bank(columns, ScaledRows(samples, active, scaling))
     scaled = ScaledRows(samples, rows.first, scaling)
-    return GramSpace(Grams(bank.matrices(scaled)), GivenRows(bank, scaled))
+    return KernelData(Grams(bank.matrices(scaled)), KernelRows(bank, scaled))
 
 
-def _count(samples: Grams | SampleRows | Table) -> int:
+def _n_samples(samples: Grams | SampleRows | Table) -> int:
     if isinstance(samples, Grams):
         return samples.n_rows
     return len(samples) if isinstance(samples, SampleRows) else int(samples.shape[0])
 
 
 def _project_samples(samples: Grams | SampleRows | Table, hash_: Hash, chosen: Indices) -> Floats:
-    """Return f at some of the samples, by hash functions that were learnt on these samples."""
+    """Return f at some of the samples that the hash functions were learnt on."""
     if isinstance(samples, Grams):
-        if isinstance(hash_, StackHash):
-            return hash_.project(samples.matrices_of(chosen))
+        if isinstance(hash_, PrecomputedHash):
+            return hash_.project(samples.kernel_rows(chosen))
     elif isinstance(samples, SampleRows):
         if isinstance(hash_, RowHash):
             return hash_.project(samples, chosen)

@@ -240,7 +240,7 @@ class PreparedPicture:
             made = None
             if kernels:
                 bank = KernelBank(kernels, table.features.shape[1], table.groups)
-                each = bank.each(table.features, table.features)
+                each = bank.cross_kernels(table.features, table.features)
                 # Those of the strokes are single, and are summed with these.
                 precision = np.float32 if of_strokes else np.float64
                 made = Grams.from_matrices(each, len(bank), len(table.features), precision)

@@ -196,7 +196,7 @@ class StateUpdate:
             features[FeatureGroup.ENCODER] = seen.columns()
         laps.end("colours")
         kept = self._picture.grams(settings)
-        grams = all_grams(kept, features, settings).among(supervision.rows)
+        grams = all_grams(kept, features, settings).submatrices(supervision.rows)
         steps = estimator_of(settings, "precomputed").iter_fit(
             grams, supervision.labels, supervision.weights
         )

@@ -1,4 +1,4 @@
-"""Anchor Graph Hashing with one and with two layers (Liu, Wang, Kumar and Chang, ICML 2011)."""
+"""Anchor Graph Hashing of one or two layers (Liu et al., ICML 2011)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class AnchorGraphHashing(HashTransformer):
     """Bits from the smoothest eigenvectors of a low-rank neighbourhood graph.
 
-    Rows are joined through their few nearest anchors: with the row-stochastic affinities Z
+    Rows are connected through their few nearest anchors: with the row-stochastic affinities Z
     to the anchors and ``D = diag(Z' 1)``, the graph is ``A = Z D^-1 Z'``. Its eigenvectors
     follow from a small anchors x anchors matrix and extend to new rows as ``Z(x) W``. One
     layer takes the signs of `n_bits` of them. Two layers take half as many, the smoothest,
@@ -35,8 +35,8 @@ class AnchorGraphHashing(HashTransformer):
     n_anchors : int, default=300
         k-means centres; fewer when there are fewer distinct rows.
     n_nearest : int, default=3
-        Anchors that each row is tied to. With too few, the graph falls into parts, and the
-        smoothest eigenvectors only tell these apart.
+        Nearest anchors of each row in the graph. With too few the graph is disconnected, and the
+        smoothest eigenvectors only separate its components.
     random_state : int, RandomState or None
         Starts k-means.
 
@@ -89,12 +89,12 @@ class AnchorGraphHashing(HashTransformer):
             self._find_thresholds(Z)
 
     def _affinities(self, X: Array) -> Array:
-        """Z: Gaussian affinity to the nearest anchors, each row summing to 1."""
+        """Return Z, the Gaussian affinities to the nearest anchors, normalised to sum 1."""
         distances = squared_distances(X, self.anchors_)
         kept = min(self.n_nearest, len(self.anchors_))
         nearest = np.argpartition(distances, kept - 1, axis=1)[:, :kept]
         close = np.take_along_axis(distances, nearest, axis=1)
-        # Relative to the nearest, which changes nothing but underflow far from all anchors.
+        # Distances relative to the nearest one avoid underflow far from all anchors.
         affinity = np.exp((close.min(axis=1, keepdims=True) - close) / self.width_**2)
         Z = np.zeros(distances.shape)
         np.put_along_axis(Z, nearest, affinity / affinity.sum(axis=1, keepdims=True), axis=1)
@@ -102,13 +102,13 @@ class AnchorGraphHashing(HashTransformer):
 
     def _find_vectors(self, Z: Array, n_vectors: int) -> None:
         mass = Z.sum(axis=0)
-        # An anchor near to no row has no mass and takes no part.
+        # An anchor without near rows has no mass and is left out.
         scale = np.where(mass > 0, 1 / np.sqrt(np.where(mass > 0, mass, 1)), 0)
         small = scale[:, None] * (Z.T @ Z) * scale[None, :]
-        # The constant eigenvector (eigenvalue 1) is known: take it out, so that it cannot mix
-        # with others of the same eigenvalue where the graph falls into parts.
+        # The constant eigenvector (eigenvalue 1) is removed, so that it cannot mix with others of
+        # the same eigenvalue in a disconnected graph.
         constant = np.sqrt(mass / mass.sum())
-        # All of them: asked for a part only, LAPACK may leave out some of equal eigenvalue.
+        # All eigenvectors, because LAPACK may omit some of equal eigenvalues from a subset.
         values, vectors = eigh(small - np.outer(constant, constant))
         values, vectors = values[-n_vectors:][::-1], vectors[:, -n_vectors:][:, ::-1]
         self.eigenvalues_ = np.maximum(values, np.finfo(float).tiny)
@@ -124,15 +124,15 @@ class AnchorGraphHashing(HashTransformer):
         cut depends on ``upper + lower`` alone, and the balance then fixes both.
         """
         vectors = Z @ self.weights_
-        ahead = (vectors > 0).astype(float)
+        positive = (vectors > 0).astype(float)
         size = np.abs(vectors)
         inverse = np.where(self.mass_ > 0, 1 / np.where(self.mass_ > 0, self.mass_, 1), 0)
-        spread_ahead, spread_size = Z.T @ ahead, Z.T @ size
-        along = (ahead * size).sum(axis=0) - (spread_ahead * spread_size).T @ inverse
-        across = ahead.sum(axis=0) - (spread_ahead**2).T @ inverse
-        # Where no edge joins the halves, the cut says nothing: across is a rounding error of 0.
+        spread_positive, spread_size = Z.T @ positive, Z.T @ size
+        along = (positive * size).sum(axis=0) - (spread_positive * spread_size).T @ inverse
+        across = positive.sum(axis=0) - (spread_positive**2).T @ inverse
+        # Without an edge between the halves, the cut is 0 and across is a rounding error.
         total = np.where(across > 1e-12, along / np.where(across > 1e-12, across, 1), 0.0)
-        self.lower_ = total * ahead.mean(axis=0) - size.mean(axis=0)
+        self.lower_ = total * positive.mean(axis=0) - size.mean(axis=0)
         self.upper_ = total - self.lower_
 
     def _project(self, X: Array) -> Array:

@@ -1,8 +1,4 @@
-"""What all hash baselines share: checks of the input, and codes as bits or bytes.
-
-@@@
-Rows described by their nearness to some anchor rows, as several hash methods do.
-"""
+"""Base classes of the hash baselines, and kernels with anchor rows."""
 
 from __future__ import annotations
 
@@ -34,11 +30,10 @@ if TYPE_CHECKING:
 class HashTransformer(TransformerMixin, BaseEstimator):
     """A transformer from rows to bits.
 
-    A method brings ``_learn(X, rng)``, or ``_learn(X, rng, classes)`` where it looks at
-    classes (numbered from 0; None when it can do without and gets none), and
-    ``_project(X)``: real values, one column a bit. A bit is 1 where its value is positive.
-    Constructors are alike from method to method, and yet each has its own: scikit-learn reads a
-    method's parameters from the signature of its ``__init__``.
+    A subclass defines ``_learn(X, rng)``, or ``_learn(X, rng, classes)`` if it uses classes
+    (numbered from 0; None if they are optional and missing), and ``_project(X)``: real values, one
+    column a bit. A bit is 1 where its value is positive. Each subclass has a constructor of its
+    own, because scikit-learn reads the parameters from the signature of ``__init__``.
     """
 
     targets: ClassVar[Literal["ignored", "optional", "required"]] = "ignored"
@@ -51,7 +46,7 @@ class HashTransformer(TransformerMixin, BaseEstimator):
         X : (n_samples, n_features) array
             Training rows.
         y : (n_samples,) array, optional
-            Classes; the unsupervised methods pay no attention to them.
+            Classes, which unsupervised methods ignore.
         """
         if self.n_bits < 1:
             raise ValueError(f"n_bits: wanted at least 1, got {self.n_bits}")
@@ -70,50 +65,50 @@ class HashTransformer(TransformerMixin, BaseEstimator):
         return self
 
     def project(self, X: ArrayLike) -> Array:
-        """Real values, one column a bit, whose signs are the bits."""
+        """Return real values whose signs are the bits, one column a bit."""
         check_is_fitted(self)
         return np.asarray(self._project(validate_data(self, X, dtype=np.float64, reset=False)))
 
     def transform(self, X: ArrayLike) -> NDArray[np.uint8]:
-        """Codes: an ``n x n_bits`` array of 0 and 1."""
+        """Return the codes, an ``n x n_bits`` array of 0 and 1."""
         return (self.project(X) > 0).astype(np.uint8)
 
     def hash(self, X: ArrayLike) -> NDArray[np.uint8]:
-        """Codes packed into bytes, as `shlcore.index.HammingIndex` takes them."""
+        """Return the codes packed into bytes, for `shlcore.index.HammingIndex`."""
         return hamming.pack(self.transform(X))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        # Codes are bytes of 0 and 1, whatever the type of X.
+        # Codes are bytes of 0 and 1 for any type of X.
         tags.transformer_tags.preserves_dtype = []
         tags.target_tags.required = self.targets == "required"
         return tags
 
 
-def sampled_rows(X: Array, count: int, rng: np.random.RandomState) -> Array:
-    """At most `count` rows, drawn without replacement."""
+def sample_rows(X: Array, count: int, rng: np.random.RandomState) -> Array:
+    """Draw at most `count` rows without replacement."""
     return X[rng.choice(len(X), min(count, len(X)), replace=False)]
 
 
 def cluster_centres(X: Array, count: int, rng: np.random.RandomState) -> Array:
-    """At most `count` k-means centres: never more than there are distinct rows."""
+    """Return at most `count` k-means centres, or all distinct rows if these are fewer."""
     distinct = np.unique(X, axis=0)
     if len(distinct) <= count:
         return distinct
-    # A coarse clustering will do for anchors: few rounds, one start.
+    # Anchors need only a coarse clustering: few iterations, one start.
     seed = rng.randint(np.iinfo(np.int32).max)
     means = KMeans(count, init="random", n_init=1, max_iter=10, random_state=seed).fit(X)
     return np.asarray(means.cluster_centers_)
 
 
 def mean_square_distance(X: Array, anchors: Array) -> float:
-    """Mean squared distance between rows and anchors, 1 where all are the same point."""
+    """Return the mean squared distance of rows and anchors, 1 if all are equal."""
     return float(squared_distances(X, anchors).mean()) or 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelMean:
-    """The mean of some kernels between rows and anchors; rows are scaled before."""
+    """The mean of some kernels between scaled rows and anchors."""
 
     bank: KernelBank
     scaling: Scaling
@@ -123,7 +118,7 @@ class KernelMean:
         """Return the kernels between rows and anchors, ``n x n_anchors``."""
         rows = self.scaling.apply(X)
         total = np.zeros((len(rows), len(self.anchors)))
-        for matrix in self.bank.each(rows, self.anchors):
+        for matrix in self.bank.cross_kernels(rows, self.anchors):
             total += matrix
         return total / len(self.bank)
 
@@ -131,19 +126,18 @@ class KernelMean:
 class AnchorHash(HashTransformer):
     """A method whose bits combine kernels between a row and anchor rows.
 
-    A method calls ``_draw_anchors`` first. A constructor belongs to each method:
-    scikit-learn reads the parameters from its signature.
+    ``_learn`` of a subclass calls ``_draw_anchors`` first.
     """
 
     kernels: Sequence[Kernel] | None
 
     def _draw_anchors(self, X: Array, rng: np.random.RandomState, count: int | None) -> Array:
-        """Draw so many anchors (None: all) of the training rows; return all kernels with them.
+        """Draw anchors from the training rows (None: all); return the kernels with them.
 
-        Without kernels of its own a method has one Gaussian, as wide as rows and anchors are apart
-        in the root mean square. Given ones act on columns scaled to [0, 1], as `shlcore.SHL`'s do.
+        Without given kernels there is one Gaussian, whose width is the root mean square distance
+        of rows and anchors. Given ones act on columns scaled to [0, 1], as in `shlcore.SHL`.
         """
-        self.anchors_ = X if count is None else sampled_rows(X, count, rng)
+        self.anchors_ = X if count is None else sample_rows(X, count, rng)
         if self.kernels is None:
             self.width_ = mean_square_distance(X, self.anchors_)
             chosen: Sequence[Kernel] = [Gaussian(float(np.sqrt(self.width_)))]

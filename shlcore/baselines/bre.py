@@ -63,7 +63,7 @@ class BRE(HashTransformer):
         tol: float = 1e-3,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        # One line each: scikit-learn's get_params reads this very signature.
+        # scikit-learn reads the parameters from this signature, so there is no shared constructor.
         self.n_bits = n_bits
         self.n_anchors = n_anchors
         self.n_train = n_train
@@ -87,7 +87,7 @@ class BRE(HashTransformer):
         ]
         weights = rng.standard_normal((self.n_bits, n_anchors))
         kernels = [rows @ anchor.T for anchor in anchors]
-        descent = _Descent(wanted, kernels, weights)
+        descent = _BreDescent(wanted, kernels, weights)
         losses = [descent.loss()]
         for _ in range(self.max_iter):
             for bit in rng.permutation(self.n_bits):
@@ -110,8 +110,8 @@ class BRE(HashTransformer):
         return np.asarray(self._scaled(X) @ self.directions_)
 
 
-class _Descent:
-    """The state of the descent: weights, the bits they give, and code distances so far.
+class _BreDescent:
+    """The state of the coordinate descent: weights, bits and code distances.
 
     With the other bits fixed, the loss in one bit's signs s (+1, -1) is a constant minus
     half of ``s' C s``, where ``C = 1/B^2 - 2 (d - others) / B`` has a zero diagonal.
@@ -137,7 +137,9 @@ class _Descent:
         others = self.distances - (1 - np.outer(signs, signs)) / 2
         gains = 1 / n_bits**2 - 2 * (self.wanted - others / n_bits) / n_bits
         np.fill_diagonal(gains, 0)
-        gains = gains.astype(np.float32)  # sums of many small terms: twice as fast, exact enough
+        gains = gains.astype(
+            np.float32
+        )  # sums of many small terms: twice as fast and accurate enough
         kernel, weight = self.kernels[bit], self.weights[bit]
         values = kernel @ weight
         for anchor in order:
@@ -147,7 +149,7 @@ class _Descent:
                 values = kernel @ weight
         new = _signs(values)
         change = (1 - np.outer(new, new)) / 2 - (1 - np.outer(signs, signs)) / 2
-        # The sums were single precision: never trade the bit for a worse one.
+        # Because the sums have single precision, a bit that is worse is rejected.
         before = self.wanted - self.distances / n_bits
         if ((before - change / n_bits) ** 2).sum() <= (before**2).sum():
             self.signs[bit] = new
@@ -159,30 +161,30 @@ def _signs(values: Array) -> Array:
 
 
 def _best_step(values: Array, slope: Array, gains: Features) -> float:
-    """Find the step t for which the signs s of ``values + t slope`` make ``s' gains s`` largest.
+    """Return the t that maximises ``s' gains s`` for ``s = sign(values + t slope)``.
 
-    From t = -infinity upwards the rows change sign one by one, at ``-values / slope``. When a
-    row i does, the sum changes by ``-4 s_i sum_j gains_ij s_j``, where the rows j that
+    As t grows from -infinity, the rows change sign one by one, at ``-values / slope``. With
+    row i, the sum changes by ``-4 s_i sum_j gains_ij s_j``, where the rows j that
     changed before count with their new sign.
     """
-    # Rows are of unit length: what is as small as this is a rounding error of 0.
+    # Rows have unit length, so that such small values are rounding errors of 0.
     moving = np.abs(slope) > 1e-12
     if not moving.any():
         return 0.0
     first = np.where(moving, -np.sign(slope), _signs(values)).astype(np.float32)
-    places = np.full(len(values), np.inf)
-    places[moving] = -values[moving] / slope[moving]
-    order = np.argsort(places, kind="stable")
-    place = np.empty(len(order), dtype=np.int32)
-    place[order] = np.arange(len(order))
-    earlier = (gains * (place[:, None] > place[None, :])) @ first
+    crossings = np.full(len(values), np.inf)
+    crossings[moving] = -values[moving] / slope[moving]
+    order = np.argsort(crossings, kind="stable")
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order))
+    earlier = (gains * (rank[:, None] > rank[None, :])) @ first
     changes = -4.0 * first * (gains @ first - 2 * earlier)
     order = order[: int(moving.sum())]
     sums = np.concatenate(([0.0], np.cumsum(changes[order], dtype=np.float64)))
-    ends = places[order]
+    ends = crossings[order]
     lows = np.concatenate(([ends[0] - 2.0], ends))
     highs = np.concatenate((ends, [ends[-1] + 2.0]))
-    sums[highs - lows <= 1e-9 * (1 + np.abs(lows))] = -np.inf  # no room between the two
+    sums[highs - lows <= 1e-9 * (1 + np.abs(lows))] = -np.inf  # no interval between the two
     best = int(np.argmax(sums))
     here = int(np.searchsorted(ends, 0.0))
     # The sums are of single precision, so a gain in the seventh digit is none.

@@ -1,4 +1,4 @@
-"""Output codes (Dietterich and Bakiri, JAIR 1995): codewords that stay, bits learnt one by one."""
+"""Error-correcting output codes (Dietterich and Bakiri, JAIR 1995)."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ LEARNERS = ("ridge", "svm")
 
 
 class ECOC(AnchorHash):
-    """Each class has a fixed codeword; kernel machines learn its bits, each on its own.
+    """Fixed codewords, whose bits are learnt independently by kernel machines.
 
-    What *SHL is without its second and third block: its codewords (the same ones, seed by
-    seed), the mean of its kernels, no learning but that of the bits.
+    The same as *SHL without its second and third block: the same codewords for the same seed, the
+    mean of its kernels, and only the bits are learnt.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class ECOC(AnchorHash):
         kernels: Sequence[Kernel] | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        # One line each: scikit-learn's get_params reads this very signature.
+        # scikit-learn reads the parameters from this signature, so there is no shared constructor.
         self.n_bits = n_bits
         self.codebook = codebook
         self.learner = learner
@@ -82,7 +82,7 @@ class ECOC(AnchorHash):
         if self.codebook == "one-hot":
             words = 2.0 * np.eye(count) - 1.0
         else:
-            # As `shlcore.SHL` draws them, so that one seed gives both the same codewords.
+            # Drawn as in `shlcore.SHL`, so that both have the same codewords for the same seed.
             drawn = np.random.default_rng(rng.randint(2**31 - 1))
             words = spread_codewords(count, 1, self.n_bits, drawn)[:, 0].astype(float)
         self.codewords_ = words
@@ -102,7 +102,7 @@ def _ridge(K: Array, targets: Array, cost: float) -> tuple[Array, Array]:
 
 
 def _machines(K: Array, targets: Array, cost: float) -> tuple[Array, Array]:
-    """Fit a support vector machine to each column; a constant one needs none."""
+    """Fit a support vector machine to each column that is not constant."""
     coefficients, intercepts = np.zeros(targets.shape), targets[0].copy()
     for bit, column in enumerate(targets.T):
         if (column == column[0]).all():

@@ -25,7 +25,7 @@ class KSH(AnchorHash):
     """Bits learnt one after another so that code products approach the pairs' labels.
 
     With S = +1 for pairs of one class and -1 otherwise, the codes H minimise
-    ``|H H' - n_bits S|^2`` greedily: each bit fits what the earlier ones left over. A bit is
+    ``|H H' - n_bits S|^2`` greedily: each bit fits the residual of the earlier ones. A bit is
     the sign of a combination of centred kernels to anchors, found by an eigenproblem
     and refined on a sigmoid in place of the sign. The better of the two is kept.
 
@@ -76,7 +76,7 @@ class KSH(AnchorHash):
         max_iter: int = 100,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        # One line each: scikit-learn's get_params reads this very signature.
+        # scikit-learn reads the parameters from this signature, so there is no shared constructor.
         self.n_bits = n_bits
         self.n_anchors = n_anchors
         self.n_labelled = n_labelled
@@ -91,20 +91,20 @@ class KSH(AnchorHash):
         count = len(X) if self.n_labelled is None else min(self.n_labelled, len(X))
         labelled = rng.choice(len(X), count, replace=False)
         K = kernels[labelled] - self.centre_
-        residue = _pair_labels(classes[labelled], self.n_bits)
+        residual = _pair_labels(classes[labelled], self.n_bits)
         products = K.T @ K
-        # Anchors may be as many as rows, or alike: keep the eigenproblem definite.
+        # The ridge keeps the eigenproblem definite if anchors are as many as rows, or equal.
         products[np.diag_indices_from(products)] += self.ridge * np.trace(products) + 1e-12
         factor = cholesky(products, lower=True)
         self.n_iter_ = 0
-        losses, coefficients = [residue.squared_norm()], []
+        losses, coefficients = [residual.squared_norm()], []
         for _ in range(self.n_bits):
-            start = _spectral(K, residue, factor)
-            refined, steps = _smooth(K, residue, start, self.max_iter)
-            a = _better(K, residue, start, refined)
+            start = _spectral(K, residual, factor)
+            refined, steps = _smooth(K, residual, start, self.max_iter)
+            a = _best_candidate(K, residual, start, refined)
             bits = np.where(K @ a > 0, 1.0, -1.0)
-            residue = residue.less(bits)
-            losses.append(residue.squared_norm())
+            residual = residual.subtract(bits)
+            losses.append(residual.squared_norm())
             coefficients.append(a)
             self.n_iter_ = max(self.n_iter_, steps)
         self.coefficients_, self.losses_ = np.column_stack(coefficients), np.array(losses)
@@ -114,10 +114,10 @@ class KSH(AnchorHash):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Residue:
-    """What the bits so far leave of the pairs' labels: ``U diag(d) U'``, n x n but of low rank.
+class PairResidual:
+    """Residual of the pairs' labels, ``U diag(d) U'``: n x n and of low rank.
 
-    Classes and bits are far fewer than rows, and so are the columns of U.
+    U has one column for each class and each bit so far, far fewer than rows.
     """
 
     columns: Array
@@ -127,9 +127,9 @@ class Residue:
         """Return the product with a vector."""
         return np.asarray(self.columns @ (self.factors * (self.columns.T @ v)))
 
-    def less(self, bits: Array) -> Residue:
-        """Return what a further bit leaves."""
-        return Residue(np.column_stack([self.columns, bits]), np.append(self.factors, -1.0))
+    def subtract(self, bits: Array) -> PairResidual:
+        """Return the residual after one more bit."""
+        return PairResidual(np.column_stack([self.columns, bits]), np.append(self.factors, -1.0))
 
     def squared_norm(self) -> float:
         """Return the sum of all squared entries."""
@@ -137,41 +137,41 @@ class Residue:
         return float((products * products.T).sum())
 
 
-def _pair_labels(classes: NDArray[np.int64], n_bits: int) -> Residue:
+def _pair_labels(classes: NDArray[np.int64], n_bits: int) -> PairResidual:
     """Return n_bits times +1 for pairs of one class, -1 for others: ``2 Y Y' - 1 1'``."""
     indicators = np.eye(int(classes.max()) + 1)[classes]
     columns = np.column_stack([indicators, np.ones(len(classes))])
     factors = np.full(columns.shape[1], 2.0 * n_bits)
     factors[-1] = -n_bits
-    return Residue(columns, factors)
+    return PairResidual(columns, factors)
 
 
-def _spectral(K: Array, residue: Residue, factor: Array) -> Array:
-    """Maximise ``(K a)' residue (K a)`` with ``|K a|^2`` fixed at the number of rows.
+def _spectral(K: Array, residual: PairResidual, factor: Array) -> Array:
+    """Maximise ``(K a)' residual (K a)`` with ``|K a|^2`` fixed at the number of rows.
 
     ``factor`` is the Cholesky factor L of ``K' K``. With ``V = L^-1 K' U`` the problem is that of
     the largest eigenvalue of ``V diag(d) V'``, which lies in the few columns of V.
     """
-    V = solve_triangular(factor, K.T @ residue.columns, lower=True)
+    V = solve_triangular(factor, K.T @ residual.columns, lower=True)
     Q, T = qr(V, mode="economic")
-    largest = eigh(T @ (residue.factors[:, None] * T.T))[1][:, -1]
+    largest = eigh(T @ (residual.factors[:, None] * T.T))[1][:, -1]
     a = solve_triangular(factor, Q @ largest, lower=True, trans="T")
     return np.asarray(a * np.sqrt(len(K)))
 
 
-def _smooth(K: Array, residue: Residue, start: Array, steps: int) -> tuple[Array, int]:
-    """Maximise ``s' residue s``, ``s = 2 / (1 + exp(-K a)) - 1``; the answer and the steps."""
+def _smooth(K: Array, residual: PairResidual, start: Array, steps: int) -> tuple[Array, int]:
+    """Maximise ``s' residual s``, ``s = 2 / (1 + exp(-K a)) - 1``; return a and steps."""
 
     def loss(a: Array) -> tuple[float, Array]:
         s = 2 * expit(K @ a) - 1
-        pull = residue.times(s)
+        pull = residual.times(s)
         return -float(s @ pull), -(K.T @ (pull * (1 - s**2)))
 
     found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": steps})
     return np.asarray(found.x), int(found.nit)
 
 
-def _better(K: Array, residue: Residue, *candidates: Array) -> Array:
-    """Pick the coefficients whose bits, not whose relaxation, fit the residue best."""
+def _best_candidate(K: Array, residual: PairResidual, *candidates: Array) -> Array:
+    """Return the coefficients whose bits, not their relaxation, fit the residual best."""
     signs = [np.where(K @ a > 0, 1.0, -1.0) for a in candidates]
-    return candidates[int(np.argmax([bits @ residue.times(bits) for bits in signs]))]
+    return candidates[int(np.argmax([bits @ residual.times(bits) for bits in signs]))]

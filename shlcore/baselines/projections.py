@@ -1,11 +1,4 @@
-"""Locality-sensitive hashing with random hyperplanes (Charikar, STOC 2002).
-
-@@@
-Iterative Quantization (Gong and Lazebnik, CVPR 2011).
-
-@@@
-Spectral Hashing (Weiss, Torralba and Fergus, NIPS 2008).
-"""
+"""Hashing by linear projections: LSH, iterative quantization, spectral hashing."""
 
 from __future__ import annotations
 
@@ -22,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class LSH(HashTransformer):
-    """Bits are the sides of random hyperplanes.
+    """Sides of random hyperplanes (Charikar, STOC 2002).
 
     Two rows share a bit with probability ``1 - angle / pi``, the angle being the one
     between them as seen from the hyperplanes' common point.
@@ -65,7 +58,7 @@ class LSH(HashTransformer):
 
 
 class ITQ(HashTransformer):
-    """Principal components, rotated so that they lie close to the corners of a cube.
+    """Principal components rotated to the corners of a cube (Gong and Lazebnik, 2011).
 
     Codes longer than there are components: the components are padded with zeros to `n_bits`
     before they are rotated, so only the rows of the rotation that meet components count.
@@ -122,7 +115,7 @@ class ITQ(HashTransformer):
 
 
 class SpectralHashing(HashTransformer):
-    """Bits are the signs of the smoothest eigenfunctions of a box along the principal axes.
+    """Smoothest eigenfunctions of a box of principal axes (Weiss et al., NIPS 2008).
 
     On a box ``[a, b]`` the graph Laplacian's eigenfunctions are ``sin(pi/2 + k pi/(b-a) x)``,
     and their eigenvalues grow with ``k / (b - a)``. Principal axes are taken for independent,
@@ -134,7 +127,7 @@ class SpectralHashing(HashTransformer):
     n_bits : int, default=5
         Length of the codes, and the largest number of principal axes.
     random_state : int, RandomState or None
-        Only decides the solver's start; the method itself draws nothing.
+        Start of the eigensolver; the method itself is deterministic.
 
     Attributes
     ----------
@@ -158,7 +151,7 @@ class SpectralHashing(HashTransformer):
         scores = self.pca_.transform(X)
         self.low_ = scores.min(axis=0)
         extent = np.ptp(scores, axis=0)
-        # An axis without extent carries nothing: as short as can be, so it comes last.
+        # An axis without extent has no information: the shortest range makes it the last one.
         self.range_ = np.maximum(extent, max(1e-9 * float(extent.max()), np.finfo(float).tiny))
         frequencies = np.arange(1, self.n_bits + 1)
         roughness = frequencies[None, :] / self.range_[:, None]

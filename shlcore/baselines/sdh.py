@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SDH(AnchorHash):
-    """Codes from which a linear classifier reads the classes, found without relaxation.
+    """Binary codes for a linear classifier of the classes, without relaxation.
 
     Minimises ``|Y - B W|^2 + classifier_penalty |W|^2 + fitting |B - F(X)|^2`` over the
     classifier W, the codes B (entries +1 and -1) and the hash functions F, which combine
@@ -75,7 +75,7 @@ class SDH(AnchorHash):
         max_iter: int = 5,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        # One line each: scikit-learn's get_params reads this very signature.
+        # scikit-learn reads the parameters from this signature, so there is no shared constructor.
         self.n_bits = n_bits
         self.n_anchors = n_anchors
         self.kernels = kernels
@@ -88,7 +88,7 @@ class SDH(AnchorHash):
     def _learn(self, X: Array, rng: np.random.RandomState, classes: NDArray[np.int64]) -> None:
         kernels = self._draw_anchors(X, rng, self.n_anchors)
         gram = kernels.T @ kernels
-        # Anchors may be alike: keep the least-squares system definite.
+        # The ridge keeps the least-squares system definite if anchors are equal.
         gram[np.diag_indices_from(gram)] += self.ridge * np.trace(gram)
         system = cho_factor(gram)
         Y = np.eye(int(classes.max()) + 1)[classes]

@@ -1,9 +1,7 @@
-"""When learning codewords pays: where they begin, how many a class has, wrong labels, kernels.
+"""Ablation of codewords: initial or fixed ones, number per class, label noise.
 
-@@@
-*SHL from codewords of one's choice, learnt further or held as they are: for the ablation.
-
-`shlcore.SHL` always begins with spread codewords and always learns them.
+`shlcore.SHL` always starts from spread codewords and learns them; `learn` also starts from other
+ones, or keeps them fixed.
 """
 
 from __future__ import annotations
@@ -31,9 +29,9 @@ from shlcore.kernel_data import RowHash
 from shlcore.kernels import KernelBank, Linear
 from shlcore.parameters import Parameters
 from shlcore.retrieval import rank
-from shlcore.samples import SampleRows, SeenColumns
+from shlcore.samples import ColumnInfo, SampleRows
 from shlcore.scaling import learn_scaling, summarise
-from shlcore.training_data import gather
+from shlcore.training_data import prepare_training_data
 
 if TYPE_CHECKING:
     import argparse
@@ -44,7 +42,7 @@ if TYPE_CHECKING:
 
     from shlcore.array_types import AnyArray, Array, Indices
     from shlcore.experiments.journal import Cell, Row
-    from shlcore.fit_result import Fitted
+    from shlcore.fit_result import FitResult
 
     Codewords = NDArray[np.int8]
 
@@ -68,8 +66,8 @@ def add_parser(commands: options.Commands) -> None:
     parser = options.add_parser(
         commands,
         NAME,
-        "Accuracy and top-10 precision with codewords that are fixed or learnt, begin at random, "
-        "spread or by the similarity of classes, over codewords a class and wrong labels.",
+        "Accuracy and top-10 precision with codewords that are fixed or learnt, from a random, "
+        "spread or similarity-based start, over codewords per class and wrong labels.",
         "pendigits.npz --train 400 --queries 1000 --codewords 1 2 3 4 --noise 0 0.1 0.2 0.3",
     )
     parser.add_argument("--bits", type=options.positive, default=12, metavar="B")
@@ -79,7 +77,7 @@ def add_parser(commands: options.Commands) -> None:
         type=options.positive,
         default=[1, 2, 3, 4],
         metavar="S",
-        help="codewords per class to begin with (where no label is wrong)",
+        help="initial codewords per class (without wrong labels)",
     )
     parser.add_argument(
         "--noise",
@@ -87,7 +85,7 @@ def add_parser(commands: options.Commands) -> None:
         type=_share,
         default=[0.0, 0.1, 0.2, 0.3],
         metavar="SHARE",
-        help="of training labels that are wrong (where classes have one codeword)",
+        help="share of wrong training labels (with one codeword per class)",
     )
     for name, default, text in (
         ("lambda1", 1.0, "cost of a margin violation"),
@@ -132,7 +130,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def measure(path: Path, settings: Cell, cell: Cell) -> Row:
-    """Fit *SHL once; the labels of queries and database are the right ones."""
+    """Fit *SHL once; labels of queries and database have no noise."""
     split = options.run_split(path, settings, cell["run"])
     seed = settings["seed"] + cell["run"]
     kernels = [Linear()] if cell["kernels"] == "linear" else kernels_for(split.X)
@@ -149,7 +147,7 @@ def measure(path: Path, settings: Cell, cell: Cell) -> Row:
     source, learning = cell["variant"].split()
     started = time.process_time()
     with warnings.catch_warnings():
-        # That a descent has not ended after 50 passes is part of the answer, not of the log.
+        # A descent that does not converge in 50 passes is a valid result here.
         warnings.simplefilter("ignore", ConvergenceWarning)
         labels = with_noise(split.y, cell["noise"], seed)
         outcome = learn(model, split.X, labels, source, learnt=learning == "learnt")
@@ -167,7 +165,7 @@ def measure(path: Path, settings: Cell, cell: Cell) -> Row:
 
 
 def with_noise(y: AnyArray, share: float, seed: int) -> AnyArray:
-    """Return labels of which a share is wrong: drawn among the other classes."""
+    """Replace a share of the labels by random other classes."""
     rng = np.random.default_rng([seed, 1])
     classes, labels = np.unique(y, return_inverse=True)
     wrong = rng.choice(len(labels), round(share * len(labels)), replace=False)
@@ -185,7 +183,7 @@ def report(found: Sequence[Row], folder: Path, settings: Cell) -> None:
 
 
 def markdown_table(found: Sequence[Row], settings: Cell) -> str:
-    """Lay accuracies out, variants across; then what learning adds to spread codewords."""
+    """Tabulate accuracies by variant, and the gain of learning spread codewords."""
     names = ("kernels", "lambda1", "S", "wrong labels", *VARIANTS, "learnt − fixed", "bits moved")
     lines = ["| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
     groups: dict[tuple[object, ...], list[Row]] = {}
@@ -241,19 +239,19 @@ def _draw(dataset: str, summary: Sequence[Row], folder: Path) -> None:
 
 
 Source = Literal["random", "spread", "similar"]
-_FLIPPED = 8  # bits of a word, the least decided, among whose flips an own word is looked for
+_FLIPPED = 8  # number of the weakest bits of a word, whose flips are tried for a distinct word
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
-    """What was learnt, and from which codewords."""
+class LearnedCodewords:
+    """The result of a fit and its initial codewords."""
 
-    record: Fitted
+    record: FitResult
     first: Codewords
 
     @property
     def moved(self) -> float:
-        """The share of codeword bits that are not what they were."""
+        """Share of codeword bits that changed."""
         return float((self.record.codewords != self.first).mean())
 
     def predict(self, X: Array) -> AnyArray:
@@ -272,8 +270,8 @@ class Outcome:
         return functions.project(SampleRows(X))
 
 
-def learn(model: SHL, X: Array, y: AnyArray, source: Source, *, learnt: bool) -> Outcome:
-    """Fit with a model's parameters, from other codewords, or without block 3.
+def learn(model: SHL, X: Array, y: AnyArray, source: Source, *, learnt: bool) -> LearnedCodewords:
+    """Fit with a model's parameters, from other codewords or without block 3.
 
     All rows have a label, the model a list of kernels. The same seed gives the spread codewords of
     ``model.fit``.
@@ -281,8 +279,8 @@ def learn(model: SHL, X: Array, y: AnyArray, source: Source, *, learnt: bool) ->
     parameters = Parameters(**{f.name: getattr(model, f.name) for f in fields(Parameters)})
     seed = check_random_state(model.random_state).randint(2**31 - 1)
     rng = np.random.default_rng(seed)
-    samples, columns = SampleRows(X), SeenColumns(X.shape[1])
-    data = gather(samples, columns, (y, None), parameters, "exact", rng)
+    samples, columns = SampleRows(X), ColumnInfo(X.shape[1])
+    data = prepare_training_data(samples, columns, (y, None), parameters, "exact", rng)
     start = data.cold_start(np.random.default_rng(seed))
     if source != "spread":
         shape = start.codewords.shape
@@ -291,12 +289,12 @@ def learn(model: SHL, X: Array, y: AnyArray, source: Source, *, learnt: bool) ->
             values = _similarity_root(model, X, start.members[data.rows.row_of_sample]) @ values
         start = replace(start, codewords=distinct_signs(values).reshape(shape))
     problem = replace(data.problem, fixed_codewords=not learnt)
-    *_, last = replace(data, problem=problem).moments(start, parameters)
-    return Outcome(last.fitted(), start.codewords)
+    *_, last = replace(data, problem=problem).fit_states(start, parameters)
+    return LearnedCodewords(last.result(), start.codewords)
 
 
 def similarities(gram: Array, members: Indices) -> Array:
-    """Return how alike groups of rows are: the cosines of their centred means in kernel space."""
+    """Return the cosines of the groups' centred means in kernel space."""
     shares = np.eye(int(members.max()) + 1)[members]
     shares /= np.maximum(shares.sum(axis=0), 1)
     shares -= 1 / len(members)
@@ -308,8 +306,8 @@ def similarities(gram: Array, members: Indices) -> Array:
 def _similarity_root(model: SHL, X: Array, members: Indices) -> Array:
     """Return A with A A' the groups' similarity.
 
-    Signs of A z, z normal, agree on a bit the more often the more alike two groups are: with
-    probability ``1 - arccos(similarity) / pi``.
+    The signs of A z, with z normal, agree for two groups with probability
+    ``1 - arccos(similarity) / pi``.
     """
     scaling = learn_scaling("minmax", summarise(X, np.ones(len(X))))
     gram = KernelMean(KernelBank(model.kernels, X.shape[1]), scaling, scaling.apply(X)).of(X)
@@ -318,7 +316,7 @@ def _similarity_root(model: SHL, X: Array, members: Indices) -> Array:
 
 
 def distinct_signs(values: Array) -> Codewords:
-    """Return the signs of each row's values; of equal words the later flips its weakest bits."""
+    """Return the signs of each row; later ones of equal words flip their weakest bits."""
     words = np.where(values >= 0, 1, -1).astype(np.int8)
     taken: set[bytes] = set()
     for word, row in zip(words, np.abs(values), strict=True):

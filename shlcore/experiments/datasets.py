@@ -1,8 +1,4 @@
-"""Datasets from files: NumPy archives, IDX, LIBSVM and CSV; and random splits of them.
-
-@@@
-Datasets that need no file: scikit-learn's digits, and classes made of several clusters.
-"""
+"""Datasets (NumPy archives, IDX, LIBSVM, CSV, generated) and random splits."""
 
 from __future__ import annotations
 
@@ -17,7 +13,7 @@ from typing import IO, TYPE_CHECKING, cast
 import numpy as np
 from sklearn.datasets import load_digits, load_svmlight_file
 
-from shlcore.model_file import DAMAGE, Bounded, read_arrays, shown
+from shlcore.model_file import READ_ERRORS, BoundedReader, printable, read_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +24,7 @@ if TYPE_CHECKING:
 
 
 Parts = tuple[object, object, object]
-"""Rows, classes and the mark of test rows (or None) as a file holds them, not yet checked."""
+"""Unchecked rows, classes and mask of test rows (or None) of a file."""
 
 LABEL_NAMES = ("label", "labels", "class", "target", "y")  # columns of a CSV file
 LARGEST_DATASET = 16 << 30  # bytes; the paper's largest, cifar10, has 1.5 GB as float64
@@ -45,7 +41,7 @@ IDX_TYPES = {
 
 
 class DatasetError(ValueError):
-    """A file that is no dataset; the message is one sentence for the user."""
+    """A file that is not a valid dataset; the message is one sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +55,7 @@ class Dataset:
     X : (n, d) array of float64
     y : (n,) array of classes
     is_test : (n,) bool array or None
-        Rows that the dataset itself puts aside, where it says so.
+        The dataset's own test rows, if it defines any.
     """
 
     name: str
@@ -70,7 +66,7 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """Training rows (the database), queries, and as many rows that are neither, if there are."""
+    """Training rows (the database), queries, and as many unseen rows if there are any."""
 
     X: Array
     y: AnyArray
@@ -84,7 +80,7 @@ def load_dataset(path: str | Path) -> Dataset:
     """Read a dataset; the suffix decides how.
 
     ``.npz``: arrays ``X``, ``y`` and optionally ``is_test``. IDX (``...images...idx3-ubyte``):
-    the labels are looked for beside it, under the name with "labels" and "idx1". LIBSVM:
+    the labels are read from the file with "labels" and "idx1" in its name. LIBSVM:
     ``.libsvm``, ``.svm``, ``.scale``, ``.t``. ``.csv``: with or without a header; classes are
     the column called label, class, target or y, or else the last one. All but ``.npz`` may be
     packed with gzip or bzip2.
@@ -99,8 +95,10 @@ def load_dataset(path: str | Path) -> Dataset:
         raise
     except MemoryError as error:
         raise DatasetError(f"{path}: wanted a dataset that fits into memory") from error
-    except DAMAGE as error:
-        raise DatasetError(f"{path}: wanted a readable dataset, got: {shown(error)}") from error
+    except READ_ERRORS as error:
+        raise DatasetError(
+            f"{path}: wanted a readable dataset, got: {printable(error)}"
+        ) from error
 
 
 def _reader(path: Path) -> Callable[[Path], Parts]:
@@ -118,28 +116,28 @@ def _reader(path: Path) -> Callable[[Path], Parts]:
 
 
 def _checked(name: str, parts: Parts, path: Path) -> Dataset:
-    """Bring what a file held to one form; the only place that has to trust nothing."""
+    """Check the content of a file, and convert it to a dataset."""
     X, y, is_test = parts
     rows = np.asarray(X, dtype=np.float64)
     rows = rows.reshape(len(rows), -1) if rows.ndim > 2 else rows
     classes = np.asarray(y)
     if rows.ndim != 2 or not rows.size or classes.shape != (len(rows),):
         raise DatasetError(
-            f"{path}: wanted rows X and one class y for each, got {shown(rows.shape)} and "
-            f"{shown(classes.shape)}"
+            f"{path}: wanted rows X and one class y for each, got {printable(rows.shape)} and "
+            f"{printable(classes.shape)}"
         )
     if not np.isfinite(rows).all():
         raise DatasetError(f"{path}: wanted finite values in X, got NaN or infinity")
     marked = None if is_test is None else np.asarray(is_test, dtype=bool)
     if marked is not None and marked.shape != (len(rows),):
-        raise DatasetError(f"{path}: wanted is_test for each row, got {shown(marked.shape)}")
+        raise DatasetError(f"{path}: wanted is_test for each row, got {printable(marked.shape)}")
     return Dataset(name, rows, classes, marked)
 
 
 def _read_npz(path: Path) -> Parts:
     arrays = read_arrays(path, LARGEST_DATASET)
     if not {"X", "y"} <= set(arrays):
-        raise DatasetError(f"{path}: wanted arrays X and y, got {shown(sorted(arrays))}")
+        raise DatasetError(f"{path}: wanted arrays X and y, got {printable(sorted(arrays))}")
     return arrays["X"], arrays["y"], arrays.get("is_test")
 
 
@@ -150,7 +148,7 @@ def _unpacked(path: Path) -> bytes:
             file = cast("IO[bytes]", gzip.GzipFile(fileobj=packed))
         elif path.suffix == ".bz2":
             file = cast("IO[bytes]", bz2.BZ2File(packed))
-        return Bounded(file, LARGEST_DATASET).read_all()
+        return BoundedReader(file, LARGEST_DATASET).read_all()
 
 
 def _read_idx(path: Path) -> Parts:
@@ -162,7 +160,7 @@ def _read_idx(path: Path) -> Parts:
 
 
 def idx_array(content: bytes) -> AnyArray:
-    """Read the array in an IDX file: two zeros, a type, the rank, big-endian sizes, values."""
+    """Read an IDX array: two zeros, type, rank, big-endian sizes, values."""
     if len(content) < 4 or content[:2] != b"\0\0" or content[2] not in IDX_TYPES:
         raise ValueError("no IDX header")
     rank = content[3]
@@ -185,7 +183,7 @@ def _read_csv(path: Path) -> Parts:
     widths = {len(line) for line in lines}
     if len(widths) != 1 or widths == {1}:
         raise DatasetError(
-            f"{path}: wanted lines of one width, at least 2, got {shown(sorted(widths))}"
+            f"{path}: wanted lines of one width, at least 2, got {printable(sorted(widths))}"
         )
     column = len(lines[0]) - 1
     names = [cell.strip().lower() for cell in lines[0]]
@@ -205,7 +203,7 @@ def _is_number(cell: str) -> bool:
 
 
 def training_rows(dataset: Dataset) -> int:
-    """How many training rows the paper takes; a third of the rows where it says nothing."""
+    """Return the paper's number of training rows, by default a third of the rows."""
     for name, count in TRAINING_ROWS.items():
         if dataset.name.lower().startswith(name):
             return count
@@ -231,12 +229,12 @@ def split(
     n_queries : int or None
         Queries to draw; None takes all of the rest.
     given : bool
-        Draw training rows from what the dataset does not put aside as test rows, and queries
-        from the test rows, instead of both from all rows (as the paper does).
+        Draw queries from the dataset's own test rows, and training rows from the others, instead
+        of both from all rows (as the paper does).
     seed : int
-        Decides the draw.
+        Seed of the draw.
     apart : indices or None
-        Rows that are not to be drawn at all.
+        Rows to exclude.
     """
     order = np.random.default_rng(seed).permutation(len(dataset.X))
     if apart is not None:
@@ -257,16 +255,16 @@ def split(
 
 
 def own_test_rows(dataset: Dataset) -> NDArray[np.bool_]:
-    """Return which rows the dataset itself puts aside."""
+    """Return the mask of the dataset's own test rows."""
     if dataset.is_test is None:
         raise DatasetError(f"{dataset.name}: wanted is_test for its own split, got none")
     return dataset.is_test
 
 
-def put_aside(dataset: Dataset, *, count: int, given: bool, seed: int) -> Indices:
-    """Draw rows for development, which no split is to see; never a dataset's own test rows.
+def hold_out(dataset: Dataset, *, count: int, given: bool, seed: int) -> Indices:
+    """Draw development rows, which all splits exclude, without own test rows.
 
-    The generator is another than that of the splits.
+    The random generator is independent of that of the splits.
     """
     order = np.random.default_rng([seed, count]).permutation(len(dataset.X))
     return order[~own_test_rows(dataset)[order]][:count] if given else order[:count]
@@ -283,10 +281,10 @@ def digits() -> Dataset:
 
 
 def modes() -> Dataset:
-    """Return four classes of three clusters each, whose centres are drawn without order.
+    """Return four classes of three clusters each, with random centres.
 
-    In five columns no plane has a class on one side and all others on the other: codes of one
-    codeword a class are beyond linear functions.
+    No plane separates a class from all others, so that linear functions cannot learn codes of one
+    codeword per class.
     """
     rng = np.random.default_rng(0)
     centres = rng.standard_normal((CLASSES * MODES, COLUMNS))

@@ -1,4 +1,4 @@
-"""A stand-in for Mnist1M: MNIST's digits, shifted, turned and bent at random."""
+"""A substitute for Mnist1M: randomly shifted, rotated and bent digits of MNIST."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     Images = NDArray[np.float32]
 
 NAME = "infinite-mnist"
-BLOCK = 2000  # digits deformed at once: some tens of MB
-FIELDS = 500  # displacements to choose from, each scaled, shifted and turned anew
-# The paper's Mnist1M is not at hand. These deformations keep digits legible, and leave the
-# precision on MNIST's test digits level from 15 000 to 1 000 000 samples
+BLOCK = 2000  # digits per step: some tens of MB
+FIELDS = 500  # displacement fields to draw from, with random scale, shift and rotation
+# The paper's Mnist1M is not available. With these deformations digits stay legible, and the
+# precision on MNIST's test digits is constant from 15 000 to 1 000 000 samples
 # (tests/benchmarks/LARGE.md).
 SMOOTHNESS = 4 / 28  # of the side
 LARGEST_BEND = 1.2 / 28  # of the side, standard deviation of a displacement
@@ -62,11 +62,12 @@ def add_parser(commands: options.Commands) -> None:
         help="FILE.npy; labels go into FILE.npz beside it",
     )
     parser.add_argument("--seed", type=int, default=0, help="of the deformations (%(default)s)")
+    options.add_verbose(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the rows block by block as an array to be memory-mapped, and the labels beside."""
+    """Write the rows block by block as an array for memory maps, and the labels."""
     dataset = load_dataset(arguments.source)
     side = round(dataset.X.shape[1] ** 0.5)
     if dataset.is_test is None or side**2 != dataset.X.shape[1]:
@@ -84,9 +85,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def write_digits(path: str, digits: Images, queries: Array, count: int, seed: int) -> Indices:
-    """Write deformed digits and then the queries as bytes; return which digits were deformed.
+    """Write deformed digits and then the queries as bytes; return the digits' indices.
 
-    The file is filled block by block, and nothing of it stays open.
+    The file is filled block by block, and closed at the end.
     """
     side = digits.shape[1]
     rng = np.random.default_rng(seed)
@@ -118,7 +119,7 @@ def elastic_fields(count: int, side: int, rng: np.random.Generator) -> Images:
 
 
 def deform(images: Images, fields: Images, rng: np.random.Generator) -> Images:
-    """Shift, turn and bend each image by its own amount; bilinear, 0 outside."""
+    """Deform each image by a random shift, rotation and bend; bilinear, 0 outside."""
     count, side = len(images), images.shape[1]
     middle = (side - 1) / 2
     y, x = (np.mgrid[:side, :side] - middle).astype(np.float32)
@@ -133,7 +134,7 @@ def deform(images: Images, fields: Images, rng: np.random.Generator) -> Images:
 
 
 def _sampled(images: Images, rows: Images, columns: Images) -> Images:
-    """Read images between pixels."""
+    """Interpolate images between pixels."""
     side = images.shape[1]
     padded = np.pad(images, ((0, 0), (1, 1), (1, 1)))
     rows, columns = (np.clip(v + 1, 0, side + 0.999) for v in (rows, columns))

@@ -1,14 +1,11 @@
-"""What an experiment has found so far, kept so that an interrupted run goes on.
-
-@@@
-Runs the independent cells of an experiment, one after another or in processes.
-"""
+"""Journal of an experiment's finished cells, and the run of the missing ones."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import logging
 import os
 import platform
 import sys
@@ -22,36 +19,37 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from shlcore.atomic_file import write_text
-from shlcore.model_file import shown
-from shlcore.parallel import as_they_come, connected, in_processes
+from shlcore.model_file import printable
+from shlcore.parallel import connect_to_cluster, map_in_processes, map_on_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 
+LOG = logging.getLogger(__name__)
 JOURNAL = "journal.jsonl"
 _SHORT = Repr()
 _SHORT.maxdict = 20
 
 Row = dict[str, Any]
-"""What was found, as JSON: every experiment has keys of its own."""
+"""The result of a cell, as JSON; each experiment has its own keys."""
 
 Cell = Mapping[str, Any]
-"""What sets a cell apart from the others, or the settings that all share."""
+"""The settings of one cell, or those that all cells share."""
 
 Measure = Callable[[Cell], Row]
 
 
 class JournalError(ValueError):
-    """A folder that holds something else; the message is one sentence for the user."""
+    """A folder with other content; the message is one sentence for the user."""
 
 
 class Journal:
     """One line per finished cell, written as soon as it is finished.
 
-    The first line holds the settings: cells found with others must not be mixed with these.
-    A line cut off by an interruption is dropped; so are damaged ones, with a warning.
+    The first line holds the settings, because cells of other settings must not be mixed with
+    these. A line cut off by an interruption is dropped; so are damaged ones, with a warning.
     """
 
     def __init__(self, folder: Path, settings: Cell) -> None:
@@ -68,7 +66,7 @@ class Journal:
         if begin["settings"] != json.loads(json.dumps(settings)):
             raise JournalError(
                 f"{folder}: wanted an empty folder or results of the same settings, "
-                f"got those of {shown(_SHORT.repr(begin['settings']))}"
+                f"got those of {printable(_SHORT.repr(begin['settings']))}"
             )
         entries = {line: entry for line in lines if (entry := _cell(line)) is not None}
         self.cells = {entry["cell"]: entry["found"] for entry in entries.values()}
@@ -78,13 +76,13 @@ class Journal:
         if damaged not in ([], [len(lines) + 1]):
             warnings.warn(
                 f"{self.path}: left out {len(damaged)} damaged lines, the first is line "
-                f"{damaged[0]}; what they told is measured again",
+                f"{damaged[0]}; their cells are measured again",
                 UserWarning,
                 stacklevel=2,
             )
 
     def add(self, cell: str, found: Row) -> None:
-        """Keep a finished cell."""
+        """Add the result of a finished cell."""
         self.cells[cell] = found
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"cell": cell, "found": found}) + "\n")
@@ -109,14 +107,14 @@ def _cell(line: bytes) -> Row | None:
 
 
 def settings_in(folder: Path) -> Row:
-    """Return the settings that a folder's journal begins with."""
+    """Return the settings of the journal in a folder."""
     first, *_ = _lines(folder / JOURNAL) or [b""]
     settings = (_parsed(first) or {}).get("settings")
     return settings if isinstance(settings, dict) else {}
 
 
 def versions() -> dict[str, str]:
-    """Return what results may depend on."""
+    """Return the versions of the packages that results may depend on."""
     found = {"python": platform.python_version()}
     for name in ("segapp", "numpy", "scipy", "scikit-learn"):
         try:
@@ -127,7 +125,7 @@ def versions() -> dict[str, str]:
 
 
 def write_rows(folder: Path, name: str, rows: Sequence[Cell], **more: object) -> None:
-    """Write rows as ``name.json``, with versions, settings and more, and as ``name.csv``."""
+    """Write rows as ``name.json``, with versions and settings, and as ``name.csv``."""
     content = {"versions": versions(), "settings": settings_in(folder), **more}
     content["rows"] = list(rows)
     write_text(folder / f"{name}.json", json.dumps(content, indent=1) + "\n")
@@ -137,7 +135,7 @@ def write_rows(folder: Path, name: str, rows: Sequence[Cell], **more: object) ->
 def write_results(
     folder: Path, rows: Sequence[Cell], summary: Sequence[Cell], **more: object
 ) -> None:
-    """Write all rows (and more, see `write_rows`) as ``results``, and their summary as CSV."""
+    """Write rows as ``results`` (see `write_rows`), and their summary as CSV."""
     write_rows(folder, "results", rows, **more)
     write_csv(folder / "summary.csv", summary)
 
@@ -153,11 +151,11 @@ def write_csv(path: Path, rows: Iterable[Cell]) -> None:
 
 
 def cell_name(cell: Cell) -> str:
-    """Name a cell in the journal and in messages."""
+    """Return the name of a cell in the journal and in messages."""
     return " ".join(f"{key}={value}" for key, value in cell.items())
 
 
-def found_cells(
+def measure_cells(
     path: Path,
     settings: Cell,
     folder: Path,
@@ -166,9 +164,9 @@ def found_cells(
     jobs: int = 1,
     scheduler: str | None = None,
 ) -> tuple[list[Row], int]:
-    """Measure the cells that the folder's journal lacks; return all rows, and how many failed.
+    """Measure cells missing in the folder's journal; return all rows and failures.
 
-    A row is the dataset's name, the cell, and what was found there.
+    A row is the dataset's name, the cell's settings and its result.
     """
     journal = Journal(folder, settings)
     failed = run_cells(cells, partial(measure, path, settings), journal, jobs, scheduler)
@@ -187,11 +185,11 @@ def run_cells(
     jobs: int,
     scheduler: str | None = None,
 ) -> int:
-    """Measure all cells that the journal lacks; return how many failed.
+    """Measure all cells missing in the journal; return the number of failures.
 
     In this process, in several (``jobs``), or on the Dask cluster of a scheduler's address.
 
-    A cell that fails is told on standard error and does not keep the others from running.
+    The error of a cell goes to standard error, and the other cells still run.
     """
     missing = [cell for cell in cells if cell_name(cell) not in journal.cells]
     failed = 0
@@ -212,15 +210,15 @@ def _results(
     cells: Sequence[Cell], measure: Measure, jobs: int, scheduler: str | None
 ) -> Iterator[tuple[Cell, Row | ValueError]]:
     if scheduler is not None:
-        with connected(scheduler) as client:
-            yield from as_they_come(client, partial(_guarded, measure), cells)
+        with connect_to_cluster(scheduler) as client:
+            yield from map_on_cluster(client, partial(_guarded, measure), cells)
         return
     if jobs == 1:
         for cell in cells:
             yield cell, _guarded(measure, cell)
         return
     threads = max(1, (os.cpu_count() or 1) // jobs)
-    yield from in_processes(partial(_unless_stopped, measure), cells, jobs, threads=threads)
+    yield from map_in_processes(partial(_unless_stopped, measure), cells, jobs, threads=threads)
 
 
 def _unless_stopped(measure: Measure, cell: Cell, stopped: Callable[[], bool]) -> Row | ValueError:
@@ -228,8 +226,9 @@ def _unless_stopped(measure: Measure, cell: Cell, stopped: Callable[[], bool]) -
 
 
 def _guarded(measure: Measure, cell: Cell) -> Row | ValueError:
-    """Bring a clear refusal (ValueError) back as a value: the other cells still count."""
+    """Return a ValueError as a value, so that the other cells still run."""
     try:
         return measure(cell)
     except ValueError as error:
+        LOG.info("%s failed", cell_name(cell), exc_info=True)
         return error

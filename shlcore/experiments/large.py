@@ -1,32 +1,29 @@
-"""Table 1: *SHL by random features and ADMM on large data: time, precision, memory, nodes."""
+"""Table 1: *SHL by random features on large data: time, precision, memory, nodes."""
 
 from __future__ import annotations
 
-import logging
 import sys
 import time
 import warnings
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from shlcore import admm
 from shlcore.estimator import SHL
 from shlcore.experiments import options
 from shlcore.experiments.datasets import DatasetError, load_dataset
 from shlcore.experiments.journal import write_rows
 from shlcore.experiments.methods import kernels_for
 from shlcore.kernels import Gaussian, Polynomial
-from shlcore.parallel import connected, current_client
+from shlcore.parallel import connect_to_cluster, current_client
 from shlcore.parameters import bytes_of
 from shlcore.retrieval import rank
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from shlcore.array_types import AnyArray
@@ -34,7 +31,7 @@ if TYPE_CHECKING:
     from shlcore.kernels import Kernel
 
 NAME = "large"
-JUDGED = 10_000  # rows on which the kernels' scale is judged: their distances take 80 MB
+SAMPLE = 10_000  # rows for the scale of the kernels, whose distances take 80 MB
 DEPTH = 10  # nearest codes that count, as in the paper's table 1
 
 
@@ -72,7 +69,7 @@ def add_parser(commands: options.Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure each number of bits here, one after another: each may use a whole cluster."""
+    """Measure each number of bits in this process; each may use a whole cluster."""
     try:
         bytes_of(arguments.memory)
     except ValueError as error:
@@ -86,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
         "scheduler": arguments.scheduler,
     }
     cells = [{"bits": bits} for bits in sorted(arguments.bits)]
-    with _telling_sweeps(), connected(arguments.scheduler):
+    with connect_to_cluster(arguments.scheduler):
         return options.run_experiment(arguments, NAME, settings, cells, measure, report)
 
 
@@ -111,7 +108,7 @@ def measure(path: Path, settings: Cell, cell: Cell) -> Row:
     )
     started, worked = time.perf_counter(), time.process_time()
     with warnings.catch_warnings():
-        # So few passes are what was asked for.
+        # The number of passes is a setting, and convergence is not expected.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(split.X, split.y)
     seconds, worked = time.perf_counter() - started, time.process_time() - worked
@@ -154,14 +151,14 @@ def large_split(path: Path) -> LargeSplit:
 
 
 def large_kernels(X: AnyArray) -> list[Kernel]:
-    """Choose few kernels at the data's scale: the features are shared out among them."""
-    sample = np.asarray(X[:: -(-len(X) // JUDGED)], dtype=np.float64)
+    """Choose few kernels at the scale of the data, as they share the features."""
+    sample = np.asarray(X[:: -(-len(X) // SAMPLE)], dtype=np.float64)
     gaussians = [kernel for kernel in kernels_for(sample) if isinstance(kernel, Gaussian)]
     return [Polynomial(3), gaussians[2]]
 
 
 def markdown_table(rows: Sequence[Row]) -> str:
-    """Lay the rows out as the paper's table 1."""
+    """Format the rows as the paper's table 1."""
     lines = ["| data | samples | bits | precision@10 | training | CPU | peak memory | workers |"]
     lines.append("|---" * 8 + "|")
     lines += [
@@ -174,7 +171,7 @@ def markdown_table(rows: Sequence[Row]) -> str:
 
 
 def peak_memory_mb() -> int | None:
-    """Return the most memory that this process has held so far; None where nobody tells."""
+    """Return the peak memory of this process so far; None where it is unknown."""
     try:
         import resource  # here, because Windows has no such module
     except ImportError:
@@ -190,15 +187,3 @@ def _megabytes(amount: int | None) -> str:
 
 def _numbers(text: str) -> list[int]:
     return [options.positive(part) for part in text.split(",")]
-
-
-@contextmanager
-def _telling_sweeps() -> Iterator[None]:
-    """Let the solver tell its progress on standard error."""
-    handler = logging.StreamHandler(sys.stderr)
-    admm.LOG.addHandler(handler)
-    admm.LOG.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        admm.LOG.removeHandler(handler)

@@ -1,8 +1,4 @@
-"""The compared hash methods by name, and the kernels and costs that they are tried with.
-
-@@@
-How a method ranks a database: by Hamming distance of codes, or by a class's score.
-"""
+"""The compared methods, their kernels and costs, and their rankings of a database."""
 
 from __future__ import annotations
 
@@ -23,7 +19,7 @@ from shlcore.baselines import (
     SpectralHashing,
 )
 from shlcore.estimator import SHL
-from shlcore.kernels import Gaussian, fitting_kernels, paper_kernels, squared_distances
+from shlcore.kernels import Gaussian, automatic_kernels, paper_kernels, squared_distances
 from shlcore.retrieval import Ranking, rank
 from shlcore.scaling import learn_scaling, summarise
 
@@ -38,42 +34,42 @@ if TYPE_CHECKING:
 
 
 BANKS = ("auto", "gaussian", "paper")
-"""Kernels that the methods share: those of ``SHL()``, the one Gaussian of KSH and SDH (as wide as
-rows are apart in the root mean square), and the paper's eleven."""
+"""Kernel banks that the methods share: that of ``SHL()``, the Gaussian of KSH and SDH (of the root
+mean square distance of rows), and the paper's eleven kernels."""
 
-OWN = "own"  # the bank of a method that brings its own kernels, or none
+OWN = "own"  # the bank of a method with kernels of its own, or without any
 
 
 class Hasher(Protocol):
-    """What an experiment needs of a method."""
+    """The interface of a method for experiments."""
 
     def fit(self, X: Array, y: AnyArray) -> Hasher:
         """Learn."""
 
     def hash(self, X: Array) -> NDArray[np.uint8]:
-        """Packed codes."""
+        """Return packed codes."""
 
     def project(self, X: Array) -> Array:
-        """Real values whose signs are the bits."""
+        """Return real values whose signs are the bits."""
 
     def get_params(self) -> dict[str, object]:
-        """Return what the method was told."""
+        """Return the parameters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """How a method is made, and what is open about it.
+    """A method with the costs to choose among.
 
     Parameters
     ----------
     make
-        Takes ``n_bits`` and ``random_state``; ``kernels`` and the cost as well if costs are open.
+        Constructor of ``n_bits``, ``random_state`` and, with ``costs``, ``kernels`` and the cost.
     cost_name
-        The parameter that holds the cost.
+        Name of the parameter for the cost.
     costs
-        What is tried on development rows, the first where none are asked; empty: all is settled.
+        Costs to try on development rows, by default the first; empty: no choice.
     one_hot
-        Whether codes have one bit for each class, whatever length is asked for.
+        Whether codes have one bit for each class instead of the given length.
     by_score
         Whether rows are ranked by their score for the query's class instead of by codes.
     """
@@ -87,7 +83,7 @@ class Method:
     def hasher(
         self, n_bits: int, seed: int, X: Array, bank: str = "auto", cost: float | None = None
     ) -> Hasher:
-        """Make the method for training rows: their scale decides what a bank holds."""
+        """Make the method, with the bank's kernels at the scale of the training rows."""
         settings: dict[str, object] = {"n_bits": n_bits, "random_state": seed}
         if self.costs:
             settings["kernels"] = kernels_for(X, bank)
@@ -100,7 +96,7 @@ _RIDGES = (1e-9, 1e-7, 1e-5)  # shares of a trace: a thousandth of a row and les
 _RIDGE_COSTS = (100.0, 10.0, 1.0)
 
 _CODES = partial(SHL, probability=False)
-_ALL = partial(KSH, n_labelled=None)  # the labels of all rows, as everybody else
+_ALL = partial(KSH, n_labelled=None)  # the labels of all rows, as for the other methods
 _TWO_LAYERS = partial(AnchorGraphHashing, n_layers=2)
 _QUICK_BRE = partial(
     BRE, n_train=500, max_iter=5
@@ -137,14 +133,14 @@ def kernels_for(X: Array, bank: str = "auto") -> list[Kernel]:
         return list(paper_kernels())
     rows = learn_scaling("minmax", summarise(X, np.ones(len(X)))).apply(X)
     if bank == "auto":
-        return list(fitting_kernels(rows))
+        return list(automatic_kernels(rows))
     if bank == "gaussian":
         return [Gaussian(float(np.sqrt(squared_distances(rows, rows).mean())) or 1.0)]
     raise ValueError(f"bank: wanted one of {', '.join(BANKS)}, got {bank!r}")
 
 
 def method_name(text: str) -> str:
-    """Find a method whatever the case, with or without *SHL's star."""
+    """Find a method by name, ignoring case and the star of *SHL."""
     for name in METHODS:
         if text.lower().lstrip("*") == name.lower().lstrip("*"):
             return name
@@ -152,36 +148,36 @@ def method_name(text: str) -> str:
 
 
 def open_methods(names: Sequence[str]) -> list[str]:
-    """Return those of the methods whose kernels and cost are chosen on development rows."""
+    """Return the methods whose kernels and cost are chosen on development rows."""
     return [name for name in names if METHODS[name].costs]
 
 
-AT_ONCE = 2000  # rows, so that kernels to all training rows fit in memory
+BATCH_ROWS = 2000  # so that the kernels with all training rows fit in memory
 
 
-def hashed(hasher: Hasher, rows: Array) -> NDArray[np.uint8]:
-    """Hash rows, so many at once."""
-    starts = range(0, len(rows), AT_ONCE)
-    return np.concatenate([hasher.hash(rows[start : start + AT_ONCE]) for start in starts])
+def hash_rows(hasher: Hasher, rows: Array) -> NDArray[np.uint8]:
+    """Hash rows in batches."""
+    starts = range(0, len(rows), BATCH_ROWS)
+    return np.concatenate([hasher.hash(rows[start : start + BATCH_ROWS]) for start in starts])
 
 
 def ranked(
     hasher: Hasher, split: Split, *, by_score: bool = False, unseen: bool = False
 ) -> Ranking:
-    """Rank the training rows, or rows that no method has seen, for every query."""
+    """Rank the training rows, or unseen rows, for every query."""
     database, labels = (split.unseen, split.unseen_labels) if unseen else (split.X, split.y)
     if by_score:
         scores = hasher.project(database), hasher.project(split.queries)
         return rank_by_score(scores[1], split.wanted, scores[0], labels)
-    codes = hashed(hasher, database)
+    codes = hash_rows(hasher, database)
     n_bits = hasher.project(database[:1]).shape[1]
-    return rank(hashed(hasher, split.queries), split.wanted, codes, labels, n_bits=n_bits)
+    return rank(hash_rows(hasher, split.queries), split.wanted, codes, labels, n_bits=n_bits)
 
 
 def rank_by_score(
     queries: Array, query_labels: AnyArray, database: Array, labels: AnyArray
 ) -> Ranking:
-    """Rank rows by their score for the class that the query has its largest score for.
+    """Rank rows by their score for the most likely class of each query.
 
     Parameters
     ----------

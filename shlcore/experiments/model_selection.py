@@ -1,7 +1,7 @@
-"""What is open about the methods, settled on development rows that are nowhere else.
+"""Selection of kernels and costs of the methods on development rows.
 
-These rows are put aside before any split is drawn: no query, no training row and no row of a
-database is among them. All methods with open kernels share one bank.
+These rows are excluded from all splits: no query, training row or database row is among them. All
+methods whose kernels are selected share one bank.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from shlcore.experiments import options
 from shlcore.experiments.datasets import Split
-from shlcore.experiments.journal import found_cells
+from shlcore.experiments.journal import measure_cells
 from shlcore.experiments.methods import BANKS, METHODS, OWN, open_methods, ranked
 
 if TYPE_CHECKING:
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 FOLDER = "choices"
 DECIDING = ("*SHL", "KSH-same", "SDH-same")
-"""The methods whose mean average precision, in the mean, decides which kernels all share."""
+"""The methods whose mean of the mean average precision selects the shared kernels."""
 
 CHOICE_BITS = 15
-FIT_SHARE = 2 / 3  # of the development rows; the others ask
+FIT_SHARE = 2 / 3  # training rows among the development rows; the others are queries
 
 
-def chosen(arguments: argparse.Namespace, settings: Cell, folder: Path) -> tuple[Row, list[Row]]:
-    """Settle bank and costs, from the journal or anew; return them and what they rest on.
+def select(arguments: argparse.Namespace, settings: Cell, folder: Path) -> tuple[Row, list[Row]]:
+    """Select bank and costs; return them and the measured rows.
 
-    ``{}`` where none of the methods asked for has anything open.
+    ``{}`` if no method has anything to select.
     """
     wanted = open_methods(arguments.methods)
     if not wanted:
@@ -45,7 +45,7 @@ def chosen(arguments: argparse.Namespace, settings: Cell, folder: Path) -> tuple
         for bank in BANKS
         for cost in METHODS[method].costs
     ]
-    found, _ = found_cells(
+    found, _ = measure_cells(
         arguments.dataset,
         settings,
         folder / FOLDER,
@@ -54,11 +54,11 @@ def chosen(arguments: argparse.Namespace, settings: Cell, folder: Path) -> tuple
         arguments.jobs,
         arguments.scheduler,
     )
-    return settle(found), found
+    return best_choice(found), found
 
 
 def measure(path: Path, settings: Cell, cell: Cell) -> Row:
-    """Fit on one part of the development rows, and search with the other."""
+    """Fit on one part of the development rows, with the other part as queries."""
     split = development_split(path, settings)
     method = METHODS[cell["method"]]
     hasher = method.hasher(CHOICE_BITS, settings["seed"], split.X, cell["bank"], cell["cost"])
@@ -75,10 +75,10 @@ def development_split(path: Path, settings: Cell) -> Split:
     return Split(dataset.X[fit], dataset.y[fit], dataset.X[ask], dataset.y[ask])
 
 
-def settle(found: Sequence[Row]) -> Row:
-    """Take the best cost of each method and bank, the best bank in the mean, and its costs.
+def best_choice(found: Sequence[Row]) -> Row:
+    """Return the best bank in the mean over methods, and their best costs with it.
 
-    Of equals the first wins.
+    The first of equal ones wins.
     """
     best: dict[tuple[str, str], tuple[float, float]] = {}
     for row in found:
@@ -94,6 +94,6 @@ def settle(found: Sequence[Row]) -> Row:
 
 
 def with_choice(cell: Cell, choice: Cell) -> Row:
-    """Add to a cell the bank and the cost that its method was given."""
+    """Add the bank and the cost of its method to a cell."""
     cost = choice.get("costs", {}).get(cell["method"])
     return {**cell, "bank": OWN if cost is None else choice["bank"], "cost": cost}

@@ -1,4 +1,4 @@
-"""Arguments that several experiments share."""
+"""Command line arguments, splits and the run of an experiment."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from shlcore.experiments.datasets import (
     MADE,
     Dataset,
     Split,
+    hold_out,
     load_dataset,
-    put_aside,
     split,
     training_rows,
 )
-from shlcore.experiments.journal import found_cells
+from shlcore.experiments.journal import measure_cells
 from shlcore.experiments.methods import METHODS, method_name
 
 if TYPE_CHECKING:
@@ -80,17 +80,29 @@ def add_parser(
         help=f"folder for results (DATASET-{name})",
     )
     parser.add_argument("--seed", type=int, default=0, help="first seed; run r takes seed + r")
+    add_verbose(parser)
     return parser
 
 
+def add_verbose(parser: argparse.ArgumentParser, *, default: object = argparse.SUPPRESS) -> None:
+    """Add ``-v``; without a default, that of the command before the experiment counts."""
+    parser.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        default=default,
+        help="log passes, sweeps and tracebacks of this process on standard error",
+    )
+
+
 def add_runs(parser: argparse.ArgumentParser, runs: int) -> None:
-    """Add the number of runs, and where they are worked on."""
+    """Add the number of runs, and the processes or cluster for them."""
     parser.add_argument("--runs", type=positive, default=runs, help="random splits (%(default)s)")
     add_workers(parser)
 
 
 def add_workers(parser: argparse.ArgumentParser) -> None:
-    """Add how many cells are worked on at once, and where."""
+    """Add the number of processes, and the address of a cluster."""
     parser.add_argument(
         "--jobs", type=positive, default=1, help="processes (%(default)s); resumes either way"
     )
@@ -107,7 +119,7 @@ def add_scheduler(parser: argparse.ArgumentParser) -> None:
 
 
 def add_split(parser: argparse.ArgumentParser) -> None:
-    """Add how training rows and queries are drawn."""
+    """Add the settings of the split."""
     parser.add_argument(
         "--train",
         type=positive,
@@ -137,7 +149,7 @@ def add_methods(parser: argparse.ArgumentParser, default: Sequence[str] = tuple(
 
 
 def output_folder(arguments: argparse.Namespace, experiment: str) -> Path:
-    """Where results go: the folder asked for, or one named after dataset and experiment."""
+    """Return the folder for results, by default named after dataset and experiment."""
     folder: Path | None = arguments.output
     return folder or Path(f"{arguments.dataset.name.split('.')[0]}-{experiment}")
 
@@ -150,15 +162,15 @@ def run_experiment(
     measure: Callable[[Path, Cell, Cell], Row],
     report: Callable[[list[Row], Path], None],
 ) -> int:
-    """Measure the cells that are still missing, report what was found; return the exit code.
+    """Measure the missing cells, report all results; return the exit code.
 
-    ``report`` gets all rows and the folder for results, unless nothing at all was found. The cells
-    are measured in ``--jobs`` processes or by ``--scheduler``, where a command has `add_workers`.
+    ``report`` gets all rows and the folder for results, unless there is no row. The cells are
+    measured in ``--jobs`` processes or by ``--scheduler``, if a command has `add_workers`.
     """
     jobs = getattr(arguments, "jobs", None)
     scheduler = None if jobs is None else arguments.scheduler
     folder = output_folder(arguments, name)
-    found, failed = found_cells(
+    found, failed = measure_cells(
         arguments.dataset, settings, folder, cells, measure, jobs or 1, scheduler
     )
     if found:
@@ -168,14 +180,14 @@ def run_experiment(
 
 @lru_cache(maxsize=1)
 def dataset_at(path: Path) -> Dataset:
-    """Read a dataset, or make one that has a name and no file; once a process."""
+    """Read or generate a dataset, once per process."""
     make = MADE.get(str(path))
     return load_dataset(path) if make is None or path.exists() else make()
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """How one run's rows are drawn."""
+    """Settings of a random split."""
 
     train: int
     queries: int | None
@@ -186,25 +198,25 @@ class Draw:
 
 @lru_cache(maxsize=1)
 def split_of(path: Path, draw: Draw, run: int) -> Split:
-    """Draw a run's split, once a process while its cells follow each other."""
+    """Draw a run's split, cached for the consecutive cells of the run."""
     return split(
         dataset_at(path),
         n_train=draw.train,
         n_queries=draw.queries,
         given=draw.given,
         seed=draw.seed + run,
-        apart=_put_aside(path, draw),
+        apart=_hold_out(path, draw),
     )
 
 
 @lru_cache(maxsize=1)
-def _put_aside(path: Path, draw: Draw) -> Indices:
+def _hold_out(path: Path, draw: Draw) -> Indices:
     dataset = dataset_at(path)
-    return put_aside(dataset, count=draw.development, given=draw.given, seed=draw.seed)
+    return hold_out(dataset, count=draw.development, given=draw.given, seed=draw.seed)
 
 
 def split_settings(arguments: argparse.Namespace, development: int = 0) -> Row:
-    """Settle how rows are drawn: part of what a journal must agree with."""
+    """Return the settings of the splits, a part of those in the journal."""
     dataset = dataset_at(arguments.dataset)
     return {
         "dataset": dataset.name,
@@ -223,8 +235,8 @@ def run_split(path: Path, settings: Cell, run: int) -> Split:
 
 
 def development_rows(path: Path, settings: Cell) -> Indices:
-    """Return the indices of the rows that are put aside for choices."""
-    return _put_aside(path, _draw(settings))
+    """Return the indices of the development rows."""
+    return _hold_out(path, _draw(settings))
 
 
 def _draw(settings: Cell) -> Draw:

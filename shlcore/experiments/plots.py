@@ -27,9 +27,9 @@ COLOURS = 10  # of matplotlib's cycle; lines beyond are dashed
 
 
 def new_figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, Panels] | None:
-    """Make a figure and its axes, rows x columns; None, told to the user, without matplotlib."""
+    """Make a figure and its axes; None and a message without matplotlib."""
     try:
-        # Here, because only figures need it: everything else runs without the extra.
+        # Imported here, because only figures need the extra.
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
@@ -48,7 +48,7 @@ def save_figure(figure: Figure, folder: Path, name: str) -> None:
 
 
 def line(rows: Sequence[Cell], x: str, y: str, deviation: str = "") -> Line:
-    """Take a line's points, and their deviations where they have a name, from rows."""
+    """Return the points of a line, with deviations if their key is given."""
     bars = [row[deviation] for row in rows] if deviation else None
     return [row[x] for row in rows], [row[y] for row in rows], bars
 
@@ -86,7 +86,7 @@ def draw_image(
     *,
     wrong: bool = False,
 ) -> None:
-    """Draw a grey picture, framed red when it is a wrong answer."""
+    """Draw a grey image, framed red if it is a wrong answer."""
     axes.imshow(pixels, cmap="gray", interpolation="nearest")
     axes.set(xticks=[], yticks=[])
     for spine in axes.spines.values():

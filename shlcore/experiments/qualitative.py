@@ -1,4 +1,4 @@
-"""Figs. 7 and 8: a query image and what each method retrieves, wrong answers framed red."""
+"""Figs. 7 and 8: query images and the images each method retrieves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from shlcore.experiments import options, plots
 from shlcore.experiments.datasets import DatasetError
 from shlcore.experiments.journal import write_rows
-from shlcore.experiments.methods import METHODS, hashed
+from shlcore.experiments.methods import METHODS, hash_rows
 from shlcore.index import HammingIndex
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def add_parser(commands: options.Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Fit every method, search for the queries, write the figure; return the exit code."""
+    """Fit all methods, search, write the figures; return the exit code."""
     settings = {
         **options.split_settings(arguments),
         "bits": arguments.bits,
@@ -94,7 +94,7 @@ def measure(path: Path, settings: Cell, cell: Cell) -> Row:
     split = options.run_split(path, settings, 0)
     hasher = METHODS[cell["method"]].hasher(settings["bits"], settings["seed"], split.X)
     hasher.fit(split.X, split.y)
-    index = HammingIndex().fit(hashed(hasher, split.X))
+    index = HammingIndex().fit(hash_rows(hasher, split.X))
     codes = hasher.hash(split.queries[settings["query"]])
     distances, answers = index.kneighbors(codes, settings["count"])
     return {

@@ -1,8 +1,4 @@
-"""Figs. 2 to 6: precision of the k nearest codes, and precision-recall, by method and bits.
-
-@@@
-The retrieval experiment's tables and figure: means, corrected errors, wins and losses.
-"""
+"""Figs. 2 to 6: precision@k and precision-recall of all methods, with tables."""
 
 from __future__ import annotations
 
@@ -56,12 +52,12 @@ def add_parser(commands: options.Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Settle what is open, measure all cells, write tables and figures; return the exit code."""
+    """Select kernels and costs, measure, write the report; return the exit code."""
     dataset = options.dataset_at(arguments.dataset)
     development = arguments.development or min(MOST_DEVELOPMENT, len(dataset.X) // 4)
     settings = options.split_settings(arguments, development)
     folder = options.output_folder(arguments, NAME)
-    choice, tried = model_selection.chosen(arguments, settings, folder)
+    choice, tried = model_selection.select(arguments, settings, folder)
     n_classes = len(np.unique(dataset.y))
     cells = [
         model_selection.with_choice({"run": run, "method": method, "bits": bits}, choice)
@@ -74,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def measure(path: Path, settings: Cell, cell: Cell) -> Row:
-    """Fit one method on one split, and search with every query; times are those of the CPU."""
+    """Fit one method on one split, and search with every query; measure CPU times."""
     split = options.run_split(path, settings, cell["run"])
     method = METHODS[cell["method"]]
     seed = settings["seed"] + cell["run"]
@@ -94,7 +90,7 @@ def measure(path: Path, settings: Cell, cell: Cell) -> Row:
         "n_queries": len(split.queries),
         "mean_average_precision": ranking.mean_average_precision(),
         "precision_at": dict(zip(map(str, depths), ranking.precision_at(depths), strict=True)),
-        # By class scores every row is a radius of its own: no curve over a few.
+        # By class scores there are as many radii as rows, and no curve over a few.
         "curve": None if method.by_score else [precision.tolist(), recall.tolist()],
         "parameters": {name: repr(value) for name, value in hasher.get_params().items()},
         "unseen_precision": None,
@@ -108,7 +104,7 @@ def measure(path: Path, settings: Cell, cell: Cell) -> Row:
 
 
 def report(found: Sequence[Row], folder: Path, settings: Cell, choice: Cell) -> None:
-    """Write results.json, CSV tables, the tables as Markdown and figures, and print the tables."""
+    """Write results as JSON, CSV, Markdown tables and figures; print the tables."""
     rows = precision_rows(found)
     n_test = round(float(np.mean([cell["n_queries"] for cell in found])))
     sizes = {"n_train": settings["train"], "n_test": n_test}
@@ -144,7 +140,7 @@ _KEPT = (
 
 
 def precision_rows(found: Sequence[Row]) -> list[Row]:
-    """One row for each cell and k."""
+    """Return one row for each cell and k."""
     return [
         {
             **{key: cell[key] for key in (*_KEYS, "bank", "cost")},
@@ -158,7 +154,7 @@ def precision_rows(found: Sequence[Row]) -> list[Row]:
 
 
 def curve_rows(found: Sequence[Row]) -> list[Row]:
-    """One row for each cell and Hamming radius."""
+    """Return one row for each cell and Hamming radius."""
     return [
         {**{key: cell[key] for key in _KEYS}, "radius": radius, "precision": p, "recall": r}
         for cell in found
@@ -168,7 +164,7 @@ def curve_rows(found: Sequence[Row]) -> list[Row]:
 
 
 def summarise(rows: Sequence[Row], *, n_train: int, n_test: int) -> list[Row]:
-    """Mean over the runs of each method, bits and k; the error is that of the precision."""
+    """Return means over the runs by method, bits and k, with errors of the precision."""
     keys = ["dataset", "method", "bits", "k"]
     means = [name for name in ("precision", *_KEPT) if _known(rows, name)]
     summary = grouped_means(rows, keys, means=means, spread="precision")
@@ -183,7 +179,7 @@ def _known(rows: Sequence[Row], name: str) -> bool:
 
 
 def _values(rows: Sequence[Row], name: str, method: str, bits: int, k: int = TOP) -> list[float]:
-    """One value for each run, in the order of the runs."""
+    """Return one value for each run, in the order of the runs."""
     chosen = [row for row in rows if (row["method"], row["bits"], row["k"]) == (method, bits, k)]
     return [row[name] for row in sorted(chosen, key=lambda row: row["run"])]
 
@@ -210,9 +206,9 @@ def page(rows: Sequence[Row], choice: Cell, *, n_train: int, n_test: int) -> str
 
 
 def table(rows: Sequence[Row], name: str, *, n_train: int, n_test: int) -> str:
-    """Methods down, bits across: mean and corrected standard error; the best in bold.
+    """Tabulate mean and corrected standard error, methods by bits; the best in bold.
 
-    A cell that rests on fewer runs than others says on how many.
+    A cell with fewer runs than others shows their number.
     """
     methods = list(dict.fromkeys(row["method"] for row in rows))
     bits = sorted({row["bits"] for row in rows})
@@ -247,7 +243,7 @@ def _error(values: Sequence[float], n_train: int, n_test: int, *, time: bool = F
 
 
 def one_hot_table(rows: Sequence[Row], *, n_train: int, n_test: int) -> str:
-    """Methods whose codes have one bit for each class, or that rank by a class's score."""
+    """Tabulate the methods with one bit for each class, or ranking by class scores."""
     names = [name for name in MEASURES if _known(rows, name)]
     heads = [MEASURES[name].split(" (")[0] for name in names]
     lines = ["| method | bits | " + " | ".join(heads) + " |", "|---" * (len(names) + 2) + "|"]
@@ -264,9 +260,9 @@ def one_hot_table(rows: Sequence[Row], *, n_train: int, n_test: int) -> str:
 
 
 def verdicts(rows: Sequence[Row], *, n_train: int, n_test: int) -> str:
-    """Wins, ties and losses of *SHL against each method, bits across: precision, then area.
+    """Tabulate wins, ties and losses of *SHL by method: precision, then area.
 
-    On the same splits, by the corrected resampled t-test at 5 %.
+    By the corrected resampled t-test at 5 % on the same splits.
     """
     bits = sorted({row["bits"] for row in rows})
     names = ("precision", "mean_average_precision")

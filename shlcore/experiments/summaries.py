@@ -1,4 +1,4 @@
-"""Runs of one setting, put together: means, deviations, errors of overlapping splits."""
+"""Summaries over runs: means, deviations, errors of overlapping splits."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 def grouped_means(
     rows: Sequence[Row], by: Sequence[str], *, means: Sequence[str], spread: str
 ) -> list[Row]:
-    """Return one row for each combination of the keys ``by``, in the order of appearance.
+    """Return one row for each combination of the keys ``by``, in order of appearance.
 
     Parameters
     ----------
     means
-        The values to average.
+        Names of the values to average.
     spread
         The one of them whose deviation over the runs follows it; 0 for a single run.
 
@@ -49,9 +49,9 @@ def grouped_means(
 def corrected_error(values: Sequence[float], *, n_train: int, n_test: int) -> float:
     """Return the standard error of a mean over random splits that share rows.
 
-    Splits of one dataset overlap, so that results are correlated and ``S / sqrt(J)`` is too small.
-    Nadeau and Bengio (Machine Learning 52, 2003): ``S sqrt(1 / J + n_test / n_train)``. NaN for a
-    single run.
+    Splits of one dataset overlap, so results are correlated and ``S / sqrt(J)`` is too small.
+    Nadeau and Bengio (Machine Learning 52, 2003): ``S sqrt(1 / J + n_test / n_train)``. NaN for
+    a single run.
 
     >>> round(corrected_error([0.25, 0.75], n_train=200, n_test=100), 4)
     0.3536

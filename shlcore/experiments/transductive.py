@@ -1,4 +1,4 @@
-"""Fig. 1: accuracy on test rows that take part in training, against those that do not."""
+"""Fig. 1: accuracy of transductive and inductive learning on test rows."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def code_lengths(n_classes: int) -> range:
 def measure(path: Path, settings: Cell, cell: Cell) -> Row:
     """Fit both modes on one split; accuracies are those on the test rows.
 
-    Both see all rows, by which columns are scaled, and both decode by hinge distance: they differ
-    in whether test rows take part in training, and in nothing else.
+    Both scale columns by all rows and decode by hinge distance: they differ only in the use of
+    test rows for training.
     """
     seed = settings["seed"] + cell["run"]
     rows = split(
@@ -109,7 +109,7 @@ def measure(path: Path, settings: Cell, cell: Cell) -> Row:
 
 
 def summarise(found: Sequence[Row], settings: Cell) -> list[Row]:
-    """Means over the runs of each code length; the error is that of the difference."""
+    """Return means over the runs by code length, with errors of the difference."""
     rows = [{**row, "difference": row[MODES[1]] - row[MODES[0]]} for row in found]
     means = [*MODES, "difference", "differing"]
     summary = grouped_means(rows, ["bits"], means=means, spread="difference")
@@ -128,7 +128,7 @@ def report(found: Sequence[Row], folder: Path, settings: Cell) -> None:
 
 
 def markdown_table(summary: Sequence[Row]) -> str:
-    """Bits down, modes across, and the mean over all bits last."""
+    """Tabulate accuracies, bits by modes, with the mean over all bits as last row."""
     heads = ("bits", *MODES, "difference", "answers that differ")
     lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
     lines += [

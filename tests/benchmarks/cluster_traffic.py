@@ -58,7 +58,7 @@ def measure(n_workers, n_components, n_bits):
             model.fit(X.astype(np.float32), y)
         finally:
             ClusterBlocks.advance = advance
-    width = model._fitted.hash.map.n_features
+    width = model._result.hash.map.n_features
     return width, np.median(np.diff(before)), np.median(queries), np.median(sweeps)
 
 

@@ -1,4 +1,4 @@
-"""Cost of a two-class semi-supervised fit, in units of one ``SVC.fit``.
+"""What a fit costs, in SVMs: a two-class semi-supervised fit against one ``SVC.fit``.
 
     python tests/benchmarks/fit_cost.py
 
@@ -69,7 +69,7 @@ def best_time(action, repeats):
 
 def grams_of(X):
     bank = KernelBank(paper_kernels(), X.shape[1])
-    return Grams.from_matrices(bank.each(X, X), len(bank), len(X))
+    return Grams.from_matrices(bank.cross_kernels(X, X), len(bank), len(X))
 
 
 def compare(name, n, repeats):
@@ -112,7 +112,7 @@ def grow(sizes, bits, repeats):
 
 
 def defaults_on_digits(n_bits=15):
-    """CPU of the default estimator and of an SVC on the same sum of kernels.
+    """CPU of the default estimator against an SVC on the same sum of kernels, in two readings.
 
     Rows in: both compute the kernels, which *SHL keeps apart and SVC adds up. Matrices in:
     SVC gets the finished sum, *SHL the finished kernels, which it adds up anew for every bit.
@@ -129,10 +129,10 @@ def defaults_on_digits(n_bits=15):
         return min(times)
 
     fit, predict = cpu(lambda: model.fit(X, y)), cpu(lambda: model.predict(X))
-    hash_, theta = model._fitted.hash, model.kernel_weights_.mean(axis=0)
+    hash_, theta = model._result.hash, model.kernel_weights_.mean(axis=0)
 
     def kernel(a, b):
-        return sum(t * k for t, k in zip(theta, hash_.bank.each(a, b), strict=True))
+        return sum(t * k for t, k in zip(theta, hash_.bank.cross_kernels(a, b), strict=True))
 
     rows, svc = hash_.scaling.apply(X), SVC(kernel=kernel, C=1000.0)
     svc_fit, svc_predict = cpu(lambda: svc.fit(rows, y)), cpu(lambda: svc.predict(rows))
@@ -141,7 +141,7 @@ def defaults_on_digits(n_bits=15):
     tell("rows", "fit", fit, svc_fit)
     tell("rows", "predict", predict, svc_predict)
     total = kernel(rows, rows)
-    grams = Grams.from_matrices(hash_.bank.each(rows, rows), len(theta), len(rows))
+    grams = Grams.from_matrices(hash_.bank.cross_kernels(rows, rows), len(theta), len(rows))
     model = SHL(n_bits=n_bits, kernels="precomputed", random_state=0)
     svc = SVC(kernel="precomputed", C=1000.0)
     tell("matrices", "fit", cpu(lambda: model.fit(grams, y)), cpu(lambda: svc.fit(total, y)))

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from shlcore.admm import FeatureMachine
+from shlcore.admm import AdmmSolver
 from shlcore.descent import BitSolution, BitTask
 from shlcore.kernels import Gaussian, KernelBank, Linear, Polynomial
-from shlcore.objective import regularisers
+from shlcore.mkl import regularisers
 from shlcore.random_features import draw_map
-from shlcore.row_blocks import LocalBlocks, slabs
+from shlcore.row_blocks import LocalBlocks, row_chunks
 
 THETA = np.array([0.5, 0.3, 0.6])
 
@@ -28,12 +28,12 @@ def solve(problem, narrow, tol=1e-3, block=40):
     X, targets, costs = problem
     kernels = [Linear(), Polynomial(2), Gaussian(1e-3 if narrow else 0.5)]
     map_ = draw_map(KernelBank(kernels, 3), X, len(X), 150, "landmarks", np.random.default_rng(0))
-    raw = LocalBlocks(slabs(X, np.arange(len(X)), block))
-    blocks = raw.with_features(map_.of, map_.n_features, 10**9)
-    machine = FeatureMachine(blocks, map_, tol)
-    absent = BitSolution(machine.empty(), np.zeros(len(X)), np.zeros(3))
+    raw = LocalBlocks(row_chunks(X, np.arange(len(X)), block))
+    blocks = raw.with_features(map_.transform, map_.n_features, 10**9)
+    solver = AdmmSolver(blocks, map_, tol)
+    absent = BitSolution(solver.zero(), np.zeros(len(X)), np.zeros(3))
     tasks = [BitTask(t, costs, THETA, absent) for t in targets]
-    return machine, tasks, machine.solve(tasks), [kernel.of(X, X) for kernel in kernels]
+    return solver, tasks, solver.solve(tasks), [kernel.of(X, X) for kernel in kernels]
 
 
 def value(task, solution):
@@ -43,7 +43,7 @@ def value(task, solution):
 
 @pytest.mark.parametrize("narrow", [False, True])
 def test_the_optimum_is_that_of_libsvm(problem, narrow):
-    machine, tasks, solutions, grams = solve(problem, narrow)
+    solver, tasks, solutions, grams = solve(problem, narrow)
     K = sum(theta * gram for theta, gram in zip(THETA, grams, strict=True))
     for task, solution in zip(tasks, solutions, strict=True):
         svc = SVC(kernel="precomputed", C=1.0, tol=1e-8)
@@ -56,7 +56,7 @@ def test_the_optimum_is_that_of_libsvm(problem, narrow):
         norms = [theta**2 * a @ gram @ a for theta, gram in zip(THETA, grams, strict=True)]
         np.testing.assert_allclose(solution.squared_norms, norms, rtol=0.1, atol=0.02 * max(norms))
         assert np.mean(np.sign(f) == np.sign(solution.projections)) > 0.98
-    assert max(machine.residuals[-1]) <= 1e-3
+    assert max(solver.residuals[-1]) <= 1e-3
 
 
 def test_blocks_do_not_change_the_answer(problem):
@@ -85,10 +85,10 @@ def test_a_bit_without_two_targets_needs_no_svm(problem):
 
 
 def test_a_solution_is_a_fixed_point(problem):
-    machine, tasks, solutions, _ = solve(problem, narrow=True)
-    again = machine.solve(
+    solver, tasks, solutions, _ = solve(problem, narrow=True)
+    again = solver.solve(
         [BitTask(t.targets, t.costs, THETA, s) for t, s in zip(tasks, solutions, strict=True)]
     )
-    assert len(machine.residuals) < 12
+    assert len(solver.residuals) < 12
     for task, before, after in zip(tasks, solutions, again, strict=True):
         assert value(task, after) == pytest.approx(value(task, before), rel=1e-4)

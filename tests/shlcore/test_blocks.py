@@ -63,7 +63,7 @@ def svm_problem(seed, n=120, noise=0.4):
     X = rng.random((n, 3))
     targets = np.where(X[:, 0] + noise * rng.normal(size=n) > 0.5, 1, -1).astype(np.int8)
     kernels = KernelBank(paper_kernels(), 3)
-    grams = Grams(np.stack(list(kernels.each(X, X))))
+    grams = Grams(np.stack(list(kernels.cross_kernels(X, X))))
     theta = rng.random(11)
     theta /= np.linalg.norm(theta)
     return grams, theta, targets, rng.uniform(0.5, 2.0, n) * 100
@@ -82,7 +82,7 @@ def test_duality_gap_closes(seed):
 def test_svm_agrees_with_libsvm_on_the_summed_kernel(seed):
     grams, theta, targets, costs = svm_problem(seed)
     svm = solve_svm(grams, theta, targets, costs)
-    kernel = np.tensordot(theta, grams.matrices_of(np.arange(grams.n_rows)), axes=1)
+    kernel = np.tensordot(theta, grams.kernel_rows(np.arange(grams.n_rows)), axes=1)
     peer = SVC(kernel="precomputed", tol=1e-8).fit(kernel, targets, sample_weight=costs)
     np.testing.assert_allclose(svm.projections, peer.decision_function(kernel), atol=1e-4)
 
@@ -113,7 +113,7 @@ def test_products_of_few_rows_equal_those_of_all(seed, count):
     rng = np.random.default_rng(seed)
     rows = np.sort(rng.choice(grams.n_rows, count, replace=False))
     a = rng.normal(size=count)
-    stack = grams.matrices_of(np.arange(grams.n_rows))
+    stack = grams.kernel_rows(np.arange(grams.n_rows))
     np.testing.assert_allclose(grams.products(rows, a), stack[:, :, rows] @ a, atol=1e-10)
     np.testing.assert_allclose(
         grams.weighted_sum(theta, rows),
@@ -128,7 +128,7 @@ def test_sums_and_products_are_those_of_whole_matrices(precisions, count):
     """Few rows, many or all, in either precision: each goes its own way."""
     rng = np.random.default_rng(count)
     X = rng.random((90, 4))
-    whole = np.stack(list(KernelBank(paper_kernels(), 4).each(X, X)))
+    whole = np.stack(list(KernelBank(paper_kernels(), 4).cross_kernels(X, X)))
     parts = zip((whole[:5], whole[5:]), precisions, strict=True)
     grams = Grams(*(part.astype(precision) for part, precision in parts))
     rows = np.sort(rng.choice(90, count, replace=False))
@@ -144,7 +144,7 @@ def test_sums_and_products_are_those_of_whole_matrices(precisions, count):
 def test_kernels_in_single_precision_are_kept_as_they_are_and_solved_alike():
     rng = np.random.default_rng(3)
     X = rng.random((80, 3))
-    stack = np.stack(list(KernelBank(paper_kernels(), 3).each(X, X)))
+    stack = np.stack(list(KernelBank(paper_kernels(), 3).cross_kernels(X, X)))
     single = stack.astype(np.float32)
     assert next(iter(Grams(single))).base is single
     targets = np.where(X[:, 0] + 0.1 * rng.normal(size=80) > 0.5, 1, -1).astype(np.int8)

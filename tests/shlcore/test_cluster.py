@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from shlcore import SHL
-from shlcore.parallel import ClusterError, as_they_come, connected
+from shlcore.parallel import ClusterError, connect_to_cluster, map_on_cluster
 from shlcore.row_blocks import ClusterBlocks
 
 distributed = pytest.importorskip("distributed")
@@ -113,16 +113,16 @@ def emptied(client):
 
 
 def test_items_come_back_as_they_are_done(cluster):
-    with connected(cluster.scheduler_address) as client:
-        found = dict(as_they_come(client, abs, [-1, 2, -3]))
+    with connect_to_cluster(cluster.scheduler_address) as client:
+        found = dict(map_on_cluster(client, abs, [-1, 2, -3]))
     assert found == {-1: 1, 2: 2, -3: 3}
 
 
 def test_no_scheduler_is_one_clear_sentence(monkeypatch):
-    monkeypatch.setattr("shlcore.parallel._PATIENCE", "1s")
+    monkeypatch.setattr("shlcore.parallel._CONNECT_TIMEOUT", "1s")
     with (
         pytest.raises(ClusterError, match="wanted a Dask scheduler there"),
-        connected("tcp://127.0.0.1:9"),
+        connect_to_cluster("tcp://127.0.0.1:9"),
     ):
         pass
     assert threading.active_count() < 50

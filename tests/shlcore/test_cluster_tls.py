@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from shlcore.parallel import ClusterError, as_they_come, connected
+from shlcore.parallel import ClusterError, connect_to_cluster, map_on_cluster
 
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
@@ -58,16 +58,16 @@ def address(certified):
 
 def test_work_goes_over_tls_with_the_configured_certificates(certified, address):
     assert address.startswith("tls://")
-    with dask.config.set(certified[0]), connected(address) as client:
-        assert dict(as_they_come(client, abs, [-1, 2])) == {-1: 1, 2: 2}
+    with dask.config.set(certified[0]), connect_to_cluster(address) as client:
+        assert dict(map_on_cluster(client, abs, [-1, 2])) == {-1: 1, 2: 2}
 
 
 def test_a_stranger_is_not_let_in(certified, address, monkeypatch):
-    monkeypatch.setattr("shlcore.parallel._PATIENCE", "2s")
+    monkeypatch.setattr("shlcore.parallel._CONNECT_TIMEOUT", "2s")
     with (
         dask.config.set(certified[1]),
         pytest.raises(ClusterError, match="wanted a Dask scheduler there, got no answer"),
-        connected(address),
+        connect_to_cluster(address),
     ):
         pass
 
@@ -87,6 +87,6 @@ def test_what_lacks_for_tls_is_one_clear_sentence(configuration, address, told):
     with (
         dask.config.set(configuration),
         pytest.raises(ClusterError, match=told),
-        connected(address),
+        connect_to_cluster(address),
     ):
         pass

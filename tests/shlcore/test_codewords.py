@@ -100,7 +100,7 @@ def test_substitution_equals_brute_force_over_all_codewords(seed):
     costs = rng.uniform(0.1, 2, 12)
     old = rng.choice(np.array([-1, 1], dtype=np.int8), size=(n_classes, 1, n_bits))
     loss = MemberLoss(f, members, costs, n_classes)
-    found = substitute(*loss.of_signs(), old)
+    found = substitute(*loss.sign_losses(), old)
     for c in range(n_classes):
         own = members == c
 

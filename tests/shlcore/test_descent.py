@@ -12,10 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 from shlcore import SHL, Grams, paper_kernels
 from shlcore import descent as descent_module
 from shlcore.codewords import spread_codewords
-from shlcore.descent import begin, begin_and_descend, bit_groups, until_converged
+from shlcore.descent import bit_groups, initialise, initialise_and_descend, until_converged
 from shlcore.kernels import KernelBank
 from shlcore.problem import Problem, Start
-from shlcore.svm import KernelMachine
+from shlcore.svm import LibsvmSolver
 from tests.shlcore.learning_problems import samples
 
 
@@ -41,7 +41,7 @@ def eq_6(model, labels, weights, lambda1, lambda2):
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(samples(), st.sampled_from(["annealed", 1.0, 0.01]))
+@given(samples(), st.sampled_from(["label_spreading", 1.0, 0.01]))
 def test_eq_6_never_rises(problem, weight):
     estimator = SHL(
         n_bits=problem.n_bits,
@@ -67,7 +67,7 @@ def test_eq_6_never_rises(problem, weight):
 
 
 def grams_of(X):
-    return Grams(np.stack(list(KernelBank(paper_kernels(), X.shape[1]).each(X, X))))
+    return Grams(np.stack(list(KernelBank(paper_kernels(), X.shape[1]).cross_kernels(X, X))))
 
 
 def blobs(seed=0, n=40, n_classes=3):
@@ -86,7 +86,9 @@ def solve(X, labels, n_bits=4, lambda2=2000.0, n_codewords=1):
     )
     codewords = fixed_codewords(n_classes, n_codewords, n_bits)
     members = np.where(labels == -1, -1, labels * n_codewords)
-    steps = begin_and_descend(problem, Start(codewords, members), KernelMachine(grams_of(X), 1e-2))
+    steps = initialise_and_descend(
+        problem, Start(codewords, members), LibsvmSolver(grams_of(X), 1e-2)
+    )
     return problem, list(until_converged(steps, tol=1e-2, max_iter=50))
 
 
@@ -108,9 +110,9 @@ def test_shared_bits_equal_bits_solved_one_by_one(monkeypatch):
     _, shared = solve(X, labels, n_bits=5)
     assert len(bit_groups(shared[0].model)) == 1
     solved = []
-    original = KernelMachine._solve
+    original = LibsvmSolver._solve
     monkeypatch.setattr(
-        KernelMachine, "_solve", lambda self, task: solved.append(task) or original(self, task)
+        LibsvmSolver, "_solve", lambda self, task: solved.append(task) or original(self, task)
     )
     fit = descent_module._fit_bits
 
@@ -136,7 +138,7 @@ def test_weights_equal_repeated_rows():
     repeated = grams_of(np.repeat(X, times, axis=0))
     weighted = SHL(kernels="precomputed", random_state=0).fit(grams, labels, times)
     copied = SHL(kernels="precomputed", random_state=0).fit(repeated, np.repeat(labels, times))
-    stack = grams.matrices_of(np.arange(len(X)))
+    stack = grams.kernel_rows(np.arange(len(X)))
     cross = np.repeat(stack, times, axis=2)
     np.testing.assert_allclose(weighted.project(stack), copied.project(cross), atol=2e-3)
     assert weighted.objective_[-1] == pytest.approx(copied.objective_[-1], rel=1e-3)
@@ -171,7 +173,7 @@ def test_rows_that_waited_do_not_raise_the_start_above_the_empty_model():
     members = np.where(labels == -1, -1, labels)
     far = X.copy()
     far[labels == -1] += 50.0
-    *_, last = begin(problem, Start(codewords, members), KernelMachine(grams_of(far), 1e-2))
+    *_, last = initialise(problem, Start(codewords, members), LibsvmSolver(grams_of(far), 1e-2))
     assert last.objective <= 1000.0 * len(X) * 4
 
 

@@ -20,7 +20,7 @@ def test_all_ways_to_squared_distances_agree(points):
     single = distances.single_squared_distances(x.astype(np.float32), y.astype(np.float32))
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, wanted, atol=1e-5)
-    compared = distances.compared_distances(x @ y.T, (y**2).sum(axis=1))
+    compared = distances.relative_squared_distances(x @ y.T, (y**2).sum(axis=1))
     np.testing.assert_allclose(compared + (x**2).sum(axis=1)[:, None], wanted, atol=1e-12)
     own = distances.squared_distances(x, x)
     np.testing.assert_array_equal(np.diagonal(own), 0)

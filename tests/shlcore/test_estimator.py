@@ -156,14 +156,14 @@ def test_precomputed_kernels_equal_kernel_objects():
     X, y = make_moons(80, noise=0.1, random_state=1)
     labels = few_labels(y, 10)
     bank = KernelBank(paper_kernels(), 2)
-    stack = np.stack(list(bank.each(X, X)))
+    stack = np.stack(list(bank.cross_kernels(X, X)))
     plain = SHL(scale=None, kernels="paper", random_state=0).fit(X, labels)
     # Rows are gathered in sorted order, so sort the given ones alike.
     order = np.lexsort((labels, X[:, 1], X[:, 0]))
     given_ = SHL(kernels="precomputed", random_state=0)
     given_.fit(stack[:, order][:, :, order], labels[order])
     new, _ = make_moons(30, noise=0.1, random_state=2)
-    cross = np.stack(list(bank.each(new, X[order])))
+    cross = np.stack(list(bank.cross_kernels(new, X[order])))
     np.testing.assert_allclose(given_.project(cross), plain.project(new), atol=1e-6)
     np.testing.assert_array_equal(given_.transduction_, plain.transduction_[order])
     kept = SHL(kernels="precomputed", random_state=0)
@@ -307,7 +307,7 @@ def test_kernel_matrices_are_checked_once(monkeypatch):
     monkeypatch.setattr(
         "shlcore.gram_matrices._check_symmetry", lambda stack: checked.append(stack)
     )
-    Grams(once, K).among(np.arange(10))
+    Grams(once, K).submatrices(np.arange(10))
     assert len(checked) == 1
 
 
@@ -348,7 +348,7 @@ def test_a_frame_and_precomputed_kernels_survive_the_file(tmp_path):
     frame = pd.DataFrame(X, columns=["u", "v"])
     SHL(random_state=0).fit(frame, y).save(tmp_path / "frame")
     assert list(SHL.load(tmp_path / "frame").feature_names_in_) == ["u", "v"]
-    stack = np.stack(list(KernelBank(paper_kernels(), 2).each(X, X)))
+    stack = np.stack(list(KernelBank(paper_kernels(), 2).cross_kernels(X, X)))
     model = SHL(kernels="precomputed", random_state=0).fit(stack, y)
     model.save(tmp_path / "grams")
     np.testing.assert_array_equal(
@@ -573,7 +573,7 @@ def test_function_norms_are_those_of_the_kernels(iris):
     X, y = iris
     kernels = [Gaussian(0.5)]
     model = SHL(kernels=kernels, scale=None, random_state=0).fit(X, y)
-    centred = model.project(X) - model._fitted.hash.intercepts
+    centred = model.project(X) - model._result.hash.intercepts
     gram = Gaussian(0.5).of(X, X)
     # w lies in the span of the samples: its norm is that of the least-norm interpolant.
     alpha = np.linalg.lstsq(gram, centred, rcond=1e-12)[0]

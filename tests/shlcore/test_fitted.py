@@ -17,7 +17,7 @@ def model():
 
 
 def test_the_attributes_are_the_record(model):
-    record = model._fitted
+    record = model._result
     for name, value in record.attributes().items():
         assert getattr(model, name) is value or getattr(model, name) == value
     with pytest.raises(dataclasses.FrozenInstanceError):
@@ -34,15 +34,15 @@ def test_the_attributes_are_the_record(model):
 )
 def test_parts_that_do_not_fit_together_are_no_record(model, change):
     with pytest.raises(ValueError, match="shape: wanted"):
-        dataclasses.replace(model._fitted, **change)
+        dataclasses.replace(model._result, **change)
 
 
 def test_a_record_survives_header_and_arrays(model):
     parameters = model.get_params(deep=False)
-    header, arrays = dump(parameters, model._fitted)
+    header, arrays = dump(parameters, model._result)
     again, record = restore(header, arrays, "model", parameters)
     assert again == parameters
-    assert record.columns == model._fitted.columns or record.columns.count == 4
+    assert record.columns == model._result.columns or record.columns.count == 4
     X, _ = load_iris(return_X_y=True)
     np.testing.assert_array_equal(record.hash.project(SampleRows(X)), model.project(X))
 

@@ -6,7 +6,7 @@ from sklearn.datasets import load_digits
 
 from shlcore import SHL
 from shlcore.descent import BitSolution, BitTask
-from shlcore.svm import KernelMachine
+from shlcore.svm import LibsvmSolver
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +47,8 @@ def test_the_number_of_threads_changes_nothing(digits, share, n_codewords):
 def test_what_was_foreseen_is_not_solved_again(digits, monkeypatch):
     X, y = digits
     solved = []
-    solve = KernelMachine._solve
-    monkeypatch.setattr(KernelMachine, "_solve", lambda s, t: solved.append(1) or solve(s, t))
+    solve = LibsvmSolver._solve
+    monkeypatch.setattr(LibsvmSolver, "_solve", lambda s, t: solved.append(1) or solve(s, t))
     SHL(n_bits=8, random_state=0).fit(X, y)
     alone = len(solved)
     SHL(n_bits=8, n_jobs=3, random_state=0).fit(X, y)
@@ -59,13 +59,13 @@ def test_an_svm_that_changed_is_another_one():
     present = BitSolution("f", np.zeros(3), np.ones(2))
     targets = np.array([1, -1, 1], dtype=np.int8)
     task = BitTask(targets, np.ones(3), np.ones(2), present)
-    assert task.poses_the_same(BitTask(targets.copy(), np.ones(3), np.ones(2), present))
-    assert not task.poses_the_same(BitTask(-targets, np.ones(3), np.ones(2), present))
-    assert not task.poses_the_same(BitTask(targets, 2 * np.ones(3), np.ones(2), present))
-    assert not task.poses_the_same(BitTask(targets, np.ones(3), np.zeros(2), present))
+    assert task.is_same_problem(BitTask(targets.copy(), np.ones(3), np.ones(2), present))
+    assert not task.is_same_problem(BitTask(-targets, np.ones(3), np.ones(2), present))
+    assert not task.is_same_problem(BitTask(targets, 2 * np.ones(3), np.ones(2), present))
+    assert not task.is_same_problem(BitTask(targets, np.ones(3), np.zeros(2), present))
 
 
 @pytest.mark.parametrize("n_jobs", [0, 1.5, True, "two"])
 def test_jobs_are_counted_as_scikit_learn_does(digits, n_jobs):
-    with pytest.raises(ValueError, match="n_jobs: wanted None or a whole number but 0"):
+    with pytest.raises(ValueError, match="n_jobs: wanted None or a nonzero integer"):
         SHL(n_jobs=n_jobs).fit(*digits)

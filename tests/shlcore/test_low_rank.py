@@ -51,5 +51,5 @@ def test_they_count_among_others_as_whole_matrices_do(count):
     assert len(grams) == 3
     assert_allclose(grams.weighted_sum(weights, chosen), total, atol=1e-5)
     assert_allclose(grams.products(chosen, a), whole[:, :, chosen] @ a, atol=1e-4)
-    assert_allclose(grams.matrices_of(chosen), whole[:, chosen], atol=1e-5)
-    assert_allclose(list(grams.among(chosen)), among, atol=1e-5)
+    assert_allclose(grams.kernel_rows(chosen), whole[:, chosen], atol=1e-5)
+    assert_allclose(list(grams.submatrices(chosen)), among, atol=1e-5)

@@ -8,7 +8,7 @@ import pytest
 
 from shlcore import SHL
 from shlcore.parameters import Parameters, bytes_of
-from shlcore.samples import SeenColumns
+from shlcore.samples import ColumnInfo
 
 GOOD = {
     name: parameter.default
@@ -20,8 +20,8 @@ GOOD = {
 def test_the_defaults_are_those_of_the_estimator():
     parameters = Parameters(**GOOD)
     assert {field.name for field in dataclasses.fields(Parameters)} == set(GOOD)
-    assert len(parameters.bank(SeenColumns(4))) == 9
-    assert len(Parameters(**GOOD | {"kernels": "paper"}).bank(SeenColumns(4))) == 11
+    assert len(parameters.bank(ColumnInfo(4))) == 9
+    assert len(Parameters(**GOOD | {"kernels": "paper"}).bank(ColumnInfo(4))) == 11
     assert not parameters.precomputed
     assert Parameters(**GOOD | {"kernels": "precomputed"}).precomputed
 
@@ -39,7 +39,7 @@ def test_the_defaults_are_those_of_the_estimator():
         ("lambda2", -1, "lambda2: wanted a finite number of at least 0, got -1"),
         ("p", 1.0, "p: wanted a finite number above 1, got 1.0"),
         ("tol", float("nan"), "tol: wanted a finite number of at least 0, got nan"),
-        ("memory", "4 apples", "memory: wanted an amount as '4GB' or bytes, got '4 apples'"),
+        ("memory", "4 apples", "memory: wanted an amount like '4GB' or bytes, got '4 apples'"),
         (
             "solver",
             "fast",

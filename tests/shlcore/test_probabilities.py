@@ -132,7 +132,7 @@ def test_copies_and_files_answer_alike(tmp_path):
 def test_a_temperature_that_is_none_is_refused(bad):
     X, y = load_iris(return_X_y=True)
     model = SHL(random_state=0).fit(X, y)
-    header, arrays = dump(model.get_params(deep=False), model._fitted)
+    header, arrays = dump(model.get_params(deep=False), model._result)
     with pytest.raises(ModelFileError, match="do not fit together"):
         restore(header | {"temperature": bad}, arrays, "model.shl", model.get_params(deep=False))
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from shlcore.parallel import ProcessDied, in_processes
+from shlcore.parallel import ProcessDied, map_in_processes
 
 
 def squared(item, stopped):
@@ -29,22 +29,22 @@ def refusing(item, stopped):
 
 
 def test_every_item_has_its_result():
-    assert dict(in_processes(squared, range(7), 2)) == {k: k * k for k in range(7)}
-    assert list(in_processes(squared, [], 2)) == []
+    assert dict(map_in_processes(squared, range(7), 2)) == {k: k * k for k in range(7)}
+    assert list(map_in_processes(squared, [], 2)) == []
 
 
 def test_a_process_that_dies_costs_its_item_alone():
-    found = dict(in_processes(deadly, range(5), 2))
+    found = dict(map_in_processes(deadly, range(5), 2))
     assert isinstance(found.pop(3), ProcessDied)
     assert found == {0: 0, 1: -1, 2: -2, 4: -4}
 
 
 def test_closing_stops_those_that_work():
-    running = in_processes(squared, [1, 2], 2)
+    running = map_in_processes(squared, [1, 2], 2)
     next(running)
     running.close()
     start = time.monotonic()
-    waiting = in_processes(patient_but_first, [0, 1, 2], 2)
+    waiting = map_in_processes(patient_but_first, [0, 1, 2], 2)
     next(waiting)
     waiting.close()
     assert time.monotonic() - start < 30
@@ -56,4 +56,4 @@ def patient_but_first(item, stopped):
 
 def test_an_error_of_the_work_is_the_callers():
     with pytest.raises(ValueError, match="no"):
-        list(in_processes(refusing, [1], 1))
+        list(map_in_processes(refusing, [1], 1))

@@ -15,7 +15,7 @@ def rows():
 def gram_error(kernel, rows, n_components, kind):
     bank = KernelBank([kernel], rows.shape[1])
     map_ = draw_map(bank, rows, len(rows), n_components, kind, np.random.default_rng(1))
-    features = map_.of(rows).astype(float)
+    features = map_.transform(rows).astype(float)
     return np.abs(features @ features.T - kernel.of(rows, rows)).max(), map_
 
 
@@ -24,14 +24,14 @@ def gram_error(kernel, rows, n_components, kind):
 def test_linear_and_small_polynomial_maps_are_exact(kernel, kind, rows):
     error, map_ = gram_error(kernel, rows, 100, kind)
     assert error < 1e-5
-    np.testing.assert_array_equal(map_.lacks, [0])
+    np.testing.assert_array_equal(map_.missing_diagonal, [0])
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(0.5), Gaussian(4.0), Polynomial(4, 1.0)])
 def test_with_all_rows_as_landmarks_the_map_is_exact(kernel, rows):
     error, map_ = gram_error(kernel, rows, 60, "landmarks")
     assert error < 2e-3
-    np.testing.assert_allclose(map_.lacks, 0, atol=1e-4)
+    np.testing.assert_allclose(map_.missing_diagonal, 0, atol=1e-4)
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(0.5), Gaussian(2.0), Polynomial(5, 1.0)])
@@ -51,9 +51,11 @@ def test_orthogonal_frequencies_are_better_than_independent_ones():
         bank = KernelBank([kernel], 16)
         map_ = draw_map(bank, rows, len(rows), 64, "fourier", np.random.default_rng(seed))
         drawn = np.random.default_rng(seed).standard_normal(map_.parts[0][0].shape) / 1.5
-        other = FeatureMap(bank, ((drawn.astype(np.float32),),), map_.landmarks, map_.lacks)
+        other = FeatureMap(
+            bank, ((drawn.astype(np.float32),),), map_.landmarks, map_.missing_diagonal
+        )
         for errors, tried in ((orthogonal, map_), (independent, other)):
-            z = tried.of(rows)
+            z = tried.transform(rows)
             errors.append(np.square(z @ z.T - kernel.of(rows, rows)).mean())
     assert np.mean(orthogonal) < 0.8 * np.mean(independent)
 
@@ -63,17 +65,17 @@ def test_a_gaussian_that_sees_no_likeness_gets_no_features(kind, rows):
     bank = KernelBank([Gaussian(2.0**-7), Gaussian(1.0)], 4)
     map_ = draw_map(bank, rows, len(rows), 50, kind, np.random.default_rng(0))
     assert map_.widths[0] == 0
-    assert map_.lacks[0] == 1
+    assert map_.missing_diagonal[0] == 1
     assert map_.widths[1] > 0
 
 
 def test_what_landmarks_lack_is_known_from_other_rows(rows):
     bank = KernelBank([Gaussian(0.3)], 4)
     few, many = (
-        draw_map(bank, rows, n_rows, 40, "landmarks", np.random.default_rng(0)).lacks[0]
+        draw_map(bank, rows, n_rows, 40, "landmarks", np.random.default_rng(0)).missing_diagonal[0]
         for n_rows in (60, 10**6)
     )
-    others = draw_map(bank, rows, 60, 40, "landmarks", np.random.default_rng(0)).of(rows[40:])
+    others = draw_map(bank, rows, 60, 40, "landmarks", np.random.default_rng(0)).transform(rows[40:])
     assert many == pytest.approx(1 - np.square(others).sum(axis=1).mean(), rel=1e-4)
     assert 0 < few < many
 
@@ -83,7 +85,7 @@ def test_a_map_survives_its_arrays(kind, rows):
     kernels = [Linear((0, 1)), Polynomial(6), Gaussian(0.01), Gaussian(1.0, (2, 3)), Gaussian(0.5)]
     bank = KernelBank(kernels, 4)
     map_ = draw_map(bank, rows, len(rows), 80, kind, np.random.default_rng(0))
-    again = FeatureMap.restored(bank, map_.arrays())
-    np.testing.assert_array_equal(again.of(rows), map_.of(rows))
-    np.testing.assert_array_equal(again.lacks, map_.lacks)
+    again = FeatureMap.from_arrays(bank, map_.arrays())
+    np.testing.assert_array_equal(again.transform(rows), map_.transform(rows))
+    np.testing.assert_array_equal(again.missing_diagonal, map_.missing_diagonal)
     assert again.widths == map_.widths

@@ -83,7 +83,7 @@ def test_the_order_of_the_rows_does_not_count(search, random):
     order = list(range(len(database)))
     random.shuffle(order)
     before, after = ranking(search), ranking((queries, wanted, database[order], labels[order]))
-    np.testing.assert_array_equal(before.found, after.found)
+    np.testing.assert_array_equal(before.retrieved, after.retrieved)
     np.testing.assert_array_equal(before.relevant, after.relevant)
 
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 
 from shlcore import SHL, Gaussian, Linear, row_blocks
-from shlcore.kernels import KernelBank, fitting_kernels, paper_kernels
+from shlcore.kernels import KernelBank, automatic_kernels, paper_kernels
 from shlcore.samples import SampleRows, ScaledRows
 from shlcore.scaling import Scaling, unscaled
 
@@ -26,7 +26,7 @@ TABLES = hnp.arrays(
 def test_kinds_are_those_of_numpy(X, form, labelled):
     labels = np.arange(len(X)) % 2 if labelled else np.zeros(len(X), dtype=int)
     given_rows = SampleRows(form(X))
-    first, kind = given_rows.kinds(np.arange(len(X)), labels if labelled else None)
+    first, kind = given_rows.unique_rows(np.arange(len(X)), labels if labelled else None)
     _, index, inverse = np.unique(
         np.column_stack([X, labels]), axis=0, return_index=True, return_inverse=True
     )
@@ -38,7 +38,7 @@ def test_kinds_are_those_of_numpy(X, form, labelled):
 def test_kernels_made_in_blocks_are_the_kernels(monkeypatch, block):
     X = np.random.default_rng(0).normal(size=(23, 5))
     bank = KernelBank(paper_kernels(), 5)
-    whole = np.stack(list(bank.each(2 * X - 1, 2 * X - 1)))
+    whole = np.stack(list(bank.cross_kernels(2 * X - 1, 2 * X - 1)))
     monkeypatch.setattr(row_blocks, "BLOCK_BYTES", block)
     scaling = Scaling(np.full(5, 0.5), np.full(5, 2.0))
     for form in (np.array, sparse.csr_array):
@@ -50,10 +50,10 @@ def test_kernels_made_in_blocks_are_the_kernels(monkeypatch, block):
 
 def test_kernels_chosen_in_blocks_are_those_of_all_rows(monkeypatch):
     X = np.random.default_rng(0).normal(size=(60, 3))
-    wanted = fitting_kernels(np.concatenate([X, X[:7]]))
+    wanted = automatic_kernels(np.concatenate([X, X[:7]]))
     monkeypatch.setattr(row_blocks, "BLOCK_BYTES", 200)
     rows = ScaledRows(SampleRows(np.concatenate([X, X[:7]])), np.arange(67), unscaled(3))
-    for one, other in zip(fitting_kernels(rows), wanted, strict=True):
+    for one, other in zip(automatic_kernels(rows), wanted, strict=True):
         assert getattr(one, "sigma", 0) == pytest.approx(getattr(other, "sigma", 0), rel=1e-12)
 
 

@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.model_selection import train_test_split
 
 from shlcore import SHL, Gaussian
-from shlcore.codewords import MemberLoss, apart, classes_share, move_codewords
+from shlcore.codewords import MemberLoss, has_collision, move_codewords, without_collisions
 from shlcore.kernel_data import KernelHash
 from shlcore.samples import SampleRows
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:lambda1")
 def test_functions_without_support_rows_are_their_intercepts():
     X, y = load_wine(return_X_y=True)
     step = next(SHL(lambda1=1e-9, random_state=0).iter_fit(X, y)).snapshot()
-    few = step._fitted.hash
+    few = step._result.hash
     none = replace(
         few,
         functions=KernelHash(
@@ -49,7 +49,7 @@ def test_a_cost_too_small_to_learn_anything_gives_way(load, lambda1):
 @pytest.mark.filterwarnings("default:lambda1")
 def test_what_was_taken_instead_is_told_and_kept(tmp_path):
     X, y = load_wine(return_X_y=True)
-    with pytest.warns(UserWarning, match=r"lambda1: 0.001 costs so little .* 1 was taken instead"):
+    with pytest.warns(UserWarning, match=r"lambda1: 0.001 is so small .* 1 was used instead"):
         model = SHL(lambda1=1e-3, random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.stage_costs_, [1e-3, 1.0])
     same = SHL(lambda1=1.0, random_state=0).fit(X, y)
@@ -79,22 +79,22 @@ def test_classes_never_share_a_codeword(lambda1, n_codewords):
         max_iter=50,
         random_state=0,
     ).fit(X[:300], y[:300])
-    assert not classes_share(model.codewords_)
+    assert not has_collision(model.codewords_)
     for part in np.split(model.objective_, model.stage_starts_[1:]):
         assert (np.diff(part) <= 1e-9 * part[0]).all()
     assert model.predict(X[300:400]).shape == (100,)
 
 
 def test_flips_that_would_merge_two_classes_are_left_out():
-    present = np.array([[[1, 1]], [[-1, 1]], [[-1, -1]]], dtype=np.int8)
-    wanted = np.ones_like(present)
+    current = np.array([[[1, 1]], [[-1, 1]], [[-1, -1]]], dtype=np.int8)
+    wanted = np.ones_like(current)
     gains = np.array([[0.0, 0.0], [1.0, 0.0], [5.0, 3.0]])
-    assert classes_share(wanted)
-    got = apart(wanted, present, gains)
+    assert has_collision(wanted)
+    got = without_collisions(wanted, current, gains)
     # The best flip is free, every further one would make a class equal to another.
     np.testing.assert_array_equal(got, [[[1, 1]], [[-1, 1]], [[1, -1]]])
     rng = np.random.default_rng(0)
     for _ in range(30):
         words = np.array([[[1, 1, 1]], [[1, -1, -1]], [[-1, 1, -1]]], dtype=np.int8)
         loss = MemberLoss(rng.normal(size=(20, 3)), rng.integers(0, 3, 20), np.ones(20), 3)
-        assert not classes_share(move_codewords(loss, words, 0.0))
+        assert not has_collision(move_codewords(loss, words, 0.0))

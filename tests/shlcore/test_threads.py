@@ -5,7 +5,7 @@ import sys
 import pytest
 from threadpoolctl import threadpool_info
 
-from shlcore.parallel import in_processes, limit_threads
+from shlcore.parallel import limit_threads, map_in_processes
 
 NAMES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -77,5 +77,5 @@ def test_the_environment_is_left_as_it_was(monkeypatch, value):
 def test_each_process_of_a_pool_has_its_threads(monkeypatch, threads):
     for name in NAMES:
         monkeypatch.delenv(name, raising=False)
-    for _, found in in_processes(asked, [0, 1, 2], 2, threads=threads):
+    for _, found in map_in_processes(asked, [0, 1, 2], 2, threads=threads):
         assert set(found.values()) == {threads}

@@ -49,13 +49,13 @@ def test_rows_leave_the_guess_of_the_labelled_rows_alone(digits):
     X, y = digits
     labels = few(y[:ROWS], 2, 0)
     guess = SHL(transductive=False, random_state=0).fit(X[:ROWS], labels)
-    annealed = SHL(random_state=0).fit(X[:ROWS], labels)
-    assert (annealed.transduction_ != guess.transduction_).sum() > 20
-    np.testing.assert_array_equal(annealed.stage_weights_, [1e-3, 3e-2, 1.0])
-    at_once = SHL(unlabelled_weight=1.0, random_state=0).fit(X[:ROWS], labels)
-    assert list(at_once.stage_starts_) == [0]
+    staged = SHL(random_state=0).fit(X[:ROWS], labels)
+    assert (staged.transduction_ != guess.transduction_).sum() > 20
+    np.testing.assert_array_equal(staged.stage_weights_, [1e-3, 3e-2, 1.0])
+    batch_size = SHL(unlabelled_weight=1.0, random_state=0).fit(X[:ROWS], labels)
+    assert list(batch_size.stage_starts_) == [0]
     # The better labels are also those that eq. (6), with full weights, likes better.
-    assert annealed.objective_[-1] < at_once.objective_[-1]
+    assert staged.objective_[-1] < batch_size.objective_[-1]
 
 
 def test_no_class_swallows_the_rest(digits):
@@ -82,14 +82,14 @@ def test_without_labels_the_end_is_better_than_the_start(digits):
 
 def test_labels_spread_along_neighbours():
     X, y = make_moons(200, noise=0.05, random_state=0)
-    graph = NeighbourGraph.of(Gaussian(0.3).of(X, X))
+    graph = NeighbourGraph.from_gram(Gaussian(0.3).of(X, X))
     seeds = np.zeros((200, 2))
     for c in (0, 1):
         seeds[np.flatnonzero(y == c)[0], c] = 1.0
     shares = graph.spread(seeds)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     assert (shares.argmax(axis=1) == y).mean() > 0.95
-    ties = graph.ties.toarray()
+    ties = graph.affinity.toarray()
     np.testing.assert_allclose(ties, ties.T)
     # In closed form: the solution of (1 - 0.9 S) F = Y.
     exact = np.linalg.solve(np.eye(200) - 0.9 * ties, seeds) / graph.roots[:, None]
@@ -114,7 +114,7 @@ def test_both_modes_scale_and_choose_kernels_alike(digits):
     assert one.kernels_ == other.kernels_
     for name in ("offsets", "factors"):
         np.testing.assert_array_equal(
-            getattr(one._fitted.hash.scaling, name), getattr(other._fitted.hash.scaling, name)
+            getattr(one._result.hash.scaling, name), getattr(other._result.hash.scaling, name)
         )
 
 
@@ -139,5 +139,5 @@ def test_a_class_called_minus_one():
     named = np.array(["red", "white", "?"])[y]
     model = SHL(unlabelled="?", random_state=0).fit(X, named)
     assert list(model.classes_) == ["red", "white"]
-    with pytest.raises(ValueError, match=r"got only one class: 1 \(-1 says: no label"):
+    with pytest.raises(ValueError, match=r"got only one class: 1 \(-1 means: no label"):
         SHL().fit(X, np.where(y == 0, -1, 1))

@@ -38,8 +38,8 @@ def test_ridge_is_that_of_scikit_learn_on_centred_targets(digits):
 def test_ridge_solves_its_normal_equations(digits):
     X, y, *_ = digits
     method = ECOC(n_bits=6, cost=3.0, kernels=KERNELS, random_state=0).fit(X, y)
-    residue = method.codewords_[y] - method.project(X)
-    np.testing.assert_allclose(residue, method.coefficients_ / 3.0, atol=1e-8)
+    residual = method.codewords_[y] - method.project(X)
+    np.testing.assert_allclose(residual, method.coefficients_ / 3.0, atol=1e-8)
 
 
 def test_machines_are_those_of_scikit_learn(digits):

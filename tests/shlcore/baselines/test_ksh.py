@@ -4,7 +4,7 @@ from scipy.optimize import check_grad
 from sklearn.datasets import load_digits
 
 from shlcore.baselines import KSH
-from shlcore.baselines.ksh import Residue, _better, _pair_labels, _spectral
+from shlcore.baselines.ksh import PairResidual, _best_candidate, _pair_labels, _spectral
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +31,8 @@ def test_refining_a_bit_never_hurts_it(digits):
     assert refined.n_iter_ > 0
 
 
-def dense(residue):
-    return residue.columns @ np.diag(residue.factors) @ residue.columns.T
+def dense(residual):
+    return residual.columns @ np.diag(residual.factors) @ residual.columns.T
 
 
 def test_what_is_left_is_the_pairs_labels_less_the_bits():
@@ -40,10 +40,10 @@ def test_what_is_left_is_the_pairs_labels_less_the_bits():
     classes = rng.integers(3, size=20)
     bits = rng.choice([-1.0, 1.0], (2, 20))
     wanted = 5 * np.where(classes[:, None] == classes, 1.0, -1.0) - bits.T @ bits
-    residue = _pair_labels(classes, 5).less(bits[0]).less(bits[1])
-    np.testing.assert_allclose(dense(residue), wanted, atol=1e-12)
-    np.testing.assert_allclose(residue.times(bits[1]), wanted @ bits[1])
-    assert residue.squared_norm() == pytest.approx((wanted**2).sum())
+    residual = _pair_labels(classes, 5).subtract(bits[0]).subtract(bits[1])
+    np.testing.assert_allclose(dense(residual), wanted, atol=1e-12)
+    np.testing.assert_allclose(residual.times(bits[1]), wanted @ bits[1])
+    assert residual.squared_norm() == pytest.approx((wanted**2).sum())
 
 
 def test_none_stands_for_all_anchors_and_all_labels(digits):
@@ -57,21 +57,21 @@ def test_none_stands_for_all_anchors_and_all_labels(digits):
 def test_the_spectral_start_is_the_best_direction():
     rng = np.random.default_rng(0)
     K = rng.normal(size=(30, 4))
-    factored = Residue(rng.normal(size=(30, 6)), rng.normal(size=6))
-    residue = dense(factored)
+    factored = PairResidual(rng.normal(size=(30, 6)), rng.normal(size=6))
+    residual = dense(factored)
     best = _spectral(K, factored, np.linalg.cholesky(K.T @ K))
     assert (K @ best) @ (K @ best) == pytest.approx(30)
     for _ in range(200):
         other = rng.normal(size=4)
         projected = K @ other * np.sqrt(30) / np.linalg.norm(K @ other)
-        assert projected @ residue @ projected <= (K @ best) @ residue @ (K @ best) + 1e-9
+        assert projected @ residual @ projected <= (K @ best) @ residual @ (K @ best) + 1e-9
 
 
 def test_the_better_bit_is_judged_by_its_signs():
     K = np.eye(2)
-    residue = Residue(np.array([[1.0, 1.0], [1.0, -1.0]]), np.array([-1.0, 2.0]))
-    apart, together = np.array([1.0, -0.1]), np.array([9.0, 9.0])
-    assert _better(K, residue, together, apart) is apart
+    residual = PairResidual(np.array([[1.0, 1.0], [1.0, -1.0]]), np.array([-1.0, 2.0]))
+    separate, together = np.array([1.0, -0.1]), np.array([9.0, 9.0])
+    assert _best_candidate(K, residual, together, separate) is separate
 
 
 def test_the_smoothed_loss_has_the_right_gradient(digits, monkeypatch):

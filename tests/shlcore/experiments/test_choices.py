@@ -7,9 +7,9 @@ import pytest
 
 from shlcore.__main__ import main
 from shlcore.experiments import model_selection, options, retrieval
-from shlcore.experiments.datasets import Dataset, put_aside, split
+from shlcore.experiments.datasets import Dataset, hold_out, split
 from shlcore.experiments.methods import BANKS, METHODS
-from shlcore.experiments.model_selection import DECIDING, settle, with_choice
+from shlcore.experiments.model_selection import DECIDING, best_choice, with_choice
 
 
 def numbered(n_rows=200, *, is_test=None):
@@ -27,7 +27,7 @@ def numbers(rows):
 @pytest.mark.parametrize("given", [False, True])
 def test_no_split_ever_has_a_development_row(seed, given):
     dataset = numbered(is_test=np.arange(200) >= 120)
-    apart = put_aside(dataset, count=50, given=given, seed=0)
+    apart = hold_out(dataset, count=50, given=given, seed=0)
     assert len(set(apart)) == 50
     drawn = split(dataset, n_train=40, n_queries=30, given=given, seed=seed, apart=apart)
     for rows in (drawn.X, drawn.queries, drawn.unseen):
@@ -39,7 +39,7 @@ def test_no_split_ever_has_a_development_row(seed, given):
 
 def test_a_datasets_own_test_rows_are_never_put_aside():
     dataset = numbered(is_test=np.arange(200) >= 120)
-    assert put_aside(dataset, count=100, given=True, seed=0).max() < 120
+    assert hold_out(dataset, count=100, given=True, seed=0).max() < 120
 
 
 def test_development_rows_do_not_depend_on_the_run(digits_file):
@@ -116,7 +116,7 @@ def test_the_bank_is_best_in_the_mean_and_costs_are_best_on_it():
     ]
     # One method alone likes another bank, and a method that does not decide likes it even more.
     found += [tried("*SHL", "auto", 9, 0.65), tried("ECOC-SVM", "auto", 9, 1.0)]
-    assert settle(found) == {
+    assert best_choice(found) == {
         "bank": "paper",
         "costs": dict.fromkeys((*DECIDING, "ECOC-SVM"), 2),
     }
@@ -141,7 +141,7 @@ def test_the_chosen_bank_and_cost_reach_the_methods(digits_file, tmp_path, monke
     words = ["retrieval", str(digits_file), "--out", str(tmp_path), "--bits", "6", "--runs", "1"]
     words += ["--train", "100", "--methods", "SDH-same", "SDH"]
     monkeypatch.setattr(
-        model_selection, "settle", lambda _: {"bank": "paper", "costs": {"SDH-same": 1e-5}}
+        model_selection, "best_choice", lambda _: {"bank": "paper", "costs": {"SDH-same": 1e-5}}
     )
     assert main(["experiment", *words]) == 0
     assert [(c["method"], c["bank"], c["cost"]) for c in seen] == [

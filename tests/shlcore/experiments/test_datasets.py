@@ -188,7 +188,7 @@ def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"1,2\n" * (1 << 20)))
     np.savez_compressed(tmp_path / "a.npz", X=np.zeros((1 << 10, 1 << 10)), y=np.zeros(1 << 10))
     for name in ("a.csv.gz", "a.npz"):
-        with pytest.raises(DatasetError, match="unpacks to more than it may hold"):
+        with pytest.raises(DatasetError, match="unpacks to more than the allowed size"):
             load_dataset(tmp_path / name)
 
 

@@ -13,9 +13,14 @@ from segapp.batch.task import Cancelled, Outcome, Task, run_case
 from segapp.io.project import is_project, load_project
 from segapp.io.strokes import load_with_strokes
 from segapp.model.settings import FeatureGroup
-from shlcore.parallel import ClusterError, as_they_come, connected
-from shlcore.parallel import ProcessDied, in_processes
-from shlcore.parallel import limit_threads
+from shlcore.parallel import (
+    ClusterError,
+    ProcessDied,
+    connect_to_cluster,
+    limit_threads,
+    map_in_processes,
+    map_on_cluster,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -43,7 +48,7 @@ def run_tasks(
             for task in tasks:
                 yield run_case(task, make_segmenter, not_cancelled)
         return
-    for task, result in in_processes(partial(_run_in_process, make_segmenter), tasks, jobs):
+    for task, result in map_in_processes(partial(_run_in_process, make_segmenter), tasks, jobs):
         if isinstance(result, ProcessDied):
             yield Outcome(task.case.name, error=str(result))
         else:
@@ -68,8 +73,10 @@ def run_tasks_remotely(
     begun.
     """
     rooted = [_with_absolute_paths(task) for task in tasks]
-    with connected(address) as client:
-        for task, result in as_they_come(client, partial(_run_on_worker, make_segmenter), rooted):
+    with connect_to_cluster(address) as client:
+        for task, result in map_on_cluster(
+            client, partial(_run_on_worker, make_segmenter), rooted
+        ):
             lost = isinstance(result, ClusterError)
             yield Outcome(task.case.name, error=str(result)) if lost else result
 

@@ -40,7 +40,7 @@ from segapp.qt.session.session import Session
 from segapp.qt.window import main_window
 from segapp.qt.window import main_window as wiring
 from segapp.qt.window.startup import build_window
-from shlcore import cluster
+from shlcore import parallel
 from shlcore.parallel import ClusterError
 from tests.campaign.folders import application, draw, own_folders
 from tests.campaign.kills import ROOT, _batch, _cases
@@ -371,7 +371,7 @@ def _scheduler(behave):
 def _bad_scheduler(behave):
     server, address = _scheduler(behave)
     try:
-        with own_folders() as folder, mock.patch.object(cluster, "_PATIENCE", "3s"):
+        with own_folders() as folder, mock.patch.object(parallel, "_CONNECT_TIMEOUT", "3s"):
             _cases(folder / "data")
             cases = find_cases(folder / "data")
             tasks = [Task(case, folder / "out", SettingsChoice()) for case in cases]

@@ -75,7 +75,9 @@ def test_what_landmarks_lack_is_known_from_other_rows(rows):
         draw_map(bank, rows, n_rows, 40, "landmarks", np.random.default_rng(0)).missing_diagonal[0]
         for n_rows in (60, 10**6)
     )
-    others = draw_map(bank, rows, 60, 40, "landmarks", np.random.default_rng(0)).transform(rows[40:])
+    others = draw_map(bank, rows, 60, 40, "landmarks", np.random.default_rng(0)).transform(
+        rows[40:]
+    )
     assert many == pytest.approx(1 - np.square(others).sum(axis=1).mean(), rel=1e-4)
     assert 0 < few < many
 

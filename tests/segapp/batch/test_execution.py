@@ -99,6 +99,6 @@ def test_masks_do_not_depend_on_where_they_are_made(tmp_path, monkeypatch):
 
 def test_no_cluster_is_one_clear_sentence(tmp_path, monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr("shlcore.parallel._PATIENCE", "1s")
+    monkeypatch.setattr("shlcore.parallel._CONNECT_TIMEOUT", "1s")
     with pytest.raises(ClusterError, match="wanted a Dask scheduler there"):
         list(run_tasks_remotely([], NearestColour, "tcp://127.0.0.1:9"))

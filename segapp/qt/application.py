@@ -41,10 +41,12 @@ _PACKAGES = {
     "libxcb-xinerama.so.0": "libxcb-xinerama0",
     "libxcb-xkb.so.1": "libxcb-xkb1",
 }
+SWITCH_SECONDS = 0.001
+"""Interpreter switch interval: the window's thread waits no longer for the learner's."""
 
 
-def what_is_missing() -> str | None:
-    """Return a sentence with the remedy, or None when a window can be opened."""
+def missing_requirement() -> str | None:
+    """Return a sentence with the remedy, or None if a window can be opened."""
     platform = os.environ.get("QT_QPA_PLATFORM", "").split(":")[0]
     on_x11_or_wayland = sys.platform.startswith(("linux", "freebsd"))
     if platform not in ("", "xcb", "wayland"):
@@ -59,7 +61,7 @@ def what_is_missing() -> str | None:
         for module in ("PySide6.QtCore", "PySide6.QtGui", "PySide6.QtWidgets", "PySide6.QtSvg"):
             importlib.import_module(module)
     except ImportError as error:
-        return _library_sentence(str(error))
+        return _missing_library_message(str(error))
     if on_x11_or_wayland and platform != "wayland" and not os.environ.get("WAYLAND_DISPLAY"):
         return _missing_on_x11()
     return None
@@ -74,7 +76,7 @@ def _missing_on_x11() -> str | None:
         try:
             ctypes.CDLL(str(plugin))
         except OSError as error:
-            return _library_sentence(str(error))
+            return _missing_library_message(str(error))
     if not _display_responds():
         name = os.environ.get("DISPLAY", "")
         return (
@@ -88,7 +90,7 @@ def _display_responds() -> bool:
     try:
         xcb = ctypes.CDLL("libxcb.so.1")
     except OSError:
-        return True  # Qt brings its own way to say so
+        return True  # Qt reports it
     xcb.xcb_connect.restype = ctypes.c_void_p
     xcb.xcb_connect.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
     xcb.xcb_connection_has_error.argtypes = [ctypes.c_void_p]
@@ -99,8 +101,8 @@ def _display_responds() -> bool:
     return not broken
 
 
-def _library_sentence(reason: str) -> str:
-    """Turn the loader's complaint into what to install."""
+def _missing_library_message(reason: str) -> str:
+    """Return a sentence with the package to install, from the loader's message."""
     found = re.search(r"(lib[\w.+-]+\.so[\d.]*)", reason)
     if found is None:
         return f"Qt cannot be loaded ({reason}): reinstall PySide6-Essentials; {_INSTEAD}."
@@ -110,37 +112,33 @@ def _library_sentence(reason: str) -> str:
     return f"The system library {library}, which Qt needs, is missing: {remedy}; {_INSTEAD}."
 
 
-SWITCH_SECONDS = 0.001
-"""The learner's Python steps hand the interpreter over sooner, so that the window stays quick."""
-
-
 def run(path: str | Path | None, language: str = "") -> int:
-    """Open the window on an image, a project, a folder or nothing; return the exit code.
+    """Open the window on a path or nothing; return the exit code.
 
-    Without a language it is the one chosen in the menu, or else the system's.
+    The default language is the one chosen in the menu, or else the system's.
     """
-    missing = what_is_missing()
-    if missing is not None:
-        sys.stderr.write(missing + "\n")
+    message = missing_requirement()
+    if message is not None:
+        sys.stderr.write(message + "\n")
         return 1
     # One thread for sums, as in the commands: the same strokes give the same mask everywhere.
     with limit_threads(1):
         with loaded_to_stay():
-            application, window = _opened(language)
+            application, window = _create_window(language)
         from segapp.qt.window.startup import open_initial
 
         open_initial(window, Path(path) if path is not None else None)
         code = application.exec()
     if not window.threads_ended:
-        # A long step of the learner is still under way; everything is saved, nobody waits.
+        # A long step of the learner is still running, and everything is saved.
         sys.stderr.flush()
         os._exit(code)
     return code
 
 
-def _opened(language: str) -> tuple[QApplication, MainWindow]:
-    """Return the program and its window, which has nothing open yet."""
-    # Qt may be imported only now: without its libraries the import itself fails.
+def _create_window(language: str) -> tuple[QApplication, MainWindow]:
+    """Return the application and its window, without a picture."""
+    # A late import, as it fails without Qt's libraries.
     from PySide6.QtCore import Qt
     from PySide6.QtWidgets import QApplication
 
@@ -158,11 +156,11 @@ def _opened(language: str) -> tuple[QApplication, MainWindow]:
     application.setApplicationDisplayName("segapp")
     application.setDesktopFileName("segapp")
     application.setStyle("Fusion")
-    # Every move of the hand counts, also while much is going on: X11's plugin would drop some.
+    # X11's plugin would drop mouse moves while the window is busy.
     application.setAttribute(Qt.ApplicationAttribute.AA_CompressHighFrequencyEvents, on=False)
     application.setAttribute(Qt.ApplicationAttribute.AA_CompressTabletEvents, on=False)
     application.setWindowIcon(application_icon())
-    # Ctrl+C in the terminal ends the program; the autosave keeps the strokes.
+    # Ctrl+C in the terminal ends the program; the autosave has the strokes.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     preferences = Preferences()
     install_language(application, language or preferences.get("language", ""))

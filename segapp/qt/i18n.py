@@ -52,7 +52,7 @@ def choose_language(wish: str, system: list[str]) -> str:
 
 
 def install_language(application: QCoreApplication, wish: str) -> str:
-    """Install the translators of a language, the system's if ``wish`` is none; return it."""
+    """Install the translators of a language, by default the system's; return it."""
     language = choose_language(wish, QLocale.system().uiLanguages())
     if wish in LANGUAGES:
         QLocale.setDefault(QLocale(language))

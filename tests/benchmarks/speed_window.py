@@ -240,9 +240,9 @@ def pauses(megapixels, strokes, sample):
 def start():
     """Return the CPU seconds until a window is shown and no event is pending."""
     from segapp.engine.loading import loaded_to_stay
-    from segapp.qt.application import what_is_missing
+    from segapp.qt.application import missing_requirement
 
-    what_is_missing()
+    missing_requirement()
     with loaded_to_stay(), tempfile.TemporaryDirectory() as folder:
         from PySide6.QtWidgets import QApplication
 

@@ -1,1 +1,1 @@
-"""What the user can do by menu, button or key: the table of commands, and their icons."""
+"""Table of commands, with icons and shortcuts."""

@@ -1,1 +1,1 @@
-"""What stands around the canvas: classes, settings, files, a look inside, the state."""
+"""Panels around the canvas, and cards over it."""

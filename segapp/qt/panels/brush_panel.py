@@ -1,4 +1,4 @@
-"""Brush size and opacity, and the active tool and classes."""
+"""Brush size and opacities, and the state of the brush."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from segapp.model.document import Document
 
 
-# One step changes the radius by 3.5 %, which is about as fine as one can see.
+# One step changes the radius by 3.5 %.
 _SLIDER_STEPS = 200
 
 
 class PaintBox(QWidget):
-    """Shows the brush's size with its unit, and the opacities of answer and strokes."""
+    """Editors of the brush's size and the opacities of answer and strokes."""
 
     radius_changed = Signal(float)
     unit_changed = Signal(object)  # BrushUnit
@@ -109,7 +109,7 @@ class PaintBox(QWidget):
         return slider
 
     def show_brush(self, brush: Brush) -> None:
-        """Show the brush's size and its unit."""
+        """Show the brush's size and unit."""
         with QSignalBlocker(self._slider), QSignalBlocker(self._spin):
             self._slider.setValue(_position(brush.radius))
             self._spin.setValue(brush.radius)
@@ -117,7 +117,7 @@ class PaintBox(QWidget):
 
 
 def _radius(position: int) -> float:
-    """Turn the slider's position into a radius: each step is the same factor."""
+    """Return the radius at a slider position, on a logarithmic scale."""
     span = math.log(LARGEST_RADIUS / SMALLEST_RADIUS)
     return round(2 * SMALLEST_RADIUS * math.exp(span * position / _SLIDER_STEPS)) / 2
 
@@ -128,7 +128,7 @@ def _position(radius: float) -> int:
 
 
 class BrushState(QObject):
-    """Holds the brush; choosing a class for one button leaves the other one alone."""
+    """The present brush, and changes of its parts."""
 
     changed = Signal()
 
@@ -137,47 +137,47 @@ class BrushState(QObject):
         self.brush = Brush(unit=BrushUnit.SCREEN)
 
     def choose_left(self, index: int) -> None:
-        """Paint this class with the left button, and take the brush in hand."""
+        """Assign a class to the left button and choose the brush."""
         self._set(replace(self.brush, left=index, tool=Tool.BRUSH))
 
     def choose_right(self, index: int) -> None:
-        """Paint this class with the right button, and take the brush in hand."""
+        """Assign a class to the right button and choose the brush."""
         self._set(replace(self.brush, right=index, tool=Tool.BRUSH))
 
     def follow(self, left: int, right: int) -> None:
-        """Paint the same classes, which are at other places now."""
+        """Set the new indices of both classes after a reordering."""
         self._set(replace(self.brush, left=left, right=right))
 
     def swap(self) -> None:
-        """Exchange the buttons' classes."""
+        """Exchange the classes of the buttons."""
         self._set(replace(self.brush, left=self.brush.right, right=self.brush.left))
 
     def set_tool(self, tool: Tool) -> None:
-        """Take another tool."""
+        """Choose a tool."""
         self._set(replace(self.brush, tool=tool))
 
     def set_keep_others(self, keep: bool) -> None:  # noqa: FBT001 - a Qt slot
-        """Paint around other classes, or over them."""
+        """Set whether to paint around other classes instead of over them."""
         self._set(replace(self.brush, keep_others=keep))
 
     def set_retouches(self, on: bool) -> None:  # noqa: FBT001 - a Qt slot
-        """Paint over the answer, or teach."""
+        """Set whether strokes edit the answer instead of training the model."""
         self._set(replace(self.brush, retouches=on))
 
     def set_radius(self, radius: float) -> None:
-        """Use a brush of another size."""
+        """Set the radius, within its limits."""
         self._set(replace(self.brush, radius=min(max(radius, SMALLEST_RADIUS), LARGEST_RADIUS)))
 
     def set_unit(self, unit: BrushUnit) -> None:
-        """Measure the brush on the screen or in the picture."""
+        """Set the unit of the radius."""
         self._set(replace(self.brush, unit=unit))
 
     def step_radius(self, steps: int) -> None:
-        """Use a larger (or below 0 a smaller) brush."""
+        """Enlarge the brush by steps, or shrink it if they are negative."""
         self.set_radius(scaled_radius(self.brush.radius, steps))
 
     def begin(self, document: Document) -> None:
-        """Take the classes for another picture: an object left, the background right."""
+        """Assign an object to the left button and the background to the right one."""
         grounds = [index for index, info in enumerate(document.classes) if info.is_background]
         right = grounds[0] if grounds else 1
         left = 1 if right == 0 else 0
@@ -185,7 +185,7 @@ class BrushState(QObject):
         self.keep_to(document)
 
     def keep_to(self, document: Document) -> None:
-        """Keep to classes that exist, and to their colours."""
+        """Limit the classes to those of a document, and take their colours."""
         last = len(document.classes) - 1
         left, right = min(self.brush.left, last), min(self.brush.right, last)
         if left == right and self.brush.left != self.brush.right:  # one of them is gone

@@ -28,10 +28,7 @@ if TYPE_CHECKING:
 
 
 class Hint(Card):
-    """One sentence at the lower edge; a click ends it for good, or the first answer.
-
-    An answer from one class alone does not: that there is another one is still to be said.
-    """
+    """Instructions for the first strokes, until the first answer from two classes."""
 
     def __init__(self, canvas: QWidget) -> None:
         super().__init__(canvas, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignBottom)
@@ -45,16 +42,16 @@ class Hint(Card):
         self.row.addWidget(self._close, 0, Qt.AlignmentFlag.AlignTop)
 
     def begin(self) -> None:
-        """Guide somebody who has not painted yet."""
+        """Begin to show instructions."""
         self._ended = False
 
     def end(self) -> None:
-        """Say no more."""
+        """Hide the instructions for good."""
         self._ended = True
         self.hide()
 
     def guide(self, document: Document, left: int, right: int, *, answered: bool) -> None:
-        """Say what comes next for these strokes and these classes of the two buttons."""
+        """Show the next step for a document and the classes of the two buttons."""
         if self._ended:
             return
         marked = {mark.label for mark in document.strokes if mark.label is not None}
@@ -84,7 +81,7 @@ class Hint(Card):
 
 
 class PreviewBadge(Card):
-    """Says "preview" in the lower left corner: the answer comes when the brush is lifted."""
+    """Marker of a preview, in the lower left corner."""
 
     def __init__(self, canvas: QWidget) -> None:
         super().__init__(canvas, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom)
@@ -93,19 +90,19 @@ class PreviewBadge(Card):
         self.set_text(self.tr("Preview, not final"))
 
     def show_for(self, *, is_preview: bool) -> None:
-        """Come and go with the previews."""
+        """Show or hide the badge."""
         if is_preview != self.isVisible():
             self.setVisible(is_preview)
             if is_preview:
                 self.place()
 
 
-# Shades that are shown: at the codeword, and one, two, three bits away from it.
+# Shades of a class in the legend: at its codeword, and one, two, three bits from it.
 _SHADES = 4
 
 
 class CodeLegend(Card):
-    """Stands in the canvas's upper left corner as long as codes are shown."""
+    """Legend of the hash codes, in the upper left corner."""
 
     def __init__(self, canvas: QWidget) -> None:
         super().__init__(canvas, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
@@ -116,13 +113,13 @@ class CodeLegend(Card):
         self._codewords: NDArray[np.int8] | None = None
         self._at: QPointF | None = None
 
-    def explain(
+    def show_codes(
         self,
         labelling: Labelling,
         classes: tuple[ClassInfo, ...],
         codewords: NDArray[np.int8] | None,
     ) -> None:
-        """Explain the codes of a labelling."""
+        """Show the codewords of a labelling."""
         self._labelling, self._classes = labelling, classes
         fits = codewords is not None and codewords.shape[2] == labelling.n_bits
         self._codewords = codewords if fits else None
@@ -131,19 +128,19 @@ class CodeLegend(Card):
         self.place()
 
     def point_at(self, at: QPointF | None) -> None:
-        """Tell the code at a place of the picture and how far it is from the codewords."""
+        """Show the code of a pixel and its Hamming distances to the codewords."""
         self._at = at
         if self._labelling is None:
             return
         height, width = self._labelling.labels.shape
         inside = at is not None and 0 <= at.x() < width and 0 <= at.y() < height
         if at is None or not inside:
-            told = self.tr("Point at the picture to read a code")
+            text = self.tr("Point at the picture to read a code")
         else:
-            told = self._told(self._labelling.hash_codes[_pixel(at)][0, 0])
-        self.set_text(self._table() + f"<p style='margin:6px 0 0 0'>{told}</p>")
+            text = self._describe(self._labelling.hash_codes[_pixel(at)][0, 0])
+        self.set_text(self._table() + f"<p style='margin:6px 0 0 0'>{text}</p>")
 
-    def _told(self, code: np.uint32) -> str:
+    def _describe(self, code: np.uint32) -> str:
         bits = _bits(int(code), self._labelling.n_bits if self._labelling is not None else 0)
         if self._codewords is None:
             return self.tr("Code {}").format(bits)
@@ -183,15 +180,15 @@ def _pixel(at: QPointF) -> tuple[slice, slice]:
 
 
 def _bits(code: int, n_bits: int) -> str:
-    """Write a code as the codewords are written, its first bit first."""
+    """Return the bits of a code, the first one first."""
     return "".join("1" if code >> bit & 1 else "0" for bit in range(n_bits))
 
 
-_MOST_RECENT = 4
+_MAX_RECENT = 4
 
 
 class Welcome(QWidget):
-    """An invitation over the empty canvas: open, drop, paste, samples, recent files."""
+    """Welcome page over the empty canvas: commands, samples, recent files."""
 
     chosen = Signal(object)  # Path
 
@@ -223,8 +220,8 @@ class Welcome(QWidget):
         column.addStretch(1)
         column.addWidget(title, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addLayout(commands)
-        told = _small(self.tr("or drop an image, a project or a folder here"))
-        column.addWidget(told, 0, Qt.AlignmentFlag.AlignHCenter)
+        hint = _small(self.tr("or drop an image, a project or a folder here"))
+        column.addWidget(hint, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addSpacing(14)
         self._samples_title = _small(self.tr("Samples to try"))
         column.addWidget(self._samples_title, 0, Qt.AlignmentFlag.AlignHCenter)
@@ -237,7 +234,7 @@ class Welcome(QWidget):
         self.resize(canvas.size())
 
     def show_samples(self, paths: list[Path]) -> None:
-        """Offer the bundled pictures."""
+        """Show the bundled pictures."""
         self._samples.addStretch(1)
         for path in paths:
             button = self._picture_button(path, sample_name(path))
@@ -248,14 +245,14 @@ class Welcome(QWidget):
         self._samples.addStretch(1)
 
     def show_recent(self, paths: list[Path]) -> None:
-        """Offer the files that were opened last; their thumbnails come later."""
+        """Show the recent files; `show_thumbnail` adds their thumbnails."""
         while (item := self._recent.takeAt(0)) is not None:
             widget = item.widget()
             if widget is not None:
                 widget.deleteLater()
         self._buttons = {}
         self._recent.addStretch(1)
-        for path in paths[:_MOST_RECENT]:
+        for path in paths[:_MAX_RECENT]:
             button = self._picture_button(path, path.name)
             button.setToolTip(str(path))
             button.setAccessibleName(self.tr("Recent file {}").format(path.name))
@@ -265,7 +262,7 @@ class Welcome(QWidget):
         self._recent_title.setVisible(bool(paths))
 
     def show_thumbnail(self, path: Path, icon: QIcon) -> None:
-        """Show what a recent file looks like."""
+        """Show the thumbnail of a recent file."""
         if path in self._buttons:
             self._buttons[path].setIcon(icon)
 
@@ -290,7 +287,7 @@ class Welcome(QWidget):
 
 
 def sample_name(path: Path) -> str:
-    """Return what a bundled picture is called."""
+    """Return the title of a bundled picture."""
     names = {
         "coffee": _tr("Coffee"),
         "astronaut": _tr("Astronaut"),

@@ -1,4 +1,4 @@
-"""The class list: names, colours and mouse buttons."""
+"""List of classes: names, colours and mouse buttons."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ if TYPE_CHECKING:
 COLOUR_ROLE = Qt.ItemDataRole.UserRole + 1
 BUTTON_ROLE = Qt.ItemDataRole.UserRole + 2  # "left", "right", "both" or ""
 KEY_ROLE = Qt.ItemDataRole.UserRole + 3  # the digit that chooses it, or ""
-# In pixels: a row that is easy to hit, and a colour about as high as its text.
+# Heights in pixels of a row and of its colour.
 _HEIGHT = 28
 _SWATCH = 14
-# What is kept free at the right for the key and the mouse.
-_SIGNS = 64
+# Width in pixels at the right of a row, for the key and the mouse.
+_SYMBOLS = 64
 
 
 class ClassDelegate(QStyledItemDelegate):
-    """Paints a row; editing the name is Qt's own."""
+    """Delegate that paints a row and places the editor of its name."""
 
     def sizeHint(
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> QSize:
-        """Leave room around the text."""
+        """Return a size with room around the text."""
         return QSize(super().sizeHint(option, index).width(), _HEIGHT)
 
     def updateEditorGeometry(
@@ -60,9 +60,9 @@ class ClassDelegate(QStyledItemDelegate):
         option: QStyleOptionViewItem,
         index: QModelIndex | QPersistentModelIndex,
     ) -> None:
-        """Put the name's editor where the name is."""
+        """Place the editor over the name."""
         del index
-        editor.setGeometry(option.rect.adjusted(8 + _SWATCH + 6, 2, -_SIGNS, -2))
+        editor.setGeometry(option.rect.adjusted(8 + _SWATCH + 6, 2, -_SYMBOLS, -2))
 
     def paint(
         self,
@@ -70,7 +70,7 @@ class ClassDelegate(QStyledItemDelegate):
         option: QStyleOptionViewItem,
         index: QModelIndex | QPersistentModelIndex,
     ) -> None:
-        """Draw the ground as the style does, and the parts upon it."""
+        """Draw the style's background, then colour, name, key and mouse."""
         row = QStyleOptionViewItem(option)
         self.initStyleOption(row, index)
         chosen = bool(row.state & QStyle.StateFlag.State_Selected)
@@ -84,7 +84,7 @@ class ClassDelegate(QStyledItemDelegate):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         _draw_swatch(painter, frame, QColor(*index.data(COLOUR_ROLE)), text, chosen=chosen)
         painter.setPen(text)
-        room = frame.adjusted(8 + _SWATCH + 8, 0, -_SIGNS, 0)
+        room = frame.adjusted(8 + _SWATCH + 8, 0, -_SYMBOLS, 0)
         shown = row.fontMetrics.elidedText(name, Qt.TextElideMode.ElideRight, int(room.width()))
         beside = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
         beside |= Qt.AlignmentFlag.AlignAbsolute  # the name beside its colour, in every script
@@ -103,7 +103,7 @@ def _faded(colour: QColor, alpha: int) -> QColor:
 def _draw_swatch(
     painter: QPainter, frame: QRectF, colour: QColor, text: QColor, *, chosen: bool
 ) -> None:
-    """Draw the class's colour, with a ring where the row's ground may be of that colour too."""
+    """Draw the class's colour, with a ring that separates it from the row."""
     painter.setBrush(colour)
     painter.setPen(QPen(text, 1.6) if chosen else QPen(_faded(text, 110), 1))
     top = frame.center().y() - _SWATCH / 2
@@ -111,7 +111,7 @@ def _draw_swatch(
 
 
 def _draw_key(painter: QPainter, frame: QRectF, digit: str, text: QColor) -> None:
-    """Draw the digit that chooses the class, as on a key."""
+    """Draw the digit that chooses the class as a key."""
     key = QRectF(frame.right() - 26, frame.center().y() - 9, 18, 18)
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(QPen(_faded(text, 110), 1))
@@ -121,7 +121,7 @@ def _draw_key(painter: QPainter, frame: QRectF, digit: str, text: QColor) -> Non
 
 
 def _draw_mouse(painter: QPainter, frame: QRectF, button: str, text: QColor) -> None:
-    """Draw a mouse with the button filled that paints the class."""
+    """Draw a mouse with the class's button filled."""
     body = QRectF(frame.right() - 50, frame.center().y() - 9, 13, 18)
     outline = QPainterPath()
     outline.addRoundedRect(body, 6, 6)
@@ -136,18 +136,18 @@ def _draw_mouse(painter: QPainter, frame: QRectF, button: str, text: QColor) -> 
     painter.drawPath(outline)
 
 
-class ClassOffer(QWidget):
-    """A line under the classes with two buttons, there when there is something to say."""
+class ClassNotice(QWidget):
+    """A notice about differences between the picture's and the folder's classes."""
 
     def __init__(self, actions: Actions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._told = QLabel()
-        self._told.setWordWrap(True)
-        self._told.setAccessibleName(self.tr("Classes of picture and folder"))
+        self._text = QLabel()
+        self._text.setWordWrap(True)
+        self._text.setAccessibleName(self.tr("Classes of picture and folder"))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(10, 0, 10, 6)
         layout.setSpacing(4)
-        layout.addWidget(self._told)
+        layout.addWidget(self._text)
         self.buttons: dict[str, QToolButton] = {}
         for name in ("share_classes", "take_classes"):
             button = QToolButton()
@@ -160,15 +160,15 @@ class ClassOffer(QWidget):
         self.hide()
 
     @property
-    def told(self) -> str:
-        """What is said."""
-        return self._told.text()
+    def text(self) -> str:
+        """The shown text."""
+        return self._text.text()
 
     def show_state(self, *, differs: bool, listed: bool) -> None:
-        """Say how the classes stand: whether they differ, and whether the folder has a list."""
+        """Show the notice if the classes differ; ``listed`` if the folder has a list."""
         self.setVisible(differs)
         self.buttons["take_classes"].setVisible(listed)
-        self._told.setText(
+        self._text.setText(
             self.tr("This picture has classes of its own.")
             if listed
             else self.tr("The other pictures do not have these classes.")
@@ -176,7 +176,7 @@ class ClassOffer(QWidget):
 
 
 def swatch(colour: tuple[int, int, int], ratio: float = 1.0) -> QIcon:
-    """Draw a class's colour as a small round icon."""
+    """Return a round icon of a class's colour."""
     side = 18
     drawn = QPixmap(round(side * ratio), round(side * ratio))
     drawn.setDevicePixelRatio(ratio)
@@ -191,7 +191,7 @@ def swatch(colour: tuple[int, int, int], ratio: float = 1.0) -> QIcon:
 
 
 def unused_name(document: Document, pattern: str) -> str:
-    """Return the first numbered name that no class has yet."""
+    """Return the first numbered name that no class has."""
     used = {info.name for info in document.classes}
     number = len(document.classes) + 1
     while pattern.format(number) in used:
@@ -200,20 +200,20 @@ def unused_name(document: Document, pattern: str) -> str:
 
 
 class ClassPanel(QWidget):
-    """Shows the document's classes; wishes to change them go out as signals."""
+    """List of the document's classes, which emits the user's changes."""
 
     left_chosen = Signal(int)
     right_chosen = Signal(int)
     renamed = Signal(int, str)
     key_chosen = Signal(int, str)
-    moved = Signal(int, int)  # a class, and the place where it was dropped
+    moved = Signal(int, int)  # a class and its new index
 
     def __init__(self, actions: Actions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._actions = actions
         self._left, self._right = 0, 1
         self.paint_box = PaintBox()
-        self.offer = ClassOffer(actions)
+        self.notice = ClassNotice(actions)
         self._list = QListWidget()
         self._list.setAccessibleName(self.tr("Classes"))
         self._list.setItemDelegate(ClassDelegate(self._list))
@@ -234,7 +234,7 @@ class ClassPanel(QWidget):
         layout.setSpacing(8)
         layout.addWidget(self.paint_box)
         layout.addWidget(self._list, 1)
-        layout.addWidget(self.offer)
+        layout.addWidget(self.notice)
         layout.addLayout(self._button_row())
 
     def _button_row(self) -> QHBoxLayout:
@@ -246,7 +246,7 @@ class ClassPanel(QWidget):
             button.setDefaultAction(self._actions[name])
             button.setAutoRaise(True)
             button.setIconSize(QSize(18, 18))
-            button.setFixedWidth(26)  # its icon comes later, and the text would widen the panel
+            button.setFixedWidth(26)  # until the icon is set, the text would widen the panel
             row.addWidget(button)
         return row
 
@@ -268,7 +268,7 @@ class ClassPanel(QWidget):
         self.show_buttons(self._left, self._right)
 
     def show_buttons(self, left: int, right: int) -> None:
-        """Show which class each button paints."""
+        """Show the class of each mouse button."""
         self._left, self._right = left, right
         self._actions.enable("class_up", when=left > 0)
         self._actions.enable("class_down", when=left + 1 < self._list.count())
@@ -281,31 +281,31 @@ class ClassPanel(QWidget):
             for row in range(self._list.count()):
                 item = self._list.item(row)
                 item.setData(BUTTON_ROLE, sides.get(row, ""))
-                told = ", ".join(part for part in (item.text(), words.get(row)) if part)
-                item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{row + 1}: {told}")
+                text = ", ".join(part for part in (item.text(), words.get(row)) if part)
+                item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{row + 1}: {text}")
         self._list.viewport().update()
 
     @property
     def chosen(self) -> int:
-        """The class that the left button paints."""
+        """The class of the left button."""
         return self._left
 
     def end_name(self) -> None:
-        """Take the name that is being typed: a button that takes no focus does not end it."""
+        """Commit the name that is being edited: a button without focus does not."""
         field = self._list.viewport().findChild(QLineEdit)
         if field is not None:
             delegate = self._list.itemDelegate()
             delegate.commitData.emit(field)
             delegate.closeEditor.emit(field, QAbstractItemDelegate.EndEditHint.NoHint)
-            field.setParent(None)  # it is deleted only later, and would be found again
+            field.setParent(None)  # it is deleted later, and `findChild` would find it
 
     def edit_name(self) -> None:
-        """Open the name of the chosen class for typing, all of it selected."""
+        """Edit the name of the chosen class."""
         item, holder = self._list.currentItem(), self.parentWidget()
         if isinstance(holder, QDockWidget):
-            holder.show()  # what is hidden cannot be typed into
+            holder.show()  # a hidden editor takes no keys
             holder.raise_()
-        if self._list.viewport().findChild(QLineEdit) is not None:  # it is being typed already
+        if self._list.viewport().findChild(QLineEdit) is not None:  # it is being edited
             return
         if item is not None:
             self._list.scrollToItem(item)
@@ -325,7 +325,7 @@ class ClassPanel(QWidget):
             item.setText(shown)
 
     def _take_move(self, _: QModelIndex, row: int, last: int, __: QModelIndex, to: int) -> None:
-        """Tell of a class that was dragged, once the list has ended what it does."""
+        """Emit the new index of a dragged class, after the list has handled the drop."""
         del last
         QTimer.singleShot(0, lambda: self.moved.emit(row, to if to < row else to - 1))
 

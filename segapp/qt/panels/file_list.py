@@ -34,7 +34,7 @@ from PySide6.QtWidgets import (
 from segapp.io.folder_files import Status
 from segapp.model.validation import sanitize
 from segapp.qt.files.thumbnails import Thumbnails
-from segapp.qt.widgets.layouts import Wrapping
+from segapp.qt.widgets.layouts import WrappingRow
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -333,7 +333,7 @@ class FileList(QWidget):
         narrowing = QHBoxLayout()
         narrowing.addWidget(self.search, 1)
         narrowing.addWidget(self.statuses)
-        buttons = Wrapping()
+        buttons = WrappingRow()
         for name in ("done", "next_undone", "export_folder"):
             button = QToolButton()
             button.setDefaultAction(actions[name])

@@ -1,4 +1,4 @@
-"""Levels, channels and colour maps, with a histogram."""
+"""Levels, channels and colour maps of a picture, with a histogram."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 
 
 BINS = 256
-_MOST_VALUES = 1 << 20  # of a channel that are counted: the shape is the same, and at once there
+_MAX_VALUES = 1 << 20  # of a channel that are counted
 _ROOM = 12  # pixels below the curve, for the handles
 _SIDE = 7  # pixels beside the curve, for half a handle
 _NEAR = 14  # pixels within which a press takes a handle
 
 
 class Handle(Enum):
-    """What is dragged."""
+    """Handles of the histogram."""
 
     BLACK = "black"
     GAMMA = "gamma"
@@ -54,7 +54,7 @@ class Handle(Enum):
 
 
 def span_of(values: NDArray[np.generic], levels: Levels) -> tuple[float, float]:
-    """Return from where to where a channel is drawn: its values, and its levels."""
+    """Return the range of a channel's values and levels."""
     some = _some(values)
     finite = some[np.isfinite(some)]
     ends = [end for end in (levels.black, levels.white) if math.isfinite(end)]
@@ -64,19 +64,19 @@ def span_of(values: NDArray[np.generic], levels: Levels) -> tuple[float, float]:
 
 
 def counts_of(values: NDArray[np.generic], span: tuple[float, float]) -> NDArray[np.float64]:
-    """Count the values in bins of equal width; a large picture is counted here and there."""
+    """Count the values, a sample of a large picture's, in bins of equal width."""
     some = _some(values).astype(np.float64)
     counts, _ = np.histogram(some[np.isfinite(some)], BINS, span)
     return counts.astype(np.float64)
 
 
 def _some(values: NDArray[np.generic]) -> NDArray[np.generic]:
-    step = max(1, math.isqrt(values.size // _MOST_VALUES))
+    step = max(1, math.isqrt(values.size // _MAX_VALUES))
     return values[::step, ::step]
 
 
-class Histogram(QWidget):
-    """Draws curves and three handles; `dragged` while one moves, `chosen` when it is let go."""
+class HistogramView(QWidget):
+    """Histograms with handles for black, gamma and white."""
 
     dragged = Signal(object)  # Levels
     chosen = Signal(object)  # Levels
@@ -93,7 +93,7 @@ class Histogram(QWidget):
         self.setToolTip(self.tr("Drag the black, the grey and the white handle"))
 
     def sizeHint(self) -> QSize:
-        """Ask for room in which a shape can be seen."""
+        """Return the preferred size."""
         return QSize(320, 140)
 
     def show_curves(
@@ -102,16 +102,16 @@ class Histogram(QWidget):
         span: tuple[float, float],
         levels: Levels,
     ) -> None:
-        """Show how often values occur between the ends of ``span``, and where the levels are."""
+        """Show histograms over a range of values, with handles at the levels."""
         self._curves, self._span, self._levels = curves, span, levels
-        told = self.tr("black at {:.5g}, white at {:.5g}, gamma {:.2f}")
-        self.setAccessibleDescription(told.format(levels.black, levels.white, levels.gamma))
+        text = self.tr("black at {:.5g}, white at {:.5g}, gamma {:.2f}")
+        self.setAccessibleDescription(text.format(levels.black, levels.white, levels.gamma))
         self.update()
 
-    # The hand ---------------------------------------------------------------------------
+    # Dragging ---------------------------------------------------------------------------
 
-    def place_of(self, handle: Handle) -> float:
-        """Return where a handle is, in pixels from the left."""
+    def position_of(self, handle: Handle) -> float:
+        """Return the position of a handle in pixels from the left."""
         levels = self._levels
         if handle is Handle.GAMMA:  # at the value that becomes half as bright as white
             share = 0.5**levels.gamma
@@ -119,24 +119,24 @@ class Histogram(QWidget):
         return self._x(levels.black if handle is Handle.BLACK else levels.white)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Take the nearest handle."""
+        """Grab the nearest handle."""
         x = event.position().x()
         if event.button() is not Qt.MouseButton.LeftButton:
             return
         order = (Handle.GAMMA, Handle.BLACK, Handle.WHITE)
-        nearest = min(order, key=lambda handle: abs(self.place_of(handle) - x))
-        if abs(self.place_of(nearest) - x) <= _NEAR:
+        nearest = min(order, key=lambda handle: abs(self.position_of(handle) - x))
+        if abs(self.position_of(nearest) - x) <= _NEAR:
             self._held = nearest
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Move the handle that is held."""
+        """Move the grabbed handle."""
         if self._held is not None:
             self._levels = self._moved(self._held, self._value(event.position().x()))
             self.update()
             self.dragged.emit(self._levels)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Let go."""
+        """Release the handle."""
         del event
         if self._held is not None:
             self._held = None
@@ -168,7 +168,7 @@ class Histogram(QWidget):
         return low + min(max(share, 0.0), 1.0) * (high - low)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the curves, what is cut at both ends, and the handles."""
+        """Draw the histograms, shade the clipped ranges, draw the handles."""
         del event
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -181,24 +181,24 @@ class Histogram(QWidget):
             filled = QColor(colour)
             filled.setAlpha(110 if len(self._curves) > 1 else 220)
             painter.setBrush(filled)
-            # The square root, so that few bright pixels on much background can be seen.
+            # The square root makes few bright pixels visible beside much background.
             heights = np.sqrt(curve / highest) * (frame.height() - 4)
             step = frame.width() / len(curve)
             points = [QPointF(frame.left(), frame.bottom())]
-            for place, height in enumerate(heights.tolist()):
+            for index, height in enumerate(heights.tolist()):
                 y = frame.bottom() - height
-                points.append(QPointF(frame.left() + place * step, y))
-                points.append(QPointF(frame.left() + (place + 1) * step, y))
+                points.append(QPointF(frame.left() + index * step, y))
+                points.append(QPointF(frame.left() + (index + 1) * step, y))
             painter.drawPolygon(QPolygonF([*points, QPointF(frame.right(), frame.bottom())]))
         cut = QColor(self.palette().color(QPalette.ColorRole.Window))
         cut.setAlpha(150)
-        black, white = self.place_of(Handle.BLACK), self.place_of(Handle.WHITE)
+        black, white = self.position_of(Handle.BLACK), self.position_of(Handle.WHITE)
         painter.fillRect(
             QRectF(frame.left(), frame.top(), black - frame.left(), frame.height()), cut
         )
         painter.fillRect(QRectF(white, frame.top(), frame.right() - white, frame.height()), cut)
         for handle, shade in ((Handle.GAMMA, 128), (Handle.BLACK, 0), (Handle.WHITE, 255)):
-            self._draw_handle(painter, self.place_of(handle), frame.bottom(), shade)
+            self._draw_handle(painter, self.position_of(handle), frame.bottom(), shade)
         painter.end()
 
     def _draw_handle(self, painter: QPainter, x: float, y: float, shade: int) -> None:
@@ -226,10 +226,10 @@ def _spin(name: str) -> NumberBox:
 
 
 class LevelsPanel(QDialog):
-    """Shows how a picture is shown, and lets it be changed; the picture stays in view."""
+    """Editor of the display settings, in a window beside the picture."""
 
-    changed = Signal(object)  # Showing
-    looked = Signal(object)  # Showing, while a handle is still held
+    changed = Signal(object)  # DisplaySettings
+    previewed = Signal(object)  # DisplaySettings, while a handle is dragged
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Tool)
@@ -241,7 +241,7 @@ class LevelsPanel(QDialog):
         names = (self.tr("Red"), self.tr("Green"), self.tr("Blue"))
         self.three = [ChoiceBox(name) for name in names]
         self.target = ChoiceBox(self.tr("Whose levels are set"))
-        self.histogram = Histogram()
+        self.histogram = HistogramView()
         self.black, self.white = _spin(self.tr("Black")), _spin(self.tr("White"))
         self.gamma = _spin(self.tr("Gamma"))
         self.gamma.setDecimals(2)
@@ -323,7 +323,7 @@ class LevelsPanel(QDialog):
     # Showing ----------------------------------------------------------------------------
 
     def show_picture(self, picture: Picture | None) -> None:
-        """Show how a picture is shown."""
+        """Show the display settings of a picture."""
         self._picture = picture
         self.setEnabled(picture is not None)
         if picture is None:
@@ -362,13 +362,13 @@ class LevelsPanel(QDialog):
         )
 
     def _targets(self) -> tuple[int, ...]:
-        """Return the channels whose levels are set."""
+        """Return the channels whose levels are edited."""
         shown = tuple(sorted({channel for channel in self._shown() if channel is not None}))
         chosen = self.target.chosen
         return (chosen,) if isinstance(chosen, int) and chosen in shown else shown
 
     def _levels_of(self, channel: int) -> Levels:
-        """Return a channel's levels as they came out."""
+        """Return the present levels of a channel."""
         if self._picture is not None:
             for shown, levels in zip(self._shown(), self._picture.levels, strict=False):
                 if shown == channel and levels is not None and math.isfinite(levels.black):
@@ -429,7 +429,7 @@ class LevelsPanel(QDialog):
         if any(channel is not None for channel in chosen):
             self._emit(replace(self._display, channels=chosen))
         else:
-            self.show_picture(self._picture)  # nothing at all cannot be shown
+            self.show_picture(self._picture)  # at least one channel is needed
 
     def _take_numbers(self) -> None:
         black, white = sorted((self.black.value(), self.white.value()))
@@ -437,13 +437,13 @@ class LevelsPanel(QDialog):
 
     def _drag(self, levels: Levels) -> None:
         self._show_numbers(levels)
-        self.looked.emit(self._with(dict.fromkeys(self._targets(), levels)))
+        self.previewed.emit(self._with(dict.fromkeys(self._targets(), levels)))
 
     def _set_levels(self, levels: Levels) -> None:
         self._emit(self._with(dict.fromkeys(self._targets(), levels)))
 
     def _set_each(self, *, full: bool) -> None:
-        """Set levels by the values themselves, each channel by its own."""
+        """Set the levels of each channel by its percentiles or full range."""
         if self._picture is None:
             return
         found = {}
@@ -458,7 +458,7 @@ class LevelsPanel(QDialog):
     def _with(self, levels: dict[int, Levels]) -> DisplaySettings:
         display = self._display
         for channel in {c for c in self._shown() if c is not None}:
-            # Others keep what they have: they would not be looked at anew for each change.
+            # The other channels get explicit levels, which would else be recomputed.
             display = display.with_levels(channel, levels.get(channel, self._levels_of(channel)))
         return display
 
@@ -469,9 +469,9 @@ class LevelsPanel(QDialog):
 
 
 class LevelsCommands(QObject):
-    """A change is an edit like a stroke: undo takes it back, and the answer follows."""
+    """Commands of the levels panel; changes are edits that undo takes back."""
 
-    channels_offered = Signal(bool)  # whether the picture has more than is seen
+    channels_offered = Signal(bool)  # whether the picture has channels that are not shown
 
     def __init__(
         self,
@@ -485,19 +485,19 @@ class LevelsCommands(QObject):
         self._session, self._files, self._canvas, self._chip = session, files, canvas, chip
         self.panel = LevelsPanel(window)
         self.panel.changed.connect(self._change)
-        self.panel.looked.connect(self._look)
+        self.panel.previewed.connect(self._look)
         session.rendering.looked.connect(canvas.replace_layer)
         session.picture_changed.connect(self._show)
         session.shown_anew.connect(self._show_anew)
         session.picture_changed.connect(self._offer_channels)
 
     def connect_actions(self, actions: Actions) -> None:
-        """Open the panel by the command, and by the chip."""
+        """Open the panel by the command, or by a click on the status bar."""
         actions["levels"].triggered.connect(self.open)
         self._chip.clicked.connect(actions["levels"].trigger)
 
     def open(self) -> None:
-        """Show the panel beside the picture."""
+        """Open the panel."""
         self.panel.show_picture(self._session.picture)
         self.panel.show()
         self.panel.raise_()

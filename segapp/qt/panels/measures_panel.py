@@ -1,4 +1,4 @@
-"""Measures of classes and regions: the table, its panel, and the measuring thread."""
+"""Table of the measures of classes and regions."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     Row = tuple[MeasuredRegion | None, list[str]]
     Index = QModelIndex | QPersistentModelIndex
 
-_PART = 1  # the column that numbers the parts
+_PART = 1  # the column of the regions' numbers
 
 VALUE = int(Qt.ItemDataRole.UserRole)
-"""The role of what a column is sorted by."""
+"""Role of the sort key of a cell."""
 
 
 def tr(text: str) -> str:
@@ -52,7 +52,7 @@ def tr(text: str) -> str:
 
 
 def heading(column: str) -> str:
-    """Return a column's name of the file as people read it: "area µm²" for "area_µm2"."""
+    """Return the heading of a column of the file: "area µm²" for "area_µm2"."""
     known = {
         "class": tr("class"),
         "part": tr("part"),
@@ -76,7 +76,7 @@ def heading(column: str) -> str:
 
 
 class MeasuresTable(QAbstractTableModel):
-    """Rows as the CSV file has them; a row about a whole class stands for no part."""
+    """Table model of the rows of the CSV file; the row of a class has no region."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -90,16 +90,16 @@ class MeasuresTable(QAbstractTableModel):
         self.endResetModel()
 
     def part(self, row: int) -> MeasuredRegion | None:
-        """Return the part that a row is about."""
+        """Return the region of a row, None for a class."""
         return self._rows[row][0]
 
     def texts(self, row: int) -> list[str]:
-        """Return what stands in a row."""
+        """Return the cells of a row."""
         return self._rows[row][1]
 
     @property
     def columns(self) -> Sequence[str]:
-        """Names of the columns."""
+        """The names of the columns."""
         return self._columns
 
     def rowCount(self, parent: Index | None = None) -> int:
@@ -111,7 +111,7 @@ class MeasuresTable(QAbstractTableModel):
         return 0 if parent is not None and parent.isValid() else len(self._columns)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Return a text, or the number that it is."""
+        """Return the text of a cell, or its number as the sort key."""
         text = self._rows[index.row()][1][index.column()]
         if role == Qt.ItemDataRole.DisplayRole:
             return tr("all") if text == WHOLE and index.column() == _PART else text
@@ -122,14 +122,14 @@ class MeasuresTable(QAbstractTableModel):
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> object:
-        """Name a column; rows have no names."""
+        """Return the heading of a column; rows have none."""
         if orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
             return heading(self._columns[section])
         return None
 
 
 class SortedMeasures(QSortFilterProxyModel):
-    """The rows in the order of a column: numbers by size, names after them by letter."""
+    """The table sorted by a column: numbers by size, then texts."""
 
     def __init__(self, table: MeasuresTable, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -155,20 +155,20 @@ def _rank(value: float | str) -> tuple[bool, float, str]:
 
 
 class MeasuresPanel(QWidget):
-    """Shows rows and reports wishes: another scale, a part to look at, a file."""
+    """The table with its scale; emits chosen regions and the wish to export."""
 
-    shown = Signal()  # somebody looks at it now
+    shown = Signal()  # the panel has become visible
     choices_changed = Signal()
     part_chosen = Signal(object)  # MeasuredRegion, or None for none
-    part_wanted = Signal(object)  # MeasuredRegion to be seen from near
-    export_wanted = Signal()
+    part_activated = Signal(object)  # MeasuredRegion to zoom to
+    export_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.scale_box = ScaleBox()
         self.scale_box.changed.connect(self.choices_changed)
-        self._told = QLabel()
-        self._told.setWordWrap(True)
+        self._text = QLabel()
+        self._text.setWordWrap(True)
         self._table = MeasuresTable(self)
         self._sorted = SortedMeasures(self._table, self)
         self.view = QTableView()
@@ -178,9 +178,9 @@ class MeasuresPanel(QWidget):
         self.copy.clicked.connect(self._copy)
         self.export = QPushButton(self.tr("Export CSV…"))
         self.export.setToolTip(self.tr("Write the table to a file"))
-        self.export.clicked.connect(self.export_wanted)
+        self.export.clicked.connect(self.export_requested)
         buttons = QHBoxLayout()
-        buttons.addWidget(self._told, 1)
+        buttons.addWidget(self._text, 1)
         buttons.addWidget(self.copy)
         buttons.addWidget(self.export)
         layout = QVBoxLayout(self)
@@ -189,7 +189,7 @@ class MeasuresPanel(QWidget):
         layout.addWidget(self.scale_box)
         layout.addWidget(self.view, 1)
         layout.addLayout(buttons)
-        self.withdraw("")
+        self.clear("")
 
     def _set_up_view(self) -> None:
         view = self.view
@@ -212,7 +212,7 @@ class MeasuresPanel(QWidget):
         view.setMinimumHeight(90)
         view.selectionModel().selectionChanged.connect(self._choose)
         view.activated.connect(
-            lambda index: self.part_wanted.emit(
+            lambda index: self.part_activated.emit(
                 self._table.part(self._sorted.mapToSource(index).row())
             )
         )
@@ -223,7 +223,7 @@ class MeasuresPanel(QWidget):
         view.addAction(copying)
 
     def show_rows(self, columns: Sequence[str], rows: Sequence[Row]) -> None:
-        """Show a table; nothing is chosen in it."""
+        """Show a table without a selection."""
         with QSignalBlocker(self.view.selectionModel()):
             same = list(columns) == list(self._table.columns)
             self._table.show_rows(columns, rows)
@@ -231,37 +231,36 @@ class MeasuresPanel(QWidget):
             self.view.resizeColumnsToContents()
         self.part_chosen.emit(None)
         count = sum(part is not None for part, _ in rows)
-        self._tell(self.tr("one part") if count == 1 else self.tr("{} parts").format(count))
+        self._text.setText(
+            self.tr("one part") if count == 1 else self.tr("{} parts").format(count)
+        )
         self._enable(on=bool(rows))
 
-    def withdraw(self, reason: str) -> None:
-        """Show that there is nothing to measure, and why."""
+    def clear(self, reason: str) -> None:
+        """Show an empty table and the reason."""
         self._table.show_rows(self._table.columns, ())
         self.part_chosen.emit(None)
-        self._tell(reason)
+        self._text.setText(reason)
         self._enable(on=False)
 
     @property
-    def told(self) -> str:
-        """What is said below the table."""
-        return self._told.text()
+    def text(self) -> str:
+        """The text below the table."""
+        return self._text.text()
 
     def texts(self) -> list[list[str]]:
-        """Return the rows in the order in which they are shown."""
+        """Return the rows in the shown order."""
         return [
             self._table.texts(self._sorted.mapToSource(self._sorted.index(row, 0)).row())
             for row in range(self._sorted.rowCount())
         ]
-
-    def _tell(self, sentence: str) -> None:
-        self._told.setText(sentence)
 
     def _enable(self, *, on: bool) -> None:
         self.copy.setEnabled(on)
         self.export.setEnabled(on)
 
     def _choose(self, chosen: QItemSelection) -> None:
-        del chosen  # only what is new in it; all of it counts
+        del chosen  # newly selected rows alone
         rows = self.view.selectionModel().selectedRows()
         part = self._table.part(self._sorted.mapToSource(rows[0]).row()) if rows else None
         self.part_chosen.emit(part)
@@ -274,11 +273,11 @@ class MeasuresPanel(QWidget):
         QGuiApplication.clipboard().setText(table)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Say that somebody looks."""
+        """Emit `shown`."""
         super().showEvent(event)
         self.shown.emit()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Take the outline away with the table."""
+        """Remove the selection, and so the contour in the picture."""
         super().hideEvent(event)
         self.view.clearSelection()

@@ -1,4 +1,4 @@
-"""The learnt model: kernel weights, codewords, objective and timing."""
+"""Display of the learnt model: kernel weights, codewords, objective, timing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class InsightView(QWidget):
-    """Four drawings, each with its sentence."""
+    """Four charts with their explanations."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -88,19 +88,19 @@ class InsightView(QWidget):
         )
         self._section(self.tr("Timing"), self.tr("Seconds spent in each step."), self.timing)
 
-    def _section(self, title: str, told: str, *parts: QWidget) -> None:
-        heading, sentence = QLabel(f"<b>{title}</b>"), QLabel(told)
+    def _section(self, title: str, text: str, *parts: QWidget) -> None:
+        heading, explanation = QLabel(f"<b>{title}</b>"), QLabel(text)
         heading.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        sentence.setWordWrap(True)
-        sentence.setProperty("tone", "faint")
-        for part in (heading, sentence, *parts):
+        explanation.setWordWrap(True)
+        explanation.setProperty("tone", "faint")
+        for part in (heading, explanation, *parts):
             self._column.addWidget(part)
         for part in parts:
-            part.setToolTip(told)
+            part.setToolTip(text)
         self._column.addSpacing(8)
 
     def show_insight(self, insight: Insight, classes: tuple[ClassInfo, ...]) -> None:
-        """Show what was learnt for these classes."""
+        """Show a learnt model of these classes."""
         self._insight = insight
         n_bits = insight.kernel_weights.shape[0]
         if self.bit.count() != n_bits + 1:
@@ -131,7 +131,7 @@ class InsightView(QWidget):
 
 
 def _kernel(name: str) -> str:
-    """Return a kernel's name, such as "colour, sigma 0.5", for people."""
+    """Return the translated name of a kernel, such as "colour, sigma 0.5"."""
     return ", ".join(translate(part) for part in name.replace("sigma", "σ").split(", "))
 
 
@@ -139,7 +139,7 @@ _PICTURE = QSize(380, 260)
 
 
 class _Side(QWidget):
-    """One answer: a choice, its picture, and what was learnt."""
+    """One of two compared answers: a choice, its picture and its model."""
 
     def __init__(self, answers: tuple[ComparedAnswer, ...], name: str, chosen: int) -> None:
         super().__init__()
@@ -166,12 +166,12 @@ class _Side(QWidget):
 
     @property
     def answer(self) -> ComparedAnswer:
-        """The one that is shown."""
+        """The shown answer."""
         return self._answers[max(self.choice.currentIndex(), 0)]
 
     def _show(self) -> None:
         answer = self.answer
-        image = qimage_view(add_alpha(answer.shown)).copy()
+        image = qimage_view(add_alpha(answer.overlay)).copy()
         ratio = self.devicePixelRatioF()
         fitted = image.scaled(
             _PICTURE * ratio,
@@ -184,16 +184,16 @@ class _Side(QWidget):
         self._view.show_insight(answer.insight, answer.classes)
 
 
-class CompareAnswers(QDialog):
-    """Lets two kept answers be chosen; the last but one and the last at first."""
+class ComparisonDialog(QDialog):
+    """Dialog with two kept answers side by side, the last two at first."""
 
     def __init__(self, answers: tuple[ComparedAnswer, ...], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Compare Answers"))
         self.left = _Side(answers, self.tr("Answer on the left"), max(len(answers) - 2, 0))
         self.right = _Side(answers, self.tr("Answer on the right"), len(answers) - 1)
-        self._told = QLabel()
-        self._told.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._text = QLabel()
+        self._text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         sides = QWidget()
         row = QHBoxLayout(sides)
         row.setContentsMargins(0, 0, 0, 0)
@@ -207,38 +207,38 @@ class CompareAnswers(QDialog):
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         layout = QVBoxLayout(self)
-        layout.addWidget(self._told)
+        layout.addWidget(self._text)
         layout.addWidget(scroll, 1)
         layout.addWidget(buttons)
         for side in (self.left, self.right):
-            side.choice.currentIndexChanged.connect(self._tell)
-        self._tell()
+            side.choice.currentIndexChanged.connect(self._show_difference)
+        self._show_difference()
         open_at(self, 860, 760)
 
     @property
-    def told(self) -> str:
-        """What is said about the two."""
-        return self._told.text()
+    def text(self) -> str:
+        """The text about the difference."""
+        return self._text.text()
 
-    def _tell(self) -> None:
-        share = self.left.answer.share_that_differs(self.right.answer)
-        self._told.setText(self.tr("{}% of the pixels differ.").format(number(100 * share, 1)))
+    def _show_difference(self) -> None:
+        share = self.left.answer.difference(self.right.answer)
+        self._text.setText(self.tr("{}% of the pixels differ.").format(number(100 * share, 1)))
 
 
-# Pixels of the longer side: enough to see where two answers differ.
+# Pixels of the longer side of a kept answer.
 _SIDE = 480
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedAnswer:
-    """What was learnt, and the answer for the picture, every few pixels.
+    """A learnt model with a subsample of its labels.
 
     Parameters
     ----------
     name
-        The settings and the number of strokes, as people tell answers apart.
+        The settings and the number of strokes.
     labels
-        Class of each of the pixels that are kept.
+        Class of every few pixels.
     """
 
     name: str
@@ -256,22 +256,22 @@ class ComparedAnswer:
         labelling: Labelling,
         picture: Picture,
     ) -> ComparedAnswer:
-        """Keep an answer; of a large picture every few pixels."""
+        """Return an answer, subsampled if the picture is large."""
         step = _step(labelling.labels)
         return cls(name, insight, classes, picture, labelling.labels[::step, ::step].copy())
 
     @property
-    def shown(self) -> NDArray[np.uint8]:
-        """The answer as an overlay, ``H x W x 3``: made for those who compare, who are few."""
+    def overlay(self) -> NDArray[np.uint8]:
+        """The answer over the picture, ``H x W x 3``."""
         tint = overlay(self.labels, self.classes)
         step = _step(self.picture.rgb)
         shown = self.picture.rgb[::step, ::step].astype(np.float32)
-        # Half of it, as the canvas shows it at first.
+        # Half opaque, as the canvas shows it at first.
         shown += (tint[..., :3] - shown * (tint[..., 3:] / np.float32(255))) / 2
         return shown.astype(np.uint8)
 
-    def share_that_differs(self, other: ComparedAnswer) -> float:
-        """Return the share of pixels that have another class, from 0 to 1."""
+    def difference(self, other: ComparedAnswer) -> float:
+        """Return the share of pixels with different classes, from 0 to 1."""
         return float((self.labels != other.labels).mean())
 
 
@@ -280,14 +280,14 @@ def _step(pixels: NDArray[np.uint8]) -> int:
     return -(-longer // _SIDE)
 
 
-# Answers that are kept to be compared: as many as one tells apart in a list.
-_MOST_KEPT = 12
-# Image pixels for each of the panel's: a drawing for a paper.
+# Answers that are kept for comparison.
+_MAX_KEPT = 12
+# Image pixels per panel pixel of a saved drawing.
 _FINE = 2
 
 
 class ModelPanel(QScrollArea):
-    """Shows an `Insight`; without one it says what will be here."""
+    """Panel that shows an `Insight`, if there is one."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -351,22 +351,22 @@ class ModelPanel(QScrollArea):
     # Comparing ----------------------------------------------------------------------------
 
     def keep(self, answer: ComparedAnswer) -> None:
-        """Keep a new answer to be compared with those before it."""
-        self._kept = (*self._kept, answer)[-_MOST_KEPT:]
+        """Keep an answer for comparison."""
+        self._kept = (*self._kept, answer)[-_MAX_KEPT:]
         self._compare.setEnabled(len(self._kept) > 1)
 
     def forget_kept(self) -> None:
-        """Begin anew with another picture."""
+        """Forget the answers of another picture."""
         self._kept = ()
         self._compare.setEnabled(False)
 
     @property
     def kept(self) -> tuple[ComparedAnswer, ...]:
-        """The answers that can be compared, the newest last."""
+        """The kept answers, the newest last."""
         return self._kept
 
     def _open_comparison(self) -> None:
-        dialog = CompareAnswers(self._kept, self)
+        dialog = ComparisonDialog(self._kept, self)
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 

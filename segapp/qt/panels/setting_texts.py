@@ -29,7 +29,7 @@ def tr(text: str) -> str:
 
 
 def setting_texts() -> dict[str, SettingText]:
-    """Return the texts by the field's name, in the order of the panel."""
+    """Return the texts by field name, in the order of the panel."""
     return {
         "features": SettingText(
             tr("Features"), tr("What the learner looks at. Each group gets kernels of its own.")
@@ -161,7 +161,7 @@ def feature_texts() -> dict[FeatureGroup, SettingText]:
 
 
 def preset_texts() -> dict[str, SettingText]:
-    """Return what is known of the presets by name."""
+    """Return the texts of the presets by name."""
     return {
         "best": SettingText(
             tr("One object"),
@@ -274,11 +274,11 @@ EXAMPLES: dict[str, tuple[int | bool, str, str]] = {
     ),
 }
 _CELL = 4
-_GAP = 26  # between the two, for the arrow
+_GAP = 26  # between both drawings, for the arrow
 
 
 class BeforeAfter(QWidget):
-    """Draws the example of a setting in the palette's colours."""
+    """Two drawings of the effect of a setting."""
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -288,12 +288,12 @@ class BeforeAfter(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
-        """Ask for both pictures side by side."""
+        """Return the size of both drawings side by side."""
         rows = self._pictures[0]
         return QSize(2 * len(rows[0]) * _CELL + _GAP, len(rows) * _CELL + 8)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw both in the order of reading, and an arrow from the one to the other."""
+        """Draw both in reading order, and an arrow between them."""
         del event
         painter = QPainter(self)
         width = len(self._pictures[0][0]) * _CELL

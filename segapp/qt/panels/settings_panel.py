@@ -64,10 +64,10 @@ _STEPS = 100  # of a slider, from 0 to 1
 
 
 class SettingEditors(QObject):
-    """Makes editors by the settings' names, shows values in them, and tells what changed."""
+    """Editors of the settings, by name."""
 
     changed = Signal(str, object)  # name of the setting, its new value
-    refused = Signal()  # what was entered means nothing: show again what was
+    refused = Signal()  # an invalid entry, to be replaced by the present value
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -76,7 +76,7 @@ class SettingEditors(QObject):
         self._encoder: tuple[FeatureGroup, ...] = ()  # that group, when it takes part
         self._channels_offered = False
         self.by_name: dict[str, QWidget] = {}
-        self.parts: list[QWidget] = []  # all that takes the wheel or emits
+        self.parts: list[QWidget] = []  # widgets that take the wheel or emit signals
 
     def make(self, name: str, value: object, text: SettingText) -> QWidget:
         """Return an editor that fits the value's type."""
@@ -102,7 +102,7 @@ class SettingEditors(QObject):
         return editor
 
     def show(self, values: dict[str, Any]) -> None:
-        """Show values without telling of a change."""
+        """Show values without emitting `changed`."""
         with ExitStack() as quiet:
             for part in self.parts:
                 quiet.enter_context(QSignalBlocker(part))
@@ -122,7 +122,7 @@ class SettingEditors(QObject):
             box.setRange(int(low), int(high))
         else:
             box = NumberBox()
-            # The bounds are rounded to what is shown; the least value must not become 0.
+            # Bounds are rounded to the shown decimals; the least value must not become 0.
             box.setDecimals(max(_DECIMALS, math.ceil(-math.log10(low)) if low > 0 else 0))
             box.setRange(low, high)
             box.setStepType(QDoubleSpinBox.StepType.AdaptiveDecimalStepType)
@@ -187,7 +187,7 @@ class SettingEditors(QObject):
         return holder
 
     def offer_channels(self, *, offered: bool) -> None:
-        """Let all channels be chosen, if there are more than are seen, and be unchosen always."""
+        """Enable the feature of all channels; a checked one can always be unchecked."""
         box = self._features[FeatureGroup.CHANNELS]
         box.setEnabled(offered or box.isChecked())
         self._channels_offered = offered
@@ -202,7 +202,7 @@ class SettingEditors(QObject):
         chosen = tuple(group for group, box in self._features.items() if box.isChecked())
         if chosen:
             self.changed.emit("features", (*chosen, *self._encoder))
-        else:  # without any feature there is nothing to learn from
+        else:  # at least one feature is needed
             self.refused.emit()
 
 
@@ -210,14 +210,14 @@ _OUTLINE = ("threshold", "refine", "smoothness", "colour_likelihood")
 
 
 class SettingsPanel(QScrollArea):
-    """Shows settings and emits the new value whenever one is changed."""
+    """Panel that edits the settings."""
 
     changed = Signal(object)  # Settings
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._settings = DEFAULT_SETTINGS
-        self._labels: dict[str, list[QWidget]] = {}  # what fades with an editor
+        self._labels: dict[str, list[QWidget]] = {}  # disabled together with an editor
         self._texts = setting_texts()
         self._editors = SettingEditors(self)
         self._editors.changed.connect(self._change)
@@ -234,7 +234,7 @@ class SettingsPanel(QScrollArea):
         self.encoder.chosen.connect(
             lambda digest: self._take(with_encoder(self._settings, digest))
         )
-        self._add_ways()
+        self._add_presets()
         self._add_groups()
         guard = WheelGuard(self)
         for editor in (*self._editors.parts, self.encoder.names):
@@ -244,33 +244,33 @@ class SettingsPanel(QScrollArea):
         self.show_settings(self._settings)
 
     def minimumSizeHint(self) -> QSize:
-        """Ask for the width of all settings, which the style has a say in, and any height."""
+        """Return the width of all settings and a small height."""
         bar = self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)
         body = self.widget()
         width = body.minimumSizeHint().width() if body is not None else 0
         return QSize(width + bar + 2, super().minimumSizeHint().height())
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Ask anew when the settings need another width."""
+        """Update the geometry when the settings need another width."""
         if event.type() == QEvent.Type.LayoutRequest:
             self.updateGeometry()
         return super().eventFilter(watched, event)
 
     # Building -----------------------------------------------------------------------------
 
-    def _add_ways(self) -> None:
-        self.ways = Segmented(self.tr("What is to be found"))
+    def _add_presets(self) -> None:
+        self.presets = Segmented(self.tr("What is to be found"))
         self._names = list(PRESETS)
         for number, name in enumerate(self._names):
             text = preset_texts().get(name, SettingText(name, ""))
-            button = self.ways.add_choice(text.label, text.tip, number)
+            button = self.presets.add_choice(text.label, text.tip, number)
             button.setObjectName(f"way_{name}")
-        self.ways.group.idClicked.connect(lambda number: self._take_way(self._names[number]))
-        self._way_text = _sentence("")
+        self.presets.group.idClicked.connect(lambda number: self._take_preset(self._names[number]))
+        self._preset_text = _explanation("")
         self._defaults = QPushButton(self.tr("Back to defaults"))
         self._defaults.setToolTip(self.tr("Undo all changes of the settings"))
         self._defaults.clicked.connect(lambda: self._take(DEFAULT_SETTINGS))
-        for part in (self.ways, self._way_text, self._defaults):
+        for part in (self.presets, self._preset_text, self._defaults):
             self._layout.addWidget(part)
 
     def _add_groups(self) -> None:
@@ -293,7 +293,7 @@ class SettingsPanel(QScrollArea):
         return form
 
     def _fold(self, title: str) -> QFormLayout:
-        """Add a part that is closed until somebody wants it."""
+        """Add a group that is folded at first."""
         self.fold = QToolButton()
         self.fold.setText(title)
         self.fold.setObjectName("fold")
@@ -326,8 +326,8 @@ class SettingsPanel(QScrollArea):
             unnamed = SettingText(name.replace("_", " ").capitalize(), "")
             text = self._texts.get(name, unnamed)
             editor = self._editors.make(name, values[name], text)
-            told = _sentence(text.tip)
-            self._labels[name] = [told]
+            explanation = _explanation(text.tip)
+            self._labels[name] = [explanation]
             if isinstance(editor, QCheckBox):
                 form.addRow(editor)
             else:
@@ -336,7 +336,7 @@ class SettingsPanel(QScrollArea):
                 label.setBuddy(editor)
                 self._labels[name].append(label)
                 form.addRow(label, editor)
-            form.addRow(told)
+            form.addRow(explanation)
             if name in EXAMPLES:
                 example = BeforeAfter(name)
                 self._labels[name].append(example)
@@ -345,18 +345,18 @@ class SettingsPanel(QScrollArea):
     # Values -------------------------------------------------------------------------------
 
     def show_settings(self, settings: Settings) -> None:
-        """Show a value without emitting it."""
+        """Show settings without emitting `changed`."""
         self._settings = settings
         self._editors.show(_flat(settings))
         self.encoder.show_choice(settings.encoder)
-        way = preset_of(settings)
-        self.ways.group.setExclusive(False)  # none is pressed for settings of one's own
+        preset = preset_of(settings)
+        self.presets.group.setExclusive(False)  # custom settings press no button
         for number, name in enumerate(self._names):
-            self.ways.group.button(number).setChecked(name == way)
-        self.ways.group.setExclusive(True)
+            self.presets.group.button(number).setChecked(name == preset)
+        self.presets.group.setExclusive(True)
         own = SettingText("", self.tr("Settings of your own."))
-        self._way_text.setText((preset_texts().get(way, own) if way else own).tip)
-        self._defaults.setVisible(way is None or FeatureGroup.CHANNELS in settings.features)
+        self._preset_text.setText((preset_texts().get(preset, own) if preset else own).tip)
+        self._defaults.setVisible(preset is None or FeatureGroup.CHANNELS in settings.features)
         self._enable("smoothness", "colour_likelihood", when=settings.refine)
         self._enable("unlabelled_weight", "few_strokes", when=settings.transductive)
         groups = set(settings.features)
@@ -364,16 +364,16 @@ class SettingsPanel(QScrollArea):
         self._enable("stroke_bandwidths", when=bool(groups & STROKE_DEPENDENT))
 
     def offer_channels(self, offered: bool) -> None:  # noqa: FBT001 - a Qt slot
-        """Let all channels be a feature where the picture has more than are seen."""
+        """Enable the feature of all channels if the picture has hidden ones."""
         self._editors.offer_channels(offered=offered)
 
     def _enable(self, *names: str, when: bool) -> None:
-        """Leave what has no effect now to be read but not to be changed."""
+        """Enable or disable settings with their labels."""
         for name in names:
             for part in (self._editors.by_name[name], *self._labels[name]):
                 part.setEnabled(when)
 
-    def _take_way(self, name: str) -> None:
+    def _take_preset(self, name: str) -> None:
         self._take(preset_with(name, self._settings))
 
     def _change(self, name: str, value: object) -> None:
@@ -382,7 +382,7 @@ class SettingsPanel(QScrollArea):
             if any(part.name == name for part in dataclasses.fields(CleanUp)):
                 changed = {"clean_up": dataclasses.replace(self._settings.clean_up, **changed)}
             settings = dataclasses.replace(self._settings, **changed)
-        except SegappError:  # these values are refused: keep the settings
+        except SegappError:  # keep the settings if the values are invalid
             settings = self._settings
         self._take(settings)
 
@@ -394,7 +394,7 @@ class SettingsPanel(QScrollArea):
 
 
 def _flat(settings: Settings) -> dict[str, Any]:
-    """Return the values by name, those of the clean-up among them."""
+    """Return all values by name, including those of the clean-up."""
     values = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
     return values | dataclasses.asdict(values.pop("clean_up"))
 
@@ -408,8 +408,8 @@ def _form() -> QFormLayout:
     return form
 
 
-def _sentence(text: str) -> QLabel:
-    """Write small and fainter what a setting does."""
+def _explanation(text: str) -> QLabel:
+    """Return a faint label below a setting."""
     label = QLabel(text)
     label.setWordWrap(True)
     label.setContentsMargins(0, 0, 0, 7)  # nearer to its own setting than to the next one

@@ -1,4 +1,4 @@
-"""The status bar: what the learner does, how long it takes, where the pointer is."""
+"""Status bar: progress of learning, pixel under the pointer, zoom."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from segapp.qt.actions.actions import Actions
 
 
-# Blue, orange, green and vermilion of the palette that colour-blind people tell apart; the
-# words beside the dot say the same.
+# Colours that are distinct for colour-blind users; the text beside the dot says the same.
 _COLOURS = {
     Stage.EMPTY: None,
     Stage.WAITING: QColor(230, 159, 0),
@@ -42,9 +41,9 @@ _COLOURS = {
 }
 
 
-_MOST_VALUES = 6  # channels of a pixel that there is room for
-# Seconds: a bar that is shown for less than that would only flicker.
-_QUICK = 0.25
+_MAX_VALUES = 6  # channels of a pixel that fit
+# Seconds before the progress bar appears, so that it does not flicker.
+_BAR_DELAY = 0.25
 
 
 class _Dot(QWidget):
@@ -68,7 +67,7 @@ class _Dot(QWidget):
 
 
 class _Elided(QLabel):
-    """A label that shortens its text instead of widening the window."""
+    """A label that elides its text instead of widening the window."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,7 +95,7 @@ def _button(actions: Actions, name: str) -> QToolButton:
     button.setAccessibleName(actions.name_of(name))
     button.setAutoRaise(True)
     button.setIconSize(QSize(16, 16))
-    button.setFixedSize(QSize(24, 22))  # before it has its icon it would take a text's room
+    button.setFixedSize(QSize(24, 22))  # until the icon is set, the text would be wider
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     return button
 
@@ -113,24 +112,21 @@ def _chip(name: str) -> QToolButton:
 
 
 def measured_text(picture: Picture, x: int, y: int) -> str:
-    """Return a pixel's values in the file's own numbers, of the first channels when many."""
+    """Return the raw values of a pixel, at most those of the first channels."""
     values = picture.raw_image.at(x, y)
     told = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in values]
-    return " | ".join(told[:_MOST_VALUES] + ["…"] * (len(told) > _MOST_VALUES))
+    return " | ".join(told[:_MAX_VALUES] + ["…"] * (len(told) > _MAX_VALUES))
 
 
 def depth_text(picture: Picture) -> str:
-    """Return depth and levels in a few characters: "16-bit, 177–1208".
-
-    Levels that differ between channels are told one after the other.
-    """
+    """Return depth and levels: "16-bit, 177–1208"; several levels if channels differ."""
     levels = list(dict.fromkeys(one for one in picture.levels if one is not None))
     spans = [f"{one.black:.5g}–{one.white:.5g}" for one in levels if math.isfinite(one.black)]
     return ", ".join([picture.raw_image.dtype_text, *([" | ".join(spans)] if spans else [])])
 
 
 class StatusBar(QStatusBar):
-    """Shows a `Progress`, the zoom and the pointer's place."""
+    """Status bar with a `Progress`, the pixel under the pointer, and the zoom."""
 
     def __init__(self, actions: Actions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -147,7 +143,7 @@ class StatusBar(QStatusBar):
         self._bar.setToolTip(self.tr("How far learning from the strokes has come"))
         self._elapsed = QLabel()
         self._elapsed.setMinimumWidth(self.fontMetrics().horizontalAdvance("000.0 s "))
-        self._place = QLabel()
+        self._pixel = QLabel()
         self.chip = _chip(self.tr("Levels and channels of the picture"))
         self._zoom = QLabel()
         state = QWidget()
@@ -159,7 +155,7 @@ class StatusBar(QStatusBar):
         row.addWidget(self._bar)
         row.addWidget(self._elapsed)
         self.addWidget(state, 1)
-        self.addPermanentWidget(self._place)
+        self.addPermanentWidget(self._pixel)
         self.addPermanentWidget(self.chip)
         self._zoom.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._zoom.setMinimumWidth(self.fontMetrics().horizontalAdvance("6400 %"))
@@ -180,21 +176,21 @@ class StatusBar(QStatusBar):
 
     @property
     def state_text(self) -> str:
-        """What is said about the answer."""
+        """The text about the answer."""
         return self._text.text()
 
     @property
     def elapsed_text(self) -> str:
-        """How long learning has been going on."""
+        """The shown learning time."""
         return self._elapsed.text()
 
     @property
     def fraction(self) -> float:
-        """How far the bar is."""
+        """The value of the progress bar, from 0 to 1."""
         return self._bar.value() / self._bar.maximum()
 
     def show_progress(self, progress: Progress) -> None:
-        """Show the stage in words, and the bar while something runs."""
+        """Show the stage, and the progress bar while the learner runs."""
         running = progress.stage is Stage.RUNNING
         self._progress = progress
         self._dot.show_stage(progress.stage)
@@ -211,7 +207,7 @@ class StatusBar(QStatusBar):
 
     def _tick(self) -> None:
         seconds = time.monotonic() - self._progress.started
-        if seconds > _QUICK:
+        if seconds > _BAR_DELAY:
             self._bar.show()
             self._elapsed.show()
         self._elapsed.setText(self.tr("{} s").format(number(seconds, 1)))
@@ -221,20 +217,20 @@ class StatusBar(QStatusBar):
     ) -> None:
         """Show position and values of a pixel, or the picture's size."""
         if width <= 0:
-            self._place.clear()
+            self._pixel.clear()
         elif at is None or not (0 <= at.x() < width and 0 <= at.y() < height):
-            self._place.setText(self.tr("{} × {} px").format(width, height))
+            self._pixel.setText(self.tr("{} × {} px").format(width, height))
         else:
             x, y = int(at.x()), int(at.y())
             values = "" if picture is None else f":  {measured_text(picture, x, y)}"
-            self._place.setText(f"{x}, {y}{values}")
+            self._pixel.setText(f"{x}, {y}{values}")
 
     def show_zoom(self, scale: float) -> None:
-        """Show how large the picture is."""
+        """Show the zoom, in screen pixels per image pixel."""
         percent = scale * 100
         self._zoom.setText(f"{number(percent, 0 if percent >= 10 else 1)} %")
 
     def end(self) -> None:
-        """Stop counting seconds and waiting for messages to be read."""
+        """Stop the timer and clear the message."""
         self._timer.stop()
         self.clearMessage()

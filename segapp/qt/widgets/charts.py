@@ -1,4 +1,4 @@
-"""Small drawings of what was learnt: bars, a grid, a curve."""
+"""Charts of the learnt model: bars, codeword grid, objective curve."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from segapp.model.classes import ClassInfo
 
 
-# Heights in pixels of a bar with its text and of a codeword: as low as text can be read.
+# Heights in pixels of a bar with its text, and of a codeword.
 _ROW = 17
 _CELL = 16
 
@@ -48,7 +48,7 @@ class Bars(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        """Ask for a line a row."""
+        """Return the size of one line for each row."""
         return QSize(200, max(len(self._rows), 1) * _ROW + 2)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -84,7 +84,7 @@ class Bars(QWidget):
 
 
 class CodewordGrid(QWidget):
-    """Codewords as rows of filled (+1) and empty (-1) squares in the class's colour."""
+    """Rows of filled (+1) and empty (-1) squares, in the class's colour."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -94,15 +94,15 @@ class CodewordGrid(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def show_codewords(self, codewords: NDArray[np.int8], classes: tuple[ClassInfo, ...]) -> None:
-        """Show classes x codewords x bits; a class that was not learnt has none, only 0."""
+        """Show an array of classes x codewords x bits; classes of zeros are left out."""
         learnt = [bool(words.any()) for words in codewords[: len(classes)]]
         self._codewords = codewords[: len(classes)][learnt]
         self._classes = tuple(info for info, is_in in zip(classes, learnt, strict=False) if is_in)
-        self.setAccessibleDescription("; ".join(self._described()))
+        self.setAccessibleDescription("; ".join(self._descriptions()))
         self.updateGeometry()
         self.update()
 
-    def _described(self) -> list[str]:
+    def _descriptions(self) -> list[str]:
         return [
             class_name(info.name) + " " + "".join("+" if bit > 0 else "-" for bit in word)
             for info, words in zip(self._classes, self._codewords, strict=False)
@@ -110,12 +110,12 @@ class CodewordGrid(QWidget):
         ]
 
     def sizeHint(self) -> QSize:
-        """Ask for a line a codeword."""
+        """Return the size of one line for each codeword."""
         n_classes, n_words, _ = self._codewords.shape
         return QSize(200, max(n_classes * (n_words * _CELL + 4), _CELL) + 2)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the squares behind the class's name."""
+        """Draw each class's name and squares."""
         del event
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -145,7 +145,7 @@ class CodewordGrid(QWidget):
 
 
 class Curve(QWidget):
-    """Values in their order, as a falling line; the height is logarithmic."""
+    """A line of values, on a logarithmic scale if all are positive."""
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -162,10 +162,10 @@ class Curve(QWidget):
         self.update()
 
     def event(self, event: QEvent) -> bool:
-        """Tell the value under the pointer."""
+        """Show the value under the pointer as a tool tip."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip and self._values:
-            place = event.pos().x() / max(self.width(), 1) * (len(self._values) - 1)
-            index = min(max(round(place), 0), len(self._values) - 1)
+            share, last = event.pos().x() / max(self.width(), 1), len(self._values) - 1
+            index = min(max(round(share * last), 0), last)
             QToolTip.showText(event.globalPos(), f"{index + 1}: {self._values[index]:.6g}")
             return True
         return super().event(event)
@@ -185,7 +185,7 @@ class Curve(QWidget):
 
     def _draw_line(self, painter: QPainter, frame: QRectF) -> None:
         values = np.array(self._values)
-        if values.min() > 0:  # it falls by powers of ten at first
+        if values.min() > 0:  # the objective falls by powers of ten at first
             values = np.log(values)
         span = float(values.max() - values.min()) or 1.0
         heights = frame.bottom() - (values - values.min()) / span * frame.height()

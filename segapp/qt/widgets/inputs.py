@@ -19,59 +19,61 @@ from PySide6.QtWidgets import (
 )
 
 from segapp.imaging.components import Scale
-from segapp.qt.widgets.layouts import Wrapping
+from segapp.qt.widgets.layouts import WrappingRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_MIN_LENGTH, _MAX_LENGTH = 1e-6, 1e6  # of a pixel's side
+
 
 class NumberBox(QDoubleSpinBox):
-    """Shows a number without zeros that say nothing."""
+    """A spin box that omits trailing zeros."""
 
     def textFromValue(self, value: float) -> str:
-        """Return 40 and not 40.000."""
+        """Return "40" instead of "40.000"."""
         text, point = super().textFromValue(value), self.locale().decimalPoint()
         return text.rstrip("0").removesuffix(point) if point in text else text
 
 
 class ChoiceBox(QComboBox):
-    """A box that knows what its rows mean; Qt would turn tuples into lists."""
+    """A combo box with a Python value for each row; Qt would turn tuples into lists."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        self._meanings: list[object] = []
+        self._values: list[object] = []
         self.setAccessibleName(name)
         self.setToolTip(name)
 
     def fill(self, rows: Sequence[tuple[str, object]], chosen: object) -> None:
-        """Offer rows of text and meaning; the first is chosen where none is meant."""
+        """Set the rows, of text and value, and choose a value or else the first row."""
         with QSignalBlocker(self):
             self.clear()
             self.addItems([text for text, _ in rows])
-            self._meanings = [meaning for _, meaning in rows]
-            self.setCurrentIndex(self._meanings.index(chosen) if chosen in self._meanings else 0)
+            self._values = [value for _, value in rows]
+            self.setCurrentIndex(self._values.index(chosen) if chosen in self._values else 0)
 
     @property
     def chosen(self) -> object:
-        """What the chosen row means."""
-        place = self.currentIndex()
-        return self._meanings[place] if 0 <= place < len(self._meanings) else None
+        """The value of the chosen row."""
+        index = self.currentIndex()
+        return self._values[index] if 0 <= index < len(self._values) else None
 
 
 class WheelGuard(QObject):
-    """Lets the wheel scroll a panel; only a value that has the focus turns with it."""
+    """An event filter: the wheel scrolls a panel and changes focused values alone."""
 
     def __init__(self, owner: QWidget) -> None:
         super().__init__(owner)
         self._area = owner if isinstance(owner, QScrollArea) else None
 
     def watch(self, editor: QWidget) -> None:
-        """Guard one editor; the wheel no longer gives it the focus either."""
+        """Guard an editor, which the wheel no longer focuses either."""
         editor.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         editor.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Hand the wheel on to the scroll bar unless the editor has the focus."""
+        """Pass the wheel on to the scroll bar unless the editor has the focus."""
         is_wheel = event.type() == QEvent.Type.Wheel
         if is_wheel and isinstance(watched, QWidget) and not watched.hasFocus():
             if self._area is not None:
@@ -80,11 +82,8 @@ class WheelGuard(QObject):
         return super().eventFilter(watched, event)
 
 
-_SMALLEST, _LARGEST = 1e-6, 1e6
-
-
 class ScaleBox(QWidget):
-    """A length, its unit, and a switch."""
+    """Editors of a pixel's length and unit, and of splitting touching parts."""
 
     changed = Signal()
 
@@ -92,7 +91,7 @@ class ScaleBox(QWidget):
         super().__init__(parent)
         self.pixel = NumberBox()
         self.pixel.setDecimals(6)
-        self.pixel.setRange(_SMALLEST, _LARGEST)
+        self.pixel.setRange(_MIN_LENGTH, _MAX_LENGTH)
         self.pixel.setStepType(QDoubleSpinBox.StepType.AdaptiveDecimalStepType)
         self.pixel.setKeyboardTracking(False)
         self.pixel.setMinimumWidth(90)
@@ -114,7 +113,7 @@ class ScaleBox(QWidget):
         row.addWidget(QLabel(self.tr("1 pixel =")))
         row.addWidget(self.pixel)
         row.addWidget(self.unit)
-        lines = Wrapping()
+        lines = WrappingRow()
         lines.add(length)
         lines.add(self.split)
         whole = QVBoxLayout(self)
@@ -126,11 +125,11 @@ class ScaleBox(QWidget):
 
     @property
     def scale(self) -> Scale:
-        """How large a pixel is; without a unit it is counted in pixels."""
+        """The length of a pixel's side; without a unit it is in pixels."""
         return Scale(self.pixel.value(), self.unit.text().strip() or "px")
 
     def show_choice(self, scale: Scale, *, split: bool) -> None:
-        """Show what was chosen, without telling of a change."""
+        """Show values without emitting `changed`."""
         with QSignalBlocker(self.pixel), QSignalBlocker(self.unit), QSignalBlocker(self.split):
             self.pixel.setValue(scale.pixel)
             self.unit.setText(scale.unit)

@@ -13,16 +13,19 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QHideEvent, QPaintEvent, QResizeEvent
 
+    Choices = tuple[tuple[str, Callable[[], None]], ...]
 
 _SPACING = 6
+_FRAME = 40  # logical pixels of a window's frame at most, whose size is unknown before
+_MARGIN = 12  # widget pixels between a card and the canvas's edge
+_GAP = 8  # and between two cards
 
 
-class Wrapping(QWidget):
-    """Asks for no more width than its widest widget needs.
+class WrappingRow(QWidget):
+    """Row of widgets that wraps into lines, and is at least as wide as the widest.
 
-    Words of another language may be twice as long, and a row of buttons would then decide how
-    much of the picture is left. It places its widgets itself: a layout written in Python
-    shares its items with Qt, which neither side knows when to delete.
+    Texts of another language may be twice as long, and an unwrapped row would take the picture's
+    room. It is no `QLayout`, as Python and Qt would both own a layout's items.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -33,53 +36,53 @@ class Wrapping(QWidget):
         self.setSizePolicy(policy)
 
     def add(self, widget: QWidget) -> None:
-        """Put a widget after the others."""
+        """Append a widget."""
         widget.setParent(self)
         self._widgets.append(widget)
         self.updateGeometry()
 
     def hasHeightForWidth(self) -> bool:
-        """Tell that narrow means high."""
+        """Return True, as lines are wrapped."""
         return True
 
     def heightForWidth(self, width: int) -> int:
-        """Return how high the lines are together."""
-        return self._lines(QRect(0, 0, width, 0), place=False)
+        """Return the height of all lines."""
+        return self._lay_out(QRect(0, 0, width, 0), place=False)
 
     def sizeHint(self) -> QSize:
-        """Ask for one line."""
-        sizes = [widget.sizeHint() for widget in self._seen()]
+        """Return the size of a single line."""
+        sizes = [widget.sizeHint() for widget in self._visible()]
         gaps = _SPACING * max(len(sizes) - 1, 0)
         across = sum(size.width() for size in sizes) + gaps
         return QSize(across, max((size.height() for size in sizes), default=0))
 
     def minimumSizeHint(self) -> QSize:
-        """Do with as many lines as there are widgets."""
-        sizes = [widget.minimumSizeHint() for widget in self._seen()]
+        """Return the size of the largest widget."""
+        sizes = [widget.minimumSizeHint() for widget in self._visible()]
         return QSize(
             max((size.width() for size in sizes), default=0),
             max((size.height() for size in sizes), default=0),
         )
 
     def event(self, event: QEvent) -> bool:
-        """Place the widgets again when one of them has changed its size."""
+        """Lay out the widgets when the size of one has changed."""
         if event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.LayoutDirectionChange):
             self.updateGeometry()
-            self._lines(self.rect(), place=True)
+            self._lay_out(self.rect(), place=True)
         return super().event(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Place the widgets in lines."""
+        """Lay out the widgets in lines."""
         super().resizeEvent(event)
-        self._lines(self.rect(), place=True)
+        self._lay_out(self.rect(), place=True)
 
-    def _seen(self) -> list[QWidget]:
+    def _visible(self) -> list[QWidget]:
         return [widget for widget in self._widgets if not widget.isHidden()]
 
-    def _lines(self, rect: QRect, *, place: bool) -> int:
-        """Go through the widgets line by line; return the height of all."""
+    def _lay_out(self, rect: QRect, *, place: bool) -> int:
+        """Compute the lines, optionally place the widgets; return the height."""
         x = y = deepest = 0
-        for widget in self._seen():
+        for widget in self._visible():
             size = widget.sizeHint()
             width = min(size.width(), rect.width())
             if x and x + width > rect.width():
@@ -93,25 +96,18 @@ class Wrapping(QWidget):
         return y + deepest
 
 
-_FRAME = 40  # logical pixels that a window's frame may take: its size is not known before
-
-
 def open_at(dialog: QWidget, width: int, height: int) -> None:
-    """Give a dialog its first size; on a small screen its buttons must still be in reach."""
+    """Set the size of a dialog, limited so that it fits the screen."""
     room = dialog.screen().availableSize()
     dialog.resize(min(width, room.width() - _FRAME), min(height, room.height() - _FRAME))
 
 
-_MARGIN = 12  # widget pixels to the canvas's edge
-_GAP = 8  # and between two cards
-
-
 class Card(QWidget):
-    """Rich text on a rounded ground; it keeps its place when the canvas changes its size."""
+    """Rich text on a rounded background, anchored to an edge of the canvas."""
 
-    def __init__(self, canvas: QWidget, where: Qt.AlignmentFlag) -> None:
+    def __init__(self, canvas: QWidget, anchor: Qt.AlignmentFlag) -> None:
         super().__init__(canvas)
-        self._canvas, self._where = canvas, where
+        self._canvas, self._anchor = canvas, anchor
         self.label = QLabel()
         self.label.setTextFormat(Qt.TextFormat.RichText)
         self.row = QHBoxLayout(self)
@@ -123,18 +119,18 @@ class Card(QWidget):
 
     @property
     def text(self) -> str:
-        """What is said."""
+        """The shown text."""
         return self.label.text()
 
     def set_text(self, text: str) -> None:
-        """Say something else, on a card of the size that it needs."""
+        """Show another text and fit the card to it."""
         if text != self.label.text():
             self.label.setText(text)
             if self.isVisible():
                 self.place()
 
     def place(self) -> None:
-        """Go to the edge, as wide as the text and at most as the canvas."""
+        """Move to the anchor; be as wide as the text, but no wider than the canvas."""
         canvas = self._canvas
         room = canvas.width() - 2 * _MARGIN
         self.label.setWordWrap(False)
@@ -144,17 +140,17 @@ class Card(QWidget):
             wanted.setWidth(room)
             wanted.setHeight(max(self.heightForWidth(room), self.minimumSizeHint().height()))
         left = _MARGIN
-        if self._where & Qt.AlignmentFlag.AlignHCenter:
+        if self._anchor & Qt.AlignmentFlag.AlignHCenter:
             left = (canvas.width() - wanted.width()) // 2
         top = _MARGIN
-        if self._where & Qt.AlignmentFlag.AlignBottom:
+        if self._anchor & Qt.AlignmentFlag.AlignBottom:
             top = canvas.height() - wanted.height() - _MARGIN
         self.setGeometry(self._beside_others(QRect(left, top, wanted.width(), wanted.height())))
         self.raise_()
 
     def _beside_others(self, place: QRect) -> QRect:
-        """Go further from the edge until no other card is covered."""
-        upwards = bool(self._where & Qt.AlignmentFlag.AlignBottom)
+        """Move away from the edge until no other card is covered."""
+        upwards = bool(self._anchor & Qt.AlignmentFlag.AlignBottom)
         others = [card.geometry() for card in self._others()]
         for other in sorted(others, key=lambda box: box.top(), reverse=upwards):
             if not other.intersects(place):
@@ -170,19 +166,19 @@ class Card(QWidget):
         return [card for card in cards if card is not self and card.isVisible()]
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Leave the room to those that had to stand aside."""
+        """Move the other cards into the free space."""
         super().hideEvent(event)
         for card in self._others():
             card.place()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Keep the place at the canvas's edge."""
+        """Follow the canvas's size."""
         if event.type() == QEvent.Type.Resize and self.isVisible():
             self.place()
         return super().eventFilter(watched, event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the card."""
+        """Draw the background."""
         del event
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -194,12 +190,8 @@ class Card(QWidget):
         painter.end()
 
 
-if TYPE_CHECKING:
-    Choices = tuple[tuple[str, Callable[[], None]], ...]
-
-
 class Banner(Card):
-    """A sentence at an edge of the canvas with a few buttons; nothing waits for it."""
+    """A question at an edge of the canvas with a few buttons, which blocks nothing."""
 
     def __init__(
         self, canvas: QWidget, edge: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignTop
@@ -207,9 +199,9 @@ class Banner(Card):
         super().__init__(canvas, Qt.AlignmentFlag.AlignHCenter | edge)
         self.buttons: list[QToolButton] = []
 
-    def make(self, sentence: str, choices: Choices) -> None:
-        """Ask, unless exactly this is asked already; any answer withdraws the question."""
-        if self.isVisible() and self.text == sentence:
+    def ask(self, question: str, choices: Choices) -> None:
+        """Show a question unless it is shown already; a click on a button hides it."""
+        if self.isVisible() and self.text == question:
             return
         for button in self.buttons:
             self.row.removeWidget(button)
@@ -218,18 +210,14 @@ class Banner(Card):
         for text, call in choices:
             button = QToolButton()
             button.setText(text)
-            button.setAccessibleDescription(sentence)
+            button.setAccessibleDescription(question)
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.clicked.connect(lambda _=False, chosen=call: self._answer(chosen))
             self.row.addWidget(button)
             self.buttons.append(button)
-        self.set_text(sentence)
+        self.set_text(question)
         self.show()
         self.place()
-
-    def withdraw(self) -> None:
-        """Ask no more."""
-        self.hide()
 
     def _answer(self, call: Callable[[], None]) -> None:
         self.hide()

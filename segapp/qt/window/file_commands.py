@@ -311,11 +311,11 @@ class SaveLocationPrompt(QObject):
             or not state.unsaved
             or self._policy.writing_folder(state.path) is not None
         ):
-            self._banner.withdraw()
+            self._banner.hide()
         elif root is not None and self._folder.workspace.index(state.path) is not None:
             self._ask_about_folder(root)
         elif self._policy.choice is SaveLocation.UNSAID:
-            self._banner.make(
+            self._banner.ask(
                 self.tr("Keep strokes in a project as you paint?"),
                 (
                     (self.tr("Beside the picture"), lambda: self._choose(SaveLocation.BESIDE)),
@@ -326,7 +326,7 @@ class SaveLocationPrompt(QObject):
 
     def _ask_about_folder(self, root: Path) -> None:
         proposed = documents_folder() / "segapp" / root.name
-        self._banner.make(
+        self._banner.ask(
             self.tr("{} cannot be written. Keep the strokes in").format(sanitize(root.name)),
             (
                 (sanitize(proposed), lambda: self._use_for_root(proposed)),

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from segapp.qt.files.autosave import Autosave
     from segapp.qt.files.files import Files
     from segapp.qt.files.preferences import Preferences
-    from segapp.qt.panels.class_panel import ClassOffer, ClassPanel
+    from segapp.qt.panels.class_panel import ClassNotice, ClassPanel
     from segapp.qt.panels.file_list import FileList
     from segapp.qt.session.session import Session
 
@@ -65,7 +65,7 @@ class FolderCommands(QObject):
         files: Files,
         store: ProjectStore,
         autosave: Autosave,
-        offer: ClassOffer,
+        offer: ClassNotice,
         window: QWidget,
     ) -> None:
         super().__init__(window)
@@ -384,7 +384,7 @@ class FolderParts:
         self.task = FolderTask()
         file_list.add_below(self.task, self.export)
         self.banner = Banner(canvas)
-        self.commands = FolderCommands(session, files, store, autosave, class_panel.offer, window)
+        self.commands = FolderCommands(session, files, store, autosave, class_panel.notice, window)
         self.prompt = SaveLocationPrompt(
             session, autosave, files.folder, store.policy, self.banner, window
         )

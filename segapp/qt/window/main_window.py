@@ -33,7 +33,7 @@ from segapp.qt.window.docks import Docks, move_focus
 from segapp.qt.window.file_commands import FileCommands
 from segapp.qt.window.folder_commands import FolderParts
 from segapp.qt.window.labelling_view import LabellingView
-from segapp.qt.window.mark_commands import AlikeOffer, MarkCommands
+from segapp.qt.window.mark_commands import AlikeSuggestion, MarkCommands
 from segapp.qt.window.menus import Menus, add_tool_bars, enable_commands
 from segapp.qt.window.result_commands import AnswerCommands, Measuring
 from segapp.qt.window.theme import Theme
@@ -98,7 +98,7 @@ class MainWindow(QMainWindow):
         self.preview_badge = PreviewBadge(self.canvas)
         self.follower = BrushFollower(self.session, self.canvas.unfinished_stroke, self)
         self.legend = CodeLegend(self.canvas)
-        self.alike_offer = AlikeOffer(self.session, self.canvas)
+        self.alike_suggestion = AlikeSuggestion(self.session, self.canvas)
         self.welcome = Welcome(self.canvas, self.commands)
         self.setCentralWidget(self.canvas)
         self.menus = Menus(self.menuBar(), self.commands)
@@ -159,7 +159,7 @@ class MainWindow(QMainWindow):
         self.preview_badge.show_for(is_preview=rendered is not None and rendered.is_preview)
         if rendered is not None and rendered.mode is ViewMode.CODES:
             if rendered.labelling is not None and not rendered.is_preview:
-                self.legend.explain(rendered.labelling, rendered.classes, rendered.codewords)
+                self.legend.show_codes(rendered.labelling, rendered.classes, rendered.codewords)
         else:
             self.legend.hide()
 
@@ -284,7 +284,7 @@ class MainWindow(QMainWindow):
                 self.answer_commands,
                 self.folder,
                 self.measuring,
-                self.alike_offer,
+                self.alike_suggestion,
                 self.autosave,
                 self.thumbnails,
             )

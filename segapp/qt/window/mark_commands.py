@@ -181,7 +181,7 @@ def _pixel(at: QPointF, picture: Picture) -> tuple[int, int] | None:
     return (x, y) if 0 <= x < width and 0 <= y < height else None
 
 
-class AlikeOffer(QObject):
+class AlikeSuggestion(QObject):
     """Asks once for each picture, beside the work, as long as one object is looked for.
 
     Telling parts apart takes longer than a window may pause: a thread does it. What it finds is
@@ -191,7 +191,7 @@ class AlikeOffer(QObject):
     def __init__(self, session: Session, canvas: QWidget) -> None:
         super().__init__(canvas)
         self._session = session
-        self.offer = Banner(canvas, Qt.AlignmentFlag.AlignBottom)
+        self.banner = Banner(canvas, Qt.AlignmentFlag.AlignBottom)
         self._answered: set[Path] = set()
         self._jobs = Jobs("marks alike", self)
         session.answers.answer_changed.connect(self._look)
@@ -209,8 +209,8 @@ class AlikeOffer(QObject):
         if state is None or state.path in self._answered:
             return
         if preset_of(self._session.settings) != "best":
-            self.offer.withdraw()
-        elif answer is not None and not self.offer.isVisible():
+            self.banner.hide()
+        elif answer is not None and not self.banner.isVisible():
             document, labels = self._session.document, answer.labelling.labels
 
             def work() -> Iterator[bool]:
@@ -220,7 +220,7 @@ class AlikeOffer(QObject):
 
     def _take(self, many: bool) -> None:  # noqa: FBT001 - the item of a job
         if many:
-            self.offer.make(
+            self.banner.ask(
                 self.tr("Many small marks: find everything that looks like them?"),
                 (
                     (self.tr("Find all alike"), lambda: self._answer(wanted=True)),
@@ -230,7 +230,7 @@ class AlikeOffer(QObject):
 
     def _forget(self) -> None:
         self._jobs.cancel()
-        self.offer.withdraw()
+        self.banner.hide()
 
     def _answer(self, *, wanted: bool) -> None:
         self._jobs.cancel()

@@ -323,8 +323,8 @@ class Measuring(QObject):
         panel.shown.connect(self.measure)
         panel.choices_changed.connect(self._choose)
         panel.part_chosen.connect(self._outline)
-        panel.part_wanted.connect(self._go_near)
-        panel.export_wanted.connect(self._export)
+        panel.part_activated.connect(self._go_near)
+        panel.export_requested.connect(self._export)
         session.answers.answer_changed.connect(self.measure)
         session.document_changed.connect(self.measure)
 
@@ -336,7 +336,7 @@ class Measuring(QObject):
         if answer is None or picture is None:
             self._jobs.cancel()
             self._measured = self._under_way = None
-            self.panel.withdraw(self.tr("There is no answer to measure."))
+            self.panel.clear(self.tr("There is no answer to measure."))
             return
         split, document = self._choices.split, self._session.document
         if self._measured is not None and self._measured[0] == (answer, split):
@@ -344,7 +344,7 @@ class Measuring(QObject):
         if self._under_way == (answer, split) and self._jobs.busy:
             return
         self._under_way = (answer, split)
-        self.panel.withdraw(self.tr("Measuring …"))
+        self.panel.clear(self.tr("Measuring …"))
 
         def work() -> Iterator[tuple[_Measured, MeasuredRegions]]:
             yield (

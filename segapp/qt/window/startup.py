@@ -19,7 +19,7 @@ from segapp.qt.dialogs.help import open_about, open_problem_report, open_shortcu
 from segapp.qt.files.file_dialogs import complain
 from segapp.qt.files.thumbnails import filling
 from segapp.qt.i18n import LANGUAGES
-from segapp.qt.panels.encoder_panel import EncoderParts
+from segapp.qt.panels.encoder_panel import EncoderController
 from segapp.qt.panels.levels_panel import LevelsCommands
 from segapp.qt.panels.model_panel import ComparedAnswer
 from segapp.qt.panels.setting_texts import preset_texts
@@ -241,7 +241,7 @@ def _connect_actions(window: MainWindow) -> None:
     levels.channels_offered.connect(window.settings_panel.offer_channels)
     levels.connect_actions(actions)
     _connect_views(window)
-    encoders = EncoderParts(session, window.files, window.settings_panel.encoder, canvas)
+    encoders = EncoderController(session, window.files, window.settings_panel.encoder, canvas)
     encoders.connect_actions(actions)
     window.closing.connect(encoders.end)
     for tool in Tool:

@@ -49,7 +49,7 @@ def test_without_a_display_one_sentence_says_what_to_do(environment, words):
     ],
 )
 def test_a_missing_library_is_named_with_its_remedy(reason, words):
-    sentence = application._library_sentence(reason)
+    sentence = application._missing_library_message(reason)
     assert words in sentence
     assert "segapp batch" in sentence
 
@@ -60,7 +60,7 @@ def test_qt_that_cannot_be_imported_is_told(monkeypatch):
 
     monkeypatch.setenv("DISPLAY", ":0")
     monkeypatch.setattr(application.importlib, "import_module", refuse)
-    assert "libxkbcommon0" in application.what_is_missing()
+    assert "libxkbcommon0" in application.missing_requirement()
 
 
 def test_a_plug_in_that_cannot_be_loaded_is_told(monkeypatch):
@@ -71,10 +71,10 @@ def test_a_plug_in_that_cannot_be_loaded_is_told(monkeypatch):
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     monkeypatch.setenv("DISPLAY", ":0")
     monkeypatch.setenv("QT_QPA_PLATFORM", "xcb")
-    assert "libxcb-cursor0" in application.what_is_missing()
+    assert "libxcb-cursor0" in application.missing_requirement()
 
 
 def test_platforms_without_a_screen_need_none(monkeypatch):
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
-    assert application.what_is_missing() is None
+    assert application.missing_requirement() is None

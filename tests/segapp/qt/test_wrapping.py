@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from segapp.qt.widgets.layouts import Wrapping
+from segapp.qt.widgets.layouts import WrappingRow
 
 
 class Block(QWidget):
@@ -25,7 +25,7 @@ class Block(QWidget):
 def blocks(qtbot):
     outer = QWidget()
     qtbot.addWidget(outer)
-    wrapping = Wrapping()
+    wrapping = WrappingRow()
     blocks = [Block(100, 20), Block(60, 30), Block(80, 20)]
     for block in blocks:
         wrapping.add(block)

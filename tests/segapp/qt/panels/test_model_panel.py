@@ -95,7 +95,7 @@ def test_the_windows_panel_follows_the_answer_once_somebody_looks(
     answers = answered(window).session.answers
     assert window.model_panel.view._insight is answers.insight
     window.docks.settings.raise_()
-    qtbot.waitUntil(lambda: not window.model_panel._is_looked_at)
+    qtbot.waitUntil(lambda: not window.model_panel._is_active)
     looked_at = answers.insight
     assert answered(window).session.answers.insight is not looked_at
     assert window.model_panel.view._insight is looked_at
@@ -146,7 +146,7 @@ def test_answers_are_kept_and_compared_side_by_side(
     from PySide6.QtWidgets import QApplication
 
     from segapp.model.settings import PRESETS
-    from segapp.qt.panels.model_panel import CompareAnswers
+    from segapp.qt.panels.model_panel import ComparisonDialog
 
     window = make_window(picture_file())
     answered(window)
@@ -162,16 +162,16 @@ def test_answers_are_kept_and_compared_side_by_side(
     window.docks.inside.raise_()
     qtbot.mouseClick(panel._compare, Qt.MouseButton.LeftButton)
     dialog = QApplication.activeModalWidget()
-    assert isinstance(dialog, CompareAnswers)
+    assert isinstance(dialog, ComparisonDialog)
     names = [dialog.left.choice.itemText(row) for row in range(dialog.left.choice.count())]
     assert names[:2] == ["One object, 2 strokes", "As in paper, 2 strokes"]
     assert dialog.right.choice.currentIndex() == len(names) - 1
     first, last = panel.kept[0], panel.kept[-1]
     dialog.left.choice.setCurrentIndex(0)
     share = (first.labels != last.labels).mean()
-    assert dialog.told == f"{share:.1%} of the pixels differ."
+    assert dialog.text == f"{share:.1%} of the pixels differ."
     dialog.left.choice.setCurrentIndex(len(names) - 1)
-    assert dialog.told == "0.0% of the pixels differ."
+    assert dialog.text == "0.0% of the pixels differ."
     dialog.reject()
     with qtbot.waitSignal(window.files.opened):
         window.files.open(picture_file("other.png"))
@@ -194,17 +194,17 @@ def test_a_kept_answer_of_a_large_picture_is_small_and_true():
         "x", None, Document().classes, Labelling(labels, margin, codes, 2, 1), picture
     )
     assert max(kept.labels.shape) <= 480
-    assert kept.shown.shape == (*kept.labels.shape, 3)
+    assert kept.overlay.shape == (*kept.labels.shape, 3)
     assert kept.labels.mean() == pytest.approx(0.5, abs=0.01)
-    assert not np.array_equal(kept.shown[0, 0], kept.shown[0, -1])
+    assert not np.array_equal(kept.overlay[0, 0], kept.overlay[0, -1])
 
 
 def test_the_comparison_is_no_larger_than_the_screen(make_window, picture_file, qtbot, answered):
-    from segapp.qt.panels.model_panel import CompareAnswers
+    from segapp.qt.panels.model_panel import ComparisonDialog
 
     window = answered(make_window(picture_file()))
     kept = window.model_panel.kept[-1]
-    dialog = CompareAnswers((kept, kept))
+    dialog = ComparisonDialog((kept, kept))
     qtbot.addWidget(dialog)
     dialog.show()
     room = dialog.screen().availableSize()

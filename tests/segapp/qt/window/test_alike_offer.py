@@ -79,13 +79,13 @@ def test_the_window_goes_on_while_parts_are_told_apart(cells, qtbot, monkeypatch
         looks.append(threading.current_thread())
         return may_go_on.wait(10)
 
-    monkeypatch.setattr(mark_commands, "mark_many", slow)
+    monkeypatch.setattr(mark_commands, "suggests_many_objects", slow)
     mark(cells, qtbot, 3)
     qtbot.waitUntil(lambda: bool(looks))
     assert threading.main_thread() not in looks
     cells.session.undo()  # what is being looked at is no longer so
     may_go_on.set()
-    monkeypatch.setattr(mark_commands, "mark_many", lambda document, labels: False)
+    monkeypatch.setattr(mark_commands, "suggests_many_objects", lambda document, labels: False)
     qtbot.waitUntil(lambda: cells.session.answers.is_current)
     qtbot.wait(50)
     assert offered(cells) is None
@@ -95,7 +95,7 @@ def test_an_error_on_the_way_is_told(cells, qtbot, monkeypatch):
     def broken(document, labels):
         raise ValueError("no such part")
 
-    monkeypatch.setattr(mark_commands, "mark_many", broken)
+    monkeypatch.setattr(mark_commands, "suggests_many_objects", broken)
     with qtbot.capture_exceptions() as told:
         mark(cells, qtbot, 3)
         qtbot.waitUntil(lambda: bool(told))

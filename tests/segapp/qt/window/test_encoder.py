@@ -26,7 +26,7 @@ from segapp.imaging.overlay import ViewMode
 from segapp.io.project import Project, save_project
 from segapp.model.document import Document, Stroke
 from segapp.model.settings import DEFAULT_SETTINGS, FeatureGroup, preset_of, with_encoder
-from segapp.qt.panels.encoder_panel import EncoderParts
+from segapp.qt.panels.encoder_panel import EncoderController
 from segapp.qt.session.encoder_service import Sight
 from tests.segapp.encoders import networks
 from tests.segapp.encoders.networks import POOLED
@@ -209,7 +209,7 @@ def test_one_that_fails_asks_and_loses_nothing(
     turn_on(window)
     for each in two_strokes:
         window.session.add_stroke(each)
-    asked = window.canvas.findChild(EncoderParts).offer
+    asked = window.canvas.findChild(EncoderController).banner
     qtbot.waitUntil(asked.isVisible)
     assert "pooled broke off" in asked.text
     answers = window.session.answers
@@ -233,7 +233,7 @@ def test_a_project_says_when_its_encoder_is_missing(
     project = path.with_suffix(".segapp")
     save_project(project, Project(Document(strokes=two_strokes), settings, path, ""))
     window = make_window(project, seer)
-    card = window.canvas.findChild(EncoderParts).offer
+    card = window.canvas.findChild(EncoderController).banner
     qtbot.waitUntil(card.isVisible)
     assert card.text == "The encoder of this picture is not installed (abababababab)."
     assert box(window).switch.isChecked()
@@ -305,8 +305,8 @@ def test_ways_keep_the_encoder(make_window, picture_file, pooled, seer, qtbot):
     turn_on(window)
     panel = window.settings_panel
     assert preset_of(window.session.settings) == "best"
-    assert panel.ways.group.button(0).isChecked()
-    panel.ways.group.button(1).click()
+    assert panel.presets.group.button(0).isChecked()
+    panel.presets.group.button(1).click()
     assert preset_of(window.session.settings) == "alike"
     assert window.session.settings.encoder == pooled
     assert box(window).switch.isChecked()

@@ -69,7 +69,7 @@ def test_every_picture_begins_with_the_folders_classes(make_window, folder, qtbo
         go(qtbot, window, path)
         assert window.session.document.classes == FOUR
         assert not window.isWindowModified()
-        assert window.class_panel.offer.isHidden()
+        assert window.class_panel.notice.isHidden()
     assert not list(folder[0].parent.glob("*.segapp"))
 
 
@@ -111,10 +111,10 @@ def test_a_change_is_offered_to_the_others_and_reaches_them(
     document = window.session.document
     leaf = ClassInfo("leaf", (1, 2, 3))
     window.session.edit("renaming", document.with_class_changed(0, leaf))
-    assert window.class_panel.offer.isVisibleTo(window)
-    assert "do not have" in window.class_panel.offer.told
+    assert window.class_panel.notice.isVisibleTo(window)
+    assert "do not have" in window.class_panel.notice.text
     window.commands["share_classes"].trigger()
-    assert window.class_panel.offer.isHidden()
+    assert window.class_panel.notice.isHidden()
     assert read_class_list(folder[0].parent / CLASS_LIST_FILE).classes[0] == leaf
     qtbot.waitUntil(lambda: "images follow" in window.status.currentMessage())
     for path in folder[:3]:
@@ -129,14 +129,14 @@ def test_a_picture_may_differ_and_says_so(make_window, folder, qtbot):
     window = make_window(folder[0].parent)
     own = window.session.document.with_class(ClassInfo("own", (9, 9, 9)))
     window.session.edit("adding", own)
-    assert window.class_panel.offer.told == "This picture has classes of its own."
+    assert window.class_panel.notice.text == "This picture has classes of its own."
     go(qtbot, window, folder[1])
-    assert window.class_panel.offer.isHidden()
+    assert window.class_panel.notice.isHidden()
     go(qtbot, window, folder[0])
-    assert window.class_panel.offer.isVisibleTo(window)
+    assert window.class_panel.notice.isVisibleTo(window)
     window.commands["take_classes"].trigger()
     assert window.session.document.classes == FOUR
-    assert window.class_panel.offer.isHidden()
+    assert window.class_panel.notice.isHidden()
 
 
 def test_classes_with_marks_are_not_taken_away(make_window, folder, qtbot):

@@ -53,7 +53,7 @@ def test_the_pointer_tells_what_was_measured(make_window, image):
     window = make_window(image())
     window.canvas.pointer_moved.emit(QPointF(7.5, 4.5))
     told = " | ".join(str(value) for value in VALUES[4, 7].tolist())
-    assert window.status._place.text() == f"7, 4:  {told}"
+    assert window.status._pixel.text() == f"7, 4:  {told}"
     assert measured_text(window.session.picture, 7, 4) == told
 
 
@@ -111,7 +111,7 @@ def test_handles_set_levels_and_reset_takes_them_back(qtbot, make_window, image)
     panel = panel_of(window)
     histogram = panel.histogram
     y = histogram.height() - 5
-    start = QPoint(round(histogram.place_of(Handle.WHITE)), y)
+    start = QPoint(round(histogram.position_of(Handle.WHITE)), y)
     qtbot.mousePress(histogram, Qt.MouseButton.LeftButton, pos=start)
     qtbot.mouseMove(histogram, QPoint(histogram.width() // 2, y))
     qtbot.mouseRelease(histogram, Qt.MouseButton.LeftButton, pos=QPoint(10, y))
@@ -130,7 +130,7 @@ def test_a_drag_is_seen_before_it_ends_and_teaches_nothing(qtbot, make_window, i
     histogram, picture = panel.histogram, session.picture
     before = window.canvas._image
     y = histogram.height() - 5
-    start = QPoint(round(histogram.place_of(Handle.WHITE)), y)
+    start = QPoint(round(histogram.position_of(Handle.WHITE)), y)
     qtbot.mousePress(histogram, Qt.MouseButton.LeftButton, pos=start)
     for x in range(start.x(), start.x() // 2, -3):
         qtbot.mouseMove(histogram, QPoint(x, y))

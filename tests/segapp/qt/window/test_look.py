@@ -254,7 +254,7 @@ def test_no_card_covers_another(make_window, picture_file, answered, qtbot):
     assert {window.legend, question} <= set(cards())
     for one, other in itertools.combinations(cards(), 2):
         assert not one.geometry().intersects(other.geometry()), (one.text, other.text)
-    question.withdraw()
+    question.hide()
     assert window.legend.y() == 12  # where it stood aside it comes back
 
 

@@ -53,7 +53,7 @@ def test_nothing_is_measured_while_nobody_looks(window, qtbot):
     assert not panel.isVisible()
     assert not window.measuring._jobs.busy
     assert panel.texts() == []
-    assert "3 part" in look(window, qtbot).told
+    assert "3 part" in look(window, qtbot).text
 
 
 def test_rows_are_those_of_the_file(window, qtbot, tmp_path):
@@ -112,7 +112,7 @@ def test_a_new_answer_is_measured_anew_and_none_withdraws_the_table(window, qtbo
     qtbot.waitUntil(lambda: bool(panel.texts()))
     window.commands["clear"].trigger()
     qtbot.waitUntil(lambda: panel.texts() == [])
-    assert "no answer" in panel.told
+    assert "no answer" in panel.text
     assert not panel.export.isEnabled()
 
 

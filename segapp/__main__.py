@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 
-TYPE_CHECKING = False  # `typing` is among what takes time to load
+TYPE_CHECKING = False  # importing `typing` would take too long before Ctrl-C is handled
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Loaded = TypeVar("Loaded")
 
 COMMANDS = ("segment", "batch", "apply", "export", "encoder")
-FAILED, INTERRUPTED = 1, 130
+FAILED, INTERRUPTED = 1, 130  # as in segapp.cli.console, which takes too long to import
 _STOPPED = "segapp: stopped"
 
 _EXAMPLES = """\
@@ -31,7 +31,7 @@ examples:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run ``segapp`` with the arguments of the command line; return the exit code."""
+    """Run ``segapp`` with command-line arguments and return the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         is_command = bool(words[:1]) and words[0] in COMMANDS
@@ -42,14 +42,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _loading(load: Callable[[], Loaded]) -> Loaded:
-    """Load libraries, which takes a second; Ctrl-C ends the program without further ado.
+    """Import libraries, which takes a second; Ctrl-C ends the process at once meanwhile.
 
-    An exception would have to come through libraries that are half loaded, some of which turn
-    it into another one or lose it.
+    An exception would pass through modules that are half imported, some of which replace or
+    swallow it.
     """
     try:
         before = signal.getsignal(signal.SIGINT)
-        if before is not signal.default_int_handler:  # somebody has other wishes
+        if before is not signal.default_int_handler:  # a handler of the caller, or none
             return load()
         signal.signal(signal.SIGINT, _end)
     except ValueError:  # not the main thread: it gets no signals
@@ -70,7 +70,7 @@ def _quiet_libraries() -> None:
     import logging
     import warnings
 
-    if not sys.warnoptions:  # remarks of libraries are for developers, who ask by -W
+    if not sys.warnoptions:  # warnings of libraries are for developers, who use -W
         warnings.simplefilter("ignore")
     logging.getLogger("tifffile").setLevel(logging.CRITICAL)
 
@@ -115,27 +115,17 @@ def _run_command(words: list[str]) -> int:
 
     command, parser, limited = _loading(load)
     arguments = parser.parse_args(words)
-    try:
-        # One thread: in another order, sums would differ in their last bits, and with them,
-        # once in a while, a pixel. All ways to the same mask give the same mask.
-        with limited(1):
-            code: int = command.run(arguments)
-    except (ValueError, OSError, MemoryError) as error:
-        return _report(error, as_json=arguments.json)
+    from segapp.cli.console import log_to_stderr, report_failure
+
+    with log_to_stderr(arguments):
+        try:
+            # One thread: sums in another order differ in their last bits, and with them, once in
+            # a while, a pixel. Window and commands make the same masks.
+            with limited(1):
+                code: int = command.run(arguments)
+        except Exception as error:  # noqa: BLE001 - the edge of the program
+            return report_failure(error, as_json=arguments.json)
     return code
-
-
-def _report(error: Exception, *, as_json: bool) -> int:
-    from segapp.cli.console import print_json, print_line
-    from segapp.model.validation import sentence
-
-    told = sentence(error)
-    if isinstance(error, OSError) and error.filename:
-        told = f"{error.filename}: {error.strerror}."
-    print_line(f"segapp: {told}", sys.stderr)
-    if as_json:
-        print_json({"error": told})
-    return INTERRUPTED if isinstance(error.__cause__, KeyboardInterrupt) else FAILED
 
 
 def _open_window(words: list[str]) -> int:
@@ -156,6 +146,9 @@ def _open_window(words: list[str]) -> int:
         default="",
         help="of the window, this time; without it, as chosen in the menu, or as the system",
     )
+    from segapp.cli.console import add_output_options
+
+    add_output_options(parser, as_json=False)
     desktop = parser.add_mutually_exclusive_group()
     desktop.add_argument(
         "--install-desktop",
@@ -176,8 +169,11 @@ def _open_window(words: list[str]) -> int:
             file=sys.stderr,
         )
         return FAILED
-    # Qt is loaded in there; the window, once there is one, has its own way to end.
-    code: int = _loading(lambda: app.run(arguments.path, arguments.language))
+    from segapp.cli.console import log_to_stderr
+
+    with log_to_stderr(arguments):
+        # Qt is imported in there; the window then handles Ctrl-C itself.
+        code: int = _loading(lambda: app.run(arguments.path, arguments.language))
     return code
 
 
@@ -189,8 +185,9 @@ def _change_desktop(*, install: bool) -> int:
     try:
         paths = change(home)
     except OSError as error:
-        told = f"{error.filename}: {error.strerror}." if error.filename else str(error)
-        print(f"segapp: {told}", file=sys.stderr)
+        from segapp.model.validation import failure_message
+
+        print(f"segapp: {failure_message(error)}", file=sys.stderr)
         return FAILED
     for path in paths:
         print(f"{'wrote' if install else 'removed'} {path}")

@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-import sys
+import logging
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
+from segapp.cli.arguments import (
+    add_format,
+    add_page,
+    export_choices_from,
+    make_folder,
+    new_parser,
+    page_from,
+)
 from segapp.cli.console import (
     SOME_FAILED,
     CommandError,
-    add_format,
-    add_json,
-    add_page,
-    chosen_exports,
-    chosen_page,
-    make_folder,
-    new_parser,
+    add_output_options,
+    print_beside_progress,
     print_result,
-    printable,
 )
-from segapp.cli.segment import described
+from segapp.cli.segment import result_summary
 from segapp.engine.learnt_model import load_model
 from segapp.engine.loading import sight_of
 from segapp.io.export.formats import default_format, formats
 from segapp.io.folder_files import folder_display
 from segapp.io.images import load_image
 from segapp.model.document import Document
-from segapp.model.validation import sentence
+from segapp.model.validation import SegappError, failure_message
 
 if TYPE_CHECKING:
     import argparse
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from segapp.engine.loading import Sight
     from segapp.io.export.formats import ExportFormat
 
+
+_log = logging.getLogger(__name__)
 
 _EXAMPLES = """\
   segapp segment one.jpg --strokes one.segapp --out one.png --save-model cells.shlmodel
@@ -55,30 +59,31 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="where to write")
     add_page(parser)
     add_format(parser)
-    add_json(parser)
+    add_output_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do the command."""
     model = load_model(arguments.model)
     name = arguments.format or default_format(len(model.classes)).name
-    entry = formats(chosen_exports(arguments))[name]
+    entry = formats(export_choices_from(arguments))[name]
     if entry.name == "strokes":
         raise CommandError("--as: a learnt model has no strokes to write.")
     out = make_folder(arguments.out)
     results: list[dict[str, Any]] = []
     names: set[str] = set()
-    images = [chosen_page(arguments, image) for image in arguments.images]
+    images = [page_from(arguments, image) for image in arguments.images]
     with ExitStack() as stack:
         sight = _sight(model, stack)
         for image in tqdm(images, unit="image", disable=None):
             target = out / (_new_name(image, names) + entry.suffix)
             try:
                 results.append(_apply(model, image, target, entry, sight))
-            except (ValueError, OSError, MemoryError) as error:
-                told = sentence(error)
-                tqdm.write(printable(f"{image}: {told}", sys.stderr), file=sys.stderr)
-                results.append({"image": str(image), "error": told})
+            except Exception as error:  # noqa: BLE001 - one image, not the others
+                _log.debug("image %s", image, exc_info=True)
+                message = failure_message(error)
+                print_beside_progress(f"{image}: {message}")
+                results.append({"image": str(image), "error": message})
     failed = sum("error" in result for result in results)
     files = [name for result in results for name in result.get("files", [])]
     print_result(arguments, {"images": len(results), "failed": failed, "results": results}, files)
@@ -90,7 +95,7 @@ def _sight(model: LearntModel, stack: ExitStack) -> Sight:
     digest = model.settings.encoder
     try:
         return stack.enter_context(sight_of(model.settings))
-    except ValueError as error:
+    except SegappError as error:
         raise CommandError(
             f"The model was learnt with the encoder {digest[:12]}…, which is not there: add it by "
             "segapp encoder add."
@@ -104,7 +109,7 @@ def _apply(
     labelling = model.apply(picture.rgb, picture.channels, sight(picture.rgb))
     document = Document(model.classes, display=picture.display)
     files = entry.write(target, labelling, document, picture)
-    return described(labelling, document, picture) | {"files": [str(path) for path in files]}
+    return result_summary(labelling, document, picture) | {"files": [str(path) for path in files]}
 
 
 def _new_name(image: Path, taken: set[str]) -> str:

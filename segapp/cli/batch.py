@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,16 +14,19 @@ from segapp.batch import Outcome, Task, run_tasks, run_tasks_remotely, write_rep
 from segapp.batch.cases import bundled_cases, find_cases
 from segapp.batch.execution import needs_features, precompute_features
 from segapp.batch.report import ContactSheet, draw_triple, write_curve
+from segapp.cli.arguments import (
+    add_scale,
+    add_settings,
+    export_choices_from,
+    make_folder,
+    new_parser,
+    settings_from,
+)
 from segapp.cli.console import (
     SOME_FAILED,
     CommandError,
-    add_json,
-    add_scale,
-    add_settings,
-    chosen_exports,
-    chosen_settings,
-    make_folder,
-    new_parser,
+    add_output_options,
+    print_beside_progress,
     print_result,
     printable,
 )
@@ -30,7 +34,7 @@ from segapp.engine.loading import trainer_of
 from segapp.io.export.tables import write_joined_measures
 from segapp.io.images import load_image, load_indices
 from segapp.io.project import is_project, load_project
-from segapp.model.validation import sanitize, sentence
+from segapp.model.validation import SegappError, failure_message, sanitize
 from shlcore.parallel import ClusterError
 
 if TYPE_CHECKING:
@@ -39,6 +43,8 @@ if TYPE_CHECKING:
 
     from PIL import Image
 
+
+_log = logging.getLogger(__name__)
 
 _EXAMPLES = """\
   segapp batch --out results                            the samples that come with segapp
@@ -97,14 +103,14 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     add_scale(parser)
     add_settings(parser)
-    add_json(parser)
+    add_output_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do the command."""
-    settings = chosen_settings(arguments)
+    settings = settings_from(arguments)
     cases = find_cases(arguments.folder) if arguments.folder else bundled_cases()
-    measures = chosen_exports(arguments) if arguments.measures else None
+    measures = export_choices_from(arguments) if arguments.measures else None
     out = make_folder(arguments.out)
     tasks = [
         Task(
@@ -164,8 +170,8 @@ def _run_tasks(
                 bar.set_postfix_str(printable(outcome.name, sys.stderr))
                 bar.update()
                 if outcome.error:
-                    line = printable(f"{outcome.name}: {outcome.error}", sys.stderr)
-                    tqdm.write(line, file=sys.stderr)
+                    print_beside_progress(f"{outcome.name}: {outcome.error}")
+                    _log.debug("%s", outcome.traceback)
                 else:
                     _add_row(sheet, task_of[outcome.name], outcome)
     except ClusterError as error:
@@ -192,9 +198,9 @@ def _add_row(sheet: ContactSheet, task: Task, outcome: Outcome) -> None:
     score = f"  IoU {outcome.ious[-1]:.3f}" if outcome.ious else ""
     try:
         sheet.add(outcome.name, outcome.name + score, _pictures(task, outcome))
-    except (ValueError, OSError, MemoryError) as error:
-        line = printable(f"{outcome.name}: not on the sheet. {sentence(error)}", sys.stderr)
-        tqdm.write(line, file=sys.stderr)
+    except (SegappError, OSError, MemoryError) as error:
+        message = failure_message(error)
+        print_beside_progress(f"{outcome.name}: not on the sheet. {message}")
 
 
 def _pictures(task: Task, outcome: Outcome) -> Sequence[Image.Image]:

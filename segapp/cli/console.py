@@ -1,28 +1,39 @@
-"""Arguments and output that the commands share."""
+"""Standard output and standard error of the commands: results, log messages and failures."""
 
 from __future__ import annotations
 
-import argparse
 import json
+import logging
 import sys
-from dataclasses import replace
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from segapp.imaging.components import Scale
-from segapp.io.export.formats import FORMATS, ExportChoices, ExportFormat, formats
-from segapp.io.pages import MAX_PAGES, with_page
-from segapp.model.settings import (
-    DEFAULT_PRESET,
-    PRESETS,
-    FeatureGroup,
-    SettingsChoice,
-    setting_names,
-)
-from segapp.model.validation import SegappError, sanitize
+from segapp.model.validation import SegappError, failure_message, sanitize
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+FAILED, SOME_FAILED, INTERNAL_ERROR, INTERRUPTED = 1, 3, 4, 130
+"""Exit codes: not done, done but not for every image, a fault of the program, Ctrl-C."""
+
+_log = logging.getLogger(__name__)
+
+
+class CommandError(SegappError):
+    """A request that cannot be met; the message is one sentence for the user."""
+
+
+def add_output_options(parser: argparse.ArgumentParser, *, as_json: bool = True) -> None:
+    """Add ``--json``, ``--verbose`` and ``--debug``."""
+    if as_json:
+        parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="log files and times of each step"
+    )
+    parser.add_argument(
+        "--debug", action="store_true", help="log everything, with the traceback of an error"
+    )
 
 
 def print_line(text: str, stream: TextIO | None = None) -> None:
@@ -32,7 +43,7 @@ def print_line(text: str, stream: TextIO | None = None) -> None:
 
 
 def printable(text: str, stream: TextIO) -> str:
-    """Return a line with what the stream cannot show replaced."""
+    """Return a line with characters that the stream cannot show replaced."""
     encoding = stream.encoding or "utf-8"
     return sanitize(text).encode(encoding, "replace").decode(encoding)
 
@@ -40,7 +51,7 @@ def printable(text: str, stream: TextIO) -> str:
 def print_json(result: dict[str, Any]) -> None:
     """Print one JSON object; with names that the stream cannot show, in ASCII alone.
 
-    The bytes of a name that is not UTF-8 come as Python keeps them, in half surrogates.
+    The bytes of a name that is not UTF-8 are escaped half surrogates, as Python decodes them.
     """
     line = json.dumps(result, ensure_ascii=False)
     try:
@@ -50,198 +61,65 @@ def print_json(result: dict[str, Any]) -> None:
     print(line)
 
 
-SOME_FAILED = 3
-"""Exit code when the command was done, but not for every image."""
-
-_BY_SUFFIX = {
-    ".png": "mask",
-    ".json": "coco-rle",
-    ".npz": "numpy",
-    ".tif": "confidence-tiff",
-    ".csv": "measures",
-}
-
-
-class CommandError(SegappError):
-    """What was asked cannot be done; the message is one sentence for the user."""
-
-
-def new_parser(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
-    name: str,
-    summary: str,
-    examples: str,
-) -> argparse.ArgumentParser:
-    """Add a command with its examples to the help."""
-    return commands.add_parser(
-        name,
-        help=summary,
-        description=summary,
-        epilog=f"examples:\n{examples}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-
-
-def add_settings(parser: argparse.ArgumentParser) -> None:
-    """Add ``--preset`` and ``--set``."""
-    parser.add_argument(
-        "--preset",
-        choices=PRESETS,
-        help=f"settings to start from (default: the project's, or {DEFAULT_PRESET})",
-    )
-    parser.add_argument(
-        "--set",
-        dest="changes",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help=f"change one setting; may be repeated. Names: {', '.join(setting_names())}",
-    )
-
-    encoder = parser.add_mutually_exclusive_group()
-    encoder.add_argument(
-        "--encoder", metavar="NAME", help="let this vision network take part: segapp encoder list"
-    )
-    encoder.add_argument(
-        "--without-encoder",
-        action="store_true",
-        help="let none take part, not even where a project was made with one",
-    )
-
-
-def chosen_settings(arguments: argparse.Namespace) -> SettingsChoice:
-    """Return what ``--preset``, ``--set`` and ``--encoder`` ask for."""
-    choice = SettingsChoice(arguments.preset, tuple(arguments.changes))
-    if arguments.without_encoder:
-        return replace(choice, encoder="")
-    settings = choice.settings(None)
-    unnamed = FeatureGroup.ENCODER in settings.features and not settings.encoder
-    if arguments.encoder is None and not unnamed:
-        return choice
-    from segapp.encoders.feature_cache import resolve_encoder  # loaded by nobody else
-
-    return replace(choice, encoder=resolve_encoder(arguments.encoder).identity)
-
-
-def add_format(parser: argparse.ArgumentParser) -> None:
-    """Add ``--as``."""
-    listed = "; ".join(f"{entry.name}: {entry.title}" for entry in FORMATS.values())
-    parser.add_argument(
-        "--as", dest="format", choices=FORMATS, metavar="FORMAT", help=f"format. {listed}"
-    )
-    add_choices(parser)
-
-
-def add_choices(parser: argparse.ArgumentParser) -> None:
-    """Add what can be chosen about exports besides their format."""
-    parser.add_argument(
-        "--edge",
-        metavar="PIXELS",
-        type=_edge,
-        help="soften cut-outs and alpha within so many pixels of the outline; "
-        "hard: not at all (default: by the picture's size)",
-    )
-    parser.add_argument(
-        "--class",
-        dest="only",
-        metavar="NAME",
-        help="mask, cutout and alpha of this class alone (default: of all but the background)",
-    )
-    add_scale(parser)
-
-
-def add_scale(parser: argparse.ArgumentParser) -> None:
-    """Add what can be chosen about measures."""
-    parser.add_argument(
-        "--pixel-size",
-        metavar="LENGTH",
-        type=float,
-        default=1.0,
-        help="side of a pixel, for measures (default: 1)",
-    )
-    parser.add_argument(
-        "--unit", metavar="NAME", default="px", help="of --pixel-size, µm for instance"
-    )
-    parser.add_argument("--split", action="store_true", help="measure parts that touch as several")
-
-
-def _edge(text: str) -> float:
-    if text == "hard":
-        return 0.0
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"wanted pixels or hard, got {text!r}") from None
-
-
-def chosen_exports(arguments: argparse.Namespace) -> ExportChoices:
-    """Return what `add_choices` asked."""
-    try:
-        scale = Scale(arguments.pixel_size, arguments.unit)
-        edge, only = getattr(arguments, "edge", None), getattr(arguments, "only", None)
-        return ExportChoices(edge, scale, arguments.split, only)
-    except SegappError as error:
-        raise CommandError(f"{error}.") from error
-
-
-def chosen_format(name: str | None, path: Path, choices: ExportChoices) -> ExportFormat:
-    """Choose a format by its name or, without one, by the file's suffix."""
-    suffix = path.suffix.lower()
-    if name is None:
-        name = _BY_SUFFIX.get(".tif" if suffix == ".tiff" else suffix)
-        if name is None:
-            raise CommandError(
-                f"--out: wanted a name that ends in {', '.join(_BY_SUFFIX)}, got {path.name!r}."
-            )
-    entry = formats(choices)[name]
-    if suffix != entry.suffix and (suffix, entry.suffix) != (".tiff", ".tif"):
-        raise CommandError(
-            f"--out: {name} is written to a name that ends in {entry.suffix}, got {path.name!r}."
-        )
-    return entry
-
-
-def add_page(parser: argparse.ArgumentParser) -> None:
-    """Add ``--page``."""
-    parser.add_argument(
-        "--page",
-        metavar="N",
-        type=int,
-        help="which page of a file with several, from 1; stack[3].tif means page 3 too",
-    )
-
-
-def chosen_page(arguments: argparse.Namespace, image: Path) -> Path:
-    """Return the page of an image that ``--page`` asks for."""
-    if arguments.page is None:
-        return image
-    if not 1 <= arguments.page <= MAX_PAGES:
-        raise CommandError(f"--page: wanted 1 to {MAX_PAGES}, got {arguments.page}.")
-    return with_page(image, arguments.page)
-
-
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add ``--json``."""
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-
-
-def make_folder(path: Path) -> Path:
-    """Make a folder for results, with its parents, unless it is there."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CommandError(
-            f"The folder {path} cannot be made: {error.strerror or error}."
-        ) from error
-    return path
-
-
 def print_result(
     arguments: argparse.Namespace, result: dict[str, Any], lines: Sequence[str]
 ) -> None:
-    """Print the result: for a program, or as lines for people."""
+    """Print the result as JSON, if that was asked for, or else the lines."""
+    for path in result.get("files", ()):
+        _log.info("wrote %s", path)
     if arguments.json:
         print_json(result)
     else:
         for line in lines:
             print_line(line)
+
+
+def print_beside_progress(text: str) -> None:
+    """Print a line on standard error, above the progress bar if there is one."""
+    from tqdm import tqdm
+
+    tqdm.write(printable(text, sys.stderr), file=sys.stderr)
+
+
+class _LinesBesideProgress:
+    """A stream of whole lines, for log records above the progress bar."""
+
+    def write(self, text: str) -> None:
+        for line in text.splitlines():
+            print_beside_progress(line)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
+@contextmanager
+def log_to_stderr(arguments: argparse.Namespace) -> Iterator[None]:
+    """Print the log of segapp and shlcore as far as ``--verbose`` or ``--debug`` ask for it."""
+    if not (arguments.verbose or arguments.debug):
+        yield
+        return
+    handler = logging.StreamHandler(_LinesBesideProgress())
+    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    loggers = [logging.getLogger(name) for name in ("segapp", "shlcore")]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.addHandler(handler)
+        logger.setLevel(logging.DEBUG if arguments.debug else logging.INFO)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.removeHandler(handler)
+            logger.setLevel(level)
+
+
+def report_failure(error: Exception, *, as_json: bool) -> int:
+    """Print one sentence about an error, log its traceback, and return the exit code."""
+    _log.debug("the command failed", exc_info=error)
+    message = failure_message(error)
+    print_line(f"segapp: {message}", sys.stderr)
+    if as_json:
+        print_json({"error": message})
+    if isinstance(error.__cause__, KeyboardInterrupt):
+        return INTERRUPTED
+    return FAILED if isinstance(error, SegappError | OSError | MemoryError) else INTERNAL_ERROR

@@ -11,14 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from segapp.cli.console import (
-    CommandError,
-    add_json,
-    make_folder,
-    new_parser,
-    print_line,
-    print_result,
-)
+from segapp.cli.arguments import make_folder, new_parser
+from segapp.cli.console import CommandError, add_output_options, print_line, print_result
 from segapp.encoders.encoder import EncoderError, Fit, Layout, encoder_to_plain, identity_of
 from segapp.encoders.feature_cache import FeatureExtractor
 from segapp.encoders.registry import PACKAGES, EncoderRegistry, fetch
@@ -86,7 +80,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     getting.add_argument("--name", help="another name for it")
     getting.add_argument("--yes", action="store_true", help="keep it without asking")
     for verb in (adding, listing, removing, showing, getting):
-        add_json(verb)
+        add_output_options(verb)
 
 
 def _add_description(parser: argparse.ArgumentParser) -> None:

@@ -17,22 +17,24 @@ from segapp.batch.folder_export import (
     FolderExport,
     ImageExported,
 )
+from segapp.cli.arguments import (
+    add_choices,
+    add_settings,
+    choose_format,
+    export_choices_from,
+    make_folder,
+    new_parser,
+    settings_from,
+)
 from segapp.cli.console import (
     SOME_FAILED,
     CommandError,
-    add_choices,
-    add_json,
-    add_settings,
-    chosen_exports,
-    chosen_format,
-    chosen_settings,
-    make_folder,
-    new_parser,
+    add_output_options,
+    print_beside_progress,
     print_line,
     print_result,
-    printable,
 )
-from segapp.cli.segment import described, labelled
+from segapp.cli.segment import result_summary, segment_with_progress
 from segapp.engine.loading import let_see
 from segapp.engine.trainer import Trainer
 from segapp.io.export.datasets import AnnotationScope
@@ -122,7 +124,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--image", metavar="FILE", type=Path, help="the image, if it was moved")
     add_choices(parser)
     add_settings(parser)
-    add_json(parser)
+    add_output_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -137,21 +139,21 @@ def run(arguments: argparse.Namespace) -> int:
         if name not in FORMATS:
             raise CommandError(f"--as: {name} is for a folder, got {arguments.project.name}.")
     project = load_project(arguments.project)
-    table = formats(chosen_exports(arguments))
+    table = formats(export_choices_from(arguments))
     targets = _targets(arguments)
     picture = _picture(project, arguments.image)
-    settings = chosen_settings(arguments).settings(project.settings)
+    settings = settings_from(arguments).settings(project.settings)
     trainer = Trainer(picture.rgb, picture.channels)
     let_see(trainer, picture.rgb, settings)
     if project.answer is not None:
         trainer.recall(project.answer)
-    labelling = labelled(trainer, project.document, settings)
+    labelling = segment_with_progress(trainer, project.document, settings)
     files: list[str] = []
     for name, target in targets.items():
         make_folder(target.parent)
         written = table[name].write(target, labelling, project.document, picture)
         files += [str(path) for path in written]
-    result = described(labelling, project.document, picture) | {"files": files}
+    result = result_summary(labelling, project.document, picture) | {"files": files}
     print_result(arguments, result, files)
     return 0
 
@@ -162,10 +164,10 @@ def _listed(entries: Sequence[ExportFormat | DatasetFormat]) -> str:
 
 def _export_folder(arguments: argparse.Namespace) -> int:
     """Write a folder in each format; what is written is kept when the command is done again."""
-    folder, choice = arguments.project, chosen_settings(arguments)
+    folder, choice = arguments.project, settings_from(arguments)
     if arguments.image is not None:
         raise CommandError("--image: is for a project, got a folder.")
-    table = folder_formats(chosen_exports(arguments))
+    table = folder_formats(export_choices_from(arguments))
     counts: Counter[str] = Counter()
     files: list[str] = []
     failures: list[dict[str, str]] = []
@@ -191,8 +193,7 @@ def _export_folder(arguments: argparse.Namespace) -> int:
                     bar.update()
                     counts[step.status.value] += 1
                     if step.status is ExportStatus.FAILED:
-                        told = printable(f"{step.image}: {step.message}", sys.stderr)
-                        tqdm.write(told, file=sys.stderr)
+                        print_beside_progress(f"{step.image}: {step.message}")
                         failures.append({"image": str(step.image), "error": step.message})
     result = {status.value: counts[status.value] for status in ExportStatus} | {
         "failures": failures,
@@ -208,7 +209,7 @@ def _targets(arguments: argparse.Namespace) -> dict[str, Path]:
     if out is not None and not out.is_dir():
         if len(arguments.formats) > 1:
             raise CommandError(f"--out: several formats want a folder that exists, got {out}.")
-        return {chosen_format(arguments.formats[0], out, DEFAULT_EXPORT).name: out}
+        return {choose_format(arguments.formats[0], out, DEFAULT_EXPORT).name: out}
     folder = project.parent if out is None else out
     return {
         name: folder / f"{project.stem}-{name}{FORMATS[name].suffix}" for name in arguments.formats

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,19 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
-from segapp.cli.console import (
+from segapp.cli.arguments import (
     add_format,
-    add_json,
     add_page,
     add_settings,
-    chosen_exports,
-    chosen_format,
-    chosen_page,
-    chosen_settings,
+    choose_format,
+    export_choices_from,
     make_folder,
     new_parser,
-    print_result,
+    page_from,
+    settings_from,
 )
+from segapp.cli.console import add_output_options, print_result
 from segapp.engine.learnt_model import save_model
 from segapp.engine.loading import let_see
 from segapp.engine.trainer import Trainer
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from segapp.model.picture import Picture
     from segapp.model.settings import Settings
 
+
+_log = logging.getLogger(__name__)
 
 _EXAMPLES = """\
   segapp segment cat.jpg --strokes cat-strokes.png --out cat-mask.png
@@ -72,25 +74,25 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--save-model", metavar="FILE", type=Path, help="keep what was learnt, for segapp apply"
     )
     add_settings(parser)
-    add_json(parser)
+    add_output_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do the command."""
-    choices = chosen_exports(arguments)
-    entry = chosen_format(arguments.format, arguments.out, choices)
-    image = chosen_page(arguments, arguments.image)
+    choices = export_choices_from(arguments)
+    entry = choose_format(arguments.format, arguments.out, choices)
+    image = page_from(arguments, arguments.image)
     picture, strokes = load_with_strokes(image, arguments.strokes)
     document = strokes.document
     if arguments.format is None and entry.name == "mask":
         entry = default_format(len(document.classes))
-    settings = chosen_settings(arguments).settings(strokes.settings)
+    settings = settings_from(arguments).settings(strokes.settings)
     trainer = Trainer(picture.rgb, picture.channels)
     let_see(trainer, picture.rgb, settings)
     if strokes.answer is not None:
         trainer.recall(strokes.answer)
     start = time.perf_counter()
-    labelling = labelled(trainer, document, settings)
+    labelling = segment_with_progress(trainer, document, settings)
     seconds = time.perf_counter() - start
     make_folder(arguments.out.parent)
     files = [*entry.write(arguments.out, labelling, document, picture)]
@@ -103,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
         make_folder(arguments.save_model.parent)
         save_model(trainer.learnt_model(document, settings), arguments.save_model)
         files.append(arguments.save_model)
-    result = described(labelling, document, picture) | {
+    result = result_summary(labelling, document, picture) | {
         "files": [str(path) for path in files],
         "seconds": round(seconds, 4),
     }
@@ -111,19 +113,23 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def labelled(trainer: Trainer, document: Document, settings: Settings) -> Labelling:
-    """Run a training to its end and show how far it is."""
+def segment_with_progress(trainer: Trainer, document: Document, settings: Settings) -> Labelling:
+    """Compute the answer beside a progress bar."""
     with tqdm(total=100, disable=None, leave=False, bar_format="{desc:<22}{bar}{n:3.0f} %") as bar:
 
         def show(report: Report) -> None:
             bar.set_description_str(report.step)
             bar.update(100 * report.fraction - bar.n)
 
-        return final_answer(trainer.updates(document, settings), show).labelling
+        answer = final_answer(trainer.updates(document, settings), show)
+    if answer.insight is not None:
+        steps = (f"{name} {seconds:.3f}" for name, seconds in answer.insight.seconds.items())
+        _log.info("seconds: %s", ", ".join(steps))
+    return answer.labelling
 
 
-def described(labelling: Labelling, document: Document, picture: Picture) -> dict[str, Any]:
-    """Tell what is in a result, for ``--json``."""
+def result_summary(labelling: Labelling, document: Document, picture: Picture) -> dict[str, Any]:
+    """Return sizes and counts of a result, for ``--json``."""
     height, width = picture.size
     counts = np.bincount(labelling.labels.ravel(), minlength=len(document.classes))
     return {

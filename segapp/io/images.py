@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import io
+import logging
 import os
 import stat
+import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -116,6 +118,7 @@ IMAGE_SUFFIXES: tuple[str, ...] = (
     ".webp",
     ".gif",
 )
+_log = logging.getLogger(__name__)
 _FORMATS = ("JPEG", "PNG", "BMP", "TIFF", "WEBP", "GIF")
 _WANTED = "JPEG, PNG, BMP, TIFF, WebP or GIF"
 _JPEG = b"\xff\xd8"
@@ -134,7 +137,7 @@ def load_image(path: str | Path, display: DisplaySettings = DEFAULT_DISPLAY) -> 
     ImageError
         When there is no such file or page, or it cannot be decoded.
     """
-    path = Path(path)
+    path, start = Path(path), time.perf_counter()
     name, page = parse_page(path)
     with _opened(name) as file, _in_one_sentence(name):
         digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -149,7 +152,10 @@ def load_image(path: str | Path, display: DisplaySettings = DEFAULT_DISPLAY) -> 
             decoded.display,
             decoded.levels,
         )
-        return rerender(picture, display)
+        rendered = rerender(picture, display)
+    height, width = rendered.size
+    _log.info("read %s: %d x %d pixels, %.2f s", path, width, height, time.perf_counter() - start)
+    return rendered
 
 
 def load_thumbnail(

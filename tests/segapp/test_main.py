@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from segapp import __main__ as program
+from segapp.cli.console import report_failure
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def test_nothing_slow_is_loaded_before_ctrl_c_is_looked_after():
 
 def test_a_full_disk_is_a_sentence(capsys):
     error = OSError(28, "No space left on device", "out/mask.png")
-    assert program._report(error, as_json=False) == 1
+    assert report_failure(error, as_json=False) == 1
     assert capsys.readouterr().err == "segapp: out/mask.png: No space left on device.\n"
 
 

@@ -74,7 +74,7 @@ def test_printing_never_fails(monkeypatch, encoding):
     stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors="strict")
     monkeypatch.setattr(sys, "stdout", stream)
     console.print_line("中 caf\udce9 \x1b[2J")
-    console.say_json({"file": "中 caf\udce9"})
+    console.print_json({"file": "中 caf\udce9"})
     stream.flush()
     first, second = stream.buffer.getvalue().decode(encoding).splitlines()
     assert "caf" in first

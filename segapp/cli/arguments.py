@@ -1,0 +1,197 @@
+"""Arguments that the commands share."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from segapp.cli.console import CommandError
+from segapp.imaging.components import Scale
+from segapp.io.export.formats import FORMATS, ExportChoices, ExportFormat, formats
+from segapp.io.pages import MAX_PAGES, with_page
+from segapp.model.settings import (
+    DEFAULT_PRESET,
+    PRESETS,
+    FeatureGroup,
+    SettingsChoice,
+    setting_names,
+)
+from segapp.model.validation import SegappError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+_BY_SUFFIX = {
+    ".png": "mask",
+    ".json": "coco-rle",
+    ".npz": "numpy",
+    ".tif": "confidence-tiff",
+    ".csv": "measures",
+}
+
+
+def new_parser(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    summary: str,
+    examples: str,
+) -> argparse.ArgumentParser:
+    """Add a command with its examples to the help."""
+    return commands.add_parser(
+        name,
+        help=summary,
+        description=summary,
+        epilog=f"examples:\n{examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Add ``--preset`` and ``--set``."""
+    parser.add_argument(
+        "--preset",
+        choices=PRESETS,
+        help=f"settings to start from (default: the project's, or {DEFAULT_PRESET})",
+    )
+    parser.add_argument(
+        "--set",
+        dest="changes",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help=f"change one setting; may be repeated. Names: {', '.join(setting_names())}",
+    )
+
+    encoder = parser.add_mutually_exclusive_group()
+    encoder.add_argument(
+        "--encoder", metavar="NAME", help="let this vision network take part: segapp encoder list"
+    )
+    encoder.add_argument(
+        "--without-encoder",
+        action="store_true",
+        help="let none take part, not even where a project was made with one",
+    )
+
+
+def settings_from(arguments: argparse.Namespace) -> SettingsChoice:
+    """Return the settings of ``--preset``, ``--set`` and ``--encoder``."""
+    choice = SettingsChoice(arguments.preset, tuple(arguments.changes))
+    if arguments.without_encoder:
+        return replace(choice, encoder="")
+    settings = choice.settings(None)
+    unnamed = FeatureGroup.ENCODER in settings.features and not settings.encoder
+    if arguments.encoder is None and not unnamed:
+        return choice
+    from segapp.encoders.feature_cache import resolve_encoder  # seldom used, and slow to import
+
+    return replace(choice, encoder=resolve_encoder(arguments.encoder).identity)
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Add ``--as``."""
+    listed = "; ".join(f"{entry.name}: {entry.title}" for entry in FORMATS.values())
+    parser.add_argument(
+        "--as", dest="format", choices=FORMATS, metavar="FORMAT", help=f"format. {listed}"
+    )
+    add_choices(parser)
+
+
+def add_choices(parser: argparse.ArgumentParser) -> None:
+    """Add the options of exports besides their format."""
+    parser.add_argument(
+        "--edge",
+        metavar="PIXELS",
+        type=_edge,
+        help="soften cut-outs and alpha within so many pixels of the outline; "
+        "hard: not at all (default: by the picture's size)",
+    )
+    parser.add_argument(
+        "--class",
+        dest="only",
+        metavar="NAME",
+        help="mask, cutout and alpha of this class alone (default: of all but the background)",
+    )
+    add_scale(parser)
+
+
+def add_scale(parser: argparse.ArgumentParser) -> None:
+    """Add the options of measures."""
+    parser.add_argument(
+        "--pixel-size",
+        metavar="LENGTH",
+        type=float,
+        default=1.0,
+        help="side of a pixel, for measures (default: 1)",
+    )
+    parser.add_argument(
+        "--unit", metavar="NAME", default="px", help="of --pixel-size, µm for instance"
+    )
+    parser.add_argument("--split", action="store_true", help="measure parts that touch as several")
+
+
+def _edge(text: str) -> float:
+    if text == "hard":
+        return 0.0
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"wanted pixels or hard, got {text!r}") from None
+
+
+def export_choices_from(arguments: argparse.Namespace) -> ExportChoices:
+    """Return the values of `add_choices`."""
+    try:
+        scale = Scale(arguments.pixel_size, arguments.unit)
+        edge, only = getattr(arguments, "edge", None), getattr(arguments, "only", None)
+        return ExportChoices(edge, scale, arguments.split, only)
+    except SegappError as error:
+        raise CommandError(f"{error}.") from error
+
+
+def choose_format(name: str | None, path: Path, choices: ExportChoices) -> ExportFormat:
+    """Choose a format by its name or, without one, by the file's suffix."""
+    suffix = path.suffix.lower()
+    if name is None:
+        name = _BY_SUFFIX.get(".tif" if suffix == ".tiff" else suffix)
+        if name is None:
+            raise CommandError(
+                f"--out: wanted a name that ends in {', '.join(_BY_SUFFIX)}, got {path.name!r}."
+            )
+    entry = formats(choices)[name]
+    if suffix != entry.suffix and (suffix, entry.suffix) != (".tiff", ".tif"):
+        raise CommandError(
+            f"--out: {name} is written to a name that ends in {entry.suffix}, got {path.name!r}."
+        )
+    return entry
+
+
+def add_page(parser: argparse.ArgumentParser) -> None:
+    """Add ``--page``."""
+    parser.add_argument(
+        "--page",
+        metavar="N",
+        type=int,
+        help="which page of a file with several, from 1; stack[3].tif means page 3 too",
+    )
+
+
+def page_from(arguments: argparse.Namespace, image: Path) -> Path:
+    """Return the page of an image that ``--page`` asks for."""
+    if arguments.page is None:
+        return image
+    if not 1 <= arguments.page <= MAX_PAGES:
+        raise CommandError(f"--page: wanted 1 to {MAX_PAGES}, got {arguments.page}.")
+    return with_page(image, arguments.page)
+
+
+def make_folder(path: Path) -> Path:
+    """Create a folder for results, with its parents, unless it exists."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CommandError(
+            f"The folder {path} cannot be made: {error.strerror or error}."
+        ) from error
+    return path

@@ -103,11 +103,11 @@ def _run_command(words: list[str]) -> int:
     ]:
         import importlib
 
-        from segapp.engine.loading import loaded_to_stay
+        from segapp.engine.loading import exempt_from_gc
         from shlcore.parallel import limit_threads
 
         _quiet_libraries()
-        with loaded_to_stay():
+        with exempt_from_gc():
             command = importlib.import_module(f"segapp.cli.{words[0]}")
         parser = _parser()
         command.add(parser.add_subparsers(required=True))

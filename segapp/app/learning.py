@@ -76,7 +76,7 @@ def looking(
     preview = None
     try:
         settings = seen_settings(segmenter, content.settings, encoded)
-        for report in segmenter.glimpses(content.document, settings):
+        for report in segmenter.live_preview(content.document, settings):
             preview = report.preview or preview
             yield replace(report, preview=None)
     except NotEnoughStrokes:
@@ -92,5 +92,5 @@ def seen_settings(
         return settings
     if encoded is None or encoded.encoder != settings.encoder:
         return with_encoder(settings, "")
-    segmenter.see(encoded)
+    segmenter.set_encoder_features(encoded)
     return settings

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from segapp.app.project_store import find_project
-from segapp.engine.loading import let_see, trainer_of
+from segapp.engine.loading import attach_encoder_features, trainer_of
 from segapp.io.class_list import find_class_list
 from segapp.io.export.datasets import (
     AnnotationScope,
@@ -192,7 +192,7 @@ def _answer(
     settings = choice.settings(project.settings)
     picture = load_image(image, project.document.display)
     segmenter = make_segmenter(picture.rgb, picture.channels)
-    let_see(segmenter, picture.rgb, settings)
+    attach_encoder_features(segmenter, picture.rgb, settings)
     if project.answer is not None:
         segmenter.recall(project.answer)
     for update in segmenter.updates(project.document, settings):

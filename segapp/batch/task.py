@@ -13,7 +13,7 @@ import numpy as np
 
 from segapp.batch.cases import Case, CaseError, load_truth
 from segapp.batch.robot_user import IGNORED, first_dabs, robot_steps
-from segapp.engine.loading import let_see
+from segapp.engine.loading import attach_encoder_features
 from segapp.io.export.formats import default_format, formats
 from segapp.io.export.rasters import write_strokes_png
 from segapp.io.folder_files import display_to_plain, folder_display
@@ -156,7 +156,7 @@ def _run(task: Task, make_segmenter: MakeSegmenter, cancelled: Callable[[], bool
     document, settings = strokes.document, task.settings.settings(strokes.settings)
     n_classes = len(document.classes)
     segmenter = make_segmenter(picture.rgb, picture.channels)
-    let_see(segmenter, picture.rgb, settings)
+    attach_encoder_features(segmenter, picture.rgb, settings)
     segmenter.prepare(settings)
     if strokes.answer is not None:
         segmenter.recall(strokes.answer)

@@ -26,7 +26,7 @@ from segapp.cli.console import (
 )
 from segapp.cli.segment import result_summary
 from segapp.engine.learnt_model import load_model
-from segapp.engine.loading import sight_of
+from segapp.engine.loading import open_encoder
 from segapp.io.export.formats import default_format, formats
 from segapp.io.folder_files import folder_display
 from segapp.io.images import load_image
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import argparse
 
     from segapp.engine.learnt_model import LearntModel
-    from segapp.engine.loading import Sight
+    from segapp.engine.loading import EncodeImage
     from segapp.io.export.formats import ExportFormat
 
 
@@ -90,11 +90,11 @@ def run(arguments: argparse.Namespace) -> int:
     return SOME_FAILED if failed else 0
 
 
-def _sight(model: LearntModel, stack: ExitStack) -> Sight:
+def _sight(model: LearntModel, stack: ExitStack) -> EncodeImage:
     """Return what the model's encoder sees with, for as long as the stack is open."""
     digest = model.settings.encoder
     try:
-        return stack.enter_context(sight_of(model.settings))
+        return stack.enter_context(open_encoder(model.settings))
     except SegappError as error:
         raise CommandError(
             f"The model was learnt with the encoder {digest[:12]}…, which is not there: add it by "
@@ -103,7 +103,7 @@ def _sight(model: LearntModel, stack: ExitStack) -> Sight:
 
 
 def _apply(
-    model: LearntModel, image: Path, target: Path, entry: ExportFormat, sight: Sight
+    model: LearntModel, image: Path, target: Path, entry: ExportFormat, sight: EncodeImage
 ) -> dict[str, Any]:
     picture = load_image(image, folder_display(image))
     labelling = model.apply(picture.rgb, picture.channels, sight(picture.rgb))

@@ -35,7 +35,7 @@ from segapp.cli.console import (
     print_result,
 )
 from segapp.cli.segment import result_summary, segment_with_progress
-from segapp.engine.loading import let_see
+from segapp.engine.loading import attach_encoder_features
 from segapp.engine.trainer import Trainer
 from segapp.io.export.datasets import AnnotationScope
 from segapp.io.export.formats import (
@@ -144,7 +144,7 @@ def run(arguments: argparse.Namespace) -> int:
     picture = _picture(project, arguments.image)
     settings = settings_from(arguments).settings(project.settings)
     trainer = Trainer(picture.rgb, picture.channels)
-    let_see(trainer, picture.rgb, settings)
+    attach_encoder_features(trainer, picture.rgb, settings)
     if project.answer is not None:
         trainer.recall(project.answer)
     labelling = segment_with_progress(trainer, project.document, settings)

@@ -23,7 +23,7 @@ from segapp.cli.arguments import (
 )
 from segapp.cli.console import add_output_options, print_result
 from segapp.engine.learnt_model import save_model
-from segapp.engine.loading import let_see
+from segapp.engine.loading import attach_encoder_features
 from segapp.engine.trainer import Trainer
 from segapp.io.export.formats import default_format, formats
 from segapp.io.strokes import load_with_strokes
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
         entry = default_format(len(document.classes))
     settings = settings_from(arguments).settings(strokes.settings)
     trainer = Trainer(picture.rgb, picture.channels)
-    let_see(trainer, picture.rgb, settings)
+    attach_encoder_features(trainer, picture.rgb, settings)
     if strokes.answer is not None:
         trainer.recall(strokes.answer)
     start = time.perf_counter()

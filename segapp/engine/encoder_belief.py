@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import ndimage
 
-from segapp.engine.encoder_features import directions, inverse, spread
-from segapp.engine.prior import border_of
-from segapp.engine.supervision import UNLABELLED, Supervision
+from segapp.engine.encoder_features import diffuse, directions, inverse
+from segapp.engine.prior import border_mask
+from segapp.engine.region_classifier import UNLABELLED, Supervision
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,36 +22,40 @@ if TYPE_CHECKING:
     from segapp.model.settings import Settings
 
 
-# For the picture that is marked it is one over a kernel of its regions; for a model that is
-# carried to other pictures, a linear function of what the network sees.
+# For the marked image it is kernel ridge regression over its regions; for a model that is applied
+# to other images, a linear function of the encoder features.
 
 _RIDGE = 0.1
-"""Against weights of 1 for each class and for the border; 0.03 and 0.3 are hardly different."""
+"""Against weights of 1 for each class and for the border; 0.03 and 0.3 hardly differ."""
 _STEEPNESS = 5.0
-"""Of a belief: with two classes, a sigmoid of so many times their difference. 10 is no better."""
-_UNMARKED = 0.4
-"""By how much a region may be nearer to the background and still be in doubt. The border says that
-what nobody has marked is background, so that an object's unmarked parts come to lie between the
-two, and belong together with the marked ones rather than with what is around. 0.7 is no better."""
+"""Of probabilities: with two classes, a sigmoid of so many times their difference. 10 is no
+better."""
+_BACKGROUND_OFFSET = 0.4
+"""By how much a region may be nearer to the background and still be in doubt. The border suggests
+that unmarked regions are background, so that an object's unmarked parts come to lie between the
+two, and belong together with the marked ones rather than with the surroundings. 0.7 is no
+better."""
 _WEIGHT = 3.0
 """Of the costs where the evidence is 1; it mostly is 0.6 to 0.85, so that they count 1 to 2. From
 dabs, on half of the tuning images, weights of 1, 2 and 3 whatever the evidence give an AUC of
-0.951, 0.954 and 0.952; this gives 0.954, and does less harm where the network is blind."""
+0.951, 0.954 and 0.952; this gives 0.954, and does less harm where the encoder says nothing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncoderBelief:
-    """How well each class fits each region: regions x classes, near 1 for one, near 0 for others.
+    """Class scores of regions by encoder features: near 1 for a class that fits, else near 0.
 
-    ENCODER.md among the benchmarks has what was measured, and what else was tried.
+    ENCODER.md among the benchmarks has measurements and alternatives.
 
     Parameters
     ----------
+    fit
+        Regions x classes.
     evidence
-        How well it tells a marked region's class when that region is left out: 1 is right and
-        sure, 0 no better than a guess.
+        How well a marked region's class is predicted when that region is left out: 1 is right
+        and sure, 0 no better than a guess.
     background
-        The place of the background among the classes; ``None`` if it is not one of them.
+        The position of the background among the classes; ``None`` if it is not one of them.
     """
 
     fit: NDArray[np.float64]
@@ -66,57 +70,57 @@ class EncoderBelief:
         border: NDArray[np.int64],
         background: int,
     ) -> EncoderBelief:
-        """Learn from the marked regions of a picture, and judge all of them.
+        """Fit the marked regions of an image, and score all of them.
 
         Parameters
         ----------
         kernel
-            Regions x regions, by `segapp.engine.encoder_features.kinship`.
+            Regions x regions, by `segapp.engine.encoder_features.region_affinity`.
         border
             How many pixels of the border each region has.
         background
-            The document's class of what is around.
+            The document's background class.
         """
-        marks = _Marks.of(supervision, len(kernel), border, background)
-        with_constant = kernel[:, marks.rows] + 1.0
+        training = _TrainingRegions.of(supervision, len(kernel), border, background)
+        with_constant = kernel[:, training.rows] + 1.0
         dual, left_out = kernel_ridge(
-            with_constant[marks.rows], marks.weights, marks.targets, _RIDGE
+            with_constant[training.rows], training.weights, training.targets, _RIDGE
         )
-        return cls(with_constant @ dual, marks.evidence(left_out), marks.background)
+        return cls(with_constant @ dual, training.evidence(left_out), training.background)
 
-    def likely(self) -> NDArray[np.float64]:
-        """Return how likely each class is, what is in doubt being no background yet."""
+    def probabilities(self) -> NDArray[np.float64]:
+        """Return class probabilities, with doubtful regions not yet background."""
         fit = self.fit.copy()
         if self.background is not None:
-            fit[:, self.background] -= _UNMARKED
+            fit[:, self.background] -= _BACKGROUND_OFFSET
         likely = np.exp(_STEEPNESS * (fit - fit.max(axis=1, keepdims=True)))
         return np.asarray(likely / likely.sum(axis=1, keepdims=True))
 
     def columns(self) -> NDArray[np.float64]:
-        """Return features for kernels: with two classes, from -1 to 1 and the other way round."""
-        likely = self.likely()
+        """Return features for kernels: with two classes from -1 to 1, and mirrored."""
+        likely = self.probabilities()
         return np.asarray(2.0 * (likely - likely.mean(axis=1, keepdims=True)))
 
-    def mixed_with(self, beliefs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return half of what others believe and half of this; rows sum to 1."""
-        return np.asarray(0.5 * (beliefs + self.likely()))
+    def mixed_with(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Average these and other class probabilities."""
+        return np.asarray(0.5 * (probabilities + self.probabilities()))
 
     def costs(self) -> NDArray[np.float64]:
-        """Return what each class costs more than the best; the less, the less evidence."""
+        """Return the cost of each class above the best; the less, the less evidence."""
         behind = self.fit.max(axis=1, keepdims=True) - self.fit
         return np.asarray(_WEIGHT * self.evidence**2 * np.minimum(behind, 1.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncoderRidge:
-    """What the strokes say about what the network sees: a linear function, with a constant.
+    """A linear function, with a constant, of encoder features per class.
 
     Parameters
     ----------
     coefficients
         Channels + 1 x classes.
     evidence
-        As `EncoderBelief` has it.
+        As in `EncoderBelief`.
     """
 
     coefficients: NDArray[np.float64]
@@ -125,32 +129,32 @@ class EncoderRidge:
     @classmethod
     def of(
         cls,
-        seen: NDArray[np.float64],
+        vectors: NDArray[np.float64],
         supervision: Supervision,
         border: NDArray[np.int64],
         background: int,
     ) -> EncoderRidge:
-        """Learn from the marked regions; ``seen`` is regions x channels, of length 1."""
-        marks = _Marks.of(supervision, len(seen), border, background)
-        x = _with_constant(seen[marks.rows])
-        coefficients, left_out = ridge(x, marks.weights, marks.targets, _RIDGE)
-        return cls(coefficients, marks.evidence(left_out))
+        """Fit the marked regions; ``vectors`` is regions x channels, of length 1."""
+        training = _TrainingRegions.of(supervision, len(vectors), border, background)
+        x = _with_constant(vectors[training.rows])
+        coefficients, left_out = ridge(x, training.weights, training.targets, _RIDGE)
+        return cls(coefficients, training.evidence(left_out))
 
-    def belief(self, seen: NDArray[np.float64]) -> EncoderBelief:
-        """Judge regions, of this picture or of another."""
-        return EncoderBelief(_with_constant(seen) @ self.coefficients, self.evidence)
+    def belief(self, vectors: NDArray[np.float64]) -> EncoderBelief:
+        """Score regions, of this image or of another."""
+        return EncoderBelief(_with_constant(vectors) @ self.coefficients, self.evidence)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Marks:
-    """Regions to learn from: the marked ones first, then those of the unmarked border.
+class _TrainingRegions:
+    """Regions to train on: the marked ones first, then those of the unmarked border.
 
     Parameters
     ----------
     count
         How many are marked.
     background
-        The place of the background among the classes, if it is one of them.
+        The position of the background among the classes, if it is one of them.
     """
 
     rows: NDArray[np.intp]
@@ -167,40 +171,40 @@ class _Marks:
         n_regions: int,
         border: NDArray[np.int64],
         background: int,
-    ) -> _Marks:
-        """Let each class count as much as the others.
+    ) -> _TrainingRegions:
+        """Weight each class equally.
 
-        The unmarked border counts as much as a class does, as background where that has marks:
-        without it everything that is like neither class would be in doubt, and mostly it is
-        background that nobody has marked yet.
+        The unmarked border has the weight of a class, as background where that has marks:
+        without it all regions unlike both classes would be in doubt, and mostly they are unmarked
+        background.
         """
         known = supervision.labels >= 0
         rows, labels = supervision.rows[known], supervision.labels[known]
         weights, count = 1.0 / np.bincount(labels)[labels], len(rows)
-        place = None
+        position = None
         if background in supervision.classes:
-            place = int(np.searchsorted(supervision.classes, background))
+            position = int(np.searchsorted(supervision.classes, background))
             around = np.where(supervision.labels[:n_regions] < 0, border, 0)
             (ring,) = np.nonzero(around)
             rows = np.concatenate((rows, ring))
-            labels = np.concatenate((labels, np.full(len(ring), place)))
+            labels = np.concatenate((labels, np.full(len(ring), position)))
             weights = np.concatenate((weights, around[ring] / max(around.sum(), 1)))
         targets = (labels[:, None] == np.arange(len(supervision.classes))).astype(np.float64)
-        return cls(rows, labels, weights, targets, count, place)
+        return cls(rows, labels, weights, targets, count, position)
 
     def evidence(self, left_out: NDArray[np.float64]) -> float:
-        """Return how well the marked ones are told when they are left out."""
-        return evidence_of(left_out[: self.count], self.labels[: self.count])
+        """Compute the evidence of the marked regions."""
+        return leave_one_out_evidence(left_out[: self.count], self.labels[: self.count])
 
 
-def _with_constant(seen: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.concatenate((seen, np.ones((len(seen), 1))), axis=1)
+def _with_constant(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.concatenate((vectors, np.ones((len(vectors), 1))), axis=1)
 
 
-def evidence_of(left_out: NDArray[np.float64], labels: NDArray[np.intp]) -> float:
-    """Return how far ahead the right class is on average, all classes counting alike.
+def leave_one_out_evidence(left_out: NDArray[np.float64], labels: NDArray[np.intp]) -> float:
+    """Return the mean lead of the right class in predictions of rows left out, per class.
 
-    A class with one region says nothing: without that one, it is not there.
+    A class with one region does not count: without that one, the class is not there.
     """
     own = np.take_along_axis(left_out, labels[:, None], axis=1)[:, 0]
     others = left_out.copy()
@@ -220,10 +224,10 @@ def ridge(
     targets: NDArray[np.float64],
     penalty: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return B with the smallest ``sum_i w_i |x_i B - y_i|² + penalty |B|²``, and its evidence.
+    """Return B with the smallest ``sum_i w_i |x_i B - y_i|² + penalty |B|²``, and predictions.
 
-    That is what each row would be given if it were left out, in closed form. By rows or by
-    columns, whichever are fewer: a network may have many channels.
+    The predictions are those for each row if it were left out, in closed form. By rows or by
+    columns, whichever are fewer: an encoder may have many channels.
     """
     if len(x) < x.shape[1]:
         dual, left_out = kernel_ridge(x @ x.T, weights, targets, penalty)
@@ -241,7 +245,7 @@ def kernel_ridge(
     targets: NDArray[np.float64],
     penalty: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what each row counts in the same ridge over a kernel, and its evidence."""
+    """Return the dual coefficients of the same ridge over a kernel, and its predictions."""
     inverted = inverse(kernel + np.diag(penalty / weights))
     dual = inverted @ targets
     return dual, targets - dual / np.diag(inverted)[:, None]
@@ -251,15 +255,15 @@ _LARGEST = 1e15  # sums of numbers below it are still numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LearntSight:
-    """From where directions are told, and what each class makes of them.
+class TransferableEncoderClassifier:
+    """A linear classifier of encoder features that can be applied to other images.
 
     Parameters
     ----------
     centre
-        What the encoder saw on average in the picture that was learnt from.
+        The mean features of the training image, from which directions are measured.
     ridge
-        Learnt from the directions there.
+        Fitted to the directions there.
     """
 
     centre: NDArray[np.float64]
@@ -280,34 +284,35 @@ class LearntSight:
         marked: NDArray[np.int16],
         settings: Settings,
         background: int,
-    ) -> LearntSight:
-        """Learn from the marked pixels of a picture.
+    ) -> TransferableEncoderClassifier:
+        """Fit the marked pixels of an image.
 
-        Nobody corrects what a model says of another picture, so that the evidence is stricter
-        than for an answer: whole strokes are left out, not regions, whose neighbours under the
-        same stroke give them away. A robot's or user's strokes on mistakes would make it too
-        strict for answers.
+        A model's answer for another image is not corrected by strokes, so that its evidence is
+        stricter than that of an answer: whole strokes are left out, not regions, whose neighbours
+        under the same stroke reveal their class. Strokes on mistakes, by a robot or a user, would
+        make it too strict for answers.
         """
         prototypes = picture.table(settings).prototypes
         centre = np.average(picture.encoded_means(settings), axis=0, weights=prototypes.sizes)
-        seen = _seen(picture, settings, centre)
-        border = prototypes.count(border_of(prototypes.index_map.shape))
+        vectors = _diffused_directions(picture, settings, centre)
+        border = prototypes.count(border_mask(prototypes.index_map.shape))
         supervision = Supervision.of(prototypes, marked, settings)
-        ridge = EncoderRidge.of(seen, supervision, border, background)
-        told, labels = [], []
+        ridge = EncoderRidge.of(vectors, supervision, border, background)
+        predictions, labels = [], []
         for label, rows in _strokes(prototypes, marked, supervision):
             others = supervision.labels.copy()
             others[rows] = UNLABELLED
             without = replace(supervision, labels=others)
-            fit = EncoderRidge.of(seen, without, border, background).belief(seen).fit
-            told.append(fit[supervision.rows[rows]].mean(axis=0))
+            fit = EncoderRidge.of(vectors, without, border, background).belief(vectors).fit
+            predictions.append(fit[supervision.rows[rows]].mean(axis=0))
             labels.append(label)
-        if told:
-            ridge = replace(ridge, evidence=evidence_of(np.array(told), np.array(labels)))
+        if predictions:
+            evidence = leave_one_out_evidence(np.array(predictions), np.array(labels))
+            ridge = replace(ridge, evidence=evidence)
         return cls(centre, ridge)
 
     @classmethod
-    def from_bytes(cls, content: bytes, n_classes: int) -> LearntSight:
+    def from_bytes(cls, content: bytes, n_classes: int) -> TransferableEncoderClassifier:
         """Read what `to_bytes` wrote."""
         values = np.frombuffer(content, dtype="<f8").astype(np.float64)
         channels, rest = divmod(values.size - 1 - n_classes, n_classes + 1)
@@ -322,13 +327,9 @@ class LearntSight:
         values = np.concatenate((self.centre, ridge.coefficients.ravel(), [ridge.evidence]))
         return values.astype("<f8").tobytes()
 
-    def seen(self, picture: PreparedPicture, settings: Settings) -> NDArray[np.float64]:
-        """Return the directions of any picture's regions, from the centre of the learnt one."""
-        return _seen(picture, settings, self.centre)
-
-    def belief(self, seen: NDArray[np.float64]) -> EncoderBelief:
-        """Judge regions by their directions."""
-        return self.ridge.belief(seen)
+    def vectors(self, picture: PreparedPicture, settings: Settings) -> NDArray[np.float64]:
+        """Return the directions of any image's regions, from the centre of the training image."""
+        return _diffused_directions(picture, settings, self.centre)
 
 
 def _strokes(
@@ -336,18 +337,18 @@ def _strokes(
 ) -> Iterator[tuple[int, NDArray[np.intp]]]:
     """Yield class and rows of each stroke (connected marks) that is not all of its class."""
     for position, label in enumerate(supervision.classes):
-        parts, count = ndimage.label(marked == label)
+        components, count = ndimage.label(marked == label)
         of_class = np.flatnonzero(supervision.labels == position)
-        for part in range(1, count + 1):
-            touched = prototypes.count(parts == part)[supervision.rows[of_class]] > 0
+        for number in range(1, count + 1):
+            touched = prototypes.count(components == number)[supervision.rows[of_class]] > 0
             if touched.any() and not touched.all():
                 yield position, of_class[touched]
 
 
-def _seen(
+def _diffused_directions(
     picture: PreparedPicture, settings: Settings, centre: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     means = picture.encoded_means(settings)
     if means.shape[1] != len(centre):
         raise ValueError(f"encoded: wanted {len(centre)} channels, got {means.shape[1]}")
-    return spread(directions(means, centre), picture.graph(settings).edges)
+    return diffuse(directions(means, centre), picture.graph(settings).edges)

@@ -14,103 +14,100 @@ from skimage.color import rgb2lab
 
 from segapp.model.display import MAX_CHANNELS
 from segapp.model.settings import FeatureGroup
-from segapp.model.validation import require_field, require_list, require_number, require_object
+from segapp.model.validation import (
+    SegappError,
+    require_field,
+    require_list,
+    require_number,
+    require_object,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from segapp.engine.region_graph import Box
+    from segapp.model.labelling import Box
+
+_TEXTURE_WINDOW = 7  # pixels
 
 
-_WINDOW = 7
+def lab(rgb: NDArray[np.uint8] | NDArray[np.float64]) -> NDArray[np.float64]:
+    """Convert to CIE Lab divided by 100: a distance of 1 is that from black to white."""
+    return np.asarray(rgb2lab(rgb) / 100.0)
 
 
-def lab(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """CIE Lab divided by 100, so that a distance of 1 is that from black to white."""
-    return np.asarray(rgb2lab(rgb) / 100.0, dtype=np.float32)
-
-
-class SeenColours:
-    """A picture's colours as they are and as they look, the latter when first asked for."""
+class ColourImage:
+    """An image's colours in RGB and in CIE Lab, converted on demand."""
 
     def __init__(self, rgb: NDArray[np.uint8]) -> None:
         self.rgb = rgb
-        self._lab: NDArray[np.float32] | None = None
-        self._stretched: NDArray[np.float64] | None = None
 
-    @property
+    @cached_property
     def lab(self) -> NDArray[np.float32]:
-        """`lab` of the picture."""
-        if self._lab is None:
-            is_stretched = (self.rgb.min(), self.rgb.max()) == (0, 255)
-            self._lab = self.stretched.astype(np.float32) if is_stretched else lab(self.rgb)
-        return self._lab
+        """CIE Lab of the image, divided by 100."""
+        is_stretched = (self.rgb.min(), self.rgb.max()) == (0, 255)
+        return (self.stretched_lab if is_stretched else lab(self.rgb)).astype(np.float32)
 
-    @property
-    def stretched(self) -> NDArray[np.float64]:
-        """CIE Lab divided by 100 of the picture from its darkest value to its brightest."""
-        if self._stretched is None:
-            darkest, brightest = self.rgb.min() / 255.0, self.rgb.max() / 255.0
-            values = (self.rgb / 255.0 - darkest) / ((brightest - darkest) or 1.0)
-            self._stretched = rgb2lab(values) / 100.0
-        return self._stretched
+    @cached_property
+    def stretched_lab(self) -> NDArray[np.float64]:
+        """The same with the image's contrast stretched from black to white."""
+        darkest, brightest = self.rgb.min() / 255.0, self.rgb.max() / 255.0
+        return lab((self.rgb / 255.0 - darkest) / ((brightest - darkest) or 1.0))
 
 
-def roughness(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """Local standard deviation of each channel (from 0 to 1): how rough the picture is here."""
+def texture(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """Compute the local standard deviation of each channel, from 0 to 1."""
     channels = []
     for k in range(3):
         channel = rgb[..., k].astype(np.float32) / 255.0
-        mean = ndimage.uniform_filter(channel, _WINDOW)
-        mean_of_squares = ndimage.uniform_filter(channel * channel, _WINDOW)
+        mean = ndimage.uniform_filter(channel, _TEXTURE_WINDOW)
+        mean_of_squares = ndimage.uniform_filter(channel * channel, _TEXTURE_WINDOW)
         channels.append(np.sqrt(np.maximum(mean_of_squares - mean * mean, 0.0)))
     return np.stack(channels, axis=-1)
 
 
 def position(shape: tuple[int, int]) -> NDArray[np.float32]:
-    """``(y, x)`` divided by the longer side."""
+    """Return ``(y, x)`` of each pixel divided by the longer side."""
     rows, columns = np.indices(shape, dtype=np.float32)
     return np.stack((rows, columns), axis=-1) / np.float32(max(shape))
 
 
-def describe(colours: SeenColours, group: FeatureGroup) -> NDArray[np.float32]:
-    """Features of every pixel, ``H x W x channels``, of a group that needs no strokes."""
+def pixel_features(image: ColourImage, group: FeatureGroup) -> NDArray[np.float32]:
+    """Compute a group of features that needs no strokes, ``H x W x channels``."""
     if group is FeatureGroup.RGB:
-        return (colours.rgb / 255.0).astype(np.float32)
+        return (image.rgb / 255.0).astype(np.float32)
     if group is FeatureGroup.COLOUR:
-        return colours.lab
+        return image.lab
     if group is FeatureGroup.TEXTURE:
-        return np.concatenate((colours.lab, roughness(colours.rgb)), axis=-1)
+        return np.concatenate((image.lab, texture(image.rgb)), axis=-1)
     if group is FeatureGroup.POSITION:
-        return position((colours.rgb.shape[0], colours.rgb.shape[1]))
-    raise ValueError(f"group: wanted one that the picture alone gives, got {group.value!r}")
+        return position((image.rgb.shape[0], image.rgb.shape[1]))
+    raise ValueError(f"group: wanted one that needs the image alone, got {group.value!r}")
 
 
-WHOLE = np.uint16(65535)
-"""What stands for 1 where channels are whole numbers."""
-_SHARE = (0.1, 99.9)
-"""Per cent of a channel's values that become 0 and 1: a speck of dust must not be the scale."""
+LARGEST_LEVEL = np.uint16(65535)
+"""The level of 1 where channels are quantised."""
+_PERCENTILES = (0.1, 99.9)
+"""The percentiles of a channel that become 0 and 1: a speck of dust must not set the scale."""
 _ROWS_AT_ONCE = 64
-"""Blocks of rows, of which floating-point copies are made."""
-_QUIETEST = 1e-5
-"""Variance of noise at the least: a channel without any must not be all that is seen."""
-
+"""Rows that are converted to floating point at once."""
+_LEAST_NOISE = 1e-5
+"""Least variance of noise: a channel without noise must not hide all others."""
 
 Spans = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelScales:
-    """How channels become numbers from 0 to 1, and three colours that show most of them.
+    """Ranges of channels, and the mixture of three colours that shows most of them.
 
     Parameters
     ----------
     spans
-        Which values of each channel become 0 and 1, in the instrument's own numbers.
+        The values of each channel that become 0 and 1, in the instrument's own numbers.
     mixing
-        How much of each channel is in each of the colours.
+        The weight of each channel in each of the colours.
     colour_spans
-        What of that is black and white.
+        The mixed values that become black and white.
     """
 
     spans: Spans
@@ -127,21 +124,21 @@ class ChannelScales:
 
     @classmethod
     def from_plain(cls, plain: object) -> ChannelScales:
-        """Make a value of what JSON holds of it, or a `ValueError` that says what is wrong."""
-        told = require_object(plain, "channels")
-        spans = _pairs(told, "spans", 1, MAX_CHANNELS)
-        return cls(spans, _rows(told, "mixing", 3, 3), _pairs(told, "colour_spans", 3, 3))
+        """Read the scales from JSON values; a `ValueError` names the wrong one."""
+        values = require_object(plain, "channels")
+        spans = _pairs(values, "spans", 1, MAX_CHANNELS)
+        return cls(spans, _rows(values, "mixing", 3, 3), _pairs(values, "colour_spans", 3, 3))
 
     @classmethod
     def of(cls, values: NDArray[np.float64]) -> ChannelScales:
-        """Find the scales of the channels of a picture."""
+        """Estimate the scales of an image's channels."""
         spans = _spans(values)
-        mixing = _mixing(_scaled(values, spans))
+        mixing = _noise_adjusted_components(_scaled(values, spans))
         mixed = _scaled(values, spans) @ mixing.T
         return cls(spans, tuple(map(tuple, mixing.tolist())), _spans(mixed))
 
     def scaled(self, values: NDArray[Any]) -> NDArray[np.float32]:
-        """Map channels to 0..1; what is no number becomes 0, as does a channel of one value."""
+        """Map channels to 0..1; not-a-number becomes 0, as does a channel of one value."""
         return _scaled(values, self.spans)
 
     def colours(self, scaled: NDArray[np.float32]) -> NDArray[np.uint8]:
@@ -150,26 +147,28 @@ class ChannelScales:
         return np.asarray(np.rint(mixed * np.float32(255)), dtype=np.uint8)
 
 
-def _rows(told: dict[str, Any], name: str, least: int, most: int) -> tuple[tuple[float, ...], ...]:
-    found = require_list(require_field(told, name), name, least, most)
+def _rows(
+    values: dict[str, Any], name: str, least: int, most: int
+) -> tuple[tuple[float, ...], ...]:
+    rows = require_list(require_field(values, name), name, least, most)
     return tuple(
-        tuple(require_number(part, name) for part in require_list(row, name)) for row in found
+        tuple(require_number(part, name) for part in require_list(row, name)) for row in rows
     )
 
 
-def _pairs(told: dict[str, Any], name: str, least: int, most: int) -> Spans:
-    rows = _rows(told, name, least, most)
+def _pairs(values: dict[str, Any], name: str, least: int, most: int) -> Spans:
+    rows = _rows(values, name, least, most)
     if any(len(row) != 2 for row in rows):
         raise ValueError(f"{name}: wanted two numbers each, got others")
     return tuple((low, high) for low, high in rows)
 
 
 def _spans(values: NDArray[np.floating]) -> Spans:
-    """Find the scale of each channel; one without a number gets any."""
+    """Estimate the range of each channel; one without a finite number gets (0, 0)."""
     spans = []
     for channel in np.moveaxis(values, -1, 0):
         finite = channel[np.isfinite(channel)]
-        low, high = np.percentile(finite, _SHARE).tolist() if finite.size else (0.0, 0.0)
+        low, high = np.percentile(finite, _PERCENTILES).tolist() if finite.size else (0.0, 0.0)
         if low == high and finite.size:  # less than one in a thousand differs
             low, high = float(finite.min()), float(finite.max())
         spans.append((low, high))
@@ -178,58 +177,61 @@ def _spans(values: NDArray[np.floating]) -> Spans:
 
 def _scaled(values: NDArray[Any], spans: Spans) -> NDArray[np.float32]:
     scaled = np.empty(values.shape, dtype=np.float32)
-    for place, (low, high) in enumerate(spans):
+    for channel, (low, high) in enumerate(spans):
         with np.errstate(invalid="ignore", over="ignore"):
-            # Halves, since the way from the least to the largest may be no finite number.
-            part = values[..., place].astype(np.float64) / 2 - low / 2
+            # Halves, since the range from least to largest may overflow.
+            part = values[..., channel].astype(np.float64) / 2 - low / 2
             part /= (high / 2 - low / 2) or math.inf
         part[np.isnan(part)] = 0.0
-        scaled[..., place] = np.clip(part, 0.0, 1.0, out=part)
+        scaled[..., channel] = np.clip(part, 0.0, 1.0, out=part)
     return scaled
 
 
-def _mixing(scaled: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the three mixtures, a row each, that have most to show against their noise.
+def _noise_adjusted_components(scaled: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the three mixtures, a row each, with the most signal against their noise.
 
-    This is the transform of Green, Berman, Switzer and Craig (1988) to the largest fractions of
-    signal, with noise estimated from differences of neighbours: what lies in one faint channel
-    alone is not lost as it is among the principal components.
+    This is the minimum noise fraction transform of Green, Berman, Switzer and Craig (1988), with
+    noise estimated from differences of neighbours: the content of one faint channel is not lost
+    as it is among the principal components.
     """
     n_channels = scaled.shape[-1]
     flat = scaled.reshape(-1, n_channels).astype(np.float64)
     flat -= flat.mean(axis=0)
     signal = flat.T @ flat / len(flat)
-    noise = _QUIETEST * np.eye(n_channels)
+    noise = _LEAST_NOISE * np.eye(n_channels)
     for axis in (0, 1):
         steps = np.diff(scaled, axis=axis).reshape(-1, n_channels).astype(np.float64)
         noise += steps.T @ steps / max(4 * len(steps), 1)
     _, vectors = eigh(signal, noise)
     mixing = np.zeros((3, n_channels))
     for row, vector in zip(mixing, vectors.T[::-1], strict=False):
-        row[:] = vector / vector[np.abs(vector).argmax()]  # of either sign, so that one is chosen
+        row[:] = vector / vector[np.abs(vector).argmax()]  # a vector's sign is arbitrary
     return mixing
 
 
 class Channels:
-    """Channels at full size as whole numbers up to `WHOLE`, and at the size of learning.
+    """An instrument's channels, at full size and at the working resolution.
+
+    Indexing gives quantised channels at full size, up to `LARGEST_LEVEL`.
 
     Parameters
     ----------
     values
         ``H x W x channels``, of any number type.
     times
-        Pixels along a side of what is one pixel of the size at which is learnt.
+        Pixels along a side of a pixel of the working resolution.
     scales
-        Those of another picture that was learnt from; otherwise the picture's own.
+        Those of the image that a model was trained on; otherwise the image's own.
     """
 
     def __init__(
         self, values: NDArray[Any], times: int, scales: ChannelScales | None = None
     ) -> None:
         if scales is not None and len(scales.spans) != values.shape[2]:
-            raise ValueError(
-                f"channels: wanted {len(scales.spans)}, as in the picture that was learnt from, "
-                f"got {values.shape[2]}."
+            raise SegappError(
+                "channels: wanted {}, as in the picture that was learnt from, got {}.",
+                len(scales.spans),
+                values.shape[2],
             )
         self._values, self._times, self._scales = values, times, scales
 
@@ -239,25 +241,23 @@ class Channels:
         return self._values.shape
 
     def __getitem__(self, box: Box) -> NDArray[np.uint16]:
-        """Return some rows and columns at full size."""
-        scaled = self.scales.scaled(self._values[box])
-        return _whole(scaled)
+        return _quantised(self.scales.scaled(self._values[box]))
 
     @cached_property
     def scales(self) -> ChannelScales:
-        """What becomes 0 and 1."""
+        """The ranges of the channels and their mixture to colours."""
         return ChannelScales.of(self._means) if self._scales is None else self._scales
 
     @cached_property
     def coarse(self) -> NDArray[np.float32]:
-        """Channels from 0 to 1, at the size at which is learnt."""
-        made = self.scales.scaled(self._means)
-        made.flags.writeable = False
-        return made
+        """Channels from 0 to 1 at the working resolution."""
+        coarse = self.scales.scaled(self._means)
+        coarse.flags.writeable = False
+        return coarse
 
     @cached_property
     def colours(self) -> tuple[NDArray[np.uint8], ...]:
-        """Three colours that show most of the channels, at full size and at that of learning."""
+        """Three colours that show most of the channels, as large as `PreparedPicture.levels`."""
         small = self.scales.colours(self.coarse)
         if self._times == 1:
             return (small,)
@@ -268,13 +268,13 @@ class Channels:
         return large, small
 
     @property
-    def coarse_whole(self) -> NDArray[np.uint16]:
-        """The same as whole numbers."""
-        return _whole(self.coarse)
+    def coarse_quantised(self) -> NDArray[np.uint16]:
+        """Quantised channels at the working resolution."""
+        return _quantised(self.coarse)
 
     @property
     def _means(self) -> NDArray[np.float64]:
-        """Means over the pixels of each block; a last row or column fills up what is missing."""
+        """Means over the pixels of each block; an incomplete block is padded by its edge."""
         step = self._times
         strips = []
         for top in range(0, self.shape[0], step * _ROWS_AT_ONCE):
@@ -288,5 +288,5 @@ class Channels:
         return np.concatenate(strips)
 
 
-def _whole(scaled: NDArray[np.float32]) -> NDArray[np.uint16]:
-    return np.asarray(np.rint(scaled * np.float32(WHOLE)), dtype=np.uint16)
+def _quantised(scaled: NDArray[np.float32]) -> NDArray[np.uint16]:
+    return np.asarray(np.rint(scaled * np.float32(LARGEST_LEVEL)), dtype=np.uint16)

@@ -1,4 +1,4 @@
-"""Learnt models and their application to other images."""
+"""Learnt models, their files and their application to other images."""
 
 from __future__ import annotations
 
@@ -10,17 +10,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import ndimage
 
-from segapp.engine.encoder_belief import LearntSight
+from segapp.engine.encoder_belief import TransferableEncoderClassifier
 from segapp.engine.features import ChannelScales
-from segapp.engine.kernels import kernels_of_all
-from segapp.engine.likelihood import LARGEST_COST, Appearance, ColourLikelihood, StrokeColours
+from segapp.engine.kernels import kernels_of
+from segapp.engine.likelihood import (
+    LARGEST_COST,
+    AppearanceModel,
+    ClassCosts,
+    ClassDensities,
+)
 from segapp.engine.preparation import PreparedPicture
-from segapp.engine.refinement import PixelTask
-from segapp.engine.state_update import Verdict
+from segapp.engine.refinement import PixelRefiner, StepTimer
+from segapp.engine.region_classifier import (
+    RegionScores,
+    Supervision,
+    first_passes,
+    make_estimator,
+)
+from segapp.engine.region_graph import FlowWarmStart
 from segapp.engine.superpixels import BIN_LEVELS, colour_bins
-from segapp.engine.supervision import Laps, Supervision, estimator_of, first_passes
 from segapp.imaging.seeds import SeedMap
 from segapp.io.project import (
     check_members,
@@ -30,7 +39,7 @@ from segapp.io.project import (
     read_member,
 )
 from segapp.model.answer import Answer, Report, final_answer
-from segapp.model.document import Document, Stroke
+from segapp.model.document import Document
 from segapp.model.picture import EncoderFeatures
 from segapp.model.settings import IMAGE_SPECIFIC, FeatureGroup, Settings, from_plain, to_plain
 from segapp.model.validation import (
@@ -56,46 +65,45 @@ if TYPE_CHECKING:
     from segapp.engine.preparation import FeatureTable
     from segapp.model.answer import Update
     from segapp.model.classes import ClassInfo
-    from segapp.model.document import Mark
-    from segapp.model.labelling import InitialLabels, Labelling
+    from segapp.model.labelling import Labelling
 
 
 LARGEST_VALUE = 1e15
-"""Costs and weights are far below, and sums of it are still numbers."""
+"""Costs and weights are far below, and sums of it stay finite."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LearntModel:
-    """Hash functions and codewords on features that mean the same in any picture.
+    """Hash functions and codewords on features that are comparable between images.
 
     Parameters
     ----------
     shl
         Fitted on the prototypes' features.
     likelihood
-        Of the colours under the strokes.
+        Costs of the colours under the strokes.
     learnt_classes
         Positions of the classes that had strokes.
     classes
         All classes of the document.
     settings
-        As they were, without the features that are bound to one picture.
+        Without the features that are specific to one image.
     scales
-        Of the channels, if they are among the features: what they were in the learnt picture.
-    sight
-        What was learnt from an encoder, where one takes part.
+        Of the channels in the training image, if they are among the features.
+    encoder_classifier
+        Where encoder features are used.
     """
 
     shl: SHL
-    likelihood: ColourLikelihood
+    likelihood: ClassCosts
     learnt_classes: NDArray[np.intp]
     classes: tuple[ClassInfo, ...]
     settings: Settings
     scales: ChannelScales | None = None
-    sight: LearntSight | None = None
+    encoder_classifier: TransferableEncoderClassifier | None = None
 
     def __post_init__(self) -> None:
-        Document(self.classes)  # which says how many there may be
+        Document(self.classes)  # which checks their number
         learnt, costs = self.learnt_classes.tolist(), self.likelihood.costs
         if (
             len(learnt) < 2
@@ -117,7 +125,8 @@ class LearntModel:
                 "features: wanted groups that mean the same in other pictures, "
                 f"got {', '.join(sorted(bound))}"
             )
-        if (self.sight is None) == (FeatureGroup.ENCODER in self.settings.features):
+        has_classifier = self.encoder_classifier is not None
+        if has_classifier != (FeatureGroup.ENCODER in self.settings.features):
             raise ValueError("sight: wanted one where an encoder takes part, and none where not")
 
     @classmethod
@@ -128,21 +137,23 @@ class LearntModel:
         document: Document,
         settings: Settings,
     ) -> LearntModel:
-        """Learn from a picture and the marked pixels of at least two classes."""
+        """Train on an image and the marked pixels of at least two classes."""
         chosen = tuple(group for group in settings.features if group not in IMAGE_SPECIFIC)
         if not chosen:
-            raise ValueError(
+            raise SegappError(
                 "features: wanted a group that means the same in other pictures "
                 "(rgb, colour, texture, channels or encoder), got none"
             )
         settings = replace(settings, features=chosen)
         with_channels = FeatureGroup.CHANNELS in chosen
         supervision = Supervision.of(picture.table(settings).prototypes, marked, settings)
-        sight = None
+        classifier = None
         if FeatureGroup.ENCODER in chosen:
-            sight = LearntSight.of(picture, marked, settings, document.background)
-        table, _ = _described(picture, settings, sight)
-        shl = estimator_of(settings, kernels_of_all(chosen, settings), table.groups)
+            classifier = TransferableEncoderClassifier.of(
+                picture, marked, settings, document.background
+            )
+        table, _ = _described(picture, settings, classifier)
+        shl = make_estimator(settings, kernels_of(chosen, settings), table.groups)
         steps = shl.iter_fit(
             table.features[supervision.rows], supervision.labels, supervision.weights
         )
@@ -151,12 +162,12 @@ class LearntModel:
         bins = colour_bins(picture.channels.colours[-1] if with_channels else picture.levels[-1])
         return cls(
             last.snapshot(),
-            StrokeColours.of(bins, marked, learnt, document.background).likelihood(),
+            ClassDensities.of(bins, marked, learnt, document.background).costs(),
             learnt,
             document.classes,
             settings,
             picture.channels.scales if with_channels else None,
-            sight,
+            classifier,
         )
 
     def updates(
@@ -165,41 +176,38 @@ class LearntModel:
         channels: NDArray[Any] | None = None,
         encoded: EncoderFeatures | None = None,
     ) -> Iterator[Update]:
-        """Label another picture, with the outline and clean-up of the settings.
+        """Label another image, with the refinement and clean-up of the settings.
 
-        Without strokes nothing says which parts are meant, so that none is dropped for want
-        of one. ``encoded`` is what the encoder sees in it, where one takes part.
+        Without strokes all components are kept. ``encoded`` are its encoder features, where they
+        are used.
         """
         clean_up = replace(self.settings.clean_up, keep_touching=False)
         settings = replace(self.settings, clean_up=clean_up)
         picture = PreparedPicture(rgb, channels, encoded, self.scales)
-        picture.refuse_unseen(settings)
+        picture.require_encoder_features(settings)
         yield Report("Finding regions", 0.0)
-        verdict = self.judged(picture, settings)
+        scores = self.score(picture, settings)
         yield Report("Comparing with what was learnt", 0.5)
         graph, weight = picture.graph(settings), settings.colour_likelihood
-        appearance = Appearance(graph.bins, graph.patch_colours, self.likelihood, weight)
-        task = PixelTask(
+        refiner = PixelRefiner(
             picture,
             SeedMap.empty((rgb.shape[0], rgb.shape[1]), picture.times),
             Document(self.classes),
             self.learnt_classes,
-            (appearance,),
+            (AppearanceModel(graph.bins, graph.patch_colours, self.likelihood, weight),),
             settings,
         )
-        laps = Laps()
-        coarse = yield from task.coarse_answer(verdict, laps)
-        labelling, _ = yield from task.full_size(coarse, verdict, laps)
+        timer = StepTimer()
+        answer = yield from refiner.working_answer(scores, FlowWarmStart(graph), timer)
+        labelling, _ = yield from refiner.full_size(answer, scores, timer)
         yield Answer(labelling)
 
-    def judged(self, picture: PreparedPicture, settings: Settings) -> Verdict:
-        """Judge the regions of another picture."""
-        table, believed = _described(picture, settings, self.sight)
+    def score(self, picture: PreparedPicture, settings: Settings) -> RegionScores:
+        """Score the regions of another image."""
+        table, belief = _described(picture, settings, self.encoder_classifier)
         features, shl = table.features, self.shl
-        verdict = Verdict.judged(shl, shl.project(features), shl.predict(features))
-        if believed is None:
-            return verdict
-        return replace(verdict, costs=verdict.costs + believed.costs())
+        scores = RegionScores.of(shl, shl.project(features), shl.predict(features))
+        return scores if belief is None else scores.plus(belief.costs())
 
     def apply(
         self,
@@ -207,104 +215,33 @@ class LearntModel:
         channels: NDArray[Any] | None = None,
         encoded: EncoderFeatures | None = None,
     ) -> Labelling:
-        """Return the labelling of another picture."""
+        """Return the labelling of another image."""
         return final_answer(self.updates(rgb, channels, encoded)).labelling
 
 
 def _described(
-    picture: PreparedPicture, settings: Settings, sight: LearntSight | None
+    picture: PreparedPicture,
+    settings: Settings,
+    classifier: TransferableEncoderClassifier | None,
 ) -> tuple[FeatureTable, EncoderBelief | None]:
-    """Return a picture's features as the learner has them, and what the encoder says of them."""
+    """Return an image's features for the learner, and the scores by encoder features."""
     table = picture.table(settings)
-    if sight is None:
+    if classifier is None:
         return table, None
-    seen = sight.seen(picture, settings)
-    return table.with_group(FeatureGroup.ENCODER, seen), sight.belief(seen)
-
-
-# A few dabs stand for it, each well inside a part of its class, as a user would make them: what
-# the model saw there is learnt on this picture's own colours. The answer itself is the prior of
-# the first stroke, as every answer is of the next.
-
-_DABS = 6  # a class; more would hold on to what a stroke is to correct
-_DEPTH = 0.5  # of the way from the edge to the innermost point, which a dab's radius takes
-_LARGEST = 24.0  # pixels of a dab's radius at the size at which is looked
-_LOOKED_AT = 512  # pixels of the longer side
-
-
-def checked_labels(start: InitialLabels, size: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Return the labels of a start that is of this picture's size."""
-    if (start.height, start.width) != size:
-        raise SegappError(
-            "The answer of {} has {} x {} pixels: wanted the picture's {} x {}.",
-            start.name,
-            start.width,
-            start.height,
-            size[1],
-            size[0],
-        )
-    return start.pixels()
-
-
-def document_of_start(document: Document, labels: NDArray[np.uint8]) -> Document:
-    """Return the dabs that stand for the labels, all made at once.
-
-    A stroke of another class within the disc that a dab is the middle of says that the answer
-    was wrong there: that dab is left out.
-    """
-    step = -(-max(labels.shape) // _LOOKED_AT)
-    coarse = labels[::step, ::step]
-    strokes = [(mark, *_points(mark)) for mark in document.strokes if mark.label is not None]
-    dabs = []
-    for index in range(len(document.classes)):
-        for column, row, depth in _innermost(coarse == index):
-            x, y = (column + 0.5) * step, (row + 0.5) * step
-            denied = any(
-                mark.label != index
-                and (np.hypot(along - x, down - y) <= depth * step + reach).any()
-                for mark, along, down, reach in strokes
-            )
-            if not denied:
-                radius = max(min(_DEPTH * depth, _LARGEST), 0.5) * step
-                dabs.append(Stroke(((x, y),), radius, index))
-    return replace(document, strokes=tuple(dabs), initial=None).as_one_state()
-
-
-def _points(mark: Mark) -> tuple[NDArray[np.floating], NDArray[np.floating], float]:
-    """Return where a mark is, and how far it reaches from there."""
-    if isinstance(mark, Stroke):
-        points = np.array(mark.points)
-        return points[:, 0], points[:, 1], mark.radius
-    rows, columns = np.nonzero(mark.mask())
-    return columns + mark.left + 0.5, rows + mark.top + 0.5, 0.5
-
-
-def _innermost(mask: NDArray[np.bool_]) -> list[tuple[int, int, float]]:
-    """Return the middles and radii of a few discs inside a mask, the largest first."""
-    found: list[tuple[int, int, float]] = []
-    depth = ndimage.distance_transform_edt(np.pad(mask, 1))[1:-1, 1:-1]
-    rows, columns = np.ogrid[: mask.shape[0], : mask.shape[1]]
-    while len(found) < _DABS:
-        y, x = np.unravel_index(int(depth.argmax()), depth.shape)
-        deepest = float(depth[y, x])
-        if deepest <= 0:
-            break
-        found.append((int(x), int(y), deepest))
-        apart = max(2 * deepest, 0.15 * max(mask.shape))
-        depth[(rows - y) ** 2 + (columns - x) ** 2 < apart**2] = 0
-    return found
+    vectors = classifier.vectors(picture, settings)
+    return table.with_group(FeatureGroup.ENCODER, vectors), classifier.ridge.belief(vectors)
 
 
 _FORMAT = "segapp learnt model"
 _VERSION = 1
-_HEADER, _COLOURS, _LEARNER, _SIGHT = "model.json", "colours.f4", "learner", "sight.f8"
-# Bytes of the parts unpacked: 255 classes have 34 MB of colours, 5000 regions 2 MB of features.
+_HEADER, _COLOURS, _LEARNER, _ENCODER = "model.json", "colours.f4", "learner", "sight.f8"
+# Bytes of unpacked members: 255 classes have 34 MB of colours, 5000 regions 2 MB of features.
 _LARGEST_HEADER, _LARGEST_COLOURS, _LARGEST_LEARNER = 1 << 20, 64 << 20, 64 << 20
-_LARGEST_SIGHT = 64 << 20
+_LARGEST_ENCODER = 64 << 20
 
 
 class LearntModelError(SegappError):
-    """A file is not a learnt model that this version reads; the message is one sentence."""
+    """A file that is no readable learnt model; the message is one sentence."""
 
 
 def save_model(model: LearntModel, path: str | Path) -> None:
@@ -328,13 +265,13 @@ def save_model(model: LearntModel, path: str | Path) -> None:
                 model.likelihood.costs.astype("<f4").tobytes(),
                 zipfile.ZIP_DEFLATED,
             )
-            if model.sight is not None:
-                archive.writestr(_SIGHT, model.sight.to_bytes())
+            if model.encoder_classifier is not None:
+                archive.writestr(_ENCODER, model.encoder_classifier.to_bytes())
             archive.writestr(_LEARNER, inner.read_bytes())
 
 
 def load_model(path: str | Path) -> LearntModel:
-    """Read what `save_model` wrote; `LearntModelError` says why it cannot be read."""
+    """Read a file of `save_model`; `LearntModelError` says why it cannot be read."""
     path = Path(path)
     name = sanitize(path.name)
     with open_archive(path, "a learnt model", LearntModelError) as archive:
@@ -363,15 +300,18 @@ def _read(archive: zipfile.ZipFile, name: str) -> LearntModel:
         inner = Path(folder) / _LEARNER
         inner.write_bytes(read_member(archive, _LEARNER, _LARGEST_LEARNER))
         shl = _read_learner(inner)
-    sight = None
+    classifier = None
     if FeatureGroup.ENCODER in settings.features:
-        sight = LearntSight.from_bytes(read_member(archive, _SIGHT, _LARGEST_SIGHT), len(learnt))
+        classifier = TransferableEncoderClassifier.from_bytes(
+            read_member(archive, _ENCODER, _LARGEST_ENCODER), len(learnt)
+        )
     learnt_classes = np.array(learnt, dtype=np.intp)
     scales = None
     if FeatureGroup.CHANNELS in settings.features:
         scales = ChannelScales.from_plain(require_field(header, "channels"))
-    likelihood = ColourLikelihood(costs)
-    return LearntModel(shl, likelihood, learnt_classes, classes, settings, scales, sight)
+    return LearntModel(
+        shl, ClassCosts(costs), learnt_classes, classes, settings, scales, classifier
+    )
 
 
 def _checked_header(header: object, name: str) -> dict[str, Any]:
@@ -388,7 +328,7 @@ def _checked_header(header: object, name: str) -> dict[str, Any]:
 
 
 def _read_learner(path: Path) -> SHL:
-    """Read the learner's own file, all of whose arrays must be numbers of a sensible size."""
+    """Read the learner's own file, whose arrays must be finite numbers of a sensible size."""
     with zipfile.ZipFile(path) as archive:
         check_members(archive, _LARGEST_LEARNER)
     _, arrays = read_model(path)
@@ -403,13 +343,14 @@ def _read_learner(path: Path) -> SHL:
 
 
 def _try(model: LearntModel) -> None:
-    """Judge a small picture, which shows whether the parts fit together."""
+    """Score a small image, which fails unless all members of the file fit together."""
     steps = np.linspace(0, 255, 16).astype(np.uint8)
     rgb = np.stack(np.broadcast_arrays(steps[:, None], steps[None, :], np.uint8(90)), axis=2)
     n_channels = 3 if model.scales is None else len(model.scales.spans)
     channels = np.resize(rgb, (16, 16, n_channels))
-    seen = 1 if model.sight is None else model.sight.centre.size
-    cells = np.zeros((2, 2, seen), np.float16)
+    classifier = model.encoder_classifier
+    n_features = 1 if classifier is None else classifier.centre.size
+    cells = np.zeros((2, 2, n_features), np.float16)
     encoded = EncoderFeatures(cells, (8.0, 8.0), model.settings.encoder)
     picture = PreparedPicture(rgb, channels, encoded, model.scales)
     shl, n_classes = model.shl, len(model.learnt_classes)
@@ -419,6 +360,6 @@ def _try(model: LearntModel) -> None:
         raise ValueError(
             f"{_LEARNER}: wanted {model.settings.bits} bits, got {shl.codewords_.shape[-1]}"
         )
-    verdict = model.judged(picture, model.settings)
-    if verdict.costs.shape[1] != n_classes or not np.isfinite(verdict.costs).all():
+    scores = model.score(picture, model.settings)
+    if scores.costs.shape[1] != n_classes or not np.isfinite(scores.costs).all():
         raise ValueError(f"{_LEARNER}: wanted finite costs of {n_classes} classes, got others")

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def loaded_to_stay() -> Iterator[None]:
-    """Keep Python's collector from looking for garbage meanwhile, and at what is there ever after.
+def exempt_from_gc() -> Iterator[None]:
+    """Exempt all objects that exist at the end of the block from garbage collection.
 
-    Modules and the window live as long as the program. To look at them all takes a tenth of a
-    second, in which no thread does anything else, the window's own least of all. What nobody
-    refers to any more is freed as ever; only rings among what is there now would stay.
+    Modules and the window live as long as the program. Scanning them all takes a tenth of a
+    second, in which no thread runs, not even the window's. Objects without references are freed
+    as before; only reference cycles among the exempt ones would stay.
     """
     gc.disable()
     try:
@@ -40,20 +40,20 @@ def loaded_to_stay() -> Iterator[None]:
 
 
 # scikit-learn, scikit-image and SciPy take longer to load than all the rest of the program, and
-# longer than many a picture takes to be answered: the window paints first, and a process that only
-# waits for others never loads them.
+# longer than many answers take: the window paints first, and a process that only waits for others
+# never loads them.
 
 MODEL_SUFFIX = ".shlmodel"
 
 
 def trainer_of(rgb: NDArray[np.uint8], channels: NDArray[Any] | None) -> Trainer:
-    """Return what answers strokes on a picture."""
-    return _learner()(rgb, channels)
+    """Return a trainer for an image."""
+    return _trainer_class()(rgb, channels)
 
 
 @cache
-def _learner() -> type[Trainer]:
-    with loaded_to_stay():
+def _trainer_class() -> type[Trainer]:
+    with exempt_from_gc():
         from segapp.engine.trainer import Trainer
     return Trainer
 
@@ -73,27 +73,30 @@ def load_model(path: Path) -> LearntModel:
 
 
 if TYPE_CHECKING:
-    Sight = Callable[[NDArray[np.uint8]], EncoderFeatures | None]
+    EncodeImage = Callable[[NDArray[np.uint8]], EncoderFeatures | None]
 
 
 @contextmanager
-def sight_of(settings: Settings) -> Iterator[Sight]:
-    """Return what makes of a picture what the encoder sees; ``None`` where none takes part.
+def open_encoder(settings: Settings) -> Iterator[EncodeImage]:
+    """Start the settings' encoder; the function returns ``None`` where they have none.
 
-    A sentence says when it is missing, or fails. Its process ends with the block.
+    A missing or failing encoder raises an error with one sentence. Its process ends with the
+    block.
     """
     if FeatureGroup.ENCODER not in settings.features:
         yield lambda _: None
         return
-    from segapp.encoders.feature_cache import FeatureExtractor  # loaded by nobody else
+    from segapp.encoders.feature_cache import FeatureExtractor  # loaded for encoders alone
 
     with FeatureExtractor.with_identity(settings.encoder) as extractor:
         yield extractor.features
 
 
-def let_see(segmenter: Segmenter, rgb: NDArray[np.uint8], settings: Settings) -> None:
-    """Hand a segmenter what it needs of a network, if anything."""
-    with sight_of(settings) as sight:
-        encoded = sight(rgb)
+def attach_encoder_features(
+    segmenter: Segmenter, rgb: NDArray[np.uint8], settings: Settings
+) -> None:
+    """Encode the image for a segmenter, if the settings have an encoder."""
+    with open_encoder(settings) as encode:
+        encoded = encode(rgb)
     if encoded is not None:
-        segmenter.see(encoded)
+        segmenter.set_encoder_features(encoded)

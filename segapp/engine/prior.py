@@ -1,75 +1,62 @@
-"""Priors: the image border and the previous labelling."""
+"""Priors of the labels: image border, previous answer and initial labels."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import platform
-import zlib
-from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import ndimage
 
-import shlcore
-from segapp.engine.refinement import Outline
-from segapp.io.project import marks_to_plain
-from segapp.model.answer import Answer, AnswerSnapshot
-from segapp.model.settings import to_plain
+from segapp.model.document import Stroke
+from segapp.model.validation import SegappError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
-    from segapp.engine.kernels import Geodesics
+    from segapp.engine.geodesics import Geodesics
     from segapp.engine.superpixels import Prototypes
-    from segapp.model.answer import Update
     from segapp.model.document import Document, Mark
-    from segapp.model.settings import Settings
+    from segapp.model.labelling import InitialLabels
 
 
-_RING = 0.02
-"""Width of the border, as a part of the picture's shorter side."""
+_BORDER_WIDTH = 0.02
+"""As a share of the image's shorter side."""
 
 
-def border_of(shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Mask the border of a picture."""
-    width = max(1, round(_RING * min(shape[:2])))
-    ring = np.ones(shape[:2], dtype=bool)
-    ring[width:-width, width:-width] = False
-    return ring
+def border_mask(shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Return the mask of an image's border."""
+    width = max(1, round(_BORDER_WIDTH * min(shape[:2])))
+    border = np.ones(shape[:2], dtype=bool)
+    border[width:-width, width:-width] = False
+    return border
 
 
 def with_border(marked: NDArray[np.int16], background: int) -> NDArray[np.int16]:
-    """Mark what is unmarked of the border as background.
+    """Mark the unmarked border as background, for an image with marks of an object alone.
 
-    So it is learnt from when an object alone is marked. It is a guess and no mark: the object
-    may still reach the border, and the first stroke on the background takes its place. On half
-    of the tuning images the first answer has an IoU of 0.59 from one dab on the object, and of
-    0.78 from its given strokes; how much the border counts there (1 to 1/100) changes nothing.
+    It is a guess and no mark: the object may still reach the border, and the first stroke on the
+    background takes its place. On half of the tuning images the first answer has an IoU of 0.59
+    from one dab on the object, and of 0.78 from its given strokes; the weight of the border there
+    (1 to 1/100) changes nothing.
     """
-    unmarked = marked < 0
-    return np.where(border_of(marked.shape) & unmarked, np.int16(background), marked)
+    return np.where(border_mask(marked.shape) & (marked < 0), np.int16(background), marked)
 
 
-# A stroke says something about its surroundings. Far away, where older strokes are nearer, the
-# answer that they have led to stays unless there is a good reason to change it: one more stroke
-# must not turn over a region that nobody has touched. And a stroke that lies half on what already
-# had its class moves an outline, and says little about anything else.
+# The temporal prior: far from the newest stroke, where older strokes are nearer, the previous
+# answer stays unless there is a good reason to change it, so that one more stroke does not turn
+# over a region far away. A stroke that mostly confirms labels moves a boundary, and says little
+# about anything else: the prior is stronger then.
 
-_OF_CONFIRMATION = 1.0
-"""How much is added to the prior, times the usual, when a stroke says nothing new. Of ten dips on
-the tuning images three came from dabs half of which said nothing new; with 1 they are gone. With 3
-they are gone as well, but hard pictures seem to need more strokes to 95 %."""
+_CONFIRMATION_WEIGHT = 1.0
+"""By how much the prior grows when a stroke only confirms labels. Of ten dips on the tuning images
+three came from dabs half of which said nothing new; with 1 they are gone. With 3 they are gone as
+well, but hard images seem to need more strokes to 95 %."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RegionShares:
-    """How much of each region each class of the document had in an answer.
+    """The share of each region that each class of the document had in an answer.
 
     ``shares`` is regions x classes, uint8, where 255 is all of it: coarse on purpose, so that
     a file that carries it gives the same answer as the program that wrote it.
@@ -79,7 +66,7 @@ class RegionShares:
 
     @classmethod
     def of(cls, prototypes: Prototypes, labels: NDArray[np.uint8], n_classes: int) -> RegionShares:
-        """Count the labels of the level at which is learnt."""
+        """Count labels of the working resolution."""
         keys = prototypes.index_map.ravel() * np.int32(n_classes) + labels.ravel()
         counts = np.bincount(keys, minlength=len(prototypes) * n_classes)
         part = counts.reshape(len(prototypes), n_classes) / prototypes.sizes[:, None]
@@ -87,204 +74,119 @@ class RegionShares:
 
     def of_classes(self, classes: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return the shares of some classes, from 0 to 1; a class that is new had none."""
-        n_known = self.shares.shape[1]
-        known = classes < n_known
+        known = classes < self.shares.shape[1]
         shares = np.zeros((len(self.shares), len(classes)))
         shares[:, known] = self.shares[:, classes[known]] / 255.0
         return shares
 
     def confirmed_by(self, prototypes: Prototypes, marked: NDArray[np.int16]) -> float:
-        """Return how much of the marked pixels had their class before, as far as regions tell.
+        """Return the share of marked pixels that had their class before, judged by regions.
 
-        ``marked`` is of the level at which is learnt, -1 where nothing is; without any mark
+        ``marked`` is of the working resolution, -1 where nothing is marked; without marks
         nothing is confirmed.
         """
-        places = np.flatnonzero(marked >= 0)
-        if not places.size:
+        indices = np.flatnonzero(marked >= 0)
+        if not indices.size:
             return 0.0
-        labels = marked.take(places).astype(np.intp)
-        regions = prototypes.index_map.take(places)
+        labels = marked.take(indices).astype(np.intp)
+        regions = prototypes.index_map.take(indices)
         known = labels < self.shares.shape[1]
         return float(self.shares[regions[known], labels[known]].sum(dtype=np.int64)) / (
-            255.0 * places.size
+            255.0 * indices.size
         )
 
 
-def strength(confirmed: float) -> float:
-    """Return how strong the prior is against the usual, given how much a stroke confirms."""
-    return 1.0 + _OF_CONFIRMATION * confirmed
-
-
-def prior_costs(
+def temporal_prior(
     geodesics: Geodesics,
     newest: NDArray[np.intp],
     earlier: NDArray[np.intp],
     shares: NDArray[np.float64],
+    confirmed: float,
 ) -> NDArray[np.float64]:
-    """Return what it costs a region to leave the class it had, regions x classes, at most 1.
+    """Compute the cost for a region to leave its previous class, regions x classes.
 
     Parameters
     ----------
     newest, earlier
-        The regions under the newest stroke, and under all that were there before.
+        The regions under the newest stroke, and under all earlier ones.
     shares
         Regions x classes, those of the answer before the newest stroke.
+    confirmed
+        By `RegionShares.confirmed_by`; without any, costs are at most 1.
     """
-    to_new, to_old = geodesics.distances(newest), geodesics.distances(earlier)
-    far = to_new / np.maximum(to_new + to_old, 1e-9)
-    return np.asarray(far[:, None] * (1.0 - shares))
+    to_newest, to_earlier = geodesics.distances(newest), geodesics.distances(earlier)
+    far = to_newest / np.maximum(to_newest + to_earlier, 1e-9)
+    strength = 1.0 + _CONFIRMATION_WEIGHT * confirmed
+    return np.asarray(strength * (far[:, None] * (1.0 - shares)))
 
 
-_QUICKLY = 1
+# Initial labels are replaced by a few dabs, each well inside a component of its class, as a user
+# would make them: the learner so sees this image's own colours there. The labels themselves are
+# the previous answer of the first stroke.
+
+_DABS_PER_CLASS = 6  # more would hold on to labels that a stroke is to correct
+_DAB_DEPTH = 0.5  # a dab's radius, as a share of the way from its centre to the boundary
+_LARGEST_DAB = 24.0  # radius in pixels, in an image of the next size
+_LONGEST_SIDE = 512  # pixels of the image in which dabs are placed
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class KeptAnswer:
-    """How much each class had of each region, and the outline.
+def initial_pixels(initial: InitialLabels, size: tuple[int, ...]) -> NDArray[np.uint8]:
+    """Return initial labels, which must be of the image's size."""
+    if (initial.height, initial.width) != size:
+        raise SegappError(
+            "The answer of {} has {} x {} pixels: wanted the picture's {} x {}.",
+            initial.name,
+            initial.width,
+            initial.height,
+            size[1],
+            size[0],
+        )
+    return initial.pixels()
 
-    There may be thousands of them, one for each stroke that can be undone: the outline is packed
-    to a few kilobytes, at the cost of a millisecond.
 
-    Parameters
-    ----------
-    packed
-        Classes of the patches, then of the pixels at the size at which is learnt, compressed;
-        nothing if no outline was drawn.
+def seeds_from_labels(document: Document, labels: NDArray[np.uint8]) -> Document:
+    """Return the document with dabs, all in one state, in place of its initial labels.
+
+    A stroke of another class within the disc around a dab says that the labels were wrong there:
+    that dab is left out.
     """
-
-    shares: RegionShares
-    packed: bytes = b""
-
-    @classmethod
-    def of(cls, shares: RegionShares, outline: Outline | None) -> KeptAnswer:
-        """Keep an answer."""
-        if outline is None:
-            return cls(shares)
-        whole = np.concatenate((outline.patches, outline.labels.ravel()))
-        return cls(shares, zlib.compress(whole.tobytes(), _QUICKLY))
-
-    def outline(self, n_patches: int, shape: tuple[int, ...]) -> Outline | None:
-        """Return the outline on so many patches and pixels; ``None`` if there is none of that."""
-        wanted = n_patches + shape[0] * shape[1]
-        try:
-            # One byte more would be too many, whatever it unpacks to: it may be a stranger's.
-            whole = zlib.decompressobj().decompress(self.packed, wanted + 1)
-        except zlib.error:
-            return None
-        if len(whole) != wanted:
-            return None
-        classes = np.frombuffer(whole, dtype=np.uint8)
-        return Outline(classes[:n_patches], classes[n_patches:].reshape(shape))
+    step = -(-max(labels.shape) // _LONGEST_SIDE)
+    coarse = labels[::step, ::step]
+    strokes = [(mark, *_mark_points(mark)) for mark in document.strokes if mark.label is not None]
+    dabs = []
+    for index in range(len(document.classes)):
+        for column, row, depth in _inscribed_discs(coarse == index):
+            x, y = (column + 0.5) * step, (row + 0.5) * step
+            contradicted = any(
+                mark.label != index and (np.hypot(xs - x, ys - y) <= depth * step + radius).any()
+                for mark, xs, ys, radius in strokes
+            )
+            if not contradicted:
+                radius = max(min(_DAB_DEPTH * depth, _LARGEST_DAB), 0.5) * step
+                dabs.append(Stroke(((x, y),), radius, index))
+    return replace(document, strokes=tuple(dabs), initial=None).as_one_state()
 
 
-# A digest says what it belongs to: the picture's pixels, the settings, the strokes in their order,
-# and the program that answered. If one of them is another, the answer is made from the first
-# stroke on, as if nothing had been carried: it is the same to the pixel either way.
-
-_ROOMS = ("values", "picture", "outline", "learning")
-"""Where answers are made, besides the learner itself."""
-_LIBRARIES = ("numpy", "scipy", "scikit-image", "scikit-learn")
-
-
-def pixels_digest(pixels: NDArray[np.uint8] | NDArray[np.uint16], beside: str = "") -> str:
-    """Tell pictures apart by their pixels, however they were stored, and by a digest beside."""
-    digest = hashlib.sha256((repr(pixels.shape) + beside).encode())
-    digest.update(np.ascontiguousarray(pixels).data)
-    return digest.hexdigest()
+def _mark_points(mark: Mark) -> tuple[NDArray[np.floating], NDArray[np.floating], float]:
+    """Return the x and y of a mark's points, and the radius around them."""
+    if isinstance(mark, Stroke):
+        points = np.array(mark.points)
+        return points[:, 0], points[:, 1], mark.radius
+    rows, columns = np.nonzero(mark.mask())
+    return columns + mark.left + 0.5, rows + mark.top + 0.5, 0.5
 
 
-@cache
-def program_digest() -> str:
-    """Tell programs apart that may answer differently: by their sources and libraries.
-
-    No number has to be raised when the engine changes, so that nobody forgets it.
-    """
-    digest = hashlib.sha256(shlcore.__version__.encode())
-    versions = [_version(name) for name in _LIBRARIES]
-    digest.update(repr((versions, platform.system(), platform.machine())).encode())
-    here, learner = Path(__file__).parents[1], Path(shlcore.__file__).parent
-    for folder in (*(here / room for room in _ROOMS), learner):
-        for path in sorted(folder.rglob("*.py")):
-            digest.update(path.name.encode() + path.read_bytes())
-    return digest.hexdigest()
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:  # bundled without what pip knows of it
-        return "unknown"
-
-
-def packed(
-    pixels: str, document: Document, settings: Settings, kept: KeptAnswer
-) -> AnswerSnapshot:
-    """Make what a project may carry of the answer to a document."""
-    values = np.ascontiguousarray(kept.shares.shares).tobytes()
-    n_classes = kept.shares.shares.shape[1]
-    digest = _digest(pixels, document, settings, n_classes, (values, kept.packed))
-    return AnswerSnapshot(digest, n_classes, values, kept.packed)
-
-
-def unpacked(
-    carried: AnswerSnapshot, pixels: str, document: Document, settings: Settings, n_regions: int
-) -> KeptAnswer | None:
-    """Return what was carried, or ``None`` when it is not the answer to this document."""
-    n_classes, values = carried.n_classes, carried.shares
-    if len(values) != n_regions * n_classes:
-        return None
-    told = values, carried.boundary
-    if carried.digest != _digest(pixels, document, settings, n_classes, told):
-        return None
-    shares = np.frombuffer(values, dtype=np.uint8).reshape(n_regions, n_classes)
-    whole = shares.sum(axis=1, dtype=np.int64)
-    # Each share is rounded, by half a byte at the most.
-    if (np.abs(whole - 255) * 2 > n_classes).any():
-        return None
-    return KeptAnswer(RegionShares(shares), carried.boundary)
-
-
-def _digest(
-    pixels: str,
-    document: Document,
-    settings: Settings,
-    n_classes: int,
-    kept: tuple[bytes, bytes],
-) -> str:
-    told = [
-        program_digest(),
-        pixels,
-        to_plain(settings),
-        marks_to_plain(document.strokes),
-        document.background,
-        n_classes,
-        *(hashlib.sha256(part).hexdigest() for part in kept),
-    ]
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
-
-
-class LastAnswer:
-    """Remembers one answer; whoever holds the answer too shares its arrays with it."""
-
-    def __init__(self) -> None:
-        self._asked: object = None
-        self._retouches: tuple[Mark, ...] = ()
-        self._answer: Answer | None = None
-
-    def known_or(
-        self, asked: object, retouches: tuple[Mark, ...], updates: Iterator[Update]
-    ) -> Iterator[Update]:
-        """Yield the remembered answer if only retouches are others, or else the updates.
-
-        ``asked`` is all that the answer depends on. Who asks for the very same again has a
-        reason to, and gets it made anew.
-        """
-        known = self._answer if asked == self._asked and retouches != self._retouches else None
-        self._retouches = retouches
-        if known is not None:
-            yield known
-            return
-        for update in updates:
-            if isinstance(update, Answer):
-                self._asked, self._answer = asked, update
-            yield update
+def _inscribed_discs(mask: NDArray[np.bool_]) -> list[tuple[int, int, float]]:
+    """Return centres (x, y) and radii of a few discs inside a mask, the largest first."""
+    discs: list[tuple[int, int, float]] = []
+    depth = ndimage.distance_transform_edt(np.pad(mask, 1))[1:-1, 1:-1]
+    rows, columns = np.ogrid[: mask.shape[0], : mask.shape[1]]
+    while len(discs) < _DABS_PER_CLASS:
+        y, x = np.unravel_index(int(depth.argmax()), depth.shape)
+        deepest = float(depth[y, x])
+        if deepest <= 0:
+            break
+        discs.append((int(x), int(y), deepest))
+        distance = max(2 * deepest, 0.15 * max(mask.shape))
+        depth[(rows - y) ** 2 + (columns - x) ** 2 < distance**2] = 0
+    return discs

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from segapp.model.labelling import Labelling
 
 
-_SIDE = 192  # samples along the longer side: a region is sought, not a pixel
-_REACH = 0.04  # radius of a region, as a part of the longer side
-_WORTH_ASKING = 0.15  # mean doubt below which there is nothing to ask
+_SAMPLES = 192  # along the longer side: enough for regions
+_REACH = 0.04  # radius of a region, as a share of the longer side
+_LEAST_DOUBT = 0.15  # mean uncertainty of a region below which none is suggested
 
 
 class Spot(NamedTuple):
@@ -31,44 +31,42 @@ class Spot(NamedTuple):
 
 
 def least_certain(labelling: Labelling) -> Spot | None:
-    """Return the region where the margin is smallest on average, None when all is certain.
+    """Return the disc with the smallest mean margin, ``None`` when all are certain.
 
-    A thin line of doubt runs along every edge, however good the answer is; the mean over a
-    disc makes broad doubt win over long doubt. Pixels under a stroke are certain.
+    A thin line of uncertain pixels runs along every edge, however good the answer is; the mean
+    over a disc prefers wide regions to thin ones. Pixels under a stroke are certain.
     """
-    from scipy import ndimage  # comes with the first answer; a window opens without it
+    from scipy import ndimage  # loaded with the first answer; a window opens without it
 
     height, width = labelling.labels.shape
-    step = max(1, math.ceil(max(height, width) / _SIDE))
+    step = max(1, math.ceil(max(height, width) / _SAMPLES))
     margin = labelling.margins[step // 2 :: step, step // 2 :: step].astype(np.float64)
     if margin.size == 0 or not margin.any():
         return None
-    # Strokes hold the maximum, however far above the rest.
+    # Pixels under strokes have the maximum, which may be far above the rest.
     sure = float(np.percentile(margin, 90)) or float(margin.max())
     doubt = 1.0 - np.minimum(margin / sure, 1.0)
     reach = _REACH * max(height, width)
     blurred = ndimage.gaussian_filter(doubt, reach / step / 2, mode="constant")
     row, column = np.unravel_index(np.argmax(blurred), blurred.shape)
-    if blurred[row, column] < _WORTH_ASKING:
+    if blurred[row, column] < _LEAST_DOUBT:
         return None
     centre = step // 2 + 0.5
     return Spot(float(column * step + centre), float(row * step + centre), reach)
 
 
 _MANY = 3
-"""Marks of a class, each on an object of its own."""
-
+"""Least number of marks of a class, each on an object of its own."""
 _SMALL = 0.002
-"""Of the picture: what a mark, and what the part that it lies on, covers at the most."""
-
+"""Largest area of a mark, and of the component under it, as a share of the image."""
 _MAX_MARK_SIDE = 1500
-"""Pixels of the longer side at which parts are told apart: enough for the smallest mark."""
+"""Pixels of the longer side at which components are labelled: enough for the smallest mark."""
 
 
 def suggests_many_objects(document: Document, labels: NDArray[np.uint8]) -> bool:
-    """Tell whether a class has many small marks, on as many small parts of the answer.
+    """Return whether a class has many small marks, on as many small components of the answer.
 
-    Small marks on one large object lie on one part, and mean that object.
+    Small marks on one large object lie on one component, and mean that object.
     """
     height, width = labels.shape
     for index in range(len(document.classes)):
@@ -79,16 +77,16 @@ def suggests_many_objects(document: Document, labels: NDArray[np.uint8]) -> bool
             continue
         step = -(-max(height, width) // _MAX_MARK_SIDE)
         numbered, _ = scipy.ndimage.label(labels[::step, ::step] == index)
-        found = {_part(numbered, mark, step) for mark in own} - {0}
+        marked = {_component_under(numbered, mark, step) for mark in own} - {0}
         sizes = np.bincount(numbered.ravel())
-        small = [part for part in found if sizes[part] <= _SMALL * numbered.size]
+        small = [number for number in marked if sizes[number] <= _SMALL * numbered.size]
         if len(small) >= _MANY:
             return True
     return False
 
 
 def _area(mark: Mark) -> float:
-    """Return about how many pixels a mark covers."""
+    """Return the approximate number of pixels of a mark."""
     if isinstance(mark, Patch):
         return float(mark.width * mark.height)
     pairs = zip(mark.points, mark.points[1:], strict=False)
@@ -96,8 +94,8 @@ def _area(mark: Mark) -> float:
     return math.pi * mark.radius**2 + 2 * mark.radius * length
 
 
-def _part(numbered: NDArray[np.int32], mark: Mark, step: int) -> int:
-    """Return the part at a mark's beginning, 0 where there is none."""
+def _component_under(numbered: NDArray[np.int32], mark: Mark, step: int) -> int:
+    """Return the component at a mark's first point, 0 where there is none."""
     x, y = (mark.left, mark.top) if isinstance(mark, Patch) else mark.points[0]
     row, column = int(y) // step, int(x) // step
     inside = 0 <= row < numbered.shape[0] and 0 <= column < numbered.shape[1]

@@ -1,4 +1,4 @@
-"""Superpixels and colour palettes: weighted rows that stand for all pixels."""
+"""Superpixels and colour palettes: weighted groups of pixels to train on."""
 
 from __future__ import annotations
 
@@ -10,57 +10,57 @@ from scipy.spatial import cKDTree
 from skimage.segmentation import slic
 
 from segapp.imaging.pyramid import halve, upsample
+from segapp.model.validation import SegappError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.engine.features import Channels
 
-
-# Colours are red, green and blue, or all the channels of an instrument (`Channels`).
-
-if TYPE_CHECKING:
+    # Red, green and blue, or all the channels of an instrument (`Channels`).
     Colours = NDArray[np.uint8] | NDArray[np.uint16]
 
 PALETTE_LEVELS = (4096, 2048, 1024, 512, 256, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2)
-"""A channel, finest first, each about three quarters of the one before."""
-MOST_CHANNELS = 24
+"""Levels per channel, finest first, each about three quarters of the one before."""
+MAX_PALETTE_CHANNELS = 24
 """Two levels of each are as many cells as 256 levels of three."""
 
-_ROWS_AT_ONCE = 64
-"""Of a picture, which are in the processor's caches from step to step."""
-_NONE = np.uint8(255)
-"""No label: a document has at most 255 classes."""
+_ROWS_AT_ONCE = 64  # of an image: they stay in the processor's caches from step to step
+_NO_LABEL = np.uint8(255)  # a document has at most 255 classes
 
 
-def grids_of(n_channels: int) -> tuple[int, ...]:
-    """Return the levels of the grids that have few enough cells for a table, finest first."""
-    return tuple(levels for levels in PALETTE_LEVELS if levels**n_channels <= 1 << MOST_CHANNELS)
+def affordable_levels(n_channels: int) -> tuple[int, ...]:
+    """Return the levels per channel whose colour grid fits into a table, finest first."""
+    limit = 1 << MAX_PALETTE_CHANNELS
+    return tuple(levels for levels in PALETTE_LEVELS if levels**n_channels <= limit)
 
 
-def cells(colours: Colours, levels: int) -> NDArray[np.int32]:
-    """Return the cell of each pixel's colour on a grid of so many levels a channel."""
+def colour_cells(colours: Colours, levels: int) -> NDArray[np.int32]:
+    """Return the cell of each pixel's colour on a grid of ``levels`` per channel."""
     bits = 8 * colours.dtype.itemsize
     steps: NDArray[np.unsignedinteger] = colours.astype(f"u{bits // 4}")  # 255 * 256 fits
     steps *= steps.dtype.type(levels)
     steps >>= steps.dtype.type(bits)
-    found = steps[..., 0].astype(np.int32)
+    cells = steps[..., 0].astype(np.int32)
     for channel in range(1, colours.shape[-1]):
-        found *= np.int32(levels)
-        found += steps[..., channel]
-    return found
+        cells *= np.int32(levels)
+        cells += steps[..., channel]
+    return cells
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Palette:
-    """Which cells of the grid hold the colours of a picture, numbered in their order.
+    """The cells of a colour grid that occur in an image, numbered in their order.
 
     Parameters
     ----------
     levels, n_channels
         Of the grid.
-    number
-        That of the nearest such cell for each cell that was looked up, -1 for the others.
+    present
+        The cells that occur.
+    table
+        For each cell of the grid the number of the nearest cell that occurs, -1 where it was
+        not computed; read-only.
     of_channels
         Whether colours are an instrument's channels.
     """
@@ -68,8 +68,11 @@ class Palette:
     levels: int
     n_channels: int
     present: NDArray[np.intp]
-    number: NDArray[np.int32]
+    table: NDArray[np.int32]
     of_channels: bool
+
+    def __post_init__(self) -> None:
+        self.table.flags.writeable = False
 
     @classmethod
     def of(
@@ -80,70 +83,79 @@ class Palette:
         *,
         of_channels: bool = False,
     ) -> Palette:
-        """Give the cells that are present their numbers."""
-        number = np.full(len(present), -1, dtype=np.int32)
-        places = np.flatnonzero(present)
-        number[places] = np.arange(len(places))
-        return cls(levels, n_channels, places, number, of_channels)
+        """Return the palette of the cells that occur."""
+        table = np.full(len(present), -1, dtype=np.int32)
+        cells = np.flatnonzero(present)
+        table[cells] = np.arange(len(cells))
+        return cls(levels, n_channels, cells, table, of_channels)
+
+    def extended_to(self, colours: Colours | Channels) -> Palette:
+        """Return the palette with the nearest numbers of all colours of an image tabulated.
+
+        At full size an image has colours that its working resolution lacks.
+        """
+        occurs = np.zeros(len(self.table), dtype=bool)
+        for top in range(0, colours.shape[0], _ROWS_AT_ONCE):
+            rows = slice(top, top + _ROWS_AT_ONCE)
+            occurs[colour_cells(colours[rows, :], self.levels)] = True
+        missing = np.flatnonzero(occurs & (self.table < 0))
+        table = self.table.copy()
+        table[missing] = self._nearest(missing)
+        return replace(self, table=table)
 
     def numbers(self, colours: Colours) -> NDArray[np.int32]:
-        """Return the number of each pixel's colour, or of the nearest that there is.
-
-        At full size a picture has colours that its halvings have not.
-        """
-        found = cells(colours, self.levels)
-        numbers: NDArray[np.int32] = self.number[found]
+        """Return the number of each pixel's colour, or of the nearest that occurs."""
+        cells = colour_cells(colours, self.levels)
+        numbers: NDArray[np.int32] = self.table[cells]
         missing = numbers < 0
         if missing.any():
-            self._look_up(found[missing])
-            numbers[missing] = self.number[found[missing]]
+            numbers[missing] = self._nearest(cells[missing])
         return numbers
 
     def painted(self, colours: Colours | Channels, labels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the label of each pixel's colour, given those of the numbers: `_NONE` is none."""
-        table = np.where(self.number < 0, _NONE, labels[self.number])
+        """Return the label of each pixel's colour, given the label of each number."""
+        table = np.where(self.table < 0, _NO_LABEL, labels[self.table])
         painted = np.empty(colours.shape[:2], dtype=np.uint8)
         for top in range(0, len(painted), _ROWS_AT_ONCE):
             rows = slice(top, top + _ROWS_AT_ONCE)
-            found = cells(colours[rows, :], self.levels)
-            strip = table[found]
-            missing = strip == _NONE
+            cells = colour_cells(colours[rows, :], self.levels)
+            strip = table[cells]
+            missing = strip == _NO_LABEL
             if missing.any():
-                self._look_up(found[missing])
-                strip[missing] = labels[self.number[found[missing]]]
+                strip[missing] = labels[self._nearest(cells[missing])]
             painted[rows] = strip
         return painted
 
-    def _look_up(self, missing: NDArray[np.int32]) -> None:
-        new = np.unique(missing)
-        _, nearest = cKDTree(self._places(self.present)).query(self._places(new))
-        self.number[new] = nearest
+    def _nearest(self, cells: NDArray[np.integer]) -> NDArray[np.intp]:
+        """Return the number of the nearest cell that occurs, for each of some cells."""
+        distinct, inverse = np.unique(cells, return_inverse=True)
+        shape = (self.levels,) * self.n_channels
+        tree = cKDTree(np.stack(np.unravel_index(self.present, shape), axis=1))
+        _, nearest = tree.query(np.stack(np.unravel_index(distinct, shape), axis=1))
+        return np.asarray(nearest, dtype=np.intp)[inverse]
 
-    def _places(self, cell: NDArray[np.integer]) -> NDArray[np.intp]:
-        return np.stack(np.unravel_index(cell, (self.levels,) * self.n_channels), axis=1)
 
-
-# Compactness, and blur in pixels. In noise the first pair's regions fall into crumbs, which
-# SLIC then merges into a few huge ones; the others hold out longer.
+# Compactness, and blur in pixels. In noise the regions of the first pair fall into tiny pieces,
+# which SLIC then merges into a few huge ones; the other pairs hold out longer.
 _SLIC_ATTEMPTS = ((10.0, 0.0), (20.0, 1.0), (40.0, 2.0), (100.0, 3.0))
 _ENOUGH = 0.4  # of the wanted regions; with fewer, the next pair is tried
 _LARGEST_REGION = 512
-"""Pixels of a region on average, beyond which a picture is halved to be divided: it takes SLIC a
-quarter of the time, and does no harm (SPEED.md, "What it costs in quality")."""
+"""Mean pixels per region above which an image is halved before SLIC: that takes a quarter of the
+time and does no harm (SPEED.md, "What it costs in quality")."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prototypes:
-    """Groups of pixels that are learnt as one.
+    """Groups of pixels, each of which is one training row.
 
     Parameters
     ----------
     index_map
         int32, the prototype of each pixel.
     sizes
-        How many pixels each prototype stands for, never 0.
+        The number of pixels of each prototype, never 0.
     palette
-        Which colours they are, where they are colours.
+        The colours of the prototypes, where they are colours.
     """
 
     index_map: NDArray[np.int32]
@@ -152,7 +164,7 @@ class Prototypes:
 
     @classmethod
     def of_map(cls, index_map: NDArray[np.integer]) -> Prototypes:
-        """Take the groups of a map, numbered anew from 0 without gaps."""
+        """Take the groups of a map, renumbered from 0 without gaps."""
         _, numbered, sizes = np.unique(index_map, return_inverse=True, return_counts=True)
         return cls(numbered.reshape(index_map.shape).astype(np.int32), sizes.astype(np.float64))
 
@@ -173,73 +185,74 @@ class Prototypes:
         return np.bincount(self.index_map[mask], minlength=len(self)).astype(np.int64)
 
 
-def superpixels(seen: NDArray[np.floating], wanted: int) -> Prototypes:
-    """Divide a picture into about so many compact regions of one look (SLIC).
+def superpixels(image: NDArray[np.floating], n_segments: int) -> Prototypes:
+    """Segment an image into about ``n_segments`` compact homogeneous regions (SLIC).
 
-    ``seen`` is what regions are even in, ``H x W x channels``, where 1 is as much as it is from
-    black to white. A picture that has no more pixels than wanted regions is left as it is: each
-    pixel is a region. One whose regions are large is halved before, and their borders follow the
-    halved one's pixels.
+    ``image`` is ``H x W x channels``, where 1 is the distance from black to white. An image with
+    at most ``n_segments`` pixels gets a region per pixel. One with large regions is halved
+    first, and their boundaries follow the pixels of the halved image.
     """
-    height, width = seen.shape[:2]
-    if height * width <= wanted:
+    height, width = image.shape[:2]
+    if height * width <= n_segments:
         return Prototypes.of_map(np.arange(height * width).reshape(height, width))
     times = 1
-    while seen.shape[0] * seen.shape[1] > _LARGEST_REGION * wanted:
-        seen, times = halve(seen), 2 * times
-    regions = _divided(seen, wanted).astype(np.int32)
-    found = np.ascontiguousarray(upsample(regions, (height, width), times))
-    # SLIC leaves no gaps between its numbers, and to sort them all would take long.
-    return Prototypes(found, np.bincount(found.ravel()).astype(np.float64))
+    while image.shape[0] * image.shape[1] > _LARGEST_REGION * n_segments:
+        image, times = halve(image), 2 * times
+    regions = _slic_labels(image, n_segments).astype(np.int32)
+    index_map = np.ascontiguousarray(upsample(regions, (height, width), times))
+    # SLIC leaves no gaps between its numbers, and sorting them all would take long.
+    return Prototypes(index_map, np.bincount(index_map.ravel()).astype(np.float64))
 
 
-def _divided(seen: NDArray[np.floating], wanted: int) -> NDArray[np.intp]:
+def _slic_labels(image: NDArray[np.floating], n_segments: int) -> NDArray[np.intp]:
     """Return the region of each pixel, counted from 0."""
-    found: NDArray[np.intp] = np.zeros(seen.shape[:2], dtype=np.intp)
-    unit = 0.01 / (float(np.ptp(seen)) or 1.0)  # SLIC stretches any image, and counts in hundreds
+    best: NDArray[np.intp] = np.zeros(image.shape[:2], dtype=np.intp)
+    unit = 0.01 / (float(np.ptp(image)) or 1.0)  # SLIC stretches any image to [0, 1]
     for compactness, blur in _SLIC_ATTEMPTS:
         regions = slic(
-            seen,
-            n_segments=wanted,
+            image,
+            n_segments=n_segments,
             compactness=compactness * unit,
             sigma=blur,
             start_label=0,
             convert2lab=False,
         )
-        if regions.max() > found.max():
-            found = regions
-        if found.max() + 1 >= _ENOUGH * wanted:
+        if regions.max() > best.max():
+            best = regions
+        if best.max() + 1 >= _ENOUGH * n_segments:
             break
-    return found
+    return best
 
 
-def palette(colours: Colours, largest: int, *, of_channels: bool = False) -> Prototypes:
-    """Group equal colours, on the finest grid of levels that has at most ``largest`` colours.
+def colour_palette(colours: Colours, largest: int, *, of_channels: bool = False) -> Prototypes:
+    """Group equal colours on the finest grid with at most ``largest`` occurring colours.
 
-    With all the colours of a picture as weighted rows, learning on the rows is learning on
-    all the pixels; a coarser grid is what makes a photograph with its tens of thousands of
-    colours affordable.
+    With all the colours of an image as weighted rows, training on the rows equals training on
+    all the pixels; a coarser grid makes a photograph with its tens of thousands of colours
+    affordable.
     """
     n_channels = colours.shape[2]
-    grids = grids_of(n_channels)
+    grids = affordable_levels(n_channels)
     for levels in grids:
-        codes = cells(colours, levels)
+        cells = colour_cells(colours, levels)
         present = np.zeros(levels**n_channels, dtype=bool)
-        present[codes.ravel()] = True
+        present[cells.ravel()] = True
         if levels == grids[-1] or np.count_nonzero(present) <= largest:
-            made = Palette.of(present, levels, n_channels, of_channels=of_channels)
-            return replace(Prototypes.of_map(codes), palette=made)
-    raise ValueError(
-        f"samples: wanted at most {MOST_CHANNELS} channels to group pixels by, got {n_channels}; "
-        "superpixels take any number."
+            palette = Palette.of(present, levels, n_channels, of_channels=of_channels)
+            return replace(Prototypes.of_map(cells), palette=palette)
+    raise SegappError(
+        "samples: wanted at most {} channels to group pixels by, got {}; superpixels take any "
+        "number.",
+        MAX_PALETTE_CHANNELS,
+        n_channels,
     )
 
 
 BIN_LEVELS = 32
-"""Bins along each of the three channels."""
+"""Bins of a colour histogram along each of the three channels."""
 
 
 def colour_bins(rgb: NDArray[np.uint8]) -> NDArray[np.int32]:
-    """Return the bin of each pixel."""
+    """Return the histogram bin of each pixel."""
     levels = rgb.astype(np.int32) * BIN_LEVELS // 256
     return (levels[..., 0] * BIN_LEVELS + levels[..., 1]) * BIN_LEVELS + levels[..., 2]

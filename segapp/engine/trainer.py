@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from segapp.engine.learnt_model import LearntModel, checked_labels, document_of_start
-from segapp.engine.preparation import PreparedPicture
-from segapp.engine.prior import (
-    KeptAnswer,
-    LastAnswer,
-    RegionShares,
-    border_of,
-    packed,
+from segapp.engine.answer_codec import (
+    PastAnswer,
+    decode_snapshot,
+    encode_snapshot,
     pixels_digest,
-    unpacked,
 )
-from segapp.engine.state_update import Before, StateUpdate
-from segapp.engine.supervision import Laps
+from segapp.engine.learnt_model import LearntModel
+from segapp.engine.preparation import PreparedPicture
+from segapp.engine.prior import RegionShares, border_mask, initial_pixels, seeds_from_labels
+from segapp.engine.refinement import StepTimer
+from segapp.engine.region_graph import FlowWarmStart
+from segapp.engine.state_update import PreviousState, StateUpdate
 from segapp.imaging.retouch import retouch_report, retouch_updates
 from segapp.imaging.seeds import SeedCache
 from segapp.model.answer import Answer, NotEnoughStrokes, Report, final_answer
@@ -30,43 +29,41 @@ from segapp.model.settings import FeatureGroup
 from segapp.model.validation import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Generator, Iterator
 
     from numpy.typing import NDArray
 
-    from segapp.engine.upsampling import Enlarged
+    from segapp.engine.upsampling import UpsampledLabels
     from segapp.imaging.seeds import SeedMap
     from segapp.model.answer import AnswerSnapshot, Update
     from segapp.model.document import Document, Mark
     from segapp.model.picture import EncoderFeatures
     from segapp.model.settings import Settings
 
+    _StateKey = tuple[tuple[Mark, ...], int, Settings]
+    """Marks, background and settings: all inputs of an answer, besides the image."""
 
-if TYPE_CHECKING:
-    _State = tuple[tuple[Mark, ...], int, Settings]
-    """Marks, background and settings: all that an answer depends on, besides the picture."""
-
-_REMEMBERED = 4096
-"""Earlier answers, of a few kilobytes each: more than anybody undoes."""
+_MAX_PAST_ANSWERS = 4096
+"""Earlier answers, of a few kilobytes each: more than users undo."""
 
 
 def segment(rgb: NDArray[np.uint8], document: Document, settings: Settings) -> Labelling:
-    """Return the final labelling of a picture."""
+    """Return the final labelling of an image."""
     return final_answer(Trainer(rgb).updates(document, settings)).labelling
 
 
 class Trainer:
-    """Segments one picture again and again, as its strokes grow.
+    """The segmenter of one image, for a growing number of strokes.
 
     Parameters
     ----------
     rgb
         ``H x W x 3``, uint8; it must not change afterwards.
     channels
-        ``H x W x channels`` of any number type, for `FeatureGroup.CHANNELS`: what an instrument
-        has measured. Without, it is ``rgb``.
+        ``H x W x channels`` of any number type, for `FeatureGroup.CHANNELS`: the values of an
+        instrument. By default these are ``rgb``.
     encoded
-        What a network sees in it, for settings that want that.
+        Encoder features of the image, for settings that use them.
     """
 
     def __init__(
@@ -83,213 +80,246 @@ class Trainer:
                 f"got {channels.shape}"
             )
         self._picture = PreparedPicture(rgb, channels, encoded)
-        self.see = self._picture.see  # what a network comes to see after the first strokes
-        self._kept: OrderedDict[_State, KeptAnswer] = OrderedDict()
-        self._carried: AnswerSnapshot | None = None
-        height, width = rgb.shape[:2]
-        self._marked = SeedCache((height, width), self._picture.times)
-        self._drawn: Enlarged | None = None
-        self._last = LastAnswer()
+        self._past: OrderedDict[_StateKey, PastAnswer] = OrderedDict()
+        self._snapshot: AnswerSnapshot | None = None
+        self._seeds = SeedCache((rgb.shape[0], rgb.shape[1]), self._picture.times)
+        self._flows: FlowWarmStart | None = None
+        self._upsampled: UpsampledLabels | None = None
+        self._latest: tuple[object, Answer] | None = None
+        self._retouches: tuple[Mark, ...] = ()
+
+    def set_encoder_features(self, encoded: EncoderFeatures) -> None:
+        """Use encoder features, which may arrive after the first strokes."""
+        self._picture.set_encoder_features(encoded)
 
     def prepare(self, settings: Settings) -> None:
-        """Make now what depends on the picture alone; without this, the first update does."""
-        self._picture.refuse_unseen(settings)
+        """Compute what depends on the image alone; otherwise the first update does."""
+        self._picture.require_encoder_features(settings)
         self._picture.graph(settings)
         self._picture.grams(settings)
-        self._picture.encoded_kernel(settings)
-        self._picture.kinds(settings)
-        self._pixels(settings)
+        self._picture.encoder_kernel(settings)
+        self._picture.fine_features(settings)
+        self._pixels_digest(settings)
 
     def recall(self, carried: AnswerSnapshot) -> None:
-        """Use what a project carries where it fits, so that only its newest stroke is learnt."""
-        self._carried = carried
+        """Use a project's snapshot where it fits, so that only its newest stroke is learnt."""
+        self._snapshot = carried
 
     def updates(self, document: Document, settings: Settings) -> Iterator[Update]:
         """Yield reports, with a preview now and then, and the answer at the end.
 
-        Whoever stops iterating stops the work. Raises `NotEnoughStrokes` when what has marked
-        pixels does not suffice (`Document.is_answerable`). A document with a start has an answer
+        The work stops with the iteration. Raises `NotEnoughStrokes` when the marked pixels do
+        not suffice (`Document.is_answerable`). A document with initial labels has an answer
         without strokes, and one with retouches shows them on bare background.
         """
-        self._picture.refuse_unseen(settings)
+        self._picture.require_encoder_features(settings)
+        updates: Iterator[Update]
         if document.initial is not None and not document.strokes:
-            checked_labels(document.initial, self._picture.rgb.shape[:2])
-            begun = Answer(document.initial.labelling(len(document.classes)))
-            return retouch_updates((begun,), document)
-        start, marks = document.initial, document.retouches
-        document = self._after_start(document, settings)
+            initial_pixels(document.initial, self._picture.rgb.shape[:2])
+            updates = iter((Answer(document.initial.labelling(len(document.classes))),))
+            return retouch_updates(updates, document)
+        key = replace(document, retouches=()), settings
+        document = self._with_seeds(document, settings)
         try:
             marked = self._answerable(document)
         except NotEnoughStrokes:
             if not document.retouches:
                 raise
-            return retouch_updates((Answer(self._bare(document, settings)),), document)
-        asked = replace(document, initial=start, retouches=()), settings
-        answer = self._last.known_or(asked, marks, self._answer(document, marked, settings))
-        return retouch_updates(answer, document)
+            updates = iter((Answer(self._bare(document, settings)),))
+            return retouch_updates(updates, document)
+        # A document that differs in its retouches alone has the latest answer. If nothing differs,
+        # the user has a reason to ask again, and the answer is computed anew.
+        changed, self._retouches = document.retouches != self._retouches, document.retouches
+        if changed and self._latest is not None and self._latest[0] == key:
+            updates = iter(self._latest[1:])
+        else:
+            updates = self._answer(document, marked, settings, key)
+        return retouch_updates(updates, document) if document.retouches else updates
 
-    def glimpses(self, document: Document, settings: Settings) -> Iterator[Report]:
-        """Yield reports, the last one with a preview: a look at a stroke in the making.
+    def live_preview(self, document: Document, settings: Settings) -> Iterator[Report]:
+        """Yield reports, the last one with a quick preview of an unfinished stroke.
 
-        Nothing of the document's last state is remembered, so that however often somebody
-        looks on the way, the finished stroke is answered as if nobody had. Raises
-        `NotEnoughStrokes` like `updates`.
+        The document's last state is not remembered, so that the answer to the finished stroke
+        does not depend on previews. Raises `NotEnoughStrokes` like `updates`.
         """
-        self._picture.refuse_unseen(settings)
-        document = self._after_start(document, settings)
-        looks = self._glimpses(document, self._answerable(document), settings)
-        return (retouch_report(look, document) for look in looks)
+        self._picture.require_encoder_features(settings)
+        document = self._with_seeds(document, settings)
+        reports = self._live_preview(document, self._answerable(document), settings)
+        return (retouch_report(report, document) for report in reports)
 
     def learnt_model(self, document: Document, settings: Settings) -> LearntModel:
-        """Learn what can be applied to other pictures: without what only this one has."""
-        document = self._after_start(document, settings)
-        marked = self._marked.of(document.strokes)
-        if len(marked.classes()) < 2:
-            raise NotEnoughStrokes(_what_is_missing(document, marked.classes()))
-        self._picture.refuse_unseen(settings)
+        """Learn a model for other images, without the features of this one alone."""
+        document = self._with_seeds(document, settings)
+        marked = self._seeds.of(document.strokes)
+        if len(marked.classes()) < 2 or marked.lost:
+            raise NotEnoughStrokes(_missing_marks(document, marked))
+        self._picture.require_encoder_features(settings)
         return LearntModel.of_strokes(self._picture, marked.coarse, document, settings)
 
     def _answerable(self, document: Document) -> SeedMap:
-        """Return the marked pixels, or say what is still missing for an answer."""
-        marked = self._marked.of(document.strokes)
-        if not document.is_answerable(marked.classes()) or not self._has_a_second_class(marked):
-            raise NotEnoughStrokes(_what_is_missing(document, marked.classes()))
+        """Return the marked pixels; `NotEnoughStrokes` names the marks that are missing."""
+        marked = self._seeds.of(document.strokes)
+        classes, coarse = marked.classes(), marked.coarse
+        has_second_class = len(classes) > 1 or (coarse[border_mask(coarse.shape)] < 0).any()
+        if not document.is_answerable(classes) or not has_second_class or marked.lost:
+            raise NotEnoughStrokes(_missing_marks(document, marked))
         return marked
 
     def _bare(self, document: Document, settings: Settings) -> Labelling:
-        """Return what is known before anything is learnt: background, without any certainty."""
+        """Return a labelling before anything is learnt: background with a margin of 0."""
         size = self._picture.rgb.shape[:2]
         labels = np.full(size, document.background, np.uint8)
         margin, codes = np.zeros(size, np.float32), np.zeros(size, np.uint32)
         return Labelling(labels, margin, codes, len(document.classes), settings.bits)
 
-    def _has_a_second_class(self, marked: SeedMap) -> bool:
-        """Tell whether there are two to tell apart: the border may be the second."""
-        if len(marked.classes()) > 1:
-            return True
-        return bool((marked.coarse[border_of(marked.coarse.shape)] < 0).any())
-
-    def _after_start(self, document: Document, settings: Settings) -> Document:
-        """Put the dabs that stand for a start before the strokes; the start is their answer."""
+    def _with_seeds(self, document: Document, settings: Settings) -> Document:
+        """Replace initial labels by seeds before the strokes; the labels are their answer."""
         if document.initial is None:
             return document
-        labels = checked_labels(document.initial, self._picture.rgb.shape[:2])
-        begun = document_of_start(document, labels)
+        labels = initial_pixels(document.initial, self._picture.rgb.shape[:2])
+        seeded = seeds_from_labels(document, labels)
         step = self._picture.times
         shares = RegionShares.of(
             self._picture.table(settings).prototypes,
             np.ascontiguousarray(labels[::step, ::step]),
             len(document.classes),
         )
-        self._remember(begun, settings, KeptAnswer(shares))
-        return replace(begun, strokes=(*begun.strokes, *document.strokes))
+        self._remember(seeded, settings, PastAnswer(shares))
+        return replace(seeded, strokes=(*seeded.strokes, *document.strokes))
 
-    def _answer(self, document: Document, marked: SeedMap, settings: Settings) -> Iterator[Update]:
-        laps = Laps()
+    def _answer(
+        self, document: Document, marked: SeedMap, settings: Settings, key: object
+    ) -> Iterator[Update]:
+        timer = StepTimer()
         yield Report("Finding regions", 0.0)
-        self._picture.graph(settings)
-        laps.end("regions")
+        flows = self._warm_start(settings)
+        timer.end("regions")
         yield Report("Comparing regions", 0.1)
         self._picture.grams(settings)
-        laps.end("kernels")
-        before = yield from self._before(document, settings)
-        laps.end("earlier strokes")
+        timer.end("kernels")
+        before = yield from self._previous_state(document, settings)
+        timer.end("earlier strokes")
         update = StateUpdate(self._picture, document, marked, settings, before)
-        learnt = yield from update.learn(laps)
-        coarse = yield from update.coarse_answer(learnt.verdict, laps, with_preview=True)
-        if len(marked.classes()) > 1:  # else nothing is held on to: see `_before`
-            self._remember(document, settings, update.kept(coarse))
-        verdict = update.leaning(learnt.verdict)
-        if verdict is not learnt.verdict:  # the next stroke is told nothing of it
-            coarse = yield from update.leant_answer(verdict, coarse, laps)
-        labelling, self._drawn = yield from update.task.full_size(
-            coarse, verdict, laps, self._drawn
+        fit = yield from update.learn(timer)
+        answer = yield from update.refiner.working_answer(
+            fit.scores, flows, timer, update.cut_before, update.newly_marked, with_preview=True
         )
-        carry = None
+        if len(marked.classes()) > 1:  # else there is no prior: see `_previous_state`
+            self._remember(document, settings, update.past_answer(answer))
+        scores = update.apply_threshold(fit.scores)
+        if scores is not fit.scores:  # the next state does not depend on the threshold
+            answer = yield from update.thresholded_answer(scores, answer, flows, timer)
+        labelling, self._upsampled = yield from update.refiner.full_size(
+            answer, scores, timer, self._upsampled
+        )
+        make_snapshot = None
         if before is not None:
-            # The digest is made here and now: who saves by hand packs in the window's thread.
-            pixels = self._pixels(settings)
-            carry = partial(packed, pixels, before.document, settings, before.kept)
-        yield Answer(labelling, update.insight(learnt, laps), carry)
+            # The digest is computed here and now: a manual save encodes in the window's thread.
+            pixels = self._pixels_digest(settings)
+            make_snapshot = partial(
+                encode_snapshot, pixels, before.document, settings, before.answer
+            )
+        final = Answer(labelling, update.insight(fit, timer), make_snapshot)
+        self._latest = key, final
+        yield final
 
-    def _glimpses(
+    def _live_preview(
         self, document: Document, marked: SeedMap, settings: Settings
     ) -> Iterator[Report]:
         yield Report("Looking", 0.0)
         self.prepare(settings)
-        before = yield from self._before(document, settings)
+        before = yield from self._previous_state(document, settings)
         update = StateUpdate(self._picture, document, marked, settings, before)
-        learnt = yield from update.learn(Laps(), with_previews=False)
-        yield Report("Looking", 1.0, update.glimpse(learnt))
+        fit = yield from update.learn(StepTimer(), with_previews=False)
+        yield Report("Looking", 1.0, update.quick_preview(fit, self._warm_start(settings)))
 
-    def _before(
+    def _warm_start(self, settings: Settings) -> FlowWarmStart:
+        graph = self._picture.graph(settings)
+        if self._flows is None or self._flows.graph is not graph:
+            self._flows = FlowWarmStart(graph)
+        return self._flows
+
+    def _previous_state(
         self, document: Document, settings: Settings
-    ) -> Generator[Report, None, Before | None]:
-        """Return the last of the earlier states, answered; what is remembered is not redone.
+    ) -> Generator[Report, None, PreviousState | None]:
+        """Return the last of the earlier states, answered; remembered answers are reused.
 
-        A state with fewer than two classes has no answer that is worth holding on to, and the
-        next one begins afresh.
+        A state with fewer than two classes has no answer that is a useful prior, and the next
+        one starts without a prior.
         """
-        before: Before | None = None
+        before: PreviousState | None = None
         if settings.locality == 0 or not settings.refine:
             return before
         missing: list[Document] = []
         for state in document.earlier_states():
-            kept = self._known(state, settings, newest=not missing)
-            if kept is not None:
-                before = Before(state, self._marked.of(state.strokes), kept)
+            past = self._past_answer(state, settings, newest=not missing)
+            if past is not None:
+                before = PreviousState(state, self._seeds.of(state.strokes), past)
                 break
             missing.append(state)
         for number, state in enumerate(reversed(missing), start=1):
             yield Report(Message("Earlier strokes, {} of {}", number, len(missing)), 0.1)
-            marked = self._marked.of(state.strokes)
-            if len(marked.classes()) < 2:
+            marked = self._seeds.of(state.strokes)
+            if len(marked.classes()) - len(marked.lost) < 2:
                 before = None
                 continue
             update = StateUpdate(self._picture, state, marked, settings, before)
-            learnt = yield from update.learn(Laps())
-            kept = update.kept((yield from update.coarse_answer(learnt.verdict, Laps())))
-            self._remember(state, settings, kept)
-            before = Before(state, marked, kept)
+            fit = yield from update.learn(StepTimer())
+            answer = yield from update.refiner.working_answer(
+                fit.scores,
+                self._warm_start(settings),
+                StepTimer(),
+                update.cut_before,
+                update.newly_marked,
+            )
+            past = update.past_answer(answer)
+            self._remember(state, settings, past)
+            before = PreviousState(state, marked, past)
         return before
 
-    def _known(self, state: Document, settings: Settings, *, newest: bool) -> KeptAnswer | None:
-        """Return what is remembered of an earlier answer, or what was carried of the newest."""
-        kept = self._kept.get(_state(state, settings))
-        if kept is None and newest and self._carried is not None:
+    def _past_answer(
+        self, state: Document, settings: Settings, *, newest: bool
+    ) -> PastAnswer | None:
+        """Return the remembered answer to a state, or the snapshot of the newest one."""
+        past = self._past.get(_state_key(state, settings))
+        if past is None and newest and self._snapshot is not None:
             n_regions = len(self._picture.table(settings).prototypes)
-            pixels = self._pixels(settings)
-            kept = unpacked(self._carried, pixels, state, settings, n_regions)
-            if kept is not None:
-                self._remember(state, settings, kept)
-        return kept
+            pixels = self._pixels_digest(settings)
+            past = decode_snapshot(self._snapshot, pixels, state, settings, n_regions)
+            if past is not None:
+                self._remember(state, settings, past)
+        return past
 
-    def _pixels(self, settings: Settings) -> str:
-        """Return the digest of all that these settings look at."""
+    def _pixels_digest(self, settings: Settings) -> str:
+        """Return the digest of all pixel values that the settings use."""
         if FeatureGroup.CHANNELS not in settings.features:
-            return self._digest
-        return pixels_digest(self._picture.channels.coarse_whole, self._digest)
+            return self._rgb_digest
+        return pixels_digest(self._picture.channels.coarse_quantised, self._rgb_digest)
 
     @cached_property
-    def _digest(self) -> str:
+    def _rgb_digest(self) -> str:
         return pixels_digest(self._picture.rgb)
 
-    def _remember(self, document: Document, settings: Settings, kept: KeptAnswer) -> None:
-        self._kept[_state(document, settings)] = kept
-        while len(self._kept) > _REMEMBERED:
-            self._kept.popitem(last=False)
+    def _remember(self, document: Document, settings: Settings, past: PastAnswer) -> None:
+        self._past[_state_key(document, settings)] = past
+        while len(self._past) > _MAX_PAST_ANSWERS:
+            self._past.popitem(last=False)
 
 
-def _state(document: Document, settings: Settings) -> _State:
-    """Return the key of an answer; a threshold changes what is shown, and no answer after it."""
+def _state_key(document: Document, settings: Settings) -> _StateKey:
+    """Return the key of a past answer, which does not depend on the threshold."""
     return document.strokes, document.background, replace(settings, threshold=0.0)
 
 
-def _what_is_missing(document: Document, present: Sequence[int]) -> str:
-    """Say what is there and what is still needed."""
-    if not present:
+def _missing_marks(document: Document, marked: SeedMap) -> Message:
+    """Return a sentence about the marks that are missing for an answer."""
+    classes, names = marked.classes(), [info.name for info in document.classes]
+    if not classes:
         return Message("Nothing is marked yet: paint over an object.")
-    names = [info.name for info in document.classes]
-    marked = names.pop(present[0])
+    if marked.lost:
+        return Message(
+            "The marks of {} are too small here: paint more of it.", names[marked.lost[0]]
+        )
+    only = names.pop(classes[0])
     other = names[0] if len(names) == 1 else Message("one other class")
-    return Message("Only {} is marked so far: mark {} as well.", marked, other)
+    return Message("Only {} is marked so far: mark {} as well.", only, other)

@@ -67,15 +67,21 @@ class SeedMap:
         By their row and column of tiles; where there is none, nothing is marked.
     times
         Pixels of the picture along a side of a pixel of ``coarse``.
-    coarse
+    highest
         int16: the highest class that is marked in each block of ``times x times`` pixels,
         so that the smallest mark is kept; `UNMARKED` where there is none.
+    coarse
+        The same, but that a class which is the highest nowhere has one of its blocks.
+    lost
+        The classes that have no block even so: there are fewer blocks than classes.
     """
 
     shape: tuple[int, int]
     tiles: Mapping[tuple[int, int], SeedTile]
     times: int
+    highest: NDArray[np.int16]
     coarse: NDArray[np.int16]
+    lost: tuple[int, ...] = ()
 
     @classmethod
     def empty(cls, shape: tuple[int, int], times: int = 1) -> SeedMap:
@@ -83,7 +89,8 @@ class SeedMap:
         if times > _TILE:
             raise ValueError(f"times: wanted at most {_TILE}, got {times}")
         small = tuple(-(-size // times) for size in shape)
-        return cls(shape, MappingProxyType({}), times, np.full(small, UNMARKED, np.int16))
+        nothing = np.full(small, UNMARKED, np.int16)
+        return cls(shape, MappingProxyType({}), times, nothing, nothing)
 
     @classmethod
     def from_array(cls, marks: NDArray[np.int16]) -> SeedMap:
@@ -120,17 +127,18 @@ class SeedMap:
         return np.full((rows.stop - rows.start, columns.stop - columns.start), UNMARKED, np.int16)
 
     def _with(self, written: dict[tuple[int, int], NDArray[np.int16]]) -> SeedMap:
-        tiles, coarse = dict(self.tiles), self.coarse.copy()
+        tiles, highest = dict(self.tiles), self.highest.copy()
         cells = _TILE // self.times
         for key, marks in written.items():
             block = _highest(marks, self.times)
             top, left = key[0] * cells, key[1] * cells
-            coarse[top : top + block.shape[0], left : left + block.shape[1]] = block
+            highest[top : top + block.shape[0], left : left + block.shape[1]] = block
             if (marks != UNMARKED).any():
                 tiles[key] = SeedTile.of(marks, key[0] * _TILE, key[1] * _TILE)
             else:
                 tiles.pop(key, None)
-        return SeedMap(self.shape, MappingProxyType(tiles), self.times, coarse)
+        coarse, lost = _with_every_class(highest, tiles, self.times)
+        return SeedMap(self.shape, MappingProxyType(tiles), self.times, highest, coarse, lost)
 
     def dense(self) -> NDArray[np.int16]:
         """Return the marks as one array of the picture's size."""
@@ -248,6 +256,42 @@ def _highest(marks: NDArray[np.int16], times: int) -> NDArray[np.int16]:
     return np.asarray(
         np.maximum.reduceat(np.maximum.reduceat(marks, rows, axis=0), columns, axis=1)
     )
+
+
+def _with_every_class(
+    highest: NDArray[np.int16], tiles: Mapping[tuple[int, int], SeedTile], times: int
+) -> tuple[NDArray[np.int16], tuple[int, ...]]:
+    """Return ``highest`` with a block for each class, and the classes for which there is none.
+
+    A class takes the block with most of its pixels among those whose class has another one.
+    """
+    if times == 1:
+        return highest, ()
+    classes = set[int]().union(*(tile.classes for tile in tiles.values()))
+    count = np.bincount(highest[highest != UNMARKED], minlength=max(classes, default=0) + 1)
+    missing = sorted(label for label in classes if not count[label])
+    if not missing:
+        return highest, ()
+    coarse, lost, cells = highest.copy(), [], _TILE // times
+    for label in missing:
+        best: tuple[int, int, int] | None = None
+        for (row, column), tile in sorted(tiles.items(), key=lambda item: item[0]):
+            if label not in tile.classes:
+                continue
+            rows, columns = np.nonzero(tile.marks == label)
+            rows, columns = rows // times + row * cells, columns // times + column * cells
+            blocks, pixels = np.unique(rows * coarse.shape[1] + columns, return_counts=True)
+            pixels = np.where(count[coarse.take(blocks)] > 1, pixels, 0)
+            chosen = int(pixels.argmax())
+            if pixels[chosen] > (best[0] if best else 0):
+                best = int(pixels[chosen]), *divmod(int(blocks[chosen]), coarse.shape[1])
+        if best is None:
+            lost.append(label)
+            continue
+        count[coarse[best[1:]]] -= 1
+        count[label] += 1
+        coarse[best[1:]] = label
+    return coarse, tuple(lost)
 
 
 _KEPT = 16

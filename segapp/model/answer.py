@@ -107,13 +107,13 @@ class Segmenter(Protocol):
     def recall(self, carried: AnswerSnapshot) -> None:
         """Use a project's snapshot of an answer, if it is one of this image."""
 
-    def see(self, encoded: EncoderFeatures) -> None:
+    def set_encoder_features(self, encoded: EncoderFeatures) -> None:
         """Use an encoder's features of the image, for settings that want them."""
 
     def updates(self, document: Document, settings: Settings) -> Iterator[Update]:
         """Report progress; the last update, and no other, is the answer."""
 
-    def glimpses(self, document: Document, settings: Settings) -> Iterator[Report]:
+    def live_preview(self, document: Document, settings: Settings) -> Iterator[Report]:
         """Preview a stroke in the making; the last report has the preview, and none is kept."""
 
 

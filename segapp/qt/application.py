@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from segapp.engine.loading import loaded_to_stay
+from segapp.engine.loading import exempt_from_gc
 from shlcore.parallel import limit_threads
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def run(path: str | Path | None, language: str = "") -> int:
         return 1
     # One thread for sums, as in the commands: the same strokes give the same mask everywhere.
     with limit_threads(1):
-        with loaded_to_stay():
+        with exempt_from_gc():
             application, window = _create_window(language)
         from segapp.qt.window.startup import open_initial
 

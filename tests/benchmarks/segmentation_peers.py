@@ -13,7 +13,7 @@ from sklearn.mixture import GaussianMixture
 from star_convexity import geodesic_parents, star_convex_cut, straight_parents
 
 from segapp.engine.features import lab
-from segapp.engine.region_graph import PAIRS, bonds_of
+from segapp.engine.region_graph import PAIRS, pairwise_weights
 
 _COMPONENTS = 5
 _SMOOTHNESS = 50.0  # the weight that GrabCut uses
@@ -55,7 +55,7 @@ def boykov_jolly(rgb, marked):
     prohibitive = 1e5
     gain[marked == 0], gain[marked == 1] = prohibitive, -prohibitive
     number = np.arange(marked.size).reshape(marked.shape)
-    bonds = bonds_of(lab(rgb))
+    bonds = pairwise_weights(lab(rgb).astype(np.float32))
     pairs = (
         np.concatenate([number[pair[0]].ravel() for pair in PAIRS]),
         np.concatenate([number[pair[1]].ravel() for pair in PAIRS]),

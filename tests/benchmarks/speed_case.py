@@ -20,7 +20,7 @@ from types import SimpleNamespace
 import numpy as np
 from speed_pictures import documents, truth
 
-from segapp.engine import supervision
+from segapp.engine import refinement
 from segapp.engine.trainer import Trainer
 from segapp.io.export.rasters import write_binary_png
 from segapp.io.images import load_image
@@ -29,7 +29,7 @@ from segapp.model.classes import PALETTE, ClassInfo
 from segapp.model.document import Document
 from segapp.model.settings import PRESETS
 
-supervision.time = SimpleNamespace(perf_counter=time.process_time)  # a busy machine stops no clock
+refinement.time = SimpleNamespace(perf_counter=time.process_time)  # a busy machine stops no clock
 
 
 PICTURES = Path(__file__).with_name("speed_pictures.py")

@@ -13,12 +13,12 @@ from types import SimpleNamespace
 import numpy as np
 from speed_pictures import documents, picture
 
-from segapp.engine import supervision
+from segapp.engine import refinement
 from segapp.engine.trainer import Trainer
 from segapp.model.answer import final_answer
 from segapp.model.settings import PRESETS
 
-supervision.time = SimpleNamespace(perf_counter=time.process_time)  # a busy machine stops no clock
+refinement.time = SimpleNamespace(perf_counter=time.process_time)  # a busy machine stops no clock
 
 
 def fastest(work):

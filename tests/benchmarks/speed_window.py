@@ -239,11 +239,11 @@ def pauses(megapixels, strokes, sample):
 
 def start():
     """Return the CPU seconds until a window is shown and no event is pending."""
-    from segapp.engine.loading import loaded_to_stay
+    from segapp.engine.loading import exempt_from_gc
     from segapp.qt.application import missing_requirement
 
     missing_requirement()
-    with loaded_to_stay(), tempfile.TemporaryDirectory() as folder:
+    with exempt_from_gc(), tempfile.TemporaryDirectory() as folder:
         from PySide6.QtWidgets import QApplication
 
         from segapp.qt.files.preferences import Preferences

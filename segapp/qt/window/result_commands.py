@@ -12,10 +12,10 @@ from PySide6.QtGui import QGuiApplication, QImage
 from segapp.app.project_store import saving_folder
 from segapp.engine.loading import (
     MODEL_SUFFIX,
-    let_see,
+    attach_encoder_features,
     load_model,
+    open_encoder,
     save_model,
-    sight_of,
     trainer_of,
 )
 from segapp.imaging.overlay import mask
@@ -233,7 +233,7 @@ class AnswerCommands(QObject):
 
         def work() -> Iterator[Path]:
             learner = trainer_of(picture.rgb, picture.channels)
-            let_see(learner, picture.rgb, content.settings)
+            attach_encoder_features(learner, picture.rgb, content.settings)
             save_model(learner.learnt_model(content.document, content.settings), path)
             yield path
 
@@ -253,7 +253,7 @@ class AnswerCommands(QObject):
 
         def work() -> Iterator[_Applied]:
             model = load_model(path)
-            with sight_of(model.settings) as sight:
+            with open_encoder(model.settings) as sight:
                 labelling = model.apply(picture.rgb, picture.channels, sight(picture.rgb))
             yield _Applied(picture, content, path.stem, model.classes, labelling)
 

@@ -1,4 +1,4 @@
-"""The ridge against scikit-learn's, and what the engine makes of a network that sees well."""
+"""Ridge regression against scikit-learn, and answers with a good encoder."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from segapp.engine.encoder_belief import EncoderBelief, EncoderRidge, ridge
-from segapp.engine.supervision import UNLABELLED, Supervision
+from segapp.engine.region_classifier import UNLABELLED, Supervision
 from segapp.engine.trainer import Trainer
 from segapp.model.answer import final_answer
 from segapp.model.classes import TWO_CLASSES, ClassInfo
@@ -22,7 +22,7 @@ THREE = tuple(ClassInfo(name, (9 * k, 80, 80)) for k, name in enumerate(("left",
 
 
 @pytest.mark.parametrize("shape", [(40, 7), (7, 40)], ids=["by columns", "by rows"])
-def test_the_ridge_and_what_it_says_of_rows_left_out_are_scikit_learn_s(shape):
+def test_ridge_and_leave_one_out_predictions_agree_with_scikit_learn(shape):
     rng = np.random.default_rng(0)
     x, weights, y = rng.normal(size=shape), rng.uniform(0.1, 3, shape[0]), rng.normal(size=(1, 3))
     y = np.repeat(y, shape[0], axis=0) + rng.normal(size=(shape[0], 3))
@@ -56,7 +56,7 @@ NOTHING = np.zeros(8, np.int64)
 U = UNLABELLED
 
 
-def test_classes_count_alike_however_much_of_them_is_marked():
+def test_classes_have_equal_weight_however_much_is_marked():
     x = seen(8)
     x[3] = x[1]
     once = belief(x, supervised([0, 1, U, U, U, U, U, U]), NOTHING, 1)
@@ -77,7 +77,7 @@ def test_two_classes_are_each_others_opposite():
     np.testing.assert_array_equal(even.argmax(axis=1), columns.argmax(axis=1))
 
 
-def test_evidence_is_what_left_out_regions_are_told_right():
+def test_evidence_is_the_accuracy_for_left_out_regions():
     labels = [0, 0, 0, 1, 1, 1, U, U]
     x = np.zeros((8, 2))
     x[:3, 0], x[3:6, 1] = 1.0, 1.0
@@ -88,7 +88,7 @@ def test_evidence_is_what_left_out_regions_are_told_right():
     assert blind.evidence < 0.01
     assert blind.belief(x).costs().max() < 0.01
     single = EncoderRidge.of(x, supervised([0, 1, U, U, U, U, U, U]), NOTHING, 1)
-    assert single.evidence == 1.0  # nothing speaks against it
+    assert single.evidence == 1.0  # there is no evidence against it
 
 
 def test_the_unmarked_border_is_background_where_that_is_marked():
@@ -105,7 +105,7 @@ def test_the_unmarked_border_is_background_where_that_is_marked():
 
 @pytest.mark.parametrize("background", [1, 2])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_over_products_of_directions_a_belief_is_that_of_the_linear_ridge(n_classes, background):
+def test_kernel_ridge_over_products_is_the_linear_ridge(n_classes, background):
     x, labels = seen(30), [0, 1, *range(n_classes), 1, *[U] * (27 - n_classes)]
     border = np.arange(30) % 4
     linear = belief(x, supervised(labels, n_classes), border, background)
@@ -115,12 +115,12 @@ def test_over_products_of_directions_a_belief_is_that_of_the_linear_ridge(n_clas
     assert found.background == (background if background < n_classes else None)
 
 
-def test_what_is_in_doubt_goes_with_the_object_until_it_is_paid_for():
-    # From sure of the object to sure of the background; the third is in doubt.
+def test_doubtful_regions_are_no_background_in_probabilities_alone():
+    # From certain object to certain background; the third is doubtful.
     fit = np.array([[1.0, 0.0], [0.6, 0.4], [0.4, 0.6], [0.0, 1.0]])
     found, plain = EncoderBelief(fit, 1.0, background=1), EncoderBelief(fit, 1.0)
-    np.testing.assert_array_equal(found.likely().argmax(axis=1), [0, 0, 0, 1])
-    np.testing.assert_array_equal(plain.likely().argmax(axis=1), [0, 0, 1, 1])
+    np.testing.assert_array_equal(found.probabilities().argmax(axis=1), [0, 0, 0, 1])
+    np.testing.assert_array_equal(plain.probabilities().argmax(axis=1), [0, 0, 1, 1])
     np.testing.assert_array_equal(found.costs(), plain.costs())
     np.testing.assert_array_equal(found.costs().argmin(axis=1), [0, 0, 1, 1])
 
@@ -134,7 +134,7 @@ def test_a_region_with_two_classes_counts_for_both():
 
 
 def picture():
-    """Return a picture without colours, and a network that sees a left and an upper object."""
+    """Return an image without colours, and features of a left and an upper object."""
     rng = np.random.default_rng(0)
     rgb = np.clip(rng.normal(128, 12, (64, 96, 3)), 0, 255).astype(np.uint8)
     truth = np.full((64, 96), 2, np.uint8)
@@ -161,7 +161,7 @@ def test_three_classes_are_found_where_colours_say_nothing():
 def test_colours_that_are_clear_stay_clear_where_cells_are_coarse(size, cell):
     rng = np.random.default_rng(0)
     rows, columns = np.mgrid[:size, :size] - size // 2
-    inside = rows**2 + columns**2 < 17**2  # a few cells across, each of them at the edge a mixture
+    inside = rows**2 + columns**2 < 17**2  # a few cells across; those at the edge are mixtures
     rgb = np.where(inside[..., None], (200, 60, 60), (60, 160, 60))
     rgb = np.clip(rgb + rng.normal(0, 20, rgb.shape), 0, 255).astype(np.uint8)
     cells = rgb.reshape(size // cell, cell, size // cell, cell, 3).mean(axis=(1, 3)) / 60 - 2
@@ -176,7 +176,7 @@ def test_colours_that_are_clear_stay_clear_where_cells_are_coarse(size, cell):
     assert ((labels == 0) == inside).mean() > 0.99
 
 
-def test_without_the_group_what_was_seen_changes_nothing():
+def test_unused_encoder_features_change_nothing():
     rgb, _, encoded = picture()
     document = Document(THREE, dabs())
     alone = final_answer(Trainer(rgb).updates(document, PLAIN)).labelling
@@ -205,7 +205,7 @@ def test_the_answer_is_the_same_after_undo_and_after_reopening():
     assert carried.make_snapshot().digest == first.make_snapshot().digest
 
 
-def test_what_was_carried_belongs_to_its_network():
+def test_a_snapshot_of_another_encoder_is_ignored():
     rgb, _, encoded = picture()
     more = Document(THREE, dabs()).with_stroke(Stroke(((30, 40),), 3, 0))
     other = replace(encoded, cells=encoded.cells[::-1].copy(), encoder="1b" * 32)
@@ -217,7 +217,7 @@ def test_what_was_carried_belongs_to_its_network():
     np.testing.assert_array_equal(recalled.labels, fresh.labelling.labels)
 
 
-def test_its_kernels_have_weights_for_those_who_look_inside():
+def test_encoder_kernels_have_weights_in_the_insight():
     rgb, _, encoded = picture()
     insight = final_answer(
         Trainer(rgb, encoded=encoded).updates(Document(THREE, dabs()), WITH)
@@ -227,8 +227,8 @@ def test_its_kernels_have_weights_for_those_who_look_inside():
     assert (insight.kernel_weights[:, its] > 0).any()
 
 
-@pytest.mark.parametrize("ask", ["updates", "glimpses", "learnt_model"])
-def test_what_was_not_seen_is_refused_at_once(ask):
+@pytest.mark.parametrize("ask", ["updates", "live_preview", "learnt_model"])
+def test_missing_encoder_features_are_refused_at_once(ask):
     rgb, _, _ = picture()
     with pytest.raises(ValueError, match="encoded: wanted what the encoder sees"):
         getattr(Trainer(rgb), ask)(Document(THREE, dabs()), WITH)
@@ -237,7 +237,7 @@ def test_what_was_not_seen_is_refused_at_once(ask):
 
 
 @pytest.mark.parametrize("preset", ["alike", "paper"])
-def test_any_preset_takes_it(preset):
+def test_any_preset_can_use_an_encoder(preset):
     rgb, truth, encoded = picture()
     chosen = PRESETS[preset]
     settings = replace(

@@ -30,7 +30,7 @@ def model():
     return Trainer(rgb).learnt_model(Document(strokes=strokes), SETTINGS)
 
 
-def test_what_was_learnt_serves_another_picture(model, tmp_path):
+def test_a_model_round_trips_and_labels_another_image(model, tmp_path):
     rgb, inside = picture(1, flipped=True)
     direct = model.apply(rgb)
     assert ((direct.labels == 0) == inside).mean() > 0.99
@@ -45,11 +45,11 @@ def test_what_was_learnt_serves_another_picture(model, tmp_path):
     assert read.settings == model.settings
 
 
-def test_features_of_one_picture_alone_are_left_out(model):
+def test_features_specific_to_one_image_are_left_out(model):
     assert model.settings.features == (FeatureGroup.TEXTURE,)
 
 
-def test_position_alone_cannot_be_carried_over():
+def test_position_alone_cannot_be_transferred():
     rgb, _ = picture(0)
     document = Document(strokes=(Stroke(((9, 9),), 4, 0), Stroke(((60, 10),), 4, 1)))
     with pytest.raises(ValueError, match="features: wanted a group that means the same"):
@@ -66,7 +66,7 @@ def test_the_file_holds_no_pickle(model, tmp_path):
         assert all(arrays[name].dtype != object for name in arrays.files)
 
 
-def test_files_that_are_something_else_are_refused(model, tmp_path):
+def test_other_files_are_refused(model, tmp_path):
     path = tmp_path / "m.shlmodel"
     path.write_bytes(b"not a zip")
     with pytest.raises(LearntModelError, match=r"m\.shlmodel is damaged or not a learnt model"):
@@ -93,7 +93,7 @@ def test_a_file_cut_short_is_damaged(model, tmp_path):
 
 
 def test_the_background_may_be_listed_first():
-    """It is the class named so, wherever it stands: the object was emptied as a "hole"."""
+    """It is the class named so: once the object was emptied as a "hole" of the last class."""
     rgb, inside = picture(0)
     strokes = (Stroke(((25, 30), (30, 32)), 4, 1), Stroke(((60, 10), (70, 50)), 4, 0))
     document = Document(TWO_CLASSES[::-1], strokes)
@@ -106,7 +106,7 @@ WITH = replace(SETTINGS, features=(*SETTINGS.features, FeatureGroup.ENCODER), en
 
 
 def seen(inside, channels=8):
-    """Return what a network makes of the object, wherever that is and whatever its colour."""
+    """Return encoder features of the object, wherever that is and whatever its colour."""
     rng = np.random.default_rng(3)
     of_class = rng.normal(size=(2, channels))
     cells = of_class[inside[2::4, 2::4].astype(int)] + 7 + rng.normal(0, 0.1, (15, 20, channels))
@@ -120,7 +120,7 @@ def seeing_model():
     return Trainer(rgb, encoded=seen(inside)).learnt_model(Document(strokes=strokes), WITH)
 
 
-def test_what_an_encoder_sees_is_carried_over(model, seeing_model, tmp_path):
+def test_encoder_features_are_transferred(model, seeing_model, tmp_path):
     assert seeing_model.settings.features == (FeatureGroup.TEXTURE, FeatureGroup.ENCODER)
     rgb, inside = picture(1, flipped=True)
     rgb = rgb[..., ::-1].copy()  # another colour, which alone misleads
@@ -130,7 +130,9 @@ def test_what_an_encoder_sees_is_carried_over(model, seeing_model, tmp_path):
     read = load_model(path)
     direct = seeing_model.apply(rgb, encoded=seen(inside))
     np.testing.assert_array_equal(read.apply(rgb, encoded=seen(inside)).labels, direct.labels)
-    np.testing.assert_array_equal(read.sight.centre, seeing_model.sight.centre)
+    np.testing.assert_array_equal(
+        read.encoder_classifier.centre, seeing_model.encoder_classifier.centre
+    )
     assert ((direct.labels == 0) == inside).mean() > 0.85
 
 
@@ -145,12 +147,12 @@ def test_what_an_encoder_sees_is_carried_over(model, seeing_model, tmp_path):
         ),
     ],
 )
-def test_another_picture_must_have_been_seen_by_the_same_encoder(seeing_model, given, sentence):
+def test_another_image_needs_features_of_the_same_encoder(seeing_model, given, sentence):
     with pytest.raises(ValueError, match=sentence):
         seeing_model.apply(picture(1)[0], encoded=given)
 
 
-def test_a_model_without_its_sight_is_refused(seeing_model, tmp_path):
+def test_a_model_without_its_encoder_classifier_is_refused(seeing_model, tmp_path):
     path, other = tmp_path / "m.shlmodel", tmp_path / "n.shlmodel"
     save_model(seeing_model, path)
     for content in (None, b"", np.zeros(9).tobytes(), np.full(27, np.nan).tobytes()):
@@ -164,7 +166,7 @@ def test_a_model_without_its_sight_is_refused(seeing_model, tmp_path):
             load_model(other)
 
 
-def test_evidence_of_a_model_comes_from_strokes_that_are_left_out():
+def test_evidence_of_a_model_comes_from_left_out_strokes():
     rgb, inside = picture(0)
     several = (
         Stroke(((20, 25),), 3, 0),
@@ -174,6 +176,9 @@ def test_evidence_of_a_model_comes_from_strokes_that_are_left_out():
     )
     document = Document(strokes=several)
     clear = Trainer(rgb, encoded=seen(inside)).learnt_model(document, WITH)
-    assert clear.sight.ridge.evidence > 0.5
+    assert clear.encoder_classifier.ridge.evidence > 0.5
     blind = replace(seen(inside), cells=seen(np.zeros_like(inside)).cells)
-    assert Trainer(rgb, encoded=blind).learnt_model(document, WITH).sight.ridge.evidence < 0.2
+    assert (
+        Trainer(rgb, encoded=blind).learnt_model(document, WITH).encoder_classifier.ridge.evidence
+        < 0.2
+    )

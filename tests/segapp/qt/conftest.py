@@ -55,7 +55,7 @@ class QuickSegmenter:
         answer = self._labelling(document, marks, present)
         yield Answer(answer, self._insight(document, settings))
 
-    def glimpses(self, document, settings):
+    def live_preview(self, document, settings):
         marks = rasterize(document, self.rgb.shape[:2])
         present = [index for index in range(len(document.classes)) if (marks == index).any()]
         if len(present) < 2:
@@ -97,9 +97,9 @@ class GatedSegmenter(QuickSegmenter):
         type(self).asked.append(document)
         yield from self._one_by_one(super().updates(document, settings))
 
-    def glimpses(self, document, settings):
+    def live_preview(self, document, settings):
         type(self).asked.append(document)
-        yield from self._one_by_one(super().glimpses(document, settings))
+        yield from self._one_by_one(super().live_preview(document, settings))
 
     def _one_by_one(self, updates):
         for update in updates:

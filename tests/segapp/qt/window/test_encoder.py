@@ -61,7 +61,7 @@ def seer():
         seen = None
         asked: list = []  # noqa: RUF012 - the test's own class
 
-        def see(self, encoded):
+        def set_encoder_features(self, encoded):
             self.seen = encoded
 
         def updates(self, document, settings):

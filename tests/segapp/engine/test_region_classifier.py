@@ -1,4 +1,4 @@
-"""How much unmarked pixels count, which depends on how many parts the strokes have."""
+"""Training rows of regions, and the weight of unmarked pixels."""
 
 from dataclasses import replace
 
@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis.extra import numpy as hnp
 from scipy import ndimage
 
+from segapp.engine.region_classifier import Supervision
 from segapp.engine.superpixels import Prototypes
-from segapp.engine.supervision import Supervision
 from segapp.model.settings import PRESETS
 
 
@@ -23,7 +23,7 @@ from segapp.model.settings import PRESETS
         },
     )
 )
-def test_unmarked_pixels_fade_with_the_parts_of_all_classes(marked):
+def test_unmarked_pixels_fade_with_the_number_of_strokes(marked):
     marked[0, 0] = 0
     prototypes = Prototypes.of_map(np.arange(marked.size).reshape(marked.shape))
     settings = replace(PRESETS["best"], few_strokes=2, unlabelled_weight=0.5)

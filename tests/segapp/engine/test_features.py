@@ -1,3 +1,5 @@
+"""Features of pixels, and channels of instruments with their scales."""
+
 import json
 from dataclasses import asdict
 
@@ -7,7 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from segapp.engine.features import WHOLE, Channels, ChannelScales
+from segapp.engine.features import (
+    LARGEST_LEVEL,
+    Channels,
+    ChannelScales,
+    ColourImage,
+    pixel_features,
+    position,
+)
+from segapp.model.settings import FeatureGroup
 
 NUMBERS = st.sampled_from([np.uint8, np.uint16, np.int16, np.uint32, np.float32, np.float64])
 
@@ -30,7 +40,7 @@ def test_any_numbers_are_scaled_to_one(data, dtype):
     assert all(made.shape[2] == 3 and made.dtype == np.uint8 for made in channels.colours)
     whole = channels[:, :]
     assert whole.shape == shape
-    for k in range(shape[2]):  # what is larger is not smaller afterwards
+    for k in range(shape[2]):  # the order stays
         order = np.argsort(values[..., k].ravel(), kind="stable")
         finite = order[np.isfinite(values[..., k].ravel()[order])]
         assert (np.diff(whole[..., k].ravel()[finite].astype(int)) >= 0).all()
@@ -57,16 +67,16 @@ def test_blocks_are_averaged():
     np.testing.assert_allclose(coarse[1, 1], np.clip(expected, 0, 1), atol=1e-5)
 
 
-def test_full_size_is_what_is_learnt_from_where_nothing_is_halved():
+def test_full_size_is_the_working_resolution_of_a_small_image():
     channels = Channels(measured(), 1)
     box = (slice(3, 9), slice(1, 30, 2))
-    np.testing.assert_array_equal(channels[box], channels.coarse_whole[box])
-    assert channels.coarse_whole.max() == WHOLE
+    np.testing.assert_array_equal(channels[box], channels.coarse_quantised[box])
+    assert channels.coarse_quantised.max() == LARGEST_LEVEL
 
 
-def test_colours_show_a_thing_in_one_faint_channel_and_no_noise():
+def test_colours_show_an_object_in_one_faint_channel_and_no_noise():
     rng = np.random.default_rng(2)
-    values = rng.normal(0, 100, (120, 120, 8))  # loud, and without anything in them
+    values = rng.normal(0, 100, (120, 120, 8))  # noise alone
     values[..., 6] = rng.normal(500, 3, (120, 120))
     values[40:80, 30:90, 6] += 30
     inside = np.zeros((120, 120), bool)
@@ -77,7 +87,7 @@ def test_colours_show_a_thing_in_one_faint_channel_and_no_noise():
     assert apart > 5 * max(first[inside].std(), first[~inside].std())
 
 
-def test_scales_come_back_from_json():
+def test_scales_round_trip_through_json():
     scales = Channels(measured(), 1).scales
     assert ChannelScales.from_plain(json.loads(json.dumps(asdict(scales)))) == scales
 
@@ -94,7 +104,7 @@ def test_scales_come_back_from_json():
         {"colour_spans": None},
     ],
 )
-def test_scales_that_fit_nothing_are_refused(change):
+def test_invalid_scales_are_refused(change):
     plain = json.loads(json.dumps(asdict(Channels(measured(), 1).scales))) | change
     with pytest.raises(ValueError, match="wanted"):
         ChannelScales.from_plain(plain)
@@ -104,3 +114,20 @@ def test_another_number_of_channels_is_refused_in_one_sentence():
     scales = Channels(measured(), 1).scales
     with pytest.raises(ValueError, match=r"channels: wanted 5, .* got 3"):
         Channels(measured(n_channels=3), 1, scales)
+
+
+@pytest.fixture
+def picture():
+    rng = np.random.default_rng(3)
+    rgb = np.zeros((60, 80, 3), np.uint8)
+    rgb[:, 40:] = (200, 40, 90)
+    return (rgb + rng.integers(0, 12, rgb.shape)).astype(np.uint8)
+
+
+def test_position_is_a_share_of_the_longer_side():
+    assert position((10, 40))[9, 20].tolist() == pytest.approx([9 / 40, 20 / 40])
+
+
+def test_features_of_strokes_are_no_pixel_features(picture):
+    with pytest.raises(ValueError, match="group: wanted one that needs the image alone"):
+        pixel_features(ColourImage(picture), FeatureGroup.NEARNESS)

@@ -1,19 +1,21 @@
+"""Guided upsampling, from scratch and continued."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import ndimage
 
-from segapp.engine.clean_up import clean_up, parts_to_rewrite
-from segapp.engine.upsampling import enlarged
+from segapp.engine.clean_up import clean_up, clean_up_patch
+from segapp.engine.upsampling import UpsampledLabels, guided_upsample
 from segapp.imaging.pyramid import downsample, upsample
 from segapp.imaging.seeds import SeedMap
 from segapp.model.document import Stroke
 from segapp.model.settings import CleanUp
 
 
-def drawing(sizes, small, marked, n_classes, before=None):
-    work = enlarged(sizes, small, marked, n_classes, before)
+def upsampled(sizes, small, marked, n_classes, before=None):
+    work = guided_upsample(sizes, small, marked, n_classes, before)
     while True:
         try:
             next(work)
@@ -21,12 +23,8 @@ def drawing(sizes, small, marked, n_classes, before=None):
             return end.value
 
 
-def drawn(sizes, small, marked, n_classes, before=None):
-    return drawing(sizes, small, marked, n_classes, before).tidied(None)
-
-
 def fur(times, shape=(480, 640), hair=6.0, seed=0):
-    """Return a picture with hairs that the coarse level is too coarse for, and its truth."""
+    """Return an image with hairs finer than the working resolution, and its truth."""
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[: shape[0], : shape[1]]
     angle = np.arctan2(y - shape[0] / 2, x - shape[1] / 2)
@@ -47,21 +45,21 @@ def overlap(one, other):
 
 
 @pytest.mark.parametrize("times", [2, 4, 8])
-def test_the_outline_at_full_size_follows_edges_that_the_coarse_level_has_not(times):
+def test_upsampling_follows_edges_below_the_working_resolution(times):
     sizes, small, truth = fur(times)
     marked = SeedMap.empty(truth.shape, times)
-    labels = drawn(sizes, small, marked, 2).labels
+    labels = upsampled(sizes, small, marked, 2)
     before = overlap(upsample(small, truth.shape, times) == 0, truth)
     assert overlap(labels == 0, truth) > before + 0.25 * (1 - before)
 
 
-def test_where_there_is_no_edge_the_outline_is_smooth():
-    """A half-plane on a flat picture: no step of the coarse level is left, at any slope."""
+def test_without_an_edge_the_boundary_is_smooth():
+    """A half-plane on a flat image: no step of the working resolution is left, at any slope."""
     coarse = np.full((80, 80, 3), 120, np.uint8)
     rgb = np.full((640, 640, 3), 120, np.uint8)
     y, x = np.mgrid[:80, :80]
     small = (y > 0.4 * x + 20).astype(np.uint8)
-    labels = drawn((rgb, coarse), small, SeedMap.empty((640, 640), 8), 2).labels
+    labels = upsampled((rgb, coarse), small, SeedMap.empty((640, 640), 8), 2)
     border = labels.argmax(axis=0)[64:-64]
     straight = np.polyval(np.polyfit(np.arange(len(border)), border, 1), np.arange(len(border)))
     assert np.abs(border - straight).max() < 3  # the coarse steps have eight pixels
@@ -70,8 +68,8 @@ def test_where_there_is_no_edge_the_outline_is_smooth():
 @pytest.mark.parametrize("n_classes", [2, 3])
 @given(st.integers(0, 2**31), st.sampled_from([2, 4]))
 @settings(max_examples=15, deadline=None)
-def test_drawing_again_where_something_changed_is_drawing_from_scratch(n_classes, seed, times):
-    """Whatever was there before, after strokes, erasing and undoing, tidied or not."""
+def test_continued_upsampling_equals_upsampling_from_scratch(n_classes, seed, times):
+    """From any earlier answer, after strokes, erasing and undoing, cleaned up or not."""
     rng = np.random.default_rng(seed)
     shape = (int(rng.integers(260, 330)), int(rng.integers(260, 330)))
     rgb = rng.integers(0, 256, (*shape, 3)).astype(np.uint8)
@@ -97,15 +95,18 @@ def test_drawing_again_where_something_changed_is_drawing_from_scratch(n_classes
         small = small.copy()
         top, left = (int(rng.integers(size - 5)) for size in small_shape)
         small[top : top + 5, left : left + 5] = rng.integers(n_classes)
-        fresh = drawing(sizes, small, marked, n_classes, before)
-        again = drawn(sizes, small, marked, n_classes).labels
-        np.testing.assert_array_equal(fresh.labels, again)
+        labels = upsampled(sizes, small, marked, n_classes, before)
+        again = upsampled(sizes, small, marked, n_classes)
+        np.testing.assert_array_equal(labels, again)
         marks = marked.dense()
-        np.testing.assert_array_equal(fresh.labels[marks >= 0], marks[marks >= 0])
+        np.testing.assert_array_equal(labels[marks >= 0], marks[marks >= 0])
         wish = CleanUp(smallest_area=int(rng.integers(2, 2000)))
-        before = fresh.tidied(parts_to_rewrite(fresh.labels, marked, wish, 0))
+        patch = clean_up_patch(labels, marked, wish, 0)
+        if patch is not None:
+            patch.apply(labels)
+        before = UpsampledLabels(small, marked, labels, patch)
         np.testing.assert_array_equal(before.labels, clean_up(again, marked, wish, 0))
-        np.testing.assert_array_equal(before.as_drawn(), again)
+        np.testing.assert_array_equal(before.before_clean_up(), again)
         assert not before.labels.flags.writeable
 
 
@@ -113,12 +114,12 @@ def _anywhere(rng, shape, label):
     return Stroke(((rng.uniform(0, shape[1]), rng.uniform(0, shape[0])),), 9.0, label)
 
 
-def test_far_from_any_outline_nothing_is_invented():
+def test_far_from_a_boundary_labels_are_repeated():
     rng = np.random.default_rng(0)
     rgb = rng.integers(0, 256, (256, 256, 3)).astype(np.uint8)
     small = np.zeros((64, 64), np.uint8)
     small[:, 32:] = 2
-    labels = drawn((rgb, downsample(rgb, 2)), small, SeedMap.empty((256, 256), 4), 4).labels
+    labels = upsampled((rgb, downsample(rgb, 2)), small, SeedMap.empty((256, 256), 4), 4)
     assert (labels[:, :80] == 0).all()
     assert (labels[:, 176:] == 2).all()
     assert set(np.unique(labels)) == {0, 2}

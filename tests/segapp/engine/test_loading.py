@@ -3,26 +3,26 @@ import weakref
 
 import pytest
 
-from segapp.engine.loading import loaded_to_stay
+from segapp.engine.loading import exempt_from_gc
 
 
 @pytest.fixture(autouse=True)
 def thawed():
-    """Nothing of a test shall stay."""
+    """Undo the exemption after each test."""
     yield
     gc.unfreeze()
     gc.enable()
 
 
 class Ring:
-    """Garbage that only the collector finds."""
+    """A reference cycle, which the collector alone frees."""
 
     def __init__(self):
         self.itself = self
 
 
-def test_what_is_loaded_to_stay_is_not_looked_at_again_and_what_comes_later_is():
-    with loaded_to_stay():
+def test_exempt_objects_are_not_collected_and_later_ones_are():
+    with exempt_from_gc():
         assert not gc.isenabled()
         earlier = weakref.ref(Ring())
     assert gc.isenabled()
@@ -34,6 +34,6 @@ def test_what_is_loaded_to_stay_is_not_looked_at_again_and_what_comes_later_is()
 
 
 def test_an_error_leaves_the_collector_at_work():
-    with pytest.raises(ImportError), loaded_to_stay():
+    with pytest.raises(ImportError), exempt_from_gc():
         raise ImportError("no such library")
     assert gc.isenabled()

@@ -1,4 +1,4 @@
-"""The answer is a function of picture, settings and the strokes in their order."""
+"""Answers as functions of image, settings and the strokes in their order."""
 
 from dataclasses import replace
 
@@ -7,10 +7,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from segapp.engine.kernels import Geodesics
-from segapp.engine.prior import RegionShares, prior_costs, strength
-from segapp.engine.region_graph import Edges
-from segapp.engine.superpixels import Prototypes
 from segapp.engine.trainer import Trainer, segment
 from segapp.model.answer import final_answer
 from segapp.model.classes import ClassInfo
@@ -44,52 +40,10 @@ def answer(trainer, document, wanted=QUICK):
     return final_answer(trainer.updates(document, wanted)).labelling
 
 
-def test_shares_are_those_of_the_answer_in_bytes():
-    prototypes = Prototypes.of_map(np.array([[0, 0, 1, 1]]))
-    shares = RegionShares.of(prototypes, np.array([[0, 2, 2, 2]], np.uint8), 3)
-    np.testing.assert_array_equal(shares.shares, [[128, 0, 128], [0, 0, 255]])
-    np.testing.assert_allclose(
-        shares.of_classes(np.array([2, 4])), [[128 / 255, 0], [1, 0]]
-    )  # class 4 came later
-
-
-def test_a_stroke_confirms_as_much_as_had_its_class_before():
-    prototypes = Prototypes.of_map(np.array([[0, 0, 1, 1]]))
-    shares = RegionShares(np.array([[255, 0], [51, 204]], np.uint8))
-    for marks, confirmed in (
-        ([0, 0, -1, -1], 1.0),
-        ([-1, 1, -1, -1], 0.0),
-        ([0, -1, -1, 1], 0.9),
-        ([-1, 0, 0, 0], (1 + 0.2 + 0.2) / 3),
-        ([-1, 0, -1, 2], 0.5),  # class 2 came later
-        ([-1, -1, -1, -1], 0.0),
-    ):
-        found = shares.confirmed_by(prototypes, np.array([marks], np.int16))
-        assert found == pytest.approx(confirmed)
-
-
-def test_the_less_a_stroke_says_the_more_of_the_answer_stays():
-    assert strength(0.0) == 1.0
-    assert strength(0.2) < strength(0.5) < strength(1.0)
-
-
-def test_the_prior_is_strong_far_from_the_newest_stroke_and_nothing_at_it():
-    edges = Edges(np.arange(4, dtype=np.int32), np.arange(1, 5, dtype=np.int32), np.ones(4))
-    geodesics = Geodesics.of(edges, np.ones(4), np.full((5, 2), 0.5))
-    held = np.tile([1.0, 0.0], (5, 1))
-    costs = prior_costs(geodesics, np.array([0]), np.array([4]), held)
-    np.testing.assert_allclose(costs[:, 1], [0, 0.25, 0.5, 0.75, 1.0])
-    np.testing.assert_array_equal(costs[:, 0], 0)
-    nowhere = np.array([], dtype=np.intp)
-    np.testing.assert_allclose(
-        prior_costs(geodesics, nowhere, np.array([4]), held)[:, 1], 1, atol=1e-3
-    )
-
-
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(dabs, min_size=1, max_size=4))
 def test_one_after_the_other_or_all_at_once_is_the_same_answer(more):
-    """The window sees each stroke, a reopened project and the commands only the last state."""
+    """The window answers each stroke, a reopened project and the commands only the last state."""
     document = Document(strokes=START)
     trainer = Trainer(RGB)
     answer(trainer, document)
@@ -125,7 +79,7 @@ def test_strokes_of_one_state_are_learnt_at_once():
     np.testing.assert_array_equal(segment(RGB, anew, QUICK).labels, at_once.labels)
 
 
-@pytest.mark.parametrize("job", ["updates", "glimpses"])
+@pytest.mark.parametrize("job", ["updates", "live_preview"])
 def test_a_stroke_costs_the_same_however_many_there_are(job, monkeypatch):
     trainer, document, built = Trainer(RGB), Document(strokes=START), []
     check = Document.__post_init__
@@ -144,7 +98,7 @@ def test_a_stroke_costs_the_same_however_many_there_are(job, monkeypatch):
     assert len({built.count(count) for count in range(4, 11)}) == 1
 
 
-def test_live_strokes_do_not_enter_the_sequence():
+def test_previews_do_not_change_later_answers():
     trainer = Trainer(RGB)
     document = Document(strokes=START)
     answer(trainer, document)
@@ -157,7 +111,7 @@ def test_live_strokes_do_not_enter_the_sequence():
 
 
 def test_far_from_the_stroke_the_answer_stays():
-    """What is held costs more to change the stronger it is held."""
+    """A stronger prior makes changes cost more."""
     before = Document(strokes=(*START, dab(40, 30, 1)))
     after = before.with_stroke(dab(8, 8, 1))
     far = np.s_[:, 60:]
@@ -196,8 +150,8 @@ def test_erasing_is_a_state_that_frees_what_was_marked():
     assert again.labels[30, 45] == 1
 
 
-def test_after_a_class_was_erased_the_next_state_begins_afresh():
-    """What was answered before the erasing has no say any more."""
+def test_after_a_class_was_erased_the_next_state_has_no_prior():
+    """The answer before the erasing is no prior any more."""
     erased = Document(strokes=(*START, dab(50, 10, 1), dab(15, 30, None, radius=9)))
     with pytest.raises(ValueError, match="Only background is marked"):
         answer(Trainer(RGB), erased)
@@ -237,8 +191,8 @@ def test_other_settings_hold_for_all_states():
     )
 
 
-def test_nothing_is_held_against_a_class_that_is_marked_for_the_first_time():
-    """Before its first stroke the background could be nowhere; the answer then is no reason.
+def test_a_class_that_is_marked_for_the_first_time_has_no_prior_against_it():
+    """Before its first stroke no region could be background; that answer is no prior.
 
     The stroke of the square leaves it by a hair, which is enough to hold much of the background.
     """

@@ -1,25 +1,31 @@
-"""A project that carries its answer gives the same answer, only sooner."""
+"""A project with a snapshot has the same answer, only sooner."""
 
 import tracemalloc
 import zlib
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from segapp.engine import prior
+import segapp.engine
+import segapp.imaging
+import segapp.model
+import shlcore
+from segapp.engine import answer_codec
 from segapp.engine import trainer as training
-from segapp.engine.prior import KeptAnswer, RegionShares
-from segapp.engine.refinement import Outline
+from segapp.engine.answer_codec import PastAnswer
+from segapp.engine.prior import RegionShares
+from segapp.engine.refinement import CutLabels
 from segapp.engine.state_update import StateUpdate
 from segapp.engine.trainer import Trainer
 from segapp.model.answer import AnswerSnapshot, final_answer
 from segapp.model.classes import TWO_CLASSES, ClassInfo
 from segapp.model.document import Document
-from tests.segapp.engine.test_locality import QUICK, RGB, START, dab, dabs
+from tests.segapp.engine.test_state_update import QUICK, RGB, START, dab, dabs
 
 LONG = Document(strokes=(*START, dab(50, 10, 1), dab(30, 50, 0), dab(60, 40, 1)))
 
@@ -52,7 +58,7 @@ def carried():
 
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(dabs, min_size=1, max_size=4))
-def test_the_answer_is_the_same_with_and_without(more):
+def test_the_answer_is_the_same_with_and_without_a_snapshot(more):
     document = Document(strokes=(*START, *more))
     try:
         plain = answered(document)
@@ -64,8 +70,8 @@ def test_the_answer_is_the_same_with_and_without(more):
     assert again.snapshot() == plain.snapshot()
 
 
-def test_who_packs_an_answer_does_not_go_through_the_picture(monkeypatch):
-    """That may be the window's thread, and a digest of 100 MP takes a quarter of a second."""
+def test_encoding_a_snapshot_does_not_read_the_image(monkeypatch):
+    """A digest of 100 MP takes a quarter of a second, and the window may encode."""
     answer = answered(LONG)
     monkeypatch.delattr(training, "pixels_digest")
     assert answer.snapshot() is not None
@@ -79,7 +85,7 @@ def test_only_the_newest_stroke_is_learnt(carried, learnt):
     assert len(learnt) == 4  # the first mark alone has no answer
 
 
-def test_the_next_stroke_goes_on_from_there(carried, learnt):
+def test_the_next_stroke_continues_from_the_snapshot(carried, learnt):
     trainer = Trainer(RGB)
     trainer.recall(carried)
     final_answer(trainer.updates(LONG, QUICK))
@@ -95,7 +101,7 @@ def swapped(document):
 
 
 def foreign(name):
-    """Return a document, settings and a picture that differ in one thing from the carried."""
+    """Return a document, settings and an image that differ in one thing from the snapshot."""
     background_first = tuple(ClassInfo(n, (0, 0, 0)) for n in ("background", "cat"))
     moved = replace(LONG, strokes=(dab(15, 31, 0), *LONG.strokes[1:]))
     other = RGB.copy()
@@ -123,7 +129,7 @@ def foreign(name):
         "another background",
     ],
 )
-def test_what_belongs_to_something_else_is_ignored(name, carried, learnt):
+def test_a_snapshot_of_other_inputs_is_ignored(name, carried, learnt):
     document, wanted, rgb = foreign(name)
     found = answered(document, carried, wanted, rgb)
     with_carried = len(learnt)
@@ -133,8 +139,8 @@ def test_what_belongs_to_something_else_is_ignored(name, carried, learnt):
     np.testing.assert_array_equal(found.labelling.labels, plain.labelling.labels)
 
 
-def test_what_another_program_answered_is_ignored(carried, learnt, monkeypatch):
-    monkeypatch.setattr(prior, "program_digest", lambda: "another")
+def test_a_snapshot_of_another_program_is_ignored(carried, learnt, monkeypatch):
+    monkeypatch.setattr(answer_codec, "program_digest", lambda: "another")
     answered(LONG, carried)
     assert len(learnt) == 4
 
@@ -151,8 +157,8 @@ def test_what_another_program_answered_is_ignored(carried, learnt, monkeypatch):
 def test_wrong_shares_are_ignored_even_under_a_right_digest(shares, carried, learnt):
     values = shares(carried.shares)
     before = LONG.previous_state
-    digest = prior._digest(
-        prior.pixels_digest(RGB),
+    digest = answer_codec._digest(
+        answer_codec.pixels_digest(RGB),
         before,
         QUICK,
         carried.n_classes,
@@ -162,7 +168,7 @@ def test_wrong_shares_are_ignored_even_under_a_right_digest(shares, carried, lea
     assert len(learnt) == 4
 
 
-def test_a_byte_that_changed_is_noticed(carried, learnt):
+def test_changed_shares_are_detected(carried, learnt):
     """Two shares of a region that were exchanged still sum to all of it."""
     rows = np.frombuffer(carried.shares, np.uint8).reshape(-1, carried.n_classes).copy()
     rows[0] = rows[0, ::-1] if rows[0, 0] != rows[0, 1] else (255, 0)
@@ -170,20 +176,20 @@ def test_a_byte_that_changed_is_noticed(carried, learnt):
     assert len(learnt) == 4
 
 
-def test_more_classes_than_two_come_back():
+def test_a_snapshot_round_trips_more_than_two_classes():
     classes = (ClassInfo("third", (1, 2, 3)), *TWO_CLASSES)
     shares = RegionShares(np.array([[85, 85, 85], [0, 0, 255], [128, 128, 0]], np.uint8))
     document = Document(classes, START)
-    outline = Outline(np.array([0, 2, 2, 1], np.uint8), np.full((3, 5), 2, np.uint8))
-    kept = KeptAnswer.of(shares, outline)
-    carried = prior.packed("pixels", document, QUICK, kept)
-    found = prior.unpacked(carried, "pixels", document, QUICK, 3)
+    cut = CutLabels(np.array([0, 2, 2, 1], np.uint8), np.full((3, 5), 2, np.uint8))
+    kept = PastAnswer.of(shares, cut)
+    carried = answer_codec.encode_snapshot("pixels", document, QUICK, kept)
+    found = answer_codec.decode_snapshot(carried, "pixels", document, QUICK, 3)
     np.testing.assert_array_equal(found.shares.shares, shares.shares)
-    np.testing.assert_array_equal(found.outline(4, (3, 5)).patches, outline.patches)
-    np.testing.assert_array_equal(found.outline(4, (3, 5)).labels, outline.labels)
+    np.testing.assert_array_equal(found.cut(4, (3, 5)).patches, cut.patches)
+    np.testing.assert_array_equal(found.cut(4, (3, 5)).labels, cut.labels)
 
 
-def test_an_outline_that_changed_is_noticed(carried, learnt):
+def test_a_changed_cut_is_detected(carried, learnt):
     answered(LONG, replace(carried, boundary=carried.boundary[:-1] + b"x"))
     assert len(learnt) == 4
 
@@ -192,43 +198,53 @@ def test_an_outline_that_changed_is_noticed(carried, learnt):
     "packed",
     [b"", b"nonsense", zlib.compress(b""), zlib.compress(bytes(18)), zlib.compress(bytes(20))],
 )
-def test_an_outline_of_another_size_is_none(packed):
-    kept = KeptAnswer(RegionShares(np.array([[255, 0]], np.uint8)), packed)
-    assert kept.outline(4, (3, 5)) is None
-    assert KeptAnswer(kept.shares, zlib.compress(bytes(19))).outline(4, (3, 5)) is not None
+def test_a_cut_of_another_size_is_none(packed):
+    kept = PastAnswer(RegionShares(np.array([[255, 0]], np.uint8)), packed)
+    assert kept.cut(4, (3, 5)) is None
+    assert PastAnswer(kept.shares, zlib.compress(bytes(19))).cut(4, (3, 5)) is not None
 
 
-def test_an_outline_that_would_fill_the_memory_is_not_unpacked():
-    kept = KeptAnswer(
+def test_a_cut_that_would_fill_the_memory_is_not_decompressed():
+    kept = PastAnswer(
         RegionShares(np.array([[255, 0]], np.uint8)), zlib.compress(bytes(200 << 20), 9)
     )
     tracemalloc.start()
-    assert kept.outline(4, (3, 5)) is None
+    assert kept.cut(4, (3, 5)) is None
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 1 << 20
 
 
-def test_nothing_is_carried_where_it_would_save_nothing():
+def test_there_is_no_snapshot_where_it_would_save_nothing():
     assert answered(Document(strokes=START)).snapshot() is None
     assert answered(LONG.as_one_state()).snapshot() is None
     assert answered(LONG, wanted=replace(QUICK, locality=0.0)).snapshot() is None
 
 
-def test_the_program_is_told_by_its_sources():
-    assert prior.program_digest() == prior.program_digest()
-    assert len(prior.program_digest()) == 64
+@pytest.mark.parametrize("package", [segapp.engine, segapp.imaging, segapp.model, shlcore])
+def test_the_digest_of_the_program_covers_all_packages(package, monkeypatch):
+    """A renamed package must not silently leave the digest."""
+    own, read = Path(package.__path__[0]), []
+    read_bytes = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path) or read_bytes(path))
+    answer_codec.program_digest.__wrapped__()
+    assert {path for path in read if path.parent == own} == set(own.glob("*.py"))
 
 
-def test_other_libraries_are_another_program(monkeypatch):
-    """Also where nobody knows which they are: saving must not fail for it."""
-    fresh = prior.program_digest.__wrapped__
+def test_the_digest_of_the_program_covers_its_sources():
+    assert answer_codec.program_digest() == answer_codec.program_digest()
+    assert len(answer_codec.program_digest()) == 64
+
+
+def test_other_libraries_have_another_digest(monkeypatch):
+    """Unknown versions must not fail, or a bundle could not save."""
+    fresh = answer_codec.program_digest.__wrapped__
 
     def missing(name):
         raise PackageNotFoundError(name)
 
     known = fresh()
-    monkeypatch.setattr(prior, "version", missing)
+    monkeypatch.setattr(answer_codec, "version", missing)
     assert fresh() != known
 
 
@@ -243,11 +259,11 @@ def test_other_libraries_are_another_program(monkeypatch):
         ("a" * 64, 2, bytes(2 * 65537), "got 131074"),
     ],
 )
-def test_impossible_ones_cannot_be_made(digest, n_classes, shares, sentence):
+def test_an_invalid_snapshot_is_refused(digest, n_classes, shares, sentence):
     with pytest.raises(ValueError, match=sentence):
         AnswerSnapshot(digest, n_classes, shares)
 
 
-def test_an_impossible_outline_cannot_be_carried():
+def test_a_snapshot_with_too_large_a_cut_is_refused():
     with pytest.raises(ValueError, match="outline: wanted at most 4194304 bytes, got 4194305"):
         AnswerSnapshot("a" * 64, 2, b"12", bytes((4 << 20) + 1))

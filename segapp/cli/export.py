@@ -1,4 +1,4 @@
-"""``segapp export``: a project's answer, or a whole folder, in any of the formats."""
+"""``segapp export``: the result of a project, or of a folder, in any format."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ formats of a project, and of each picture of a folder:
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Describe the command."""
+    """Add the command's parser."""
     listed = _listed(list(FORMATS.values()))
     whole = [entry for entry in FOLDER_FORMATS.values() if entry.is_folder_wide]
     listed += "\n\nformats of a folder as a whole:\n" + _listed(whole)
@@ -128,7 +128,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do the command."""
+    """Run the command."""
     if arguments.measures and "measures" not in arguments.formats:
         arguments.formats = [*arguments.formats, "measures"]
     if not arguments.formats:
@@ -163,7 +163,7 @@ def _listed(entries: Sequence[ExportFormat | DatasetFormat]) -> str:
 
 
 def _export_folder(arguments: argparse.Namespace) -> int:
-    """Write a folder in each format; what is written is kept when the command is done again."""
+    """Write a folder in each format; repeated, the command continues where it was stopped."""
     folder, choice = arguments.project, settings_from(arguments)
     if arguments.image is not None:
         raise CommandError("--image: is for a project, got a folder.")

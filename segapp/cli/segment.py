@@ -54,7 +54,7 @@ _EXAMPLES = """\
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Describe the command."""
+    """Add the command's parser."""
     parser = new_parser(commands, "segment", "segment an image from its strokes", _EXAMPLES)
     parser.add_argument("image", metavar="IMAGE", type=Path)
     add_page(parser)
@@ -78,7 +78,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do the command."""
+    """Run the command."""
     choices = export_choices_from(arguments)
     entry = choose_format(arguments.format, arguments.out, choices)
     image = page_from(arguments, arguments.image)

@@ -36,7 +36,7 @@ class EncoderError(SegappError):
 
 
 class Fit(StrEnum):
-    """How an image is brought to the network's input size."""
+    """The way an image is brought to the network's input size."""
 
     PAD = "pad"  # in proportion; zeros fill the rest below and to the right
     STRETCH = "stretch"

@@ -151,7 +151,7 @@ def test_pictures_of_one_stem_have_files_of_their_own(folder):
 
 
 def test_a_long_picture_can_be_left_in_its_middle_and_is_whole_or_not_there(folder):
-    """A soft edge takes seconds at 12 MP, and whoever closes the window waits for none."""
+    """A soft edge takes seconds at 12 MP, and closing the window waits for none."""
     out = folder / "out"
     export = FolderExport.of_folder(folder, FOLDER_FORMATS["cutout"], out)
     steps = export.run(NearestMean)

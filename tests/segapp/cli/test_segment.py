@@ -226,7 +226,7 @@ def test_all_channels_are_learnt_from_when_asked_for(segapp, tmp_path):
     values = rng.integers(900, 1100, (90, 110, 5), dtype=np.uint16)
     inside = np.zeros((90, 110), bool)
     inside[30:60, 40:80] = True
-    values[inside, 4] += 800  # which nobody sees
+    values[inside, 4] += 800  # outside the display range
     image, marks = tmp_path / "five.tif", np.zeros((90, 110), np.uint8)
     tifffile.imwrite(image, values, photometric="minisblack", planarconfig="contig")
     marks[44:47, 55:66], marks[8:12, 10:95] = 1, 2

@@ -91,7 +91,7 @@ def compare(name, n, repeats):
     print("| " + " | ".join(cells) + " |")
 
 
-def grow(sizes, bits, repeats):
+def grow(sizes, bits, repeats, n_digits=None):
     print("\n| n | B | classes | seconds | passes |\n|---|---|---|---|---|")
     for n in sizes:
         X, y = overlapping(n)
@@ -101,7 +101,7 @@ def grow(sizes, bits, repeats):
             f"| {n} | 5 | 2 | {best_time(partial(model.fit, grams, labels), repeats):.3f} "
             f"| {model.n_iter_} |"
         )
-    X, y = load_digits(return_X_y=True)
+    X, y = first_digits(n_digits)
     grams = grams_of(scaled(X))
     for n_bits in bits:
         model = SHL(kernels="precomputed", n_bits=n_bits, random_state=0)
@@ -111,13 +111,17 @@ def grow(sizes, bits, repeats):
         )
 
 
-def defaults_on_digits(n_bits=15):
-    """CPU of the default estimator against an SVC on the same sum of kernels, in two readings.
+def first_digits(n):
+    return tuple(array[:n] for array in load_digits(return_X_y=True))
+
+
+def defaults_on_digits(n=None, n_bits=15):
+    """CPU of the default estimator and of an SVC on the same sum of kernels.
 
     Rows in: both compute the kernels, which *SHL keeps apart and SVC adds up. Matrices in:
     SVC gets the finished sum, *SHL the finished kernels, which it adds up anew for every bit.
     """
-    X, y = load_digits(return_X_y=True)
+    X, y = first_digits(n)
     model = SHL(n_bits=n_bits, random_state=0)
 
     def cpu(action):
@@ -169,9 +173,9 @@ def main():
         )
         for name in DATA:
             compare(name, n, options.repeats)
-        defaults_on_digits()
+        defaults_on_digits(n if options.quick else None)
         if options.quick:
-            grow([200], [5], 1)
+            grow([200], [5], 1, n)
         else:
             grow([500, 1000, 2000, 4000], [5, 15, 25, 45], 2)
 

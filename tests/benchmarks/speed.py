@@ -123,14 +123,17 @@ def show_growth(cases, quick):
         rows.append(
             ["pixels", f"{pixels[0]:.2g} to {pixels[-1]:.3g} MP", exponent(pixels, seconds)]
         )
+    # A quick run takes the first two, as all go the same way.
     for name, option, values in (
         ("strokes", "--strokes", (4, 8, 16, 32)),
         ("classes", "--classes", (2, 3, 4, 6)),
         ("regions", "--prototypes", (300, 600, 1200, 2400)),
         ("bits", "--bits", (3, 5, 10, 20)),
-    ):
+    )[: 2 if quick else None]:
         values = values[:2] if quick else values
-        found = [part("speed_case.py", 0.2, option, value) for value in values]
+        small = ("--strokes", 2) if quick and option != "--strokes" else ()
+        size = 0.02 if quick else 0.2
+        found = [part("speed_case.py", size, *small, option, value) for value in values]
         seconds = [later(case) for case in found if case is not None]
         rows.append([name, f"{values[0]} to {values[-1]}", exponent(values, seconds)])
     table(["over", "range", "exponent"], rows)
@@ -147,7 +150,7 @@ def show_painting(sizes):
     table(["MP", "ratio", "painting s", "look-up s"], rows)
 
 
-def show_window(sizes, turns):
+def show_window(sizes, turns, *, quick):
     print("## The window: ms of a brush move (95 %), and longest pauses while it is painted in\n")
     print(
         f"For each stroke the median of {turns} runs, and of these the longest; in brackets\n"
@@ -155,9 +158,11 @@ def show_window(sizes, turns):
         "longest in which they took nothing.\n"
     )
     rows = []
+    moves, strokes = (10, 2) if quick else (100, 8)
     for size in sizes:
-        brush = part("speed_window.py", "brush", size, "--moves", 100)
-        found = [part("speed_window.py", "pauses", size) for _ in range(turns)]
+        brush = part("speed_window.py", "brush", size, "--moves", moves)
+        words = ("pauses", size, "--strokes", strokes)
+        found = [part("speed_window.py", *words) for _ in range(turns)]
         runs = [run for run in found if run is not None]
         if brush is None or not runs:
             continue
@@ -194,11 +199,11 @@ def longest_pauses(runs, places):
     return f"{usual:.0f} ({clock[single]:.0f}, {stolen[single]:.0f} stolen; {calm:.0f})"
 
 
-def show_batch(counts, turns):
+def show_batch(counts, turns, *words):
     print("## `segapp batch` on two processes; each has to load its libraries first\n")
     rows = []
     for images in counts:
-        found = part("speed_batch.py", "--images", images, "--turns", turns)
+        found = part("speed_batch.py", "--images", images, "--turns", turns, *words)
         if found is not None:
             more = found["cores_of_two"] / found["cores_of_one"]
             ratio = found["one"] / found["two"]
@@ -250,15 +255,17 @@ def main():
     parts = options.parts.split(",")
     cases = show_sizes(sizes, options.strokes) if "sizes" in parts else []
     if options.peers and "peers" in parts:
-        show_peers([size for size in sizes if size <= 1])
+        small = [size for size in sizes if size <= 1]
+        show_peers(small[:1] if options.quick else small)
     if "growth" in parts:
         show_growth(cases, options.quick)
     if "painting" in parts:
-        show_painting(sizes)
+        show_painting(sizes[:1] if options.quick else sizes)
     if "window" in parts:
-        show_window(sizes, 1 if options.quick else 5)
+        turns = 1 if options.quick else 5
+        show_window(sizes[:1] if options.quick else sizes, turns, quick=options.quick)
     if "batch" in parts:
-        show_batch(*(((2,), 1) if options.quick else ((8, 32), 3)))
+        show_batch(*(((2,), 1, "--loop", 10**5) if options.quick else ((8, 32), 3)))
     if options.plot is not None and cases:
         plot(cases, options.plot)
 

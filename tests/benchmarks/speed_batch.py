@@ -50,13 +50,10 @@ def copies(folder, count):
     return folder
 
 
-LOOP = "total = 0\nfor k in range(60_000_000): total += k"
-
-
-def loops(at_once):
+def loops(count, at_once):
     """Return how long two loops of plain Python take, one after the other or at once."""
     start = time.perf_counter()
-    words = [sys.executable, "-c", LOOP]
+    words = [sys.executable, "-c", f"total = 0\nfor k in range({count}): total += k"]
     if at_once:
         running = [subprocess.Popen(words) for _ in range(2)]
         for process in running:
@@ -74,13 +71,14 @@ def main():
     parser.add_argument("--images", type=int, default=8, help="copies of a small picture")
     parser.add_argument("--folder", type=Path, help="images of a folder instead")
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--loop", type=int, default=60_000_000, help="length of the plain loops")
     options = parser.parse_args()
     turns = []
     with tempfile.TemporaryDirectory() as name:
         folder = options.folder or copies(Path(name), options.images)
         for _ in range(options.turns):
             (one, of_one), (two, of_two) = seconds(folder, 1), seconds(folder, 2)
-            plain = loops(at_once=False) / loops(at_once=True)
+            plain = loops(options.loop, at_once=False) / loops(options.loop, at_once=True)
             turns.append([one, two, of_one, of_two, plain])
     names = ("one", "two", "cores_of_one", "cores_of_two", "loops")
     medians = {k: median(turn) for k, turn in zip(names, zip(*turns, strict=True), strict=True)}

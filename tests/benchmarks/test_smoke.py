@@ -16,7 +16,7 @@ from segapp.io.images import load_image
 from segapp.io.strokes import load_strokes
 
 HERE = Path(__file__).parent
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.benchmark]
 # Parts of other scripts, which run them.
 PARTS = {
     "exact_cut.py",
@@ -223,7 +223,7 @@ def test_speed(tmp_path):
     words = ("--sizes", "0.02,0.03", "--strokes", 2, "--peers", "--quick", "--plot", out)
     text = run("speed.py", *words, needs=["cv2", "ortools", "matplotlib"])
     assert "GrabCut" in text
-    assert "| bits |" in text
+    assert "| classes |" in text
     assert "usable window" in text
     assert "on two processes" in text
     assert out.stat().st_size > 1000

@@ -13,6 +13,7 @@ from tests.campaign.__main__ import PARTS, SHARES
 from tests.campaign.results import Failure, Row, table
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.campaign
 IN_SECONDS = (
     "a_full_disk_for_the_copies",
     "a_full_disk_for_a_project",

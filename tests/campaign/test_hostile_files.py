@@ -7,7 +7,10 @@ import pytest
 
 from tests.campaign import fuzz, hostile_files, hostile_mutations, hostile_readers, hostile_worker
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of another kind")
+pytestmark = [
+    pytest.mark.campaign,
+    pytest.mark.skipif(sys.platform != "linux", reason="limits of another kind"),
+]
 COUNT, SEED = 40, 20
 
 

@@ -1,5 +1,6 @@
 """scikit-learn's own checks of what an estimator must do."""
 
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from shlcore import SHL
@@ -12,6 +13,7 @@ EXPECTED_FAILURES = {
 }
 
 
+@pytest.mark.contract
 @parametrize_with_checks(
     [SHL(), SHL(n_codewords=2, n_bits=6)],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,

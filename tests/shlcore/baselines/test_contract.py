@@ -22,6 +22,7 @@ EVERY = [
 ]
 
 
+@pytest.mark.contract
 @parametrize_with_checks(EVERY)
 def test_sklearn_contract(estimator, check):
     check(estimator)

@@ -180,7 +180,7 @@ def _open_window(words: list[str]) -> int:
 def _change_desktop(*, install: bool) -> int:
     from segapp.io import desktop as desktop_entry
 
-    change = desktop_entry.install if install else desktop_entry.uninstall
+    change = desktop_entry.install_desktop_entry if install else desktop_entry.remove_desktop_entry
     home = desktop_entry.data_home()
     try:
         paths = change(home)

@@ -18,7 +18,7 @@ from segapp.io.folder_files import (
     PROGRESS_FILE,
     DisplaySettingsError,
     FolderProgress,
-    Status,
+    ImageStatus,
     read_display,
     read_progress,
     write_display,
@@ -49,7 +49,7 @@ class ProgressChanges:
     """Changes of a folder's progress that are to be written; None removes a status."""
 
     file: Path
-    states: dict[str, Status | None]
+    states: dict[str, ImageStatus | None]
     last: str | None
 
     def write(self) -> None:
@@ -78,7 +78,7 @@ class FolderWorkspace:
         self._failures: dict[Path, str] = {}
         self._unreadable: set[str] = set()
         self._progress = FolderProgress()
-        self._changes: dict[str, Status | None] = {}
+        self._changes: dict[str, ImageStatus | None] = {}
         self._last: str | None = None
         self._read()
 
@@ -132,14 +132,14 @@ class FolderWorkspace:
 
     # Progress
 
-    def status(self, path: Path) -> Status:
+    def status(self, path: Path) -> ImageStatus:
         """Return the status of an image."""
         if path in self._failures:
-            return Status.FAILED
+            return ImageStatus.FAILED
         kept = self._progress.states.get(path.name)
-        if kept is Status.DONE or (kept is not None and path in self._with_projects):
+        if kept is ImageStatus.DONE or (kept is not None and path in self._with_projects):
             return kept
-        return Status.MARKED if path in self._with_projects else Status.UNTOUCHED
+        return ImageStatus.MARKED if path in self._with_projects else ImageStatus.UNTOUCHED
 
     def failure(self, path: Path) -> str:
         """Return why an image could not be read, often nothing."""
@@ -148,14 +148,14 @@ class FolderWorkspace:
     @property
     def n_done(self) -> int:
         """How many images are done."""
-        names = {name for name, kept in self._progress.states.items() if kept is Status.DONE}
+        names = {name for name, kept in self._progress.states.items() if kept is ImageStatus.DONE}
         return len(names & self._names)
 
     def next_undone(self, path: Path | None) -> Path | None:
         """Return the next image that is not done; the first follows the last."""
         index = self._indices.get(path, -1) if path is not None else -1
         order = [*self.images[index + 1 :], *self.images[: max(index, 0)]]
-        ended = (Status.DONE, Status.FAILED)
+        ended = (ImageStatus.DONE, ImageStatus.FAILED)
         return next((other for other in order if self.status(other) not in ended), None)
 
     def note_failure(self, path: Path, reason: str) -> bool:
@@ -183,8 +183,8 @@ class FolderWorkspace:
         (self._with_projects.add if marked else self._with_projects.discard)(path)
         kept = self._progress.states.get(path.name)
         if answered and marked and kept is None:
-            self._keep(path, Status.ANSWERED)
-        elif not marked and kept is Status.ANSWERED:
+            self._keep(path, ImageStatus.ANSWERED)
+        elif not marked and kept is ImageStatus.ANSWERED:
             self._keep(path, None)
         return self.status(path) is not before
 
@@ -192,10 +192,10 @@ class FolderWorkspace:
         """Flag an image as done, or take that back; return whether it is one of these."""
         if path not in self._indices:
             return False
-        self._keep(path, Status.DONE if done else None)
+        self._keep(path, ImageStatus.DONE if done else None)
         return True
 
-    def _keep(self, path: Path, status: Status | None) -> None:
+    def _keep(self, path: Path, status: ImageStatus | None) -> None:
         self._progress = self._progress.with_status(path.name, status)
         self._changes[path.name] = status
 

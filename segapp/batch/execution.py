@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from segapp.batch.task import Cancelled, Outcome, Task, run_case
 from segapp.io.project import is_project, load_project
-from segapp.io.strokes import load_with_strokes
+from segapp.io.strokes import load_image_with_strokes
 from segapp.model.settings import FeatureGroup
 from shlcore.parallel import (
     ClusterError,
@@ -137,7 +137,7 @@ class _ExtractorPool:
         from segapp.encoders.ipc import EncodingStopped  # slow to import, and seldom used
 
         with suppress(ValueError, OSError, MemoryError, EncodingStopped):
-            picture, strokes = load_with_strokes(task.case.image, task.case.strokes)
+            picture, strokes = load_image_with_strokes(task.case.image, task.case.strokes)
             settings = task.settings.settings(strokes.settings)
             self._extractor(settings.encoder).features(picture.rgb)
 

@@ -20,7 +20,7 @@ from segapp.io.export.datasets import (
     ItemRecord,
     Journal,
 )
-from segapp.io.folder_files import PROGRESS_FILE, Status, read_progress
+from segapp.io.folder_files import PROGRESS_FILE, ImageStatus, read_progress
 from segapp.io.images import list_images, load_image
 from segapp.io.pages import page_file
 from segapp.io.project import ProjectError, load_project
@@ -147,7 +147,7 @@ class FolderExport:
         if not self.done_only:
             return list(self.images)
         states = read_progress(self.project_folder / PROGRESS_FILE).states
-        return [image for image in self.images if states.get(image.name) is Status.DONE]
+        return [image for image in self.images if states.get(image.name) is ImageStatus.DONE]
 
     def _categories(self, projects: dict[Path, Path | None]) -> Categories:
         """Collect the classes of the folder and of all its images, done or not."""

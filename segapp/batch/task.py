@@ -19,7 +19,7 @@ from segapp.io.export.rasters import write_strokes_png
 from segapp.io.folder_files import display_to_plain, folder_display
 from segapp.io.images import digest_of, load_indices
 from segapp.io.project import PROJECT_SUFFIX, Project, save_project
-from segapp.io.strokes import load_with_strokes
+from segapp.io.strokes import load_image_with_strokes
 from segapp.model.answer import final_answer
 from segapp.model.display import DEFAULT_DISPLAY
 from segapp.model.settings import to_plain
@@ -152,7 +152,7 @@ def run_case(task: Task, make_segmenter: MakeSegmenter, cancelled: Callable[[], 
 
 
 def _run(task: Task, make_segmenter: MakeSegmenter, cancelled: Callable[[], bool]) -> Outcome:
-    picture, strokes = load_with_strokes(task.case.image, task.case.strokes)
+    picture, strokes = load_image_with_strokes(task.case.image, task.case.strokes)
     document, settings = strokes.document, task.settings.settings(strokes.settings)
     n_classes = len(document.classes)
     segmenter = make_segmenter(picture.rgb, picture.channels)

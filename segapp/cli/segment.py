@@ -26,7 +26,7 @@ from segapp.engine.learnt_model import save_model
 from segapp.engine.loading import attach_encoder_features
 from segapp.engine.trainer import Trainer
 from segapp.io.export.formats import default_format, formats
-from segapp.io.strokes import load_with_strokes
+from segapp.io.strokes import load_image_with_strokes
 from segapp.model.answer import final_answer
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     choices = export_choices_from(arguments)
     entry = choose_format(arguments.format, arguments.out, choices)
     image = page_from(arguments, arguments.image)
-    picture, strokes = load_with_strokes(image, arguments.strokes)
+    picture, strokes = load_image_with_strokes(image, arguments.strokes)
     document = strokes.document
     if arguments.format is None and entry.name == "mask":
         entry = default_format(len(document.classes))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from segapp.model.classes import ClassInfo
 
-Colour = tuple[int, int, int]
+RGB = tuple[int, int, int]
 
 # From linear sRGB to XYZ, and the XYZ of white (D65), as `skimage.color` has them: the learner's
 # answers depend on every bit of the result.
@@ -57,7 +57,7 @@ def rgb_to_lab(rgb: NDArray[Any]) -> NDArray[np.float64]:
     return np.stack([116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)], axis=-1)
 
 
-def unused_colour(used: Collection[Colour], rgb: NDArray[np.uint8] | None = None) -> Colour:
+def unused_colour(used: Collection[RGB], rgb: NDArray[np.uint8] | None = None) -> RGB:
     """Return a colour far from all used ones, from the palette while it lasts.
 
     On an image ``rgb``, colours that the image itself has much of are passed over.
@@ -85,7 +85,7 @@ def default_classes(rgb: NDArray[np.uint8]) -> tuple[ClassInfo, ...]:
     )
 
 
-def _shares(colours: Sequence[Colour], rgb: NDArray[np.uint8] | None) -> NDArray[np.float64]:
+def _shares(colours: Sequence[RGB], rgb: NDArray[np.uint8] | None) -> NDArray[np.float64]:
     """Return the share of an image's pixels that look nearly like each colour."""
     if rgb is None:
         return np.zeros(len(colours))
@@ -97,7 +97,7 @@ def _shares(colours: Sequence[Colour], rgb: NDArray[np.uint8] | None) -> NDArray
 
 
 @cache
-def _candidates() -> tuple[tuple[Colour, ...], NDArray[np.float64]]:
+def _candidates() -> tuple[tuple[RGB, ...], NDArray[np.float64]]:
     colours = tuple(itertools.product(_GRID, _GRID, _GRID))
     lab = rgb_to_lab(np.array(colours, np.uint8))
     usable = (lab[:, 0] >= _DARKEST) & (lab[:, 0] <= _LIGHTEST)

@@ -1,4 +1,4 @@
-"""Overlays: labellings as premultiplied RGBA images."""
+"""Overlays: labellings and encoder features as premultiplied RGBA images."""
 
 from __future__ import annotations
 
@@ -15,19 +15,32 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from segapp.imaging.tiles import Box
     from segapp.model.classes import ClassInfo
     from segapp.model.labelling import Labelling
     from segapp.model.picture import EncoderFeatures, Picture
 
+    TilePainter = Callable[[Box], NDArray[np.uint8]]
+    """From rows and columns of an image to their ``height x width x 4`` bytes."""
 
-_MIDDLE = (1.0, 99.0)  # per cent of the cells between black and full colour
+_PCA_PERCENTILES = (1.0, 99.0)  # of the cells, between black and full colour
+# From undecided to certain; each colour is brighter than the one before, so that the order shows
+# in grey as well.
+_CONFIDENCE_RAMP = ((20, 18, 60), (0, 80, 140), (40, 150, 160), (170, 205, 90), (253, 240, 140))
+_SHADOW, _MAX_SHADE = 24.0, 0.8  # grey that a code far from every codeword fades to, and its share
+_SCALE_SIDE = 1024  # pixels of a side that suffice to find the brightest margin
+_GOLDEN = 0.6180339887498949  # steps of this part of a circle never come close to each other
+
+
+ALL = (slice(None), slice(None))
+"""The box of the whole image."""
 
 
 def pca_colours(encoded: EncoderFeatures) -> NDArray[np.uint8]:
-    """Return an RGB colour for each cell: cells that are alike to the network look alike.
+    """Return an RGB colour for each cell by its three principal components.
 
     The strongest component is green, which the eye sees best; the sign of each is the one in
-    which more of its weight is positive, so that a picture has the same colours every time.
+    which more of its weight is positive, so that an image has the same colours every time.
     """
     cells = encoded.cells.astype(np.float64)
     rows, columns, channels = cells.shape
@@ -38,7 +51,7 @@ def pca_colours(encoded: EncoderFeatures) -> NDArray[np.uint8]:
     strongest = strongest * np.where(strongest.sum(axis=0) < 0, -1.0, 1.0)
     levels = np.zeros((rows * columns, 3))
     levels[:, : strongest.shape[1]] = values @ strongest
-    low, high = np.percentile(levels, _MIDDLE, axis=0)
+    low, high = np.percentile(levels, _PCA_PERCENTILES, axis=0)
     spread = np.where(high > low, high - low, 1.0)
     shares = np.clip((levels - low) / spread, 0.0, 1.0)[:, [1, 0, 2]]
     colours: NDArray[np.uint8] = np.rint(255 * shares).astype(np.uint8)
@@ -48,18 +61,18 @@ def pca_colours(encoded: EncoderFeatures) -> NDArray[np.uint8]:
 def pca_picture(
     colours: NDArray[np.uint8], step: tuple[float, float], box: tuple[range, range]
 ) -> NDArray[np.uint8]:
-    """Return the colours of some of a picture's rows and columns, straight between the cells.
+    """Interpolate the colours of cells linearly, for some of an image's rows and columns.
 
     Parameters
     ----------
     colours
-        Of `pca_colours`.
+        From `pca_colours`.
     step
         Height and width of a cell in pixels.
     """
     between = colours.astype(np.float32)
-    for axis, places in enumerate(box):
-        cells = (np.arange(places.start, places.stop) + 0.5) / step[axis] - 0.5
+    for axis, side in enumerate(box):
+        cells = (np.arange(side.start, side.stop) + 0.5) / step[axis] - 0.5
         cells = np.clip(cells, 0, between.shape[axis] - 1)
         first = np.minimum(cells.astype(np.intp), max(between.shape[axis] - 2, 0))
         second = np.minimum(first + 1, between.shape[axis] - 1)
@@ -68,24 +81,8 @@ def pca_picture(
     return np.rint(between).astype(np.uint8)
 
 
-if TYPE_CHECKING:
-    Box = tuple[slice, slice]
-    Painting = Callable[[Box], NDArray[np.uint8]]
-
-# From undecided to sure; each colour is brighter than the one before, so that the order shows
-# in grey as well.
-_CONFIDENCE_RAMP = ((20, 18, 60), (0, 80, 140), (40, 150, 160), (170, 205, 90), (253, 240, 140))
-_SHADOW, _DARKEST = 24.0, 0.8  # what a code far from every codeword fades to, and how far
-_ENOUGH_FOR_A_SCALE = 1024  # pixels of a side: more do not change what is bright and what dark
-_GOLDEN = 0.6180339887498949  # steps of this part of a circle never come close to each other
-
-
-ALL = (slice(None), slice(None))
-"""The box of the whole picture."""
-
-
 class ViewMode(StrEnum):
-    """Ways to look at an answer."""
+    """View modes of an answer."""
 
     OVERLAY = "overlay"
     OUTLINE = "outline"
@@ -102,7 +99,7 @@ class ViewMode(StrEnum):
 
     @property
     def is_bare(self) -> bool:
-        """Whether it is looked at for itself, so that strokes and marks would be in the way."""
+        """Whether strokes and other marks are hidden, as they would cover the answer."""
         return self in (ViewMode.MASK, ViewMode.CUTOUT, ViewMode.CODES, ViewMode.COMPONENTS)
 
 
@@ -112,12 +109,11 @@ def overlay_painter(
     classes: Sequence[ClassInfo],
     picture: Picture,
     codewords: NDArray[np.int8] | None = None,
-) -> Painting | None:
-    """Return what paints the answer in a view mode; None where it paints nothing.
+) -> TilePainter | None:
+    """Return a painter of the answer in a view mode; None where it paints nothing.
 
-    It is asked for some rows and columns and returns ``height x width x 4``, so that of a large
-    picture no more is painted than has changed. ``codewords`` (classes x codewords x bits) are
-    what the codes are compared with.
+    It paints box by box, so that of a large image no more is painted than has changed. Codes are
+    compared with ``codewords`` (classes x codewords x bits).
     """
     table = label_colours(mode, labelling, classes)
     if table is not None:
@@ -126,7 +122,7 @@ def overlay_painter(
         case ViewMode.CUTOUT:
             return partial(_cutout, labelling, classes, picture)
         case ViewMode.CONFIDENCE:
-            return partial(_by_margin, labelling, _sure(labelling))
+            return partial(_by_margin, labelling, _bright_margin(labelling))
         case ViewMode.CODES:
             return partial(_by_code, labelling, classes, codewords)
         case _:  # lines alone, or no answer at all
@@ -150,20 +146,20 @@ def overlay(
 
 
 def mask(labelling: Labelling, classes: Sequence[ClassInfo]) -> NDArray[np.uint8]:
-    """Show what is exported: white on black with two classes, else the classes' colours."""
+    """Paint the exported mask: white on black with two classes, else the classes' colours."""
     return _by_label(labelling, _mask_colours(labelling, classes), ALL)
 
 
 def premultiplied_cutout(
     labelling: Labelling, classes: Sequence[ClassInfo], picture: Picture
 ) -> NDArray[np.uint8]:
-    """Show the picture where the background is not; the rest is clear. For the screen."""
+    """Paint the image where the objects are; the background is clear. For the screen."""
     return _cutout(labelling, classes, picture, ALL)
 
 
 def confidence(labelling: Labelling) -> NDArray[np.uint8]:
-    """Show the margin from dark (undecided) to bright (sure)."""
-    return _by_margin(labelling, _sure(labelling), ALL)
+    """Paint the margin from dark (undecided) to bright (certain)."""
+    return _by_margin(labelling, _bright_margin(labelling), ALL)
 
 
 def codes(
@@ -171,15 +167,15 @@ def codes(
     classes: Sequence[ClassInfo],
     codewords: NDArray[np.int8] | None = None,
 ) -> NDArray[np.uint8]:
-    """Give each hash code the colour of the nearest codeword's class, darker with distance.
+    """Paint each hash code in the colour of the nearest codeword's class, darker with distance.
 
     Without codewords each code has a colour of its own, the same in every image.
     """
     return _by_code(labelling, classes, codewords, ALL)
 
 
-def components_painter(encoded: EncoderFeatures, size: tuple[int, int]) -> Painting:
-    """Return what paints how alike places are to a network; needs no answer."""
+def components_painter(encoded: EncoderFeatures, size: tuple[int, int]) -> TilePainter:
+    """Return a painter of the encoder features' similarity; needs no answer."""
     return partial(_by_cell, pca_colours(encoded.finest), encoded.finest.step, size)
 
 
@@ -201,30 +197,30 @@ def _cutout(
 ) -> NDArray[np.uint8]:
     inside = labelling.labels[box] != background_index(classes)
     rgba = np.zeros((*inside.shape, 4), np.uint8)
-    if not inside.any():  # as in most tiles of a large picture
+    if not inside.any():  # as in most tiles of a large image
         return rgba
     rgba[:, :, :3], rgba[:, :, 3] = picture.rgb[box], 255
     rgba.view(np.uint32)[~inside] = 0
     if picture.alpha is not None:
-        # The picture is blended with white: premultiplied, that white is taken off again.
+        # The image is blended with white: premultiplied, that white is subtracted again.
         alpha = picture.alpha[box][inside]
         rgba[inside, 3] = alpha
         rgba[inside, :3] -= np.minimum(rgba[inside, :3], 255 - alpha[:, np.newaxis])
     return rgba
 
 
-def _sure(labelling: Labelling) -> float:
-    """Return the margin that is shown as sure.
+def _bright_margin(labelling: Labelling) -> float:
+    """Return the margin that is painted brightest.
 
-    Strokes hold the maximum, however far above the rest; they must not make it all dark.
+    Strokes hold the maximum, however far above the rest; they must not make all else dark.
     """
-    step = 1 + max(labelling.labels.shape) // _ENOUGH_FOR_A_SCALE
+    step = 1 + max(labelling.labels.shape) // _SCALE_SIDE
     margin = labelling.margins[::step, ::step]
     return float(np.percentile(margin, 98)) or float(margin.max()) or 1.0
 
 
-def _by_margin(labelling: Labelling, sure: float, box: Box) -> NDArray[np.uint8]:
-    level = np.minimum(labelling.margins[box] * (255.0 / sure), 255.0).astype(np.uint8)
+def _by_margin(labelling: Labelling, bright: float, box: Box) -> NDArray[np.uint8]:
+    level = np.minimum(labelling.margins[box] * (255.0 / bright), 255.0).astype(np.uint8)
     steps = np.linspace(0, 255, len(_CONFIDENCE_RAMP))
     table = np.full((256, 4), 255, np.uint8)
     for channel in range(3):
@@ -241,20 +237,20 @@ def _by_code(
 ) -> NDArray[np.uint8]:
     # Longer codes are counted first: there are far fewer of them than codes are possible.
     values = np.arange(1 << min(labelling.n_bits, 16), dtype=np.uint32)
-    place: NDArray[np.integer] = labelling.hash_codes[box]
+    index: NDArray[np.integer] = labelling.hash_codes[box]
     if labelling.n_bits > 16:
-        shape = place.shape
-        values, inverse = np.unique(place, return_inverse=True)
-        place = inverse.reshape(shape)
+        shape = index.shape
+        values, inverse = np.unique(index, return_inverse=True)
+        index = inverse.reshape(shape)
     table = np.full((len(values), 4), 255, np.uint8)
     if codewords is None or codewords.shape[2] != labelling.n_bits or not codewords.any():
         table[:, :3] = code_colours(values)
     else:
-        distances = code_distances(values, codewords)
+        distances = codeword_distances(values, codewords)
         nearest = distances.argmin(axis=1)
         colours = np.array([info.colour for info in classes])[nearest]
         table[:, :3] = shade_by_distance(colours, distances.min(axis=1), labelling.n_bits)
-    return _look_up(table, place)
+    return _look_up(table, index)
 
 
 def _mask_colours(labelling: Labelling, classes: Sequence[ClassInfo]) -> NDArray[np.uint8]:
@@ -267,14 +263,16 @@ def _mask_colours(labelling: Labelling, classes: Sequence[ClassInfo]) -> NDArray
     return table
 
 
-def code_distances(values: NDArray[np.uint32], codewords: NDArray[np.int8]) -> NDArray[np.intp]:
-    """Return how many bits each code differs from the nearest codeword of each class.
+def codeword_distances(
+    values: NDArray[np.uint32], codewords: NDArray[np.int8]
+) -> NDArray[np.intp]:
+    """Return the Hamming distance of each code to the nearest codeword of each class.
 
     A class without codewords, whose rows are 0, is farther than any other.
     """
     n_bits = codewords.shape[2]
-    place = np.left_shift(np.uint32(1), np.arange(n_bits, dtype=np.uint32))
-    words = ((codewords > 0) * place).sum(axis=2).astype(np.uint32)
+    powers = np.left_shift(np.uint32(1), np.arange(n_bits, dtype=np.uint32))
+    words = ((codewords > 0) * powers).sum(axis=2).astype(np.uint32)
     differing = np.bitwise_count(values[:, np.newaxis, np.newaxis] ^ words).astype(np.intp)
     differing[:, ~codewords.any(axis=2)] = n_bits + 1
     nearest: NDArray[np.intp] = differing.min(axis=2)
@@ -285,13 +283,13 @@ def shade_by_distance(
     colours: NDArray[np.integer], distances: NDArray[np.intp], n_bits: int
 ) -> NDArray[np.uint8]:
     """Darken a row of RGB for each bit that a code lies away from its codeword."""
-    part = np.minimum(distances / max(n_bits / 2, 1), 1.0)[:, np.newaxis] * _DARKEST
+    part = np.minimum(distances / max(n_bits / 2, 1), 1.0)[:, np.newaxis] * _MAX_SHADE
     return np.rint(colours * (1 - part) + _SHADOW * part).astype(np.uint8)
 
 
 def code_colours(values: NDArray[np.uint32]) -> NDArray[np.uint8]:
     """Return an RGB row for each code: hue by the golden ratio, brightness in three steps."""
-    from skimage.color import hsv2rgb  # for those alone who look at codes
+    from skimage.color import hsv2rgb  # slow to import, and used in one view mode alone
 
     hsv = np.empty((len(values), 3))
     hsv[:, 0] = (values * _GOLDEN) % 1.0

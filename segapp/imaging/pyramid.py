@@ -1,4 +1,4 @@
-"""Image pyramid: halving, averaging and row strips."""
+"""Image pyramid: halving by means or maxima, and enlarging."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
     from numpy.typing import NDArray
 
-
 Float = TypeVar("Float", bound=np.floating)
+Number = TypeVar("Number", bound=np.number)
 
 MAX_WORKING_PIXELS = 1 << 20
-"""Pixels of the size at which is learnt; larger pictures are halved until they fit."""
+"""Of the working resolution; larger images are halved until they fit."""
 _ROWS_AT_ONCE = 256
-"""Of the picture, in which halving stays within the processor's caches."""
+"""Of the image, so that halving stays within the processor's caches."""
 
 
 def count_halvings(shape: tuple[int, ...]) -> int:
-    """Return how often a picture of some height and width has to be halved."""
+    """Return how often an image of some height and width is halved to working resolution."""
     height, width = shape[:2]
     count = 0
     while height * width > MAX_WORKING_PIXELS:
@@ -32,10 +31,10 @@ def count_halvings(shape: tuple[int, ...]) -> int:
 
 
 def downsample(rgb: NDArray[np.uint8], count: int) -> NDArray[np.uint8]:
-    """Halve a picture so often: each time, blocks of 2 x 2 are averaged and rounded.
+    """Halve an image ``count`` times: each time, blocks of 2 x 2 are averaged and rounded.
 
-    An odd last row or column is averaged with itself. Rows go all the way a few at a time, so
-    that nothing of the picture's size is made on the way.
+    An odd last row or column is averaged with itself. A few rows at a time go through all
+    halvings, so that no full copies are made on the way.
     """
     if not count:
         return rgb
@@ -44,22 +43,18 @@ def downsample(rgb: NDArray[np.uint8], count: int) -> NDArray[np.uint8]:
     for top in range(0, len(rgb), rows):
         strip = rgb[top : top + rows]
         for _ in range(count):
-            strip = _halved(strip)
+            sums = _block_sums(strip, np.dtype(np.uint16))
+            sums += np.uint16(2)
+            sums >>= np.uint16(2)
+            strip = sums.astype(np.uint8)
         strips.append(strip)
     return np.concatenate(strips)
 
 
 def halve(image: NDArray[Float]) -> NDArray[Float]:
-    """Halve an image of any numbers: the means of blocks of 2 x 2, as in `downsample`."""
+    """Halve an image of real numbers: the means of blocks of 2 x 2, as in `downsample`."""
     means: NDArray[Float] = _block_sums(image, image.dtype) / image.dtype.type(4)
     return means
-
-
-def _halved(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    sums = _block_sums(rgb, np.dtype(np.uint16))
-    sums += np.uint16(2)
-    sums >>= np.uint16(2)
-    return sums.astype(np.uint8)
 
 
 def _block_sums(image: NDArray[Any], precision: np.dtype[Any]) -> NDArray[Any]:
@@ -71,21 +66,24 @@ def _block_sums(image: NDArray[Any], precision: np.dtype[Any]) -> NDArray[Any]:
     return np.asarray(total[:, ::2] + total[:, 1::2])
 
 
+def block_max(values: NDArray[Number], times: int = 2) -> NDArray[Number]:
+    """Return the maxima of blocks of ``times`` x ``times``, a power of two.
+
+    >>> block_max(np.array([[1, 5, 2], [0, 3, 0], [4, 0, 7]])).tolist()
+    [[5, 2], [4, 7]]
+    """
+    while times > 1:
+        rows = values[::2].copy()
+        np.maximum(rows[: len(values) // 2], values[1::2], out=rows[: len(values) // 2])
+        values = rows[:, ::2].copy()
+        odd = rows[:, 1::2]
+        np.maximum(values[:, : odd.shape[1]], odd, out=values[:, : odd.shape[1]])
+        times //= 2
+    return values
+
+
 def upsample(image: NDArray[Any], shape: tuple[int, int], times: int = 2) -> NDArray[Any]:
     """Repeat each pixel as a block, cut to the shape of the larger level."""
     if times == 1:
         return image
     return image.repeat(times, axis=0)[: shape[0]].repeat(times, axis=1)[:, : shape[1]]
-
-
-_VALUES = 1 << 19
-
-
-def row_strips(shape: tuple[int, ...]) -> Iterator[slice]:
-    """Yield slices of the first axis that hold about half a million values each."""
-    per_row = 1
-    for length in shape[1:]:
-        per_row *= length
-    height = max(1, _VALUES // max(per_row, 1))
-    for top in range(0, shape[0], height):
-        yield slice(top, min(top + height, shape[0]))

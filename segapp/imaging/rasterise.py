@@ -17,19 +17,20 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from segapp.imaging.tiles import Rectangle
+
+Point = tuple[float, float]
+_End = tuple[Point, float]
+_Segment = tuple[_End, _End]
+"""Two points, each with the brush's radius there."""
 
 UNMARKED = -1
 # The half diagonal of a pixel: a thinner brush could slip between the pixels' centres, so that
 # a click marked nothing and a line had gaps.
 MIN_RADIUS = math.sqrt(0.5)
-
-Rectangle = tuple[int, int, int, int]
-"""Left, top, right, bottom in pixels; right and bottom are outside."""
-
 EMPTY_RECTANGLE: Rectangle = (0, 0, 0, 0)
-_End = tuple[tuple[float, float], float]
-_Segment = tuple[_End, _End]
-"""Two points, each with the brush's radius there."""
+_CORE = 0.25
+"""Share of the way from the middle of a shape to its contour that a dab for the object covers."""
 
 
 def rasterize(document: Document, size: tuple[int, int]) -> NDArray[np.int16]:
@@ -40,21 +41,21 @@ def rasterize(document: Document, size: tuple[int, int]) -> NDArray[np.int16]:
     labels
         int16 of ``size`` (height, width): the class of each marked pixel, -1 elsewhere.
     """
-    return rasterized(document.strokes, size)
+    return rasterize_marks(document.strokes, size)
 
 
-def rasterized(marks: Iterable[Mark], size: tuple[int, int]) -> NDArray[np.int16]:
+def rasterize_marks(marks: Iterable[Mark], size: tuple[int, int]) -> NDArray[np.int16]:
     """Paint marks in their order, as `rasterize` does."""
     labels = np.full(size, UNMARKED, dtype=np.int16)
     for mark in marks:
         patch = mark_patch(mark, size)
         if patch is not None:
-            stamp(labels, patch)
+            paint_mark(labels, patch)
     return labels
 
 
-def stamp(labels: NDArray[np.int16], mark: Mark, *, unmarked: int = UNMARKED) -> Rectangle:
-    """Paint one stroke into ``labels`` in place and return the rectangle it may have touched.
+def paint_mark(labels: NDArray[np.int16], mark: Mark, *, unmarked: int = UNMARKED) -> Rectangle:
+    """Paint one mark into ``labels`` in place and return the rectangle it may have touched.
 
     A pixel is marked when its centre lies within the brush's radius of the stroke's path, where
     the radius goes from point to point in proportion. Outside the image nothing happens.
@@ -62,42 +63,30 @@ def stamp(labels: NDArray[np.int16], mark: Mark, *, unmarked: int = UNMARKED) ->
     Parameters
     ----------
     unmarked
-        The number of what is not marked; the first class has the next.
+        The number of unmarked pixels; the first class has the next.
     """
     value = unmarked if mark.label is None else unmarked + 1 + mark.label
     if isinstance(mark, Patch):
-        return _stamp_patch(labels, mark, value)
-    touched = EMPTY_RECTANGLE
-    for segment in _segments(mark):
-        box = _box(segment, labels.shape)
-        for strip in _strips(segment, box):
-            left, top, right, bottom = strip
-            labels[top:bottom, left:right][_covered(segment, strip)] = value
-        touched = _union(touched, box)
-    return touched
+        return _paint_patch(labels, mark, value)
+    for (left, top, right, bottom), covered in _covered_strips(mark, labels.shape):
+        labels[top:bottom, left:right][covered] = value
+    return _bounds(mark, labels.shape)
 
 
 def mark_patch(mark: Mark, size: tuple[int, int]) -> Patch | None:
-    """Return what a mark covers in an image of ``size``, or ``None`` when it lies outside."""
-    return mark if isinstance(mark, Patch) else _pixels_of(mark, size)
+    """Return a mark's pixels in an image of ``size``, or ``None`` when it lies outside."""
+    return mark if isinstance(mark, Patch) else _stroke_patch(mark, size)
 
 
 # Strokes do not change, and each of them is asked for again with every stroke that follows.
 @lru_cache(maxsize=2048)
-def _pixels_of(stroke: Stroke, size: tuple[int, int]) -> Patch | None:
-    """Return what a stroke covers in an image of ``size``, or ``None`` when it lies outside."""
-    segments = _segments(stroke)
-    whole = EMPTY_RECTANGLE
-    for segment in segments:
-        whole = _union(whole, _box(segment, size))
-    x, y, right, bottom = whole
-    if x >= right or y >= bottom:
+def _stroke_patch(stroke: Stroke, size: tuple[int, int]) -> Patch | None:
+    x, y, end_x, end_y = _bounds(stroke, size)
+    if x >= end_x or y >= end_y:
         return None
-    pixels = np.zeros((bottom - y, right - x), bool)
-    for segment in segments:
-        for strip in _strips(segment, _box(segment, size)):
-            left, top, right, bottom = strip
-            pixels[top - y : bottom - y, left - x : right - x] |= _covered(segment, strip)
+    pixels = np.zeros((end_y - y, end_x - x), bool)
+    for (left, top, right, bottom), covered in _covered_strips(stroke, size):
+        pixels[top - y : bottom - y, left - x : right - x] |= covered
     if not pixels.any():
         return None
     patch = Patch.of_mask(pixels, stroke.label)
@@ -105,9 +94,24 @@ def _pixels_of(stroke: Stroke, size: tuple[int, int]) -> Patch | None:
 
 
 def stroke_strips(stroke: Stroke, size: tuple[int, ...]) -> Iterator[Rectangle]:
-    """Yield rectangles that hold all that a stroke can cover, and together little more."""
+    """Yield rectangles that hold all pixels of a stroke, and together little more."""
     for segment in _segments(stroke):
         yield from _strips(segment, _box(segment, size))
+
+
+def _covered_strips(
+    stroke: Stroke, size: tuple[int, ...]
+) -> Iterator[tuple[Rectangle, NDArray[np.bool_]]]:
+    for segment in _segments(stroke):
+        for strip in _strips(segment, _box(segment, size)):
+            yield strip, _covered(segment, strip)
+
+
+def _bounds(stroke: Stroke, size: tuple[int, ...]) -> Rectangle:
+    bounds = EMPTY_RECTANGLE
+    for segment in _segments(stroke):
+        bounds = _union(bounds, _box(segment, size))
+    return bounds
 
 
 def _segments(stroke: Stroke) -> list[_Segment]:
@@ -118,7 +122,7 @@ def _segments(stroke: Stroke) -> list[_Segment]:
 
 
 def _box(segment: _Segment, size: tuple[int, ...]) -> Rectangle:
-    """Bound what a segment can cover within the image; right may lie before left."""
+    """Return the bounds of a segment within the image; right may lie before left."""
     ((x0, y0), r0), ((x1, y1), r1) = segment
     reach = max(r0, r1)
     return (
@@ -130,10 +134,10 @@ def _box(segment: _Segment, size: tuple[int, ...]) -> Rectangle:
 
 
 def _strips(segment: _Segment, box: Rectangle) -> Iterator[Rectangle]:
-    """Cut a segment's box into rows of parts that hold all it can cover.
+    """Cut a segment's box into strips that hold all its pixels.
 
-    A long slanted segment covers little of its box; looking at no more than these parts makes
-    a fast stroke of a large brush as quick as a slow one.
+    A long slanted segment covers little of its box; computing these strips alone makes a fast
+    stroke of a large brush as quick as a slow one.
     """
     ((x, y), r0), ((x1, y1), r1) = segment
     reach, dx, dy = max(r0, r1), x1 - x, y1 - y
@@ -153,10 +157,10 @@ def _strips(segment: _Segment, box: Rectangle) -> Iterator[Rectangle]:
 
 
 def _covered(segment: _Segment, box: Rectangle) -> NDArray[np.bool_]:
-    """Tell which pixels of a box the disc covers on its way along a segment.
+    """Return the pixels of a box that the disc covers on its way along a segment.
 
-    For a point at ``along`` and ``across`` the path, distance minus radius is convex in the
-    place on the path, so that the best place is the free minimum, moved into the path.
+    For a pixel at ``along`` and ``across`` the path, distance minus radius is convex in the
+    position on the path, so that the nearest one is the free minimum, moved into the path.
     """
     (start, r0), (end, r1) = segment
     x = np.arange(box[0], box[2]) + 0.5 - start[0]
@@ -170,18 +174,18 @@ def _covered(segment: _Segment, box: Rectangle) -> NDArray[np.bool_]:
     along, across = x * step[0] + y * step[1], x * step[1] - y * step[0]
     along /= length
     across /= length
-    if not growth:  # the same as below, but quick: every move of the hand waits for it
+    if not growth:  # the same as below, but quick: each pointer event waits for it
         along -= np.clip(along, 0.0, length)
         along *= along
         across *= across
         along += across
         return np.asarray(along <= r0**2)
-    place = along + np.abs(across) * (growth / math.sqrt(1 - growth**2))
-    np.clip(place, 0.0, length, out=place)
-    return np.asarray((along - place) ** 2 + across**2 <= (r0 + growth * place) ** 2)
+    nearest = along + np.abs(across) * (growth / math.sqrt(1 - growth**2))
+    np.clip(nearest, 0.0, length, out=nearest)
+    return np.asarray((along - nearest) ** 2 + across**2 <= (r0 + growth * nearest) ** 2)
 
 
-def _stamp_patch(labels: NDArray[np.int16], patch: Patch, value: int) -> Rectangle:
+def _paint_patch(labels: NDArray[np.int16], patch: Patch, value: int) -> Rectangle:
     height, width = labels.shape
     left, top = max(patch.left, 0), max(patch.top, 0)
     right = min(patch.left + patch.width, width)
@@ -208,17 +212,10 @@ def _union(first: Rectangle, second: Rectangle) -> Rectangle:
     )
 
 
-Point = tuple[float, float]
-
-_CORE = 0.25
-"""Of the way from the middle of a shape to its outline, that a dab for the object reaches."""
-
-
 def polygon_mask(points: Sequence[Point], size: tuple[int, int]) -> NDArray[np.bool_]:
     """Return the pixels whose centres lie within a polygon, even-odd where it crosses itself.
 
-    ``points`` are ``(x, y)`` as those of strokes; pixels of a picture of ``size`` (height,
-    width) only.
+    ``points`` are ``(x, y)`` as those of strokes; ``size`` is height and width of the image.
     """
     mask = np.zeros(size, bool)
     if len(points) < 3:
@@ -232,8 +229,8 @@ def polygon_mask(points: Sequence[Point], size: tuple[int, int]) -> NDArray[np.b
         centre = row + 0.5
         crossing = (y <= centre) != (next_y <= centre)
         share = (centre - y[crossing]) / (next_y[crossing] - y[crossing])
-        places = np.sort(x[crossing] + share * (next_x[crossing] - x[crossing]))
-        for left, right in places.reshape(-1, 2):
+        crossings = np.sort(x[crossing] + share * (next_x[crossing] - x[crossing]))
+        for left, right in crossings.reshape(-1, 2):
             first, last = int(np.ceil(left - 0.5)), int(np.ceil(right - 0.5))
             mask[row, max(first, 0) : max(last, 0)] = True
     return mask
@@ -247,13 +244,13 @@ def box_corners(one: Point, other: Point) -> tuple[Point, ...]:
 def polygon_inside(
     points: Sequence[Point], size: tuple[int, int], label: int | None
 ) -> Patch | None:
-    """Return the mark of a shape's inside, or ``None`` when it holds no pixel."""
+    """Return a patch of a polygon's inside, or ``None`` when it holds no pixel."""
     mask = polygon_mask(points, size)
     return Patch.of_mask(mask, label) if mask.any() else None
 
 
 def core_stroke(outside: Patch, size: tuple[int, int], label: int) -> Stroke | None:
-    """Return a dab in the middle of what a mark leaves free: where the object is, most likely."""
+    """Return a dab in the middle of the largest part outside a patch: most likely the object."""
     free = np.ones(size, bool)
     rows = slice(outside.top, outside.top + outside.height)
     columns = slice(outside.left, outside.left + outside.width)
@@ -269,6 +266,6 @@ def core_stroke(outside: Patch, size: tuple[int, int], label: int) -> Stroke | N
 def polygon_outside(
     points: Sequence[Point], size: tuple[int, int], label: int | None
 ) -> Patch | None:
-    """Return the mark of all that lies around a shape: around an object, what is not it."""
+    """Return a patch of all pixels around a polygon, or ``None`` if there are none on one side."""
     mask = polygon_mask(points, size)
     return Patch.of_mask(~mask, label) if mask.any() and not mask.all() else None

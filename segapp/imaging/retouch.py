@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from segapp.imaging.components import component_at
-from segapp.imaging.rasterise import rasterized
+from segapp.imaging.rasterise import rasterize_marks
 from segapp.model.answer import Answer
 from segapp.model.document import Patch
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def retouch_updates(updates: Iterable[Update], document: Document) -> Iterator[Update]:
-    """Paint a document's retouches over each picture on its way, and over the answer."""
+    """Paint a document's retouches over each preview and over the answer."""
     for update in updates:
         if isinstance(update, Answer):
             yield replace(update, labelling=retouch(update.labelling, document.retouches))
@@ -36,33 +36,33 @@ def retouch_report(report: Report, document: Document) -> Report:
     preview = report.preview
     if preview is None:
         return report
-    looked_at = retouch(preview.labelling, document.retouches, preview.times)
-    return replace(report, preview=replace(preview, labelling=looked_at))
+    labelling = retouch(preview.labelling, document.retouches, preview.times)
+    return replace(report, preview=replace(preview, labelling=labelling))
 
 
 def retouch(labelling: Labelling, marks: tuple[Mark, ...], times: int = 1) -> Labelling:
     """Return a labelling with marks painted over it; margins and codes stay the learner's.
 
-    ``times`` is how many pixels of the picture a side of one of the labelling's stands for.
+    Each of its pixels stands for ``times`` x ``times`` of the image's.
     """
     if not marks:
         return labelling
     height, width = labelling.labels.shape
-    painted = rasterized(marks, (height * times, width * times))[::times, ::times]
+    painted = rasterize_marks(marks, (height * times, width * times))[::times, ::times]
     labels = np.where(painted >= 0, painted, labelling.labels).astype(np.uint8)
     return replace(labelling, labels=labels)
 
 
 def class_lock(labels: NDArray[np.uint8], index: int) -> Patch:
-    """Return the mark that keeps a class's pixels as they are."""
+    """Return a patch that keeps a class's pixels as they are."""
     return Patch.of_mask(labels == index, index)
 
 
 def component_lock(labels: NDArray[np.uint8], x: int, y: int) -> Patch:
-    """Return the mark that keeps the part under a pixel as it is."""
+    """Return a patch that keeps the component under a pixel as it is."""
     return Patch.of_mask(component_at(labels, x, y), int(labels[y, x]))
 
 
 def component_fill(labels: NDArray[np.uint8], x: int, y: int, class_index: int | None) -> Patch:
-    """Return the mark that gives the part under a pixel to a class."""
+    """Return a patch that gives the component under a pixel to a class."""
     return Patch.of_mask(component_at(labels, x, y), class_index)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def run_lengths(mask: NDArray[np.bool_]) -> list[int]:
-    """Count the runs of equal pixels in column order; the first count is of zeros, maybe 0.
+    """Return the lengths of runs in column order; the first is of zeros, and may be 0.
 
     >>> run_lengths(np.array([[False, True], [True, True]]))
     [1, 3]
@@ -29,14 +29,14 @@ def run_lengths(mask: NDArray[np.bool_]) -> list[int]:
 
 
 def encode_counts(counts: Sequence[int]) -> str:
-    """Write run lengths as COCO's text.
+    """Encode run lengths as COCO's text.
 
-    From the fourth count on, the difference to the count two places before is written, five
+    From the fourth count on, the difference to the count before the previous one is written, five
     bits a character, lowest first; bit 6 says that more follow, and 48 makes it printable.
     """
     text = bytearray()
-    for place, count in enumerate(counts):
-        rest = count - counts[place - 2] if place > 2 else count
+    for index, count in enumerate(counts):
+        rest = count - counts[index - 2] if index > 2 else count
         while True:
             bits = rest & 0x1F
             rest >>= 5
@@ -48,7 +48,7 @@ def encode_counts(counts: Sequence[int]) -> str:
 
 
 def decode_counts(text: str) -> list[int]:
-    """Read run lengths from COCO's text, or say by a `ValueError` that it is none.
+    """Decode run lengths from COCO's text, or raise `SegappError`.
 
     >>> decode_counts(encode_counts([3, 40, 1, 7000]))
     [3, 40, 1, 7000]
@@ -72,7 +72,7 @@ def decode_counts(text: str) -> list[int]:
 
 
 def mask_from_runs(counts: Sequence[int], size: tuple[int, int]) -> NDArray[np.bool_]:
-    """Return the mask of some run lengths; they must be those of exactly so many pixels.
+    """Return the mask of run lengths, which must add up to its size.
 
     >>> mask_from_runs([1, 3], (2, 2)).astype(int)
     array([[0, 1],

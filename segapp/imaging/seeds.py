@@ -1,4 +1,4 @@
-"""Marked pixels of an image, stored in tiles."""
+"""Seeds: the marked pixels of an image, stored in tiles."""
 
 from __future__ import annotations
 
@@ -9,35 +9,34 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from segapp.imaging.pyramid import block_max
 from segapp.imaging.rasterise import UNMARKED, mark_patch
+from segapp.imaging.tiles import TILE, relative, tile_box, tiles_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
+    from segapp.imaging.tiles import Box
     from segapp.model.document import Mark, Patch
 
-
-if TYPE_CHECKING:
-    Box = tuple[slice, slice]
-
-_TILE = 256
-"""Pixels along a side: a multiple of whatever a picture is halved by to be learnt on."""
+_CACHED = 16
+"""Documents whose seeds are kept: they share all tiles but those of the newest strokes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SeedTile:
-    """The marks of one tile, and where its rows of equal marks begin.
+    """The seeds of one tile, and the starts of its runs of equal seeds.
 
     Parameters
     ----------
     marks
         int16, the class of each marked pixel, `UNMARKED` elsewhere.
     rows, columns
-        Where along a row a class begins, from the picture's corner.
+        Where along a row a run begins, from the image's corner.
     classes
-        Which ones there are.
+        The marked classes.
     """
 
     marks: NDArray[np.int16]
@@ -57,16 +56,16 @@ class SeedTile:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SeedMap:
-    """Which pixels are marked with which class, at full size and at a coarser one.
+    """The class of each marked pixel, at full size and at working resolution.
 
     Parameters
     ----------
     shape
         Height and width.
     tiles
-        By their row and column of tiles; where there is none, nothing is marked.
+        By their row and column of tiles; a missing tile has no marks.
     times
-        Pixels of the picture along a side of a pixel of ``coarse``.
+        Pixels of the image along a side of a pixel of ``coarse``.
     highest
         int16: the highest class that is marked in each block of ``times x times`` pixels,
         so that the smallest mark is kept; `UNMARKED` where there is none.
@@ -85,9 +84,9 @@ class SeedMap:
 
     @classmethod
     def empty(cls, shape: tuple[int, int], times: int = 1) -> SeedMap:
-        """Return a picture without marks; ``times`` is a power of two."""
-        if times > _TILE:
-            raise ValueError(f"times: wanted at most {_TILE}, got {times}")
+        """Return the seeds of an image without marks; ``times`` is a power of two."""
+        if times > TILE:
+            raise ValueError(f"times: wanted at most {TILE}, got {times}")
         small = tuple(-(-size // times) for size in shape)
         nothing = np.full(small, UNMARKED, np.int16)
         return cls(shape, MappingProxyType({}), times, nothing, nothing)
@@ -96,11 +95,12 @@ class SeedMap:
     def from_array(cls, marks: NDArray[np.int16]) -> SeedMap:
         """Take the marks of an array: the class of each marked pixel, `UNMARKED` elsewhere."""
         height, width = marks.shape
-        written = {key: np.array(marks[box]) for key, box in _tiles_in(0, 0, height, width)}
+        box = slice(0, height), slice(0, width)
+        written = {key: np.array(marks[part]) for key, part in tiles_of(box)}
         return cls.empty((height, width))._with(written)
 
     def with_marks(self, marks: Iterable[Mark]) -> SeedMap:
-        """Paint marks over these, in their order; tiles that none touches are shared."""
+        """Paint marks over these, in their order; untouched tiles are shared."""
         written: dict[tuple[int, int], NDArray[np.int16]] = {}
         for mark in marks:
             patch = mark_patch(mark, self.shape)
@@ -110,38 +110,46 @@ class SeedMap:
 
     def _paint(self, patch: Patch, written: dict[tuple[int, int], NDArray[np.int16]]) -> None:
         mask = patch.mask()
-        bottom = min(patch.top + patch.height, self.shape[0])
-        right = min(patch.left + patch.width, self.shape[1])
-        for key, box in _tiles_in(max(patch.top, 0), max(patch.left, 0), bottom, right):
-            inside = mask[_moved(box, patch.top, patch.left)]
+        box = (
+            slice(patch.top, patch.top + patch.height),
+            slice(patch.left, patch.left + patch.width),
+        )
+        inside_image = (
+            slice(max(box[0].start, 0), min(box[0].stop, self.shape[0])),
+            slice(max(box[1].start, 0), min(box[1].stop, self.shape[1])),
+        )
+        for key, part in tiles_of(inside_image):
+            inside = mask[relative(part, box)]
             if inside.any():
                 if key not in written:
-                    written[key] = self._copy(key)
-                part = written[key][_moved(box, key[0] * _TILE, key[1] * _TILE)]
-                part[inside] = UNMARKED if patch.label is None else patch.label
+                    written[key] = self._tile_copy(key)
+                target = written[key][relative(part, tile_box(key, self.shape))]
+                target[inside] = UNMARKED if patch.label is None else patch.label
 
-    def _copy(self, key: tuple[int, int]) -> NDArray[np.int16]:
+    def _tile_copy(self, key: tuple[int, int]) -> NDArray[np.int16]:
         if key in self.tiles:
             return self.tiles[key].marks.copy()
-        rows, columns = _box(key, self.shape)
+        rows, columns = tile_box(key, self.shape)
         return np.full((rows.stop - rows.start, columns.stop - columns.start), UNMARKED, np.int16)
 
     def _with(self, written: dict[tuple[int, int], NDArray[np.int16]]) -> SeedMap:
         tiles, highest = dict(self.tiles), self.highest.copy()
-        cells = _TILE // self.times
         for key, marks in written.items():
-            block = _highest(marks, self.times)
-            top, left = key[0] * cells, key[1] * cells
-            highest[top : top + block.shape[0], left : left + block.shape[1]] = block
+            highest[self._coarse_box(key)] = block_max(marks, self.times)
             if (marks != UNMARKED).any():
-                tiles[key] = SeedTile.of(marks, key[0] * _TILE, key[1] * _TILE)
+                tiles[key] = SeedTile.of(marks, key[0] * TILE, key[1] * TILE)
             else:
                 tiles.pop(key, None)
         coarse, lost = _with_every_class(highest, tiles, self.times)
         return SeedMap(self.shape, MappingProxyType(tiles), self.times, highest, coarse, lost)
 
+    def _coarse_box(self, key: tuple[int, int]) -> Box:
+        cells = TILE // self.times
+        row, column = key[0] * cells, key[1] * cells
+        return slice(row, row + cells), slice(column, column + cells)
+
     def dense(self) -> NDArray[np.int16]:
-        """Return the marks as one array of the picture's size."""
+        """Return the marks as one array of the image's size."""
         marks = np.full(self.shape, UNMARKED, dtype=np.int16)
         for box, tile in self.boxes():
             marks[box] = tile.marks
@@ -150,7 +158,7 @@ class SeedMap:
     def boxes(self) -> Iterator[tuple[Box, SeedTile]]:
         """Yield the tiles that hold marks, with the rows and columns that they cover."""
         for key, tile in self.tiles.items():
-            yield _box(key, self.shape), tile
+            yield tile_box(key, self.shape), tile
 
     def __getitem__(self, box: Box) -> NDArray[np.int16]:
         """Return the marks of some rows and columns, or of every few of them."""
@@ -159,38 +167,28 @@ class SeedMap:
         )
         marks = np.full(tuple(map(len, wanted)), UNMARKED, dtype=np.int16)
         for covered, tile in self.boxes():
-            places = tuple(map(_places, wanted, covered))
-            of_tile = tuple(
-                slice(
-                    side[place.start] - own.start, side[place.stop - 1] - own.start + 1, side.step
-                )
-                for side, place, own in zip(wanted, places, covered, strict=True)
-                if place.start < place.stop
+            target = tuple(map(_positions_in, wanted, covered))
+            source = tuple(
+                slice(side[part.start] - own.start, side[part.stop - 1] - own.start + 1, side.step)
+                for side, part, own in zip(wanted, target, covered, strict=True)
+                if part.start < part.stop
             )
-            if len(of_tile) == len(places):
-                marks[places] = tile.marks[of_tile]
+            if len(source) == len(target):
+                marks[target] = tile.marks[source]
         return marks
 
     def classes(self) -> list[int]:
-        """Return the classes that are marked somewhere, in order."""
+        """Return the marked classes, in order."""
         return sorted({label for tile in self.tiles.values() for label in tile.classes})
 
     def differs_from(self, other: SeedMap) -> NDArray[np.bool_]:
-        """Tell in which blocks of ``coarse`` any pixel is marked otherwise."""
+        """Return the blocks of ``coarse`` in which any pixel is marked otherwise."""
         differs = np.zeros(self.coarse.shape, dtype=bool)
-        cells = _TILE // self.times
         for key in self.tiles.keys() | other.tiles.keys():
-            one, two = self.tiles.get(key), other.tiles.get(key)
-            if one is two:
-                continue
-            shape = (one or two).marks.shape  # type: ignore[union-attr]  # one of them is there
-            ours, theirs = (
-                tile.marks if tile is not None else np.full(shape, UNMARKED, np.int16)
-                for tile in (one, two)
-            )
-            block = _highest((ours != theirs).astype(np.int16), self.times) > 0
-            top, left = key[0] * cells, key[1] * cells
-            differs[top : top + block.shape[0], left : left + block.shape[1]] = block
+            if self.tiles.get(key) is not other.tiles.get(key):
+                ours, theirs = self._tile_copy(key), other._tile_copy(key)
+                block = block_max((ours != theirs).astype(np.int16), self.times)
+                differs[self._coarse_box(key)] = block > 0
         return differs
 
     def pin(self, labels: NDArray[np.uint8]) -> None:
@@ -199,63 +197,20 @@ class SeedMap:
             np.copyto(labels[box], tile.marks, where=tile.marks != UNMARKED, casting="unsafe")
 
     def run_starts(self) -> NDArray[np.intp]:
-        """Return a place in each row of equal marks, numbered row by row from the corner."""
+        """Return a flat index into the image for each run of equal marks along a row."""
         width = self.shape[1]
         return np.concatenate(
             [np.zeros(0, np.intp), *(t.rows * width + t.columns for t in self.tiles.values())]
         )
 
 
-def _box(key: tuple[int, int], shape: tuple[int, int]) -> Box:
-    rows, columns = (
-        slice(place * _TILE, min((place + 1) * _TILE, size))
-        for place, size in zip(key, shape, strict=True)
-    )
-    return rows, columns
-
-
-def _places(wanted: range, covered: slice) -> slice:
-    """Return which of some places lie in a part, as places among them."""
+def _positions_in(wanted: range, covered: slice) -> slice:
+    """Return the positions in ``wanted`` of its indices that lie in a slice."""
     first, last = (
         min(max(-(-(end - wanted.start) // wanted.step), 0), len(wanted))
         for end in (covered.start, covered.stop)
     )
     return slice(first, last)
-
-
-def _moved(box: Box, top: int, left: int) -> Box:
-    """Return a box as it is numbered from another corner."""
-    rows, columns = box
-    return slice(rows.start - top, rows.stop - top), slice(
-        columns.start - left, columns.stop - left
-    )
-
-
-def _tiles_in(
-    top: int, left: int, bottom: int, right: int
-) -> Iterator[tuple[tuple[int, int], Box]]:
-    """Yield the tiles that a box touches, with the part of the box that lies in each."""
-    if top >= bottom or left >= right:
-        return
-    for row in range(top // _TILE, -(-bottom // _TILE)):
-        for column in range(left // _TILE, -(-right // _TILE)):
-            yield (
-                (row, column),
-                (
-                    slice(max(row * _TILE, top), min((row + 1) * _TILE, bottom)),
-                    slice(max(column * _TILE, left), min((column + 1) * _TILE, right)),
-                ),
-            )
-
-
-def _highest(marks: NDArray[np.int16], times: int) -> NDArray[np.int16]:
-    """Return the highest value of each block of ``times x times``."""
-    if times == 1:
-        return marks
-    rows, columns = (np.arange(0, size, times) for size in marks.shape)
-    return np.asarray(
-        np.maximum.reduceat(np.maximum.reduceat(marks, rows, axis=0), columns, axis=1)
-    )
 
 
 def _with_every_class(
@@ -272,7 +227,7 @@ def _with_every_class(
     missing = sorted(label for label in classes if not count[label])
     if not missing:
         return highest, ()
-    coarse, lost, cells = highest.copy(), [], _TILE // times
+    coarse, lost, cells = highest.copy(), [], TILE // times
     for label in missing:
         best: tuple[int, int, int] | None = None
         for (row, column), tile in sorted(tiles.items(), key=lambda item: item[0]):
@@ -294,30 +249,26 @@ def _with_every_class(
     return coarse, tuple(lost)
 
 
-_KEPT = 16
-"""States whose marks are kept: they share all tiles but those that the last strokes touched."""
-
-
 class SeedCache:
-    """Paints no mark again that the last few documents had; what it returns is as if it did.
+    """Seeds of the last few documents, so that a new stroke paints no older mark again.
 
     Parameters
     ----------
     shape, times
-        Of the picture, and how many of its pixels are one where is learnt, along a side.
+        Of the image, and how many of its pixels are one at working resolution, along a side.
     """
 
     def __init__(self, shape: tuple[int, int], times: int) -> None:
         self._empty = SeedMap.empty(shape, times)
-        self._kept: OrderedDict[tuple[Mark, ...], SeedMap] = OrderedDict()
+        self._seeds: OrderedDict[tuple[Mark, ...], SeedMap] = OrderedDict()
 
     def of(self, marks: tuple[Mark, ...]) -> SeedMap:
-        """Return what some marks cover, in their order."""
-        known = [state for state in self._kept if marks[: len(state)] == state]
-        begun = max(known, key=len, default=())
-        found = self._kept.get(begun, self._empty).with_marks(marks[len(begun) :])
-        self._kept[marks] = found
-        self._kept.move_to_end(marks)
-        while len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
-        return found
+        """Return the seeds that marks cover, painted in their order."""
+        prefixes = [known for known in self._seeds if marks[: len(known)] == known]
+        longest = max(prefixes, key=len, default=())
+        seeds = self._seeds.get(longest, self._empty).with_marks(marks[len(longest) :])
+        self._seeds[marks] = seeds
+        self._seeds.move_to_end(marks)
+        while len(self._seeds) > _CACHED:
+            self._seeds.popitem(last=False)
+        return seeds

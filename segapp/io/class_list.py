@@ -208,11 +208,11 @@ def find_class_list(folder: Path) -> tuple[Path, ClassList] | None:
     """
     for name in FOLDER_LISTS:
         if (folder / name).is_file():
-            return folder / name, read_any_list(folder / name)
+            return folder / name, import_class_list(folder / name)
     return None
 
 
-def read_any_list(path: Path) -> ClassList:
+def import_class_list(path: Path) -> ClassList:
     """Read a list of ours, of labelme (text) or of CVAT (JSON), told apart by what they hold."""
     if path.suffix.lower() != ".json":
         return _numbered(path, read_limited(path), _from_labelme)

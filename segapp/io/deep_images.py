@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from segapp.imaging.pyramid import row_strips
+from segapp.imaging.tiles import row_strips
 from segapp.io.pages import (
     DAMAGE,
     MAX_DECODED_BYTES,

@@ -75,7 +75,7 @@ def data_home() -> Path:
     return Path(named) if os.path.isabs(named) else Path.home() / ".local" / "share"
 
 
-def install(home: Path) -> tuple[Path, ...]:
+def install_desktop_entry(home: Path) -> tuple[Path, ...]:
     """Write the files below a data folder and return them."""
     _want_freedesktop()
     icon = (ASSETS / "icon.svg").read_bytes()
@@ -87,7 +87,7 @@ def install(home: Path) -> tuple[Path, ...]:
     return tuple(contents)
 
 
-def uninstall(home: Path) -> tuple[Path, ...]:
+def remove_desktop_entry(home: Path) -> tuple[Path, ...]:
     """Take the files away again; return those that were there."""
     _want_freedesktop()
     found = tuple(path for path in _places(home) if path.exists())

@@ -127,7 +127,7 @@ _MAX_PROGRESS_BYTES = (
 _MOST = 1_000_000
 
 
-class Status(Enum):
+class ImageStatus(Enum):
     """What has become of a picture."""
 
     UNTOUCHED = "untouched"
@@ -137,17 +137,17 @@ class Status(Enum):
     FAILED = "failed"
 
 
-_KEPT = (Status.ANSWERED, Status.DONE)
+_KEPT = (ImageStatus.ANSWERED, ImageStatus.DONE)
 
 
 @dataclass(frozen=True, slots=True)
 class FolderProgress:
     """Names of pictures with what is kept of them, and the one that was open last."""
 
-    states: dict[str, Status] = field(default_factory=dict)
+    states: dict[str, ImageStatus] = field(default_factory=dict)
     last: str | None = None
 
-    def with_status(self, name: str, status: Status | None) -> FolderProgress:
+    def with_status(self, name: str, status: ImageStatus | None) -> FolderProgress:
         """Keep what has become of a picture; ``None`` forgets it."""
         states = {other: kept for other, kept in self.states.items() if other != name}
         if status is not None:
@@ -165,7 +165,7 @@ def read_progress(path: Path) -> FolderProgress:
         plain = require_object(from_json(content, path.name), path.name)
         if plain.get("format") != _PROGRESS_FORMAT or plain.get("version") != _PROGRESS_VERSION:
             return FolderProgress()
-        states: dict[str, Status] = {}
+        states: dict[str, ImageStatus] = {}
         for status in _KEPT:
             for row in require_list(plain.get(status.value, []), status.value, 0, _MOST):
                 name = load_file_name(row if isinstance(row, dict) else {"name": row}, "name")
@@ -176,7 +176,7 @@ def read_progress(path: Path) -> FolderProgress:
         return FolderProgress()
 
 
-def write_progress(path: Path, changes: dict[str, Status | None], last: str | None) -> None:
+def write_progress(path: Path, changes: dict[str, ImageStatus | None], last: str | None) -> None:
     """Put changes into the file, on top of what another window has written meanwhile."""
     progress = read_progress(path)
     states = progress.states | {n: status for n, status in changes.items() if status is not None}

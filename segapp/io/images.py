@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image, ImageCms, UnidentifiedImageError
 
-from segapp.imaging.pyramid import row_strips
+from segapp.imaging.tiles import row_strips
 from segapp.io.deep_images import (
     HEADER,
     DecodedImage,

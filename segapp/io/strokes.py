@@ -68,7 +68,7 @@ def load_strokes(path: str | Path, size: tuple[int, int]) -> Strokes:
     return Strokes(Document(_classes(indices, highest), tuple(marks)).as_one_state())
 
 
-def load_with_strokes(image: Path, strokes: Path) -> tuple[Picture, Strokes]:
+def load_image_with_strokes(image: Path, strokes: Path) -> tuple[Picture, Strokes]:
     """Read an image and its strokes; it is shown as its project says, else as its folder's."""
     if is_project(strokes):
         read = load_strokes(strokes, (0, 0))  # which a project does not ask for

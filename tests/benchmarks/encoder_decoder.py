@@ -19,7 +19,7 @@ from minisam_network import DIGEST, Minisam, reading
 from segapp.batch.cases import find_cases, load_truth
 from segapp.batch.robot_user import first_dabs, robot_steps, score
 from segapp.engine.trainer import Trainer
-from segapp.imaging.rasterise import rasterized
+from segapp.imaging.rasterise import rasterize_marks
 from segapp.io.images import load_image
 from segapp.io.strokes import load_strokes
 from segapp.model.answer import final_answer
@@ -85,7 +85,7 @@ def curves_of(trainer, settings, networks, embedding, document, truth, strokes):
     shape, classes = truth.shape, len(document.classes)
 
     def decoded(given, before=None):
-        marked = rasterized(given.strokes, shape)
+        marked = rasterize_marks(given.strokes, shape)
         inside, small = networks.mask(embedding, shape, marked, before)
         labels = np.where(inside, 0, 1)
         labels[marked >= 0] = marked[marked >= 0]  # strokes are never overruled, here as there

@@ -18,7 +18,7 @@ from segapp.imaging.rasterise import rasterize
 from segapp.io.class_list import (
     CLASS_LIST_FILE,
     ClassListError,
-    read_any_list,
+    import_class_list,
     read_class_list,
     write_class_list,
 )
@@ -123,7 +123,7 @@ def _use_classes(path: Path) -> None:
 
 
 def _use_labels(path: Path) -> None:
-    Document(read_any_list(path).classes)
+    Document(import_class_list(path).classes)
 
 
 def _use_shl(path: Path) -> None:

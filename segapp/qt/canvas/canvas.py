@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     )
 
     from segapp.engine.suggestion import Spot
-    from segapp.imaging.rasterise import Rectangle
+    from segapp.imaging.tiles import Rectangle
     from segapp.model.document import Document, Mark
     from segapp.qt.canvas.layers import Layer
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from segapp.imaging.rasterise import Rectangle
+    from segapp.imaging.tiles import Rectangle
     from segapp.model.classes import ClassInfo
     from segapp.qt.canvas.viewport import View
 

@@ -13,7 +13,7 @@ from segapp.qt.canvas.brush import SHAPES, Brush, Tool
 from segapp.qt.canvas.stroke_layer import union_of_boxes
 
 if TYPE_CHECKING:
-    from segapp.imaging.rasterise import Rectangle
+    from segapp.imaging.tiles import Rectangle
     from segapp.model.document import Mark
     from segapp.qt.canvas.brush import ShapeTool
     from segapp.qt.canvas.stroke_layer import StrokeLayer

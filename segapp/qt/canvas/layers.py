@@ -12,7 +12,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QImage
 
-from segapp.imaging.boundaries import TILE
+from segapp.imaging.tiles import TILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PySide6.QtGui import QPainter
 
-    from segapp.imaging.overlay import Painting
+    from segapp.imaging.overlay import TilePainter
 
     Box = tuple[int, int, int, int]
 
@@ -160,7 +160,7 @@ class Layer:
         self._take(levels, times, size or (rgba.shape[0], rgba.shape[1]))
 
     @classmethod
-    def painted(cls, size: tuple[int, int], painting: Painting) -> Layer:
+    def painted(cls, size: tuple[int, int], painting: TilePainter) -> Layer:
         """Return a layer that is painted tile by tile; clear tiles take no memory."""
         layer = cls._of_size(size, lambda shape: np.zeros(shape, dtype=np.uint8))
         layer._paint_first(painting)
@@ -178,7 +178,7 @@ class Layer:
         """Replace the finest level; `repaint` the boxes that differ."""
         self._shared = shared
 
-    def repaint(self, box: Box, painting: Painting) -> None:
+    def repaint(self, box: Box, painting: TilePainter) -> None:
         """Paint a box (left, top, right, bottom) again."""
         left, top, right, bottom = box
         self._write(box, painting((slice(top, bottom), slice(left, right))))
@@ -220,7 +220,7 @@ class Layer:
         """The writable finest level; empty if that is a `ZeroCopyImage`."""
         return self._levels[0]
 
-    def _paint_first(self, painting: Painting) -> None:
+    def _paint_first(self, painting: TilePainter) -> None:
         """Paint a clear layer; a tile of a single colour is filled at all levels at once."""
         height, width = self.size
         for top in range(0, height, TILE):
@@ -322,7 +322,7 @@ class ZeroCopyImage:
 
     pixels: NDArray[np.uint8]
     image: QImage
-    painting: Painting
+    painting: TilePainter
 
     @classmethod
     def of_picture(cls, rgb: NDArray[np.uint8]) -> ZeroCopyImage:
@@ -332,7 +332,7 @@ class ZeroCopyImage:
 
     @classmethod
     def of_labels(
-        cls, labels: NDArray[np.uint8], table: NDArray[np.uint8], painting: Painting
+        cls, labels: NDArray[np.uint8], table: NDArray[np.uint8], painting: TilePainter
     ) -> ZeroCopyImage:
         """Return a view of labels in the colours of a table: RGBA, each opaque or clear."""
         pixels = np.ascontiguousarray(labels)

@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.imaging.rasterise import EMPTY_RECTANGLE, MIN_RADIUS, UNMARKED, stamp, stroke_strips
+from segapp.imaging.rasterise import (
+    EMPTY_RECTANGLE,
+    MIN_RADIUS,
+    UNMARKED,
+    paint_mark,
+    stroke_strips,
+)
 from segapp.model.document import Document, Mark, Patch, Stroke
 from segapp.qt.canvas.layers import Layer, lazy_zeros, to_bgra
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from segapp.imaging.rasterise import Rectangle
+    from segapp.imaging.tiles import Rectangle
     from segapp.model.classes import ClassInfo
 
 
@@ -44,9 +50,9 @@ class Hatching:
             return
         drawn = replace(mark, label=0 if is_area else None)
         if box is None:
-            stamp(self._areas, drawn, unmarked=0)
+            paint_mark(self._areas, drawn, unmarked=0)
         else:
-            stamp(self._areas[_part(box)], translated(drawn, box[0], box[1]), unmarked=0)
+            paint_mark(self._areas[_part(box)], translated(drawn, box[0], box[1]), unmarked=0)
 
     def clear(self, box: Rectangle) -> None:
         """Remove the marks of a box."""
@@ -131,7 +137,7 @@ class StrokeLayer:
             return EMPTY_RECTANGLE  # the pieces have drawn it
         if only_added and removed == EMPTY_RECTANGLE:
             for mark in added:
-                stamp(self.numbers, mark, unmarked=0)
+                paint_mark(self.numbers, mark, unmarked=0)
                 self._hatching.stamp(mark)
         else:
             self._repaint(changed)
@@ -147,7 +153,7 @@ class StrokeLayer:
         left, top, right, bottom = bounds = _bounds(piece, self.size)
         before = self.numbers[top:bottom, left:right].copy() if keep_others else None
         hatched = self._hatching.copy(bounds) if keep_others else None
-        box = stamp(self.numbers, piece, unmarked=0)
+        box = paint_mark(self.numbers, piece, unmarked=0)
         self._hatching.stamp(piece)
         if before is not None:
             others = (before != 0) & (before != _number(piece))
@@ -165,7 +171,7 @@ class StrokeLayer:
         if _is_empty(self._live) or stroke.label is None:
             return None
         covered = np.full((bottom - top, right - left), UNMARKED, dtype=np.int16)
-        stamp(covered, translated(stroke, left, top))
+        paint_mark(covered, translated(stroke, left, top))
         mask = (covered != UNMARKED) & (self.numbers[top:bottom, left:right] == _number(stroke))
         if not mask.any():
             return None
@@ -187,7 +193,7 @@ class StrokeLayer:
         self._hatching.clear(box)
         for mark, bounds in zip(self._document.strokes, self._bounds, strict=True):
             if not _is_empty(_common(bounds, box)):
-                stamp(part, translated(mark, left, top), unmarked=0)
+                paint_mark(part, translated(mark, left, top), unmarked=0)
                 self._hatching.stamp(mark, box)
 
     def _colour(self, box: Rectangle) -> None:

@@ -10,7 +10,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QIcon, QPixmap
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
-from segapp.imaging.overlay import code_distances, shade_by_distance
+from segapp.imaging.overlay import codeword_distances, shade_by_distance
 from segapp.qt.files.thumbnails import SIZE, filling, thumbnail
 from segapp.qt.i18n import class_name
 from segapp.qt.widgets.layouts import Card
@@ -144,7 +144,7 @@ class CodeLegend(Card):
         bits = _bits(int(code), self._labelling.n_bits if self._labelling is not None else 0)
         if self._codewords is None:
             return self.tr("Code {}").format(bits)
-        distances = code_distances(np.array([code]), self._codewords)[0]
+        distances = codeword_distances(np.array([code]), self._codewords)[0]
         parts = [
             self.tr("{} to {}").format(distance, escape(class_name(info.name)))
             for info, distance in zip(self._classes, distances, strict=False)

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtWidgets import QCheckBox, QLabel, QVBoxLayout, QWidget
 
 from segapp.app.learning import wants_encoder
-from segapp.io.folder_files import Status
+from segapp.io.folder_files import ImageStatus
 from segapp.model.settings import with_encoder
 from segapp.model.validation import sentence
 from segapp.qt.i18n import number, translate
@@ -204,6 +204,6 @@ class EncoderController(QObject):
         paths: list[Path] = []
         if place is not None and wants_encoder(self._session.settings):
             later = itertools.islice(work.images, place + 1, None)
-            undone = (path for path in later if work.status(path) is not Status.DONE)
+            undone = (path for path in later if work.status(path) is not ImageStatus.DONE)
             paths = list(itertools.islice(undone, _MAX_AHEAD))
         return paths, work.display

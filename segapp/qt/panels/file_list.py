@@ -31,7 +31,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from segapp.io.folder_files import Status
+from segapp.io.folder_files import ImageStatus
 from segapp.model.validation import sanitize
 from segapp.qt.files.thumbnails import Thumbnails
 from segapp.qt.widgets.layouts import WrappingRow
@@ -68,11 +68,11 @@ class FileModel(QAbstractListModel):
         thumbnails.forgotten.connect(self._refresh_all)
         thumbnails.unreadable.connect(folder.note_failure)
         self._words = {
-            Status.UNTOUCHED: self.tr("untouched"),
-            Status.MARKED: self.tr("marked"),
-            Status.ANSWERED: self.tr("answered"),
-            Status.DONE: self.tr("done"),
-            Status.FAILED: self.tr("cannot be read"),
+            ImageStatus.UNTOUCHED: self.tr("untouched"),
+            ImageStatus.MARKED: self.tr("marked"),
+            ImageStatus.ANSWERED: self.tr("answered"),
+            ImageStatus.DONE: self.tr("done"),
+            ImageStatus.FAILED: self.tr("cannot be read"),
         }
 
     def rowCount(self, parent: Index | None = None) -> int:
@@ -104,7 +104,7 @@ class FileModel(QAbstractListModel):
             return word
         return None
 
-    def word(self, status: Status) -> str:
+    def word(self, status: ImageStatus) -> str:
         """Return what a status is called."""
         return self._words[status]
 
@@ -131,10 +131,10 @@ class FileFilter(QSortFilterProxyModel):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._statuses: frozenset[Status] = frozenset(Status)
+        self._statuses: frozenset[ImageStatus] = frozenset(ImageStatus)
         self._letters = ""
 
-    def show_only(self, statuses: frozenset[Status], letters: str) -> None:
+    def show_only(self, statuses: frozenset[ImageStatus], letters: str) -> None:
         """Show others."""
         self._statuses, self._letters = statuses, letters.casefold()
         self.invalidate()
@@ -153,10 +153,10 @@ _HEIGHT, _WIDE, _HIGH, _GAP = 54, 60, 44, 8
 _FAINT = 170  # of 255: less than the name, and still to be read
 # Colours that colour-blind people tell apart; the words beside them say the same.
 _COLOURS = {
-    Status.MARKED: QColor(230, 159, 0),
-    Status.ANSWERED: QColor(86, 180, 233),
-    Status.DONE: QColor(0, 158, 115),
-    Status.FAILED: QColor(213, 94, 0),
+    ImageStatus.MARKED: QColor(230, 159, 0),
+    ImageStatus.ANSWERED: QColor(86, 180, 233),
+    ImageStatus.DONE: QColor(0, 158, 115),
+    ImageStatus.FAILED: QColor(213, 94, 0),
 }
 
 
@@ -221,7 +221,7 @@ def _draw_thumbnail(
 
 
 def _draw_status(
-    painter: QPainter, words: QRectF, status: Status, told: str, faint: QColor
+    painter: QPainter, words: QRectF, status: ImageStatus, told: str, faint: QColor
 ) -> None:
     """Draw a dot, with a tick in it when the picture is done, and the word."""
     dot = QRectF(words.left(), words.bottom() - 12, 10, 10)
@@ -229,7 +229,7 @@ def _draw_status(
     painter.setPen(QPen(faint, 1) if colour is None else Qt.PenStyle.NoPen)
     painter.setBrush(colour if colour is not None else Qt.BrushStyle.NoBrush)
     painter.drawEllipse(dot)
-    if status is Status.DONE:
+    if status is ImageStatus.DONE:
         painter.setPen(QPen(QColor("white"), 1.6))
         middle = dot.center()
         painter.drawPolyline(
@@ -248,7 +248,7 @@ def _draw_status(
 
 
 _WIDTH = 220  # widget pixels at first; the user may widen it
-_UNDONE = frozenset(Status) - {Status.DONE}
+_UNDONE = frozenset(ImageStatus) - {ImageStatus.DONE}
 _PAUSE = 150  # milliseconds after the last letter, before a long list is searched
 
 
@@ -322,9 +322,9 @@ class FileList(QWidget):
         box = QComboBox()
         box.setAccessibleName(self.tr("Which images are listed"))
         box.setToolTip(self.tr("List all images, or those of one state"))
-        box.addItem(self.tr("All"), frozenset(Status))
+        box.addItem(self.tr("All"), frozenset(ImageStatus))
         box.addItem(self.tr("Not done"), _UNDONE)
-        for status in Status:
+        for status in ImageStatus:
             word = self.model.word(status)
             box.addItem(word[:1].upper() + word[1:], frozenset({status}))
         return box

@@ -20,11 +20,11 @@ from segapp.app.folder_tasks import (
 from segapp.io.class_list import (
     ClassListError,
     apply_folder_classes,
+    import_class_list,
     match_classes,
-    read_any_list,
     used_labels,
 )
-from segapp.io.folder_files import Status
+from segapp.io.folder_files import ImageStatus
 from segapp.model.classes import TWO_CLASSES
 from segapp.model.validation import sanitize, sentence
 from segapp.qt.i18n import translate
@@ -116,7 +116,7 @@ class FolderCommands(QObject):
 
     def _show_done(self) -> None:
         state = self._session.state
-        done = state is not None and self._workspace.status(state.path) is Status.DONE
+        done = state is not None and self._workspace.status(state.path) is ImageStatus.DONE
         self._actions["done"].setChecked(done)
 
     def _go_on(self) -> None:
@@ -161,7 +161,7 @@ class FolderCommands(QObject):
                 self._count(changed=document is not None)
         self._autosave.write_soon()
         status = self._workspace.status
-        marked = [path for path in elsewhere if status(path) is not Status.UNTOUCHED]
+        marked = [path for path in elsewhere if status(path) is not ImageStatus.UNTOUCHED]
         self._jobs.run(
             lambda: share_classes(marked, self._store, before, after),
             lambda step: self._count(changed=step.changed),
@@ -210,7 +210,7 @@ class FolderCommands(QObject):
         if not chosen:
             return
         try:
-            self._use(read_any_list(Path(chosen)).classes)
+            self._use(import_class_list(Path(chosen)).classes)
         except ClassListError as error:
             self.message.emit(translate(error))
 
@@ -321,7 +321,7 @@ class CarryOver(QObject):
         if self._source is None:
             self.message.emit(self.tr("Mark two classes on a picture of the folder first"))
             return
-        ended = (Status.DONE, Status.FAILED)
+        ended = (ImageStatus.DONE, ImageStatus.FAILED)
         open_now = self._source.picture.path.absolute()
         status = workspace.status
         paths = [p for p in workspace.images if status(p) not in ended and p != open_now]

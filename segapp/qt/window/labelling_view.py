@@ -9,7 +9,6 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QColor
 
 from segapp.engine.suggestion import Spot, least_certain
-from segapp.imaging.boundaries import changed_tiles
 from segapp.imaging.overlay import (
     ALL,
     ViewMode,
@@ -18,6 +17,7 @@ from segapp.imaging.overlay import (
     overlay_painter,
 )
 from segapp.imaging.pyramid import upsample
+from segapp.imaging.tiles import changed_tiles
 from segapp.qt.canvas.contours import ContourLayer
 from segapp.qt.canvas.layers import Layer, ZeroCopyImage
 from segapp.qt.canvas.painting import LabelOverlay
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from segapp.imaging.overlay import Painting
+    from segapp.imaging.overlay import TilePainter
     from segapp.model.answer import Insight, Preview
     from segapp.model.classes import ClassInfo
     from segapp.model.labelling import Labelling
@@ -108,11 +108,11 @@ def _areas(wish: RenderRequest, labelling: Labelling) -> Layer | None:
     return Layer.painted((height, width), paint)
 
 
-def _painting(wish: RenderRequest, labelling: Labelling) -> Painting | None:
+def _painting(wish: RenderRequest, labelling: Labelling) -> TilePainter | None:
     return overlay_painter(wish.mode, labelling, wish.classes, wish.picture, wish.codewords)
 
 
-def _shared(wish: RenderRequest, labelling: Labelling, paint: Painting) -> ZeroCopyImage | None:
+def _shared(wish: RenderRequest, labelling: Labelling, paint: TilePainter) -> ZeroCopyImage | None:
     """Return the labels themselves where nothing else is shown."""
     table = label_colours(wish.mode, labelling, wish.classes)
     if table is None:

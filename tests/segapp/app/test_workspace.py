@@ -11,7 +11,7 @@ from segapp.io.folder_files import (
     DISPLAY_FILE,
     PROGRESS_FILE,
     FolderProgress,
-    Status,
+    ImageStatus,
     read_display,
     read_progress,
 )
@@ -52,9 +52,9 @@ def test_progress_is_kept_in_the_folder(begin, images):
     assert not work.note_open(images[1])
     assert not work.set_done(images[0].with_name("other.png"), done=True)
     assert [work.status(path) for path in images] == [
-        Status.DONE,
-        Status.ANSWERED,
-        Status.UNTOUCHED,
+        ImageStatus.DONE,
+        ImageStatus.ANSWERED,
+        ImageStatus.UNTOUCHED,
     ]
     assert work.n_done == 1
     assert [work.next_undone(path) for path in images] == [images[1], images[2], images[1]]
@@ -62,12 +62,12 @@ def test_progress_is_kept_in_the_folder(begin, images):
     assert work.take_changes() is None
     again = begin()
     assert again.last == images[1]
-    assert again.status(images[0]) is Status.DONE
-    assert again.status(images[1]) is Status.UNTOUCHED  # its project was never saved
+    assert again.status(images[0]) is ImageStatus.DONE
+    assert again.status(images[1]) is ImageStatus.UNTOUCHED  # its project was never saved
     save_project(
         images[1].with_suffix(".segapp"), Project(Document(), DEFAULT_SETTINGS, images[1], "")
     )
-    assert begin().status(images[1]) is Status.ANSWERED
+    assert begin().status(images[1]) is ImageStatus.ANSWERED
 
 
 def test_changes_that_could_not_be_written_are_kept_for_the_next_time(begin, images):
@@ -80,17 +80,17 @@ def test_changes_that_could_not_be_written_are_kept_for_the_next_time(begin, ima
     work.put_back(changes)
     work.take_changes().write()
     progress = read_progress(images[0].parent / PROGRESS_FILE)
-    assert progress == FolderProgress({"1.png": Status.DONE}, "1.png")
+    assert progress == FolderProgress({"1.png": ImageStatus.DONE}, "1.png")
 
 
 def test_an_image_that_fails_is_passed_over_until_it_opens(begin, images):
     work = begin()
     assert work.note_failure(images[1], "No picture.")
     assert not work.note_failure(images[1], "No picture.")
-    assert (work.status(images[1]), work.failure(images[1])) == (Status.FAILED, "No picture.")
+    assert (work.status(images[1]), work.failure(images[1])) == (ImageStatus.FAILED, "No picture.")
     assert work.next_undone(images[0]) == images[2]
     assert work.note_open(images[1])
-    assert work.status(images[1]) is Status.UNTOUCHED
+    assert work.status(images[1]) is ImageStatus.UNTOUCHED
 
 
 def test_untouched_images_begin_with_the_shared_classes_and_display(begin, images):
@@ -132,9 +132,9 @@ def test_work_done_before_a_folder_is_chosen_is_not_forgotten(
     chosen.mkdir()
     work.choose_folder(chosen)
     assert work.folder == chosen
-    assert [work.status(path) for path in images[:2]] == [Status.DONE, Status.MARKED]
+    assert [work.status(path) for path in images[:2]] == [ImageStatus.DONE, ImageStatus.MARKED]
     work.take_changes().write()
-    assert read_progress(chosen / PROGRESS_FILE).states == {"1.png": Status.DONE}
+    assert read_progress(chosen / PROGRESS_FILE).states == {"1.png": ImageStatus.DONE}
     assert not (root / PROGRESS_FILE).exists()
 
 
@@ -143,7 +143,10 @@ def test_images_opened_together_share_no_files(images, policy):
         images[1].with_suffix(".segapp"), Project(Document(), DEFAULT_SETTINGS, images[1], "")
     )
     work = FolderWorkspace(images[:2], None, policy)
-    assert [work.status(path) for path in images[:2]] == [Status.UNTOUCHED, Status.MARKED]
+    assert [work.status(path) for path in images[:2]] == [
+        ImageStatus.UNTOUCHED,
+        ImageStatus.MARKED,
+    ]
     work.set_done(images[0], done=True)
     assert (work.folder, work.take_changes(), work.share_classes(LEAF)) == (None, None, False)
     assert policy.writing_folder(images[0]) == images[0].parent
@@ -160,7 +163,7 @@ def test_all_changes_of_one_moment_are_one_write(begin, images, monkeypatch):
     assert calls == [
         (
             images[0].parent / PROGRESS_FILE,
-            dict.fromkeys(("1.png", "2.png", "3.png"), Status.DONE),
+            dict.fromkeys(("1.png", "2.png", "3.png"), ImageStatus.DONE),
             None,
         )
     ]

@@ -11,7 +11,7 @@ from segapp.batch.folder_export import ExportFinished, ExportStatus, FolderExpor
 from segapp.engine.trainer import Trainer
 from segapp.io.class_list import CLASS_LIST_FILE, ClassList, write_class_list
 from segapp.io.export.formats import FOLDER_FORMATS
-from segapp.io.folder_files import PROGRESS_FILE, Status, write_progress
+from segapp.io.folder_files import PROGRESS_FILE, ImageStatus, write_progress
 from segapp.io.images import load_image
 from segapp.io.project import Project, save_project
 from segapp.model.answer import NotEnoughStrokes, Report
@@ -122,7 +122,7 @@ def test_what_was_changed_or_deleted_is_written_again(folder):
 
 def test_the_done_ones_alone(folder):
     write_progress(
-        folder / PROGRESS_FILE, {"p1.png": Status.DONE, "p2.png": Status.ANSWERED}, None
+        folder / PROGRESS_FILE, {"p1.png": ImageStatus.DONE, "p2.png": ImageStatus.ANSWERED}, None
     )
     form = FOLDER_FORMATS["coco-rle"]
     export = replace(FolderExport.of_folder(folder, form, folder / "out"), done_only=True)

@@ -22,7 +22,7 @@ def words(ball, tmp_path):
 
 
 def test_a_fault_of_the_program_is_called_so_and_logged(segapp, words, monkeypatch, caplog):
-    monkeypatch.setattr("segapp.cli.segment.load_with_strokes", faulty)
+    monkeypatch.setattr("segapp.cli.segment.load_image_with_strokes", faulty)
     caplog.set_level(logging.DEBUG, "segapp")
     done = segapp(*words, "--json")
     assert done.code == 4
@@ -32,7 +32,7 @@ def test_a_fault_of_the_program_is_called_so_and_logged(segapp, words, monkeypat
 
 
 def test_debug_prints_the_traceback(segapp, words, monkeypatch):
-    monkeypatch.setattr("segapp.cli.segment.load_with_strokes", faulty)
+    monkeypatch.setattr("segapp.cli.segment.load_image_with_strokes", faulty)
     done = segapp(*words, "--debug")
     assert done.code == 4
     assert "Traceback (most recent call last):" in done.err

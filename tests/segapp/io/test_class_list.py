@@ -12,8 +12,8 @@ from segapp.io.class_list import (
     ClassListError,
     apply_folder_classes,
     find_class_list,
+    import_class_list,
     match_classes,
-    read_any_list,
     read_class_list,
     write_class_list,
 )
@@ -70,7 +70,7 @@ def test_a_damaged_list_is_refused_in_one_sentence(tmp_path, spoil):
 def test_no_list_is_none(tmp_path):
     assert find_class_list(tmp_path) is None
     with pytest.raises(ClassListError, match="cannot be read"):
-        read_any_list(tmp_path / "labels.txt")
+        import_class_list(tmp_path / "labels.txt")
 
 
 def test_labelme(tmp_path):

@@ -12,7 +12,7 @@ import pytest
 
 from segapp.__main__ import main
 from segapp.io import desktop
-from segapp.io.desktop import MIME_TYPE, install, uninstall
+from segapp.io.desktop import MIME_TYPE, install_desktop_entry, remove_desktop_entry
 
 pytestmark = pytest.mark.skipif(
     sys.platform in ("win32", "darwin"), reason="desktop entries are for Linux and its kin"
@@ -43,7 +43,7 @@ def words_of(value):
 
 
 def test_the_entry_starts_this_program_with_a_file(tmp_path):
-    install(tmp_path)
+    install_desktop_entry(tmp_path)
     entry = entry_of(tmp_path)
     *program, place = words_of(entry["Exec"])
     assert place == "%f"
@@ -64,7 +64,7 @@ def test_a_program_in_any_folder_is_quoted_as_the_specification_wants(path):
 
 
 def test_projects_get_a_kind_and_an_icon(tmp_path):
-    written = install(tmp_path)
+    written = install_desktop_entry(tmp_path)
     tree = ET.parse(tmp_path / "mime" / "packages" / "segapp.xml")
     (kind,) = tree.getroot().findall(f"{SPEC}mime-type")
     assert kind.get("type") == MIME_TYPE
@@ -78,7 +78,7 @@ def test_projects_get_a_kind_and_an_icon(tmp_path):
 
 @pytest.mark.slow
 def test_qts_own_data_base_knows_a_project_afterwards(tmp_path):
-    install(tmp_path)
+    install_desktop_entry(tmp_path)
     told = subprocess.run(
         [
             sys.executable,
@@ -97,12 +97,12 @@ def test_installing_twice_is_once_and_uninstalling_leaves_nothing_of_ours(tmp_pa
     other = tmp_path / "applications" / "other.desktop"
     other.parent.mkdir()
     other.write_text("theirs")
-    assert install(tmp_path) == install(tmp_path)
-    gone = uninstall(tmp_path)
+    assert install_desktop_entry(tmp_path) == install_desktop_entry(tmp_path)
+    gone = remove_desktop_entry(tmp_path)
     assert len(gone) == 4
     assert not any(path.exists() for path in gone)
     assert other.read_text() == "theirs"
-    assert uninstall(tmp_path) == ()
+    assert remove_desktop_entry(tmp_path) == ()
 
 
 def test_the_options_of_the_program(tmp_path, monkeypatch, capsys):

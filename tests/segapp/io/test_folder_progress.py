@@ -7,7 +7,7 @@ from PIL import Image
 from segapp.io.folder_files import (
     PROGRESS_FILE,
     FolderProgress,
-    Status,
+    ImageStatus,
     read_progress,
     write_progress,
 )
@@ -21,24 +21,24 @@ from segapp.model.settings import DEFAULT_SETTINGS
 
 def test_progress_comes_back(tmp_path):
     path = tmp_path / PROGRESS_FILE
-    write_progress(path, {"a é.png": Status.DONE, "b.png": Status.ANSWERED}, "a é.png")
+    write_progress(path, {"a é.png": ImageStatus.DONE, "b.png": ImageStatus.ANSWERED}, "a é.png")
     assert read_progress(path) == FolderProgress(
-        {"a é.png": Status.DONE, "b.png": Status.ANSWERED}, "a é.png"
+        {"a é.png": ImageStatus.DONE, "b.png": ImageStatus.ANSWERED}, "a é.png"
     )
 
 
 def test_two_windows_keep_each_others_flags(tmp_path):
     path = tmp_path / PROGRESS_FILE
-    write_progress(path, {"a.png": Status.DONE}, "a.png")
-    write_progress(path, {"b.png": Status.DONE}, None)
+    write_progress(path, {"a.png": ImageStatus.DONE}, "a.png")
+    write_progress(path, {"b.png": ImageStatus.DONE}, None)
     write_progress(path, {"a.png": None}, None)
-    assert read_progress(path) == FolderProgress({"b.png": Status.DONE}, "a.png")
+    assert read_progress(path) == FolderProgress({"b.png": ImageStatus.DONE}, "a.png")
 
 
 def test_a_name_that_is_not_utf8(tmp_path):
     path, name = tmp_path / PROGRESS_FILE, b"odd\xff.png".decode("utf-8", "surrogateescape")
-    write_progress(path, {name: Status.DONE}, name)
-    assert read_progress(path) == FolderProgress({name: Status.DONE}, name)
+    write_progress(path, {name: ImageStatus.DONE}, name)
+    assert read_progress(path) == FolderProgress({name: ImageStatus.DONE}, name)
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{", b'{"format": "segapp progress"}', b"\xff"])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from PIL import Image
 from pycocotools import mask as reference
 
-from segapp.imaging.rasterise import rasterize, rasterized
+from segapp.imaging.rasterise import rasterize, rasterize_marks
 from segapp.imaging.rle import decode_counts, encode_counts, mask_from_runs, run_lengths
 from segapp.io.export.formats import FORMATS
 from segapp.io.masks import MaskError, load_mask, mark_with_mask, retouch_with_mask
@@ -44,7 +44,7 @@ def test_two_values_are_object_and_background(tmp_path, white):
     inside = labels_of_three() == 0
     mask = load_mask(saved(tmp_path, np.where(inside, white, 0)), IMAGE, SIZE)
     document = retouch_with_mask(Document(), mask)
-    assert (rasterized(document.retouches, SIZE) == np.where(inside, 0, 1)).all()
+    assert (rasterize_marks(document.retouches, SIZE) == np.where(inside, 0, 1)).all()
     assert document.strokes == ()
 
 
@@ -53,7 +53,7 @@ def test_numbers_are_classes_and_255_is_nothing(tmp_path):
     values[0, 0] = 255
     mask = load_mask(saved(tmp_path, values), IMAGE, SIZE)
     document = retouch_with_mask(Document(THREE), mask)
-    painted = rasterized(document.retouches, SIZE)
+    painted = rasterize_marks(document.retouches, SIZE)
     assert painted[0, 0] == -1
     assert len(np.unique(painted)) == 4
 
@@ -68,7 +68,7 @@ def test_what_we_export_comes_back(tmp_path, name):
     (path,) = FORMATS[name].write(target, answer, Document(THREE), picture)
     document = retouch_with_mask(Document(THREE), load_mask(path, IMAGE, SIZE))
     assert document.classes == THREE
-    assert (rasterized(document.retouches, SIZE) == labels).all()
+    assert (rasterize_marks(document.retouches, SIZE) == labels).all()
 
 
 def test_new_names_become_classes_and_the_background_stays(tmp_path):
@@ -78,7 +78,7 @@ def test_new_names_become_classes_and_the_background_stays(tmp_path):
     document = retouch_with_mask(Document(), load_mask(path, IMAGE, SIZE))
     assert [info.name for info in document.classes] == ["foreground", "background", "owl"]
     assert document.background == 1
-    assert (rasterized(document.retouches, SIZE)[2:8, 2:9] == 2).all()
+    assert (rasterize_marks(document.retouches, SIZE)[2:8, 2:9] == 2).all()
 
 
 def test_marks_lie_well_inside_and_are_one_state(tmp_path):
@@ -89,7 +89,7 @@ def test_marks_lie_well_inside_and_are_one_state(tmp_path):
     assert document.previous_state is None
     assert len(np.unique(marked)) == 4
     places = retouch_with_mask(Document(THREE), mask)
-    whole = rasterized(places.retouches, SIZE)
+    whole = rasterize_marks(places.retouches, SIZE)
     assert (marked[marked >= 0] == whole[marked >= 0]).all()
     assert (marked[4:16, 3] == -1).all()  # the outline of the cat
     assert (marked >= 0).sum() < 0.75 * marked.size
@@ -146,7 +146,7 @@ def test_white_is_the_only_object_whatever_it_is_called(tmp_path):
         document = Document(tuple(ClassInfo(name, (1, 1, 1)) for name in names))
         begun = retouch_with_mask(document, mask)
         assert begun.classes == document.classes
-        assert (rasterized(begun.retouches, SIZE) == np.where(values, white, 1 - white)).all()
+        assert (rasterize_marks(begun.retouches, SIZE) == np.where(values, white, 1 - white)).all()
 
 
 def test_numbers_are_the_documents_objects_in_their_order_and_0_its_background(tmp_path):
@@ -156,10 +156,10 @@ def test_numbers_are_the_documents_objects_in_their_order_and_0_its_background(t
     path = saved(tmp_path, values)
     document = retouch_with_mask(Document(THREE), load_mask(path, IMAGE, SIZE))
     assert document.classes == THREE
-    assert (rasterized(document.retouches, SIZE) == np.array([1, 0, 2])[values]).all()
+    assert (rasterize_marks(document.retouches, SIZE) == np.array([1, 0, 2])[values]).all()
     few = retouch_with_mask(Document(), load_mask(path, IMAGE, SIZE))
     assert [info.name for info in few.classes] == ["foreground", "background", "class 2"]
-    assert (rasterized(few.retouches, SIZE) == np.array([1, 0, 2])[values]).all()
+    assert (rasterize_marks(few.retouches, SIZE) == np.array([1, 0, 2])[values]).all()
 
 
 @pytest.mark.parametrize("two", [False, True])
@@ -184,7 +184,7 @@ def test_a_palette_of_the_classes_colours_says_which_is_which(tmp_path, two):
         mask = load_mask(tmp_path / name, IMAGE, SIZE)
         document = retouch_with_mask(Document(classes), mask)
         assert document.classes == classes
-        assert (rasterized(document.retouches, SIZE) == labels).all()
+        assert (rasterize_marks(document.retouches, SIZE) == labels).all()
 
 
 def test_colours_of_nobody_become_classes_of_these_colours(tmp_path):
@@ -193,7 +193,7 @@ def test_colours_of_nobody_become_classes_of_these_colours(tmp_path):
     Image.fromarray(rgb).save(tmp_path / "a.png")
     mask = load_mask(tmp_path / "a.png", IMAGE, SIZE)
     document = retouch_with_mask(Document(THREE), mask)
-    painted = rasterized(document.retouches, SIZE)
+    painted = rasterize_marks(document.retouches, SIZE)
     assert (painted[0] == 1).all()
     assert len(np.unique(painted)) == 3
 
@@ -209,7 +209,7 @@ def test_black_and_white_in_any_dress_is_object_and_background(tmp_path, mode):
     image.save(tmp_path / "mask.png")
     mask = load_mask(tmp_path / "mask.png", IMAGE, SIZE)
     document = retouch_with_mask(Document(), mask)
-    assert (rasterized(document.retouches, SIZE) == np.where(inside, 0, 1)).all()
+    assert (rasterize_marks(document.retouches, SIZE) == np.where(inside, 0, 1)).all()
 
 
 def test_soft_edges_are_cut_in_their_middle(tmp_path):
@@ -218,7 +218,7 @@ def test_soft_edges_are_cut_in_their_middle(tmp_path):
     mask = load_mask(saved(tmp_path, soft), IMAGE, SIZE)
     document = retouch_with_mask(Document(), mask)
     assert len(document.classes) == 2
-    assert (rasterized(document.retouches, SIZE) == np.where(soft >= 128, 0, 1)).all()
+    assert (rasterize_marks(document.retouches, SIZE) == np.where(soft >= 128, 0, 1)).all()
 
 
 def test_a_photograph_is_no_mask(tmp_path):

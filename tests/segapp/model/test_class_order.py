@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segapp.imaging.rasterise import rasterize, rasterized
+from segapp.imaging.rasterise import rasterize, rasterize_marks
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document, Patch, Stroke
 from segapp.model.labelling import InitialLabels, Labelling
@@ -44,7 +44,7 @@ def test_everything_keeps_the_class_that_it_had(data, n_classes, seed):
             named(doc, labels)
             for labels in (
                 rasterize(doc, SIZE),
-                rasterized(doc.retouches, SIZE),
+                rasterize_marks(doc.retouches, SIZE),
                 doc.initial.labelling(n_classes).labels,
             )
         ]

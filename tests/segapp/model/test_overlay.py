@@ -137,7 +137,7 @@ def test_codes_have_the_colour_of_the_nearest_codeword_and_darken_with_distance(
     near = rgba[0, 1, :3].astype(int)
     assert near.sum() < sum(THREE[0].colour)
     assert near.argmax() == 0  # orange still, but darker
-    assert overlay.code_distances(codes[0, :3], codewords).tolist() == [
+    assert overlay.codeword_distances(codes[0, :3], codewords).tolist() == [
         [0, 6, 5],
         [1, 6, 4],
         [5, 6, 0],

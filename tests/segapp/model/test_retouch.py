@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from segapp.engine.trainer import segment
-from segapp.imaging.rasterise import rasterized
+from segapp.imaging.rasterise import rasterize_marks
 from segapp.imaging.retouch import (
     class_lock,
     component_at,
@@ -43,7 +43,7 @@ def test_the_answer_is_learnt_without_and_painted_with_retouches():
     spot = Stroke(((25.5, 3.5),), 2.0, 0)
     document = Document(strokes=STROKES).with_retouch(spot)
     answer = segment(halves(), document, DEFAULT_SETTINGS)
-    painted = rasterized([spot], SIZE) == 0
+    painted = rasterize_marks([spot], SIZE) == 0
     assert (answer.labels[painted] == 0).all()
     assert (answer.labels[~painted] == plain.labels[~painted]).all()
     assert (plain.labels[painted] == 1).all()

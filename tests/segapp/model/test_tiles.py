@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segapp.imaging.boundaries import TILE, boundary_tiles, changed_tiles
+from segapp.imaging.tiles import TILE, boundary_tiles, changed_tiles
 
 SIZE = (1100, 1300)
 

@@ -12,7 +12,7 @@ from segapp.app import project_store, workspace
 from segapp.app.project_store import SaveLocation
 from segapp.engine.trainer import Trainer
 from segapp.io.class_list import CLASS_LIST_FILE, ClassList, read_class_list, write_class_list
-from segapp.io.folder_files import PROGRESS_FILE, Status, read_progress
+from segapp.io.folder_files import PROGRESS_FILE, ImageStatus, read_progress
 from segapp.io.project import load_project
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Stroke
@@ -219,7 +219,7 @@ def test_a_folder_that_cannot_be_written_gets_a_chosen_place(
     assert not list(folder[0].parent.glob("*.segapp"))
     again = make_window(folder[0].parent)
     assert again.session.document.strokes == two_strokes[:1]
-    assert again.files.workspace.status(folder[0]) is not Status.UNTOUCHED
+    assert again.files.workspace.status(folder[0]) is not ImageStatus.UNTOUCHED
 
 
 def test_a_single_picture_is_asked_about_once(make_window, picture_file, two_strokes, qtbot):
@@ -258,14 +258,14 @@ def test_status_done_filter_search_and_next_undone(make_window, folder, answered
     assert listing.told == "0 of 4 done"
     answered(window)
     work = window.files.workspace
-    assert work.status(folder[0]) is Status.ANSWERED
+    assert work.status(folder[0]) is ImageStatus.ANSWERED
     window.commands["done"].trigger()
-    assert work.status(folder[0]) is Status.DONE
+    assert work.status(folder[0]) is ImageStatus.DONE
     assert listing.told == "1 of 4 done"
     go(qtbot, window, folder[1])
     assert not window.commands["done"].isChecked()
     window.session.add_stroke(Stroke(((5.0, 5.0),), 2.0, 0))
-    assert work.status(folder[1]) is Status.MARKED
+    assert work.status(folder[1]) is ImageStatus.MARKED
     listing.statuses.setCurrentIndex(listing.statuses.findText("Done"))
     assert listing.names() == ["1.png"]
     listing.statuses.setCurrentIndex(listing.statuses.findText("Not done"))
@@ -278,10 +278,10 @@ def test_status_done_filter_search_and_next_undone(make_window, folder, answered
     assert window.session.state.path == folder[1]  # beyond the end, past the one that is done
     assert window.close()
     progress = read_progress(folder[0].parent / PROGRESS_FILE)
-    assert progress.states == {"1.png": Status.DONE}
+    assert progress.states == {"1.png": ImageStatus.DONE}
     again = make_window(folder[0].parent)
-    assert again.files.workspace.status(folder[0]) is Status.DONE
-    assert again.files.workspace.status(folder[1]) is Status.MARKED
+    assert again.files.workspace.status(folder[0]) is ImageStatus.DONE
+    assert again.files.workspace.status(folder[1]) is ImageStatus.MARKED
 
 
 def test_every_press_counts_while_a_picture_loads(make_window, folder, monkeypatch, qtbot):
@@ -307,7 +307,7 @@ def test_a_bad_picture_is_marked_and_passed_over(make_window, folder, qtbot, no_
     with qtbot.waitSignal(window.files.opened):
         window.commands["next"].trigger()
     assert window.session.state.path == folder[2]
-    assert window.files.workspace.status(folder[1]) is Status.FAILED
+    assert window.files.workspace.status(folder[1]) is ImageStatus.FAILED
     with qtbot.waitSignal(window.files.opened):
         window.commands["previous"].trigger()
     assert window.session.state.path == folder[0]
@@ -324,7 +324,7 @@ def test_a_folder_that_ends_with_bad_pictures(make_window, folder, qtbot, no_que
     window = make_window(folder[0].parent)
     window.commands["next"].trigger()
     work = window.files.workspace
-    qtbot.waitUntil(lambda: all(work.status(path) is Status.FAILED for path in folder[1:]))
+    qtbot.waitUntil(lambda: all(work.status(path) is ImageStatus.FAILED for path in folder[1:]))
     qtbot.waitUntil(lambda: window.files.index_in_folder() == 0)
     assert window.session.state.path == folder[0]
 
@@ -410,7 +410,7 @@ def test_what_was_learnt_answers_the_next_picture(make_window, folder, answered,
     labels = window.session.answers.answer.labelling.labels
     assert (labels[:, :38] == 0).all()
     assert (labels[:, 42:] == 1).all()
-    assert window.files.workspace.status(folder[1]) is Status.ANSWERED
+    assert window.files.workspace.status(folder[1]) is ImageStatus.ANSWERED
     window.session.add_stroke(Stroke(((20.0, 20.0),), 4.0, 1))  # one stroke corrects it
     qtbot.waitUntil(lambda: window.session.answers.is_current, timeout=20000)
     assert window.session.answers.answer.labelling.labels[20, 20] == 1
@@ -431,7 +431,8 @@ def test_all_that_are_not_done_are_answered(make_window, folder, answered, qtbot
     window.commands["apply_to_undone"].trigger()
     work = window.files.workspace
     qtbot.waitUntil(
-        lambda: all(work.status(path) is Status.ANSWERED for path in folder[:3]), timeout=30000
+        lambda: all(work.status(path) is ImageStatus.ANSWERED for path in folder[:3]),
+        timeout=30000,
     )
     qtbot.waitUntil(lambda: window.status.currentMessage() == "2 images answered")
     assert not folder[3].with_suffix(".segapp").exists()
@@ -463,13 +464,13 @@ def test_what_is_done_before_a_place_is_chosen_is_not_forgotten(
     go(qtbot, window, folder[1])
     window.session.add_stroke(two_strokes[0])
     window.folder.banner.buttons[0].click()
-    assert work.status(folder[0]) is Status.DONE
-    assert work.status(folder[1]) is Status.MARKED
+    assert work.status(folder[0]) is ImageStatus.DONE
+    assert work.status(folder[1]) is ImageStatus.MARKED
     assert "1 of 4" in window.file_list.told
     kept(qtbot, window)
     assert window.close()
     again = make_window(folder[0].parent).files.workspace
-    assert again.status(folder[0]) is Status.DONE
+    assert again.status(folder[0]) is ImageStatus.DONE
     assert again.last == folder[1]
 
 

@@ -12,7 +12,7 @@ from segapp.app.project_store import find_project
 from segapp.engine.trainer import Trainer
 from segapp.io.class_list import CLASS_LIST_FILE, ClassList, write_class_list
 from segapp.io.export.formats import FOLDER_FORMATS
-from segapp.io.folder_files import Status
+from segapp.io.folder_files import ImageStatus
 from segapp.io.images import load_image
 from segapp.io.masks import load_mask
 from segapp.model.answer import final_answer
@@ -145,7 +145,7 @@ def test_pictures_of_all_kinds(make_window, home, qtbot, no_questions):
     window = make_window(home, Trainer)  # on the next day
     work = window.files.workspace
     assert window.file_list.told == "5 of 6 done"
-    assert [work.status(path) for path in work.images][:5] == [Status.DONE] * 5
+    assert [work.status(path) for path in work.images][:5] == [ImageStatus.DONE] * 5
     for path in work.images[:5]:
         with qtbot.waitSignal(window.files.opened, timeout=60_000):
             window.files.open(path)

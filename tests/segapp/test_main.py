@@ -57,7 +57,7 @@ def test_nothing_slow_is_loaded_before_ctrl_c_is_looked_after():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.partition(".")[0] for name in done.stdout.split()} - {"segapp"}
     assert loaded <= sys.stdlib_module_names
-    assert not loaded & {"argparse", "pathlib", "typing", "logging", "importlib", "re"}
+    assert not loaded & {"argparse", "pathlib", "typing", "logging", "importlib", "re", "json"}
 
 
 def test_a_full_disk_is_a_sentence(capsys):

@@ -1,3 +1,5 @@
+"""``segapp batch``: folders, processes, resuming and the robot user."""
+
 import csv
 import itertools
 import json
@@ -141,6 +143,7 @@ def test_the_background_may_be_the_first_class(segapp, ball, folder, tmp_path):
         assert (one != other).mean() < 0.01
 
 
+@pytest.mark.slow
 def test_masks_are_those_of_segment(segapp, folder, tmp_path):
     segapp("batch", folder, "--out", tmp_path / "out", "--preset", "paper", "--limit", 2)
     for name in "ab":
@@ -323,3 +326,50 @@ def test_the_kept_project_gives_the_kept_mask(segapp, folder, tmp_path):
     again = tmp_path / "again.png"
     assert segapp("segment", folder / "a.png", "--strokes", project, "--out", again).code == 0
     assert masks(tmp_path / "out")["a.png"] == again.read_bytes()
+
+
+# Projects that carry their answer ------------------------------------------------
+
+
+@pytest.fixture
+def robot_project(segapp, ball, tmp_path):
+    """Let the robot work on a truth that colours do not give; returns its project and mask."""
+    folder = tmp_path / "cases"
+    folder.mkdir()
+    truth = ball.inside.copy()
+    truth[4:24, 70:86] = True
+    for name, image in (
+        ("ball.png", Image.fromarray(ball.picture.rgb)),
+        ("ball-strokes.png", Image.open(ball.strokes)),
+        ("ball-truth.png", Image.fromarray(np.where(truth, 255, 0).astype(np.uint8))),
+    ):
+        image.save(folder / name)
+    done = segapp("batch", folder, "--out", tmp_path / "out", "--robot", 3)
+    assert done.code == 0
+    return tmp_path / "out" / "projects" / "ball.segapp", tmp_path / "out" / "masks" / "ball.png"
+
+
+@pytest.mark.slow
+def test_batch_segment_and_export_agree_with_and_without_it(segapp, robot_project, tmp_path):
+    path, mask = robot_project
+    project = load_project(path)
+    assert project.answer is not None
+    assert len(list(project.document.earlier_states())) > 1
+    foreign = replace(project.answer, digest="0" * 64)
+    found = {}
+    for name, answer in (("with", project.answer), ("without", None), ("foreign", foreign)):
+        own = tmp_path / name
+        own.mkdir()
+        save_project(own / "ball.segapp", replace(project, answer=answer))
+        Image.open(project.image_path).save(own / "ball.png")
+        words = ("--strokes", own / "ball.segapp", "--out", own / "segment.png")
+        assert segapp("segment", own / "ball.png", *words).code == 0
+        words = ("--as", "mask", "--out", own / "export.png")
+        assert segapp("export", own / "ball.segapp", *words).code == 0
+        assert segapp("batch", own, "--out", own / "again").code == 0
+        paths = (own / "segment.png", own / "export.png", own / "again" / "masks" / "ball.png")
+        found[name] = [np.array(Image.open(path)) for path in paths]
+        assert load_project(own / "again" / "projects" / "ball.segapp").answer == project.answer
+    for masks in found.values():
+        for one in masks:
+            np.testing.assert_array_equal(one, np.array(Image.open(mask)))

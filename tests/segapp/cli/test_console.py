@@ -1,10 +1,18 @@
-"""Log messages and failures of the commands."""
+"""Log messages, failures, odd names and Ctrl-C."""
 
+import csv
+import io
+import json
 import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from segapp.__main__ import COMMANDS
+from segapp.cli import console
 
 FAULT = (
     "internal error: ValueError: operands could not be broadcast together. This is a fault of "
@@ -75,3 +83,120 @@ def test_every_command_can_be_verbose(segapp, command):
     help_text = segapp(*command, "--help").out
     assert "-v, --verbose" in help_text
     assert "--debug" in help_text
+
+
+# Names that are not UTF-8, or would steer a terminal -----------------------------
+
+
+ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="no such names elsewhere")
+ODD = os.fsdecode(b"caf\xe9\x1b[2J")
+QUICK = ("--set", "prototypes=100")
+
+
+def program(*words):
+    environment = os.environ | {"PYTHONIOENCODING": "utf-8:strict"}
+    return subprocess.run(
+        [sys.executable, "-m", "segapp", *map(os.fsencode, map(str, words))],
+        capture_output=True,
+        env=environment,
+        check=False,
+    )
+
+
+@pytest.fixture
+def odd(ball):
+    for end, source in ((".png", ball.image), ("-strokes.png", ball.strokes)):
+        (ball.folder / f"{ODD}{end}").write_bytes(source.read_bytes())
+    return ball.folder / f"{ODD}.png"
+
+
+@pytest.mark.slow
+@ON_LINUX
+def test_a_batch_with_a_name_that_is_not_utf8(odd, ball, tmp_path):
+    bad = ball.folder / "bad\udcff.png"
+    bad.write_bytes(b"no image")
+    (ball.folder / "bad\udcff-strokes.png").write_bytes(b"no strokes")
+    out = tmp_path / "out"
+    for more in ((), ("--resume",), ("--json",)):
+        done = program("batch", ball.folder, "--out", out, *QUICK, *more)
+        assert done.returncode == 3, done.stderr
+        assert b"Traceback" not in done.stderr
+        assert b"\x1b" not in done.stderr
+        done.stdout.decode("utf-8")
+    with (out / "scores.csv").open(encoding="utf-8", newline="") as file:
+        rows = {row["image"]: row["error"] for row in csv.DictReader(file)}
+    assert rows.pop("bad\ufffd").startswith("bad\ufffd.png is not an image")
+    assert rows == {"ball": "", "caf\ufffd\ufffd[2J": ""}
+    assert (out / "masks" / f"{ODD}.png").is_file()
+    assert (out / "sheet.png").is_file()
+
+
+@pytest.mark.slow
+@ON_LINUX
+def test_segment_export_and_apply_with_such_names(odd, ball, tmp_path):
+    mask = tmp_path / f"{ODD}.png"
+    model = tmp_path / f"{ODD}.shlmodel"
+    strokes = odd.with_name(f"{ODD}-strokes.png")
+    words = ("segment", odd, "--strokes", strokes, "--out", mask, "--save-model", model, *QUICK)
+    done = program(*words, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["files"] == [str(mask), str(model)]
+    assert program(*words).returncode == 0
+    done = program("apply", model, odd, tmp_path / "none\udcff.png", "--out", tmp_path / "o")
+    assert done.returncode == 3
+    assert "There is no file" in done.stderr.decode()
+    done = program("segment", tmp_path / "gone\udcff.png", "--strokes", strokes, "--out", mask)
+    assert done.returncode == 1
+    assert done.stderr.decode().startswith("segapp: There is no file ")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii", "cp1252"])
+def test_printing_never_fails(monkeypatch, encoding):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors="strict")
+    monkeypatch.setattr(sys, "stdout", stream)
+    console.print_line("中 caf\udce9 \x1b[2J")
+    console.print_json({"file": "中 caf\udce9"})
+    stream.flush()
+    first, second = stream.buffer.getvalue().decode(encoding).splitlines()
+    assert "caf" in first
+    assert json.loads(second) == {"file": "中 caf\udce9"}
+
+
+# Ctrl-C while the program still loads its libraries ------------------------------
+
+
+ROOT = Path(__file__).parents[3]
+# As numpy and scipy do it now and then: the interrupt comes out as something else.
+SLOW = """
+import os, signal, time
+try:
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(5)
+except BaseException as error:
+    raise ImportError("a part is missing") from error
+"""
+
+
+@pytest.mark.usefixtures("heeds_ctrl_c")
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of another kind")
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [("threadpoolctl", ["batch"]), ("tqdm", ["apply"]), ("numpy", ["segment"]), ("PySide6", [])],
+)
+def test_ctrl_c_during_the_imports_is_one_line(tmp_path, module, words):
+    (tmp_path / f"{module}.py").write_text(SLOW)
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]),
+        "QT_QPA_PLATFORM": "offscreen",
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "segapp", *words],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert done.returncode == 130
+    assert done.stderr == "segapp: stopped\n"
+    assert done.stdout == ""

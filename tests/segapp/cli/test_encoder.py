@@ -101,6 +101,7 @@ def test_families_that_are_known_need_no_words(tmp_path, capsys):
     assert "37 x 37 cells of 5 channels, after 1 other tokens" in said(capsys).out
 
 
+@pytest.mark.slow
 def test_a_head_is_added_with_its_encoder(network, tmp_path, capsys, folder):
     head = networks.like_sam_decoder(tmp_path / "head.onnx")
     words = ["encoder", "add", str(network), *SAID, "--name", "both", "--head", str(head)]
@@ -147,6 +148,7 @@ def test_what_is_missing_is_asked_for_by_its_option(network, capsys):
     assert EncoderRegistry.for_user().names() == []
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_is_a_sentence(network, tmp_path, capsys, monkeypatch, pooled):
     assert "already" in refused(capsys, "encoder", "add", str(network), *SAID)
     assert "There is no encoder 'nix': there are pooled" in refused(

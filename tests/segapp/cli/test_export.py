@@ -120,6 +120,7 @@ def test_a_folder_becomes_one_coco_file(segapp, ball):
     assert "no picture is done yet" in none.out
 
 
+@pytest.mark.slow
 def test_every_format_of_a_folder(segapp, ball, tmp_path):
     out = tmp_path / "sets"
     done = segapp("export", ball.folder, "--as", *FOLDER_FORMATS, "--out", out, "--json")

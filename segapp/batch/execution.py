@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from segapp.encoders.feature_cache import FeatureExtractor
-    from segapp.model.answer import MakeSegmenter
+    from segapp.model.answer import MakeTrainer
 
 
 def not_cancelled() -> bool:
@@ -35,7 +35,7 @@ def not_cancelled() -> bool:
 
 
 def run_tasks(
-    tasks: Sequence[Task], make_segmenter: MakeSegmenter, jobs: int = 1
+    tasks: Sequence[Task], make_trainer: MakeTrainer, jobs: int = 1
 ) -> Generator[Outcome, None, None]:
     """Run all tasks and yield each outcome as it comes.
 
@@ -46,9 +46,9 @@ def run_tasks(
     if jobs == 1 or len(tasks) <= 1:
         with limit_threads(1):
             for task in tasks:
-                yield run_case(task, make_segmenter, not_cancelled)
+                yield run_case(task, make_trainer, not_cancelled)
         return
-    for task, result in map_in_processes(partial(_run_in_process, make_segmenter), tasks, jobs):
+    for task, result in map_in_processes(partial(_run_in_process, make_trainer), tasks, jobs):
         if isinstance(result, ProcessDied):
             yield Outcome(task.case.name, error=str(result))
         else:
@@ -56,16 +56,16 @@ def run_tasks(
 
 
 def _run_in_process(
-    make_segmenter: MakeSegmenter, task: Task, cancelled: Callable[[], bool]
+    make_trainer: MakeTrainer, task: Task, cancelled: Callable[[], bool]
 ) -> Outcome:
     try:
-        return run_case(task, make_segmenter, cancelled)
+        return run_case(task, make_trainer, cancelled)
     except Cancelled:
         return Outcome(task.case.name, error="Stopped.")
 
 
 def run_tasks_remotely(
-    tasks: Sequence[Task], make_segmenter: MakeSegmenter, address: str
+    tasks: Sequence[Task], make_trainer: MakeTrainer, address: str
 ) -> Generator[Outcome, None, None]:
     """Run all tasks on a scheduler's workers and yield each outcome as it comes.
 
@@ -74,9 +74,7 @@ def run_tasks_remotely(
     """
     rooted = [_with_absolute_paths(task) for task in tasks]
     with connect_to_cluster(address) as client:
-        for task, result in map_on_cluster(
-            client, partial(_run_on_worker, make_segmenter), rooted
-        ):
+        for task, result in map_on_cluster(client, partial(_run_on_worker, make_trainer), rooted):
             lost = isinstance(result, ClusterError)
             yield Outcome(task.case.name, error=str(result)) if lost else result
 
@@ -89,10 +87,10 @@ def _with_absolute_paths(task: Task) -> Task:
     return replace(task, case=case, out=task.out.absolute())
 
 
-def _run_on_worker(make_segmenter: MakeSegmenter, task: Task) -> Outcome:
+def _run_on_worker(make_trainer: MakeTrainer, task: Task) -> Outcome:
     # One thread, as everywhere: masks must not depend on where they are made.
     with limit_threads(1):
-        return run_case(task, make_segmenter, not_cancelled)
+        return run_case(task, make_trainer, not_cancelled)
 
 
 def precompute_features(tasks: Sequence[Task], jobs: int) -> Generator[Task, None, None]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from segapp.io.class_list import ClassList
     from segapp.io.export.datasets import DatasetFormat
     from segapp.io.project import Project
-    from segapp.model.answer import MakeSegmenter
+    from segapp.model.answer import MakeTrainer
 
 
 EXPORT_FOLDER = "segapp-export"
@@ -102,7 +102,7 @@ class FolderExport:
         return cls(tuple(list_images(folder)), folder, form, out)
 
     def run(
-        self, make_segmenter: MakeSegmenter = trainer_of
+        self, make_trainer: MakeTrainer = trainer_of
     ) -> Iterator[ImageExported | ExportFinished | Report]:
         """Write image by image; after a stop, the next run continues.
 
@@ -125,7 +125,7 @@ class FolderExport:
                     status = ExportStatus.KEPT
                     if written is None:
                         item = yield from _answer(
-                            image, project, stems[image], self.choice, make_segmenter
+                            image, project, stems[image], self.choice, make_trainer
                         )
                         written = yield from _reported(self.form.steps(plan, item))
                         status = ExportStatus.WRITTEN
@@ -186,12 +186,12 @@ def _answer(
     project_path: Path,
     stem: str,
     choice: SettingsChoice,
-    make_segmenter: MakeSegmenter,
+    make_trainer: MakeTrainer,
 ) -> Generator[Report, None, DatasetItem]:
     project: Project = load_project(project_path)
     settings = choice.settings(project.settings)
     picture = load_image(image, project.document.display)
-    segmenter = make_segmenter(picture.rgb, picture.channels)
+    segmenter = make_trainer(picture.rgb, picture.channels)
     attach_encoder_features(segmenter, picture.rgb, settings)
     if project.answer is not None:
         segmenter.recall(project.answer)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.io.export.formats import ExportChoices
-    from segapp.model.answer import Answer, MakeSegmenter, Report, Segmenter
+    from segapp.model.answer import Answer, ImageTrainer, MakeTrainer, Report
     from segapp.model.document import Document
     from segapp.model.labelling import Labelling
     from segapp.model.settings import Settings, SettingsChoice
@@ -140,10 +140,10 @@ class Outcome:
     traceback: str = ""
 
 
-def run_case(task: Task, make_segmenter: MakeSegmenter, cancelled: Callable[[], bool]) -> Outcome:
+def run_case(task: Task, make_trainer: MakeTrainer, cancelled: Callable[[], bool]) -> Outcome:
     """Run a task; any error becomes an outcome, so that the other tasks go on."""
     try:
-        return _reused(task) or _run(task, make_segmenter, cancelled)
+        return _reused(task) or _run(task, make_trainer, cancelled)
     except Cancelled:
         raise
     except Exception as error:  # noqa: BLE001 - the edge of a process: one image, not the run
@@ -151,11 +151,11 @@ def run_case(task: Task, make_segmenter: MakeSegmenter, cancelled: Callable[[], 
         return Outcome(task.case.name, error=message, traceback=traceback.format_exc())
 
 
-def _run(task: Task, make_segmenter: MakeSegmenter, cancelled: Callable[[], bool]) -> Outcome:
+def _run(task: Task, make_trainer: MakeTrainer, cancelled: Callable[[], bool]) -> Outcome:
     picture, strokes = load_image_with_strokes(task.case.image, task.case.strokes)
     document, settings = strokes.document, task.settings.settings(strokes.settings)
     n_classes = len(document.classes)
-    segmenter = make_segmenter(picture.rgb, picture.channels)
+    segmenter = make_trainer(picture.rgb, picture.channels)
     attach_encoder_features(segmenter, picture.rgb, settings)
     segmenter.prepare(settings)
     if strokes.answer is not None:
@@ -209,7 +209,7 @@ class _Answers:
     """The answers for one document after the other, of which the last is kept."""
 
     def __init__(
-        self, segmenter: Segmenter, settings: Settings, cancelled: Callable[[], bool]
+        self, segmenter: ImageTrainer, settings: Settings, cancelled: Callable[[], bool]
     ) -> None:
         self._segmenter, self._settings, self._cancelled = segmenter, settings, cancelled
         self.last: Answer | None = None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from segapp.engine.learnt_model import LearntModel
     from segapp.engine.trainer import Trainer
-    from segapp.model.answer import Segmenter
+    from segapp.model.answer import ImageTrainer
     from segapp.model.picture import EncoderFeatures
     from segapp.model.settings import Settings
 
@@ -93,7 +93,7 @@ def open_encoder(settings: Settings) -> Iterator[EncodeImage]:
 
 
 def attach_encoder_features(
-    segmenter: Segmenter, rgb: NDArray[np.uint8], settings: Settings
+    segmenter: ImageTrainer, rgb: NDArray[np.uint8], settings: Settings
 ) -> None:
     """Encode the image for a segmenter, if the settings have an encoder."""
     with open_encoder(settings) as encode:

@@ -17,6 +17,8 @@ from segapp.model.document import Document, Patch
 from segapp.model.validation import SegappError, from_json, require_list, require_text, sanitize
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from segapp.model.answer import AnswerSnapshot
@@ -55,17 +57,48 @@ def load_strokes(path: str | Path, size: tuple[int, int]) -> Strokes:
             size[1],
             size[0],
         )
+    names = _names(indices)
     highest = int(indices.values.max())
-    if highest > max(len(PALETTE), len(_names(indices))):
+    if highest > max(len(PALETTE), len(names)):
         raise SegappError(
             "{}: wanted 0 for unmarked pixels and classes from 1, got {}.",
             sanitize(path.name),
             highest,
         )
-    marks = [
-        Patch.of_mask(indices.values == value, value - 1) for value in _present(indices.values)
-    ]
-    return Strokes(Document(_classes(indices, highest), tuple(marks)).as_one_state())
+    if len(names) < max(highest, 2):
+        return Strokes(document_from_labels(indices.values))
+    palette = () if indices.palette is None else indices.palette[1:].tolist()
+    return Strokes(document_from_labels(indices.values, classes_named(names, palette)))
+
+
+def document_from_labels(
+    labels: NDArray[np.uint8], classes: tuple[ClassInfo, ...] | None = None
+) -> Document:
+    """Return a document whose marks are the labelled pixels, all made at once.
+
+    ``labels`` holds 0 where nothing is marked, else the class counted from 1. Without
+    ``classes`` there are foreground and background, and more as the largest label asks for.
+
+    >>> document = document_from_labels(np.array([[1, 0, 2]], np.uint8))
+    >>> [(document.classes[mark.label].name, mark.left) for mark in document.strokes]
+    [('foreground', 0), ('background', 2)]
+    """
+    if classes is None:
+        names = [info.name for info in TWO_CLASSES]
+        names += [f"class {index + 1}" for index in range(2, int(labels.max()))]
+        classes = classes_named(names)
+    marks = [Patch.of_mask(labels == value, value - 1) for value in _present(labels)]
+    return Document(classes, tuple(marks)).as_one_state()
+
+
+def classes_named(
+    names: Sequence[str], colours: Sequence[Sequence[int]] = ()
+) -> tuple[ClassInfo, ...]:
+    """Return classes of these names; the ones beyond ``colours`` get unused colours."""
+    chosen = [(int(red), int(green), int(blue)) for red, green, blue in colours]
+    for _ in names[len(chosen) :]:
+        chosen.append(unused_colour(chosen))
+    return tuple(map(ClassInfo, names, chosen))
 
 
 def load_image_with_strokes(image: Path, strokes: Path) -> tuple[Picture, Strokes]:
@@ -84,19 +117,6 @@ def _present(values: NDArray[np.uint8]) -> list[int]:
     for row in values:
         seen[row] = True
     return [int(value) for value in np.flatnonzero(seen) if value]
-
-
-def _classes(indices: IndexedImage, highest: int) -> tuple[ClassInfo, ...]:
-    names, colours = _names(indices), []
-    if len(names) >= max(highest, 2):
-        if indices.palette is not None:
-            colours = [(int(r), int(g), int(b)) for r, g, b in indices.palette[1:].tolist()]
-    else:
-        names = [info.name for info in TWO_CLASSES]
-        names += [f"class {index + 1}" for index in range(2, highest)]
-    for _ in names[len(colours) :]:
-        colours.append(unused_colour(colours))
-    return tuple(map(ClassInfo, names, colours))
 
 
 def _names(indices: IndexedImage) -> list[str]:

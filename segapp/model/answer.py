@@ -98,7 +98,7 @@ class Answer:
 Update = Report | Answer
 
 
-class Segmenter(Protocol):
+class ImageTrainer(Protocol):
     """Makes the answers for one image; `segapp.engine.trainer.Trainer` is one."""
 
     def prepare(self, settings: Settings) -> None:
@@ -118,7 +118,7 @@ class Segmenter(Protocol):
 
 
 if TYPE_CHECKING:
-    MakeSegmenter = Callable[[NDArray[np.uint8], NDArray[Any] | None], Segmenter]
+    MakeTrainer = Callable[[NDArray[np.uint8], NDArray[Any] | None], ImageTrainer]
     """From ``Picture.rgb`` and ``Picture.channels`` to a segmenter of the image."""
 
 

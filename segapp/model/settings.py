@@ -188,6 +188,11 @@ class Settings:
         _check_bounds(self)
 
 
+def wants_encoder(settings: Settings) -> bool:
+    """Tell whether a vision network takes part."""
+    return FeatureGroup.ENCODER in settings.features
+
+
 def with_encoder(settings: Settings, digest: str) -> Settings:
     """Let the network with a digest take part, or with an empty one none at all.
 

@@ -25,7 +25,7 @@ from segapp.io.export.rasters import (
     write_strokes_png,
 )
 from segapp.io.export.tables import write_joined_measures, write_measures
-from segapp.model.validation import SegappError, sanitize
+from segapp.model.validation import SegappError, sanitize, short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -224,6 +224,40 @@ def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
 
 
 FORMATS = formats(DEFAULT_EXPORT)
+
+
+_BY_SUFFIX = {
+    ".png": "mask",
+    ".json": "coco-rle",
+    ".npz": "numpy",
+    ".tif": "confidence-tiff",
+    ".csv": "measures",
+}
+
+
+def choose_format(path: Path, name: str | None, choices: ExportChoices) -> ExportFormat:
+    """Return a format by its name, or by the ending of the file when no name is given.
+
+    >>> from pathlib import Path
+    >>> choose_format(Path("cat.json"), None, DEFAULT_EXPORT).name
+    'coco-rle'
+    """
+    suffix = ".tif" if path.suffix.lower() == ".tiff" else path.suffix.lower()
+    known = formats(choices)
+    if name is None and suffix not in _BY_SUFFIX:
+        raise SegappError(
+            f"{sanitize(path.name)}: wanted a format, or a name that ends in "
+            f"{', '.join(_BY_SUFFIX)}"
+        )
+    chosen = _BY_SUFFIX[suffix] if name is None else name
+    if chosen not in known:
+        raise SegappError(f"format: wanted one of {', '.join(known)}, got {short_repr(chosen)}")
+    if known[chosen].suffix != suffix:
+        raise SegappError(
+            f"{sanitize(path.name)}: {chosen} is written to a name that ends in "
+            f"{known[chosen].suffix}"
+        )
+    return known[chosen]
 
 
 def default_format(n_classes: int) -> ExportFormat:

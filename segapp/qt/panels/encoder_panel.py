@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtWidgets import QCheckBox, QLabel, QVBoxLayout, QWidget
 
-from segapp.app.learning import wants_encoder
 from segapp.io.folder_files import ImageStatus
-from segapp.model.settings import with_encoder
+from segapp.model.settings import wants_encoder, with_encoder
 from segapp.model.validation import sentence
 from segapp.qt.i18n import number, translate
-from segapp.qt.session.encoder_service import Sight
+from segapp.qt.session.encoder_service import EncoderStage
 from segapp.qt.widgets.inputs import ChoiceBox
 from segapp.qt.widgets.layouts import Banner
 
@@ -114,22 +113,22 @@ class EncoderController(QObject):
         self._clock = QTimer(self)
         self._clock.setInterval(_TICK)
         self._clock.timeout.connect(self._show)
-        session.seeing.ahead = self._ahead
-        session.seeing.changed.connect(self._show)
-        session.seeing.failed.connect(self._ask)
+        session.encoder.read_ahead(self._upcoming)
+        session.encoder.changed.connect(self._show)
+        session.encoder.failed.connect(self._ask)
         session.picture_changed.connect(self._list)
         box.entered.connect(self._list)
 
     def connect_actions(self, actions: Actions) -> None:
         """Leave the view of the encoder's features when there are none."""
-        seeing = self._session.seeing
+        encoder = self._session.encoder
 
         def leave_view() -> None:
-            has_none = seeing.state.sight in (Sight.OFF, Sight.FAILED)
+            has_none = encoder.status.stage in (EncoderStage.OFF, EncoderStage.FAILED)
             if has_none and actions["view_components"].isChecked():
                 actions["view_overlay"].trigger()
 
-        seeing.changed.connect(leave_view)
+        encoder.changed.connect(leave_view)
 
     def end(self) -> None:
         """Stop the timer."""
@@ -155,25 +154,25 @@ class EncoderController(QObject):
 
     def _show(self) -> None:
         """Show the encoder's progress."""
-        state = self._session.seeing.state
-        if state.sight is Sight.READING:
+        status = self._session.encoder.status
+        if status.stage is EncoderStage.READING:
             self._clock.start()
-            seconds = time.monotonic() - state.started
+            seconds = time.monotonic() - status.started
             self._box.show_text(self.tr("Reading the picture … {} s").format(number(seconds, 1)))
             return
         self._clock.stop()
-        if state.sight is not Sight.FAILED:
+        if status.stage is not EncoderStage.FAILED:
             self.banner.hide()
-        if state.sight is Sight.AHEAD:
-            told = self.tr("Reading ahead: picture {} of {}").format(state.place, state.total)
+        if status.stage is EncoderStage.READING_AHEAD:
+            told = self.tr("Reading ahead: picture {} of {}").format(status.number, status.total)
             self._box.show_text(told)
-        elif state.sight is Sight.SEEN and state.seconds:
+        elif status.stage is EncoderStage.READY and status.seconds:
             self._box.show_text(
-                self.tr("Has read the picture in {} s").format(number(state.seconds, 1))
+                self.tr("Has read the picture in {} s").format(number(status.seconds, 1))
             )
-        elif state.sight is Sight.SEEN:
+        elif status.stage is EncoderStage.READY:
             self._box.show_text(self.tr("Knows the picture from before"))
-        elif state.sight is Sight.FAILED:
+        elif status.stage is EncoderStage.FAILED:
             self._box.show_text(self.tr("Has not seen the picture"))
         elif self._box.switch.isEnabled():
             self._box.show_text(self.tr("Off: the strokes and the picture alone teach"))
@@ -191,14 +190,14 @@ class EncoderController(QObject):
             told,
             (
                 (self.tr("Go on without it"), self._leave_out),
-                (self.tr("Try again"), self._session.seeing.look),
+                (self.tr("Try again"), self._session.encoder.update),
             ),
         )
 
     def _leave_out(self) -> None:
         self._session.set_settings(with_encoder(self._session.settings, ""))
 
-    def _ahead(self) -> tuple[list[Path], DisplaySettings]:
+    def _upcoming(self) -> tuple[list[Path], DisplaySettings]:
         """Return the folder's next pictures that are not done."""
         place, work = self._files.index_in_folder(), self._files.workspace
         paths: list[Path] = []

@@ -486,9 +486,9 @@ class LevelsCommands(QObject):
         self.panel = LevelsPanel(window)
         self.panel.changed.connect(self._change)
         self.panel.previewed.connect(self._look)
-        session.rendering.looked.connect(canvas.replace_layer)
+        session.picture_renderer.previewed.connect(canvas.replace_layer)
         session.picture_changed.connect(self._show)
-        session.shown_anew.connect(self._show_anew)
+        session.display_changed.connect(self._show_anew)
         session.picture_changed.connect(self._offer_channels)
 
     def connect_actions(self, actions: Actions) -> None:
@@ -522,7 +522,7 @@ class LevelsCommands(QObject):
 
     def _look(self, display: DisplaySettings) -> None:
         if self._session.picture is not None:
-            self._session.rendering.look(self._session.picture, display)
+            self._session.picture_renderer.preview(self._session.picture, display)
 
     def _change(self, display: DisplaySettings) -> None:
         session, state = self._session, self._session.state

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from segapp.app.segmenter import Segmenter
 from segapp.app.state import Content, PictureState
 from segapp.engine.loading import trainer_of
 from segapp.io.deep_images import rerender
 from segapp.model.document import Document, Stroke
 from segapp.qt.canvas.layers import Layer, ZeroCopyImage
 from segapp.qt.i18n import class_name
-from segapp.qt.session.answers import Answers
-from segapp.qt.session.encoder_service import Seeing
+from segapp.qt.session.answer_service import AnswerService
+from segapp.qt.session.encoder_service import EncoderService
 from segapp.qt.session.jobs import Jobs, details_of
 
 if TYPE_CHECKING:
@@ -21,123 +22,133 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from segapp.io.project import ProjectLocation
-    from segapp.model.answer import AnswerSnapshot, MakeSegmenter
+    from segapp.model.answer import AnswerSnapshot, MakeTrainer
     from segapp.model.display import DisplaySettings
     from segapp.model.document import Mark
-    from segapp.model.picture import Picture
+    from segapp.model.picture import EncoderFeatures, Picture
     from segapp.model.settings import Settings
 
 
-class Rendering(QObject):
-    """Makes one picture at a time; a newer wish replaces the older one."""
+class PictureRenderer(QObject):
+    """Renders the image with other display settings; a newer request replaces an older one."""
 
-    arrived = Signal(object, object)  # Picture, Layer
-    looked = Signal(object)  # Layer, for a look while somebody still chooses
-    failed = Signal(str, str)  # a sentence, and details for who wants to report them
+    rendered = Signal(object, object)  # Picture, Layer
+    previewed = Signal(object)  # Layer, while the user is still choosing
+    failed = Signal(str, str)  # a sentence, and a traceback for reports
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._jobs = Jobs("showing", self)
-        self._wish: tuple[Picture, DisplaySettings] | None = None
-        self._is_look = False
+        self._requested: tuple[Picture, DisplaySettings] | None = None
+        self._is_preview = False
 
-    def start(self, picture: Picture, display: DisplaySettings) -> None:
-        """Show a picture in another way."""
-        self._wish, self._is_look = None, False
+    def render(self, picture: Picture, display: DisplaySettings) -> None:
+        """Render an image."""
+        self._requested, self._is_preview = None, False
         self._run(picture, display)
 
-    def look(self, picture: Picture, display: DisplaySettings) -> None:
-        """Make a look at a picture; of many wishes in a row, the last one is sure to come."""
+    def preview(self, picture: Picture, display: DisplaySettings) -> None:
+        """Render a preview; of many requests in a row, the last one is sure to be rendered."""
         if not self._jobs.busy:
-            self._is_look = True
+            self._is_preview = True
             self._run(picture, display)
-        elif self._is_look:  # what is under way is still worth seeing
-            self._wish = picture, display
+        elif self._is_preview:  # the one under way is still worth seeing
+            self._requested = picture, display
 
     def cancel(self) -> None:
-        """Forget what is being made."""
-        self._wish = None
+        """Drop the requests."""
+        self._requested = None
         self._jobs.cancel()
 
     def _run(self, picture: Picture, display: DisplaySettings) -> None:
         self._jobs.run(lambda: _rendered(picture, display), self._take, self._fail, self._go_on)
 
-    def _take(self, made: tuple[Picture, Layer]) -> None:
-        if self._is_look:
-            self.looked.emit(made[1])
+    def _take(self, rendered: tuple[Picture, Layer]) -> None:
+        if self._is_preview:
+            self.previewed.emit(rendered[1])
         else:
-            self.arrived.emit(*made)
+            self.rendered.emit(*rendered)
 
     def _go_on(self) -> None:
-        wish, self._wish = self._wish, None
-        if wish is not None:
-            self.look(*wish)
+        requested, self._requested = self._requested, None
+        if requested is not None:
+            self.preview(*requested)
 
     def _fail(self, error: Exception) -> None:
-        told = self.tr("The picture cannot be shown so: {}").format(
-            str(error) or type(error).__name__
+        reason = str(error) or type(error).__name__
+        self.failed.emit(
+            self.tr("The picture cannot be shown so: {}").format(reason), details_of(error)
         )
-        self.failed.emit(told, details_of(error))
 
     def close(self, timeout: float | None = None) -> bool:
-        """Wait for the thread; say whether it has ended."""
+        """Wait for the thread; return whether it has ended."""
         return self._jobs.close(timeout)
 
 
 def _rendered(picture: Picture, display: DisplaySettings) -> Iterator[tuple[Picture, Layer]]:
-    made = rerender(picture, display)
-    yield made, Layer.over(ZeroCopyImage.of_picture(made.rgb))
+    rendered = rerender(picture, display)
+    yield rendered, Layer.over(ZeroCopyImage.of_picture(rendered.rgb))
 
 
 class Session(QObject):
-    """Holds pictures, strokes and settings; `answers` follows them, and the window all of it."""
+    """The open image with its segmenter, and the states of all images that were open.
+
+    `answers` follows the strokes, and the window follows all of it.
+    """
 
     picture_changed = Signal()
-    shown_anew = Signal()  # the same picture, in another way
+    display_changed = Signal()  # the same image, with other levels or channels
     document_changed = Signal()
     settings_changed = Signal()
 
     def __init__(
-        self,
-        make_segmenter: MakeSegmenter = trainer_of,
-        parent: QObject | None = None,
+        self, make_trainer: MakeTrainer = trainer_of, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
+        self._make_trainer = make_trainer
         self._states: dict[Path, PictureState] = {}
-        self._state: PictureState | None = None
-        self.picture: Picture | None = None
+        self._segmenter: Segmenter | None = None
         self.layer: Layer | None = None
-        self.answers = Answers(make_segmenter, self._content, self)
-        self.rendering = Rendering(self)
-        self.seeing = Seeing(self)
-        self.rendering.arrived.connect(lambda *made: _take_shown(self, *made))
+        self.answers = AnswerService(self)
+        self.encoder = EncoderService(self.answers, self)
+        for signal in (self.picture_changed, self.display_changed, self.settings_changed):
+            signal.connect(self._update_encoder)
+        self.picture_renderer = PictureRenderer(self)
+        self.picture_renderer.rendered.connect(self._take_rendered)
 
     # Pictures ---------------------------------------------------------------------------
 
     @property
+    def picture(self) -> Picture | None:
+        """The open image."""
+        return self._segmenter.picture if self._segmenter else None
+
+    @property
     def state(self) -> PictureState | None:
-        """The open picture's strokes and settings."""
-        return self._state
+        """The open image's strokes and settings."""
+        return self._segmenter.state if self._segmenter else None
 
     @property
     def document(self) -> Document:
-        """The strokes as they are now."""
-        return self._state.document if self._state else Document()
+        """The present strokes."""
+        return self._segmenter.document if self._segmenter else Document()
 
     @property
     def settings(self) -> Settings:
-        """The settings as they are now."""
-        return self._state.settings if self._state else Content().settings
+        """The present settings."""
+        return self._segmenter.settings if self._segmenter else Content().settings
 
-    def _content(self) -> Content | None:
-        return self._state.content if self._state else None
+    @property
+    def encoder_features(self) -> EncoderFeatures | None:
+        """The features that the encoder has computed of the open image."""
+        return self._segmenter.encoder_features if self._segmenter else None
 
     def state_of(self, path: Path) -> PictureState | None:
-        """Return what is known of a picture that was open before."""
+        """Return the state of an image that was open before."""
         return self._states.get(path)
 
     def unsaved_states(self) -> list[PictureState]:
-        """Return every picture whose strokes are not in a project file."""
+        """Return every image whose strokes are not in a project file."""
         return [state for state in self._states.values() if state.unsaved]
 
     def open(
@@ -145,46 +156,46 @@ class Session(QObject):
         picture: Picture,
         layer: Layer,
         state: PictureState,
-        carried: AnswerSnapshot | None = None,
+        snapshot: AnswerSnapshot | None = None,
     ) -> None:
-        """Show a picture with its strokes; the one that was open is remembered.
+        """Show an image with its strokes; the state of the one before is kept.
 
-        What its project has ``carried`` makes the first answer quick.
+        The ``snapshot`` of its project makes the first answer quick.
         """
-        self.picture, self.layer = picture, layer
-        self._set_state(state)
-        self.answers.begin(picture, carried)
+        self.layer = layer
+        self._segmenter = Segmenter(
+            picture, state, snapshot=snapshot, make_trainer=self._make_trainer
+        )
+        self.remember(state)
+        self.answers.begin(self._segmenter)
         self.picture_changed.emit()
         self.document_changed.emit()
         self.settings_changed.emit()
-        self.rendering.cancel()
-        if picture.display == state.content.document.display:
+        self.picture_renderer.cancel()
+        if picture.display == state.document.display:
             self.answers.catch_up()
         else:
-            _show_anew(self)
+            self._render(picture, state.document.display)
 
     def remember(self, state: PictureState) -> None:
-        """Know the strokes of a picture that is not open."""
+        """Keep the state of an image that is not open."""
         self._states[state.path] = state
 
-    def _set_state(self, state: PictureState) -> None:
-        self._state = state
-        self.remember(state)
-
     def mark_saved(self, path: Path, content: Content, location: ProjectLocation) -> None:
-        """Note that the strokes of a picture are in a project."""
-        state = self._states[path].written(content, location)
-        self._states[path] = state
-        if self._state is not None and self._state.path == path:
-            self._state = state
+        """Note that the strokes of an image are in a project."""
+        state = self._states[path] = self._states[path].written(content, location)
+        if self._segmenter is not None and self._segmenter.state.path == path:
+            self._segmenter.state = state
         self.document_changed.emit()
 
     # Edits ------------------------------------------------------------------------------
 
     def edit(self, name: str, document: Document) -> None:
-        """Make ``document`` the present one; ``name`` is what undo will offer to take back."""
-        if self._state is not None:
-            self._move_to(self._state.edit(name, document))
+        """Go on to ``document``; ``name`` is the edit that undo offers to take back."""
+        if self._segmenter is not None:
+            before = self._segmenter.state
+            self._segmenter.edit(name, document)
+            self._follow(self._segmenter, before)
 
     def add_stroke(self, stroke: Mark) -> None:
         """Add a finished stroke."""
@@ -210,58 +221,74 @@ class Session(QObject):
 
     def undo(self) -> None:
         """Take the last edit back."""
-        if self._state is not None:
-            self._move_to(self._state.undo())
+        if self._segmenter is not None:
+            before = self._segmenter.state
+            self._segmenter.undo()
+            self._follow(self._segmenter, before)
 
     def redo(self) -> None:
-        """Make the edit that was taken back once more."""
-        if self._state is not None:
-            self._move_to(self._state.redo())
+        """Make the edit again that was taken back."""
+        if self._segmenter is not None:
+            before = self._segmenter.state
+            self._segmenter.redo()
+            self._follow(self._segmenter, before)
 
     def update_now(self) -> None:
         """Learn from the present strokes, and read the picture if the encoder has not."""
-        self.seeing.look()
+        self.encoder.update()
         self.answers.update_now()
 
     def stop(self) -> None:
         """Stop reading and learning; the shown labelling stays."""
-        self.seeing.stop()
+        self.encoder.stop()
         self.answers.stop()
 
     def set_settings(self, settings: Settings) -> None:
-        """Learn with other settings from now on."""
-        if self._state is not None:
-            self._move_to(self._state.with_settings(self.tr("change of settings"), settings))
+        """Train with other settings from now on."""
+        if self._segmenter is not None:
+            before = self._segmenter.state
+            self._segmenter.set_settings(settings, self.tr("change of settings"))
+            self._follow(self._segmenter, before)
 
-    def _move_to(self, state: PictureState) -> None:
-        before = self._state
-        if before is None or state == before:
+    def _follow(self, segmenter: Segmenter, before: PictureState) -> None:
+        """Bring window and answer along with an edit."""
+        state = segmenter.state
+        if state == before:
             return
-        self._set_state(state)
+        self.remember(state)
         if state.document != before.document:
             self.document_changed.emit()
         if state.settings != before.settings:
             self.settings_changed.emit()
-        if state.content.document.display != before.content.document.display:
-            _show_anew(self)
+        if state.document.display != before.document.display:
+            self._render(segmenter.picture, state.document.display)
         elif state.content.training_inputs != before.content.training_inputs:
             self.answers.catch_up()
 
+    # Display ----------------------------------------------------------------------------
+
+    def _render(self, picture: Picture, display: DisplaySettings) -> None:
+        """Render the image with its display settings, which are learnt from as well."""
+        self.answers.suspend()
+        self.picture_renderer.render(picture, display)
+
+    def _take_rendered(self, picture: Picture, layer: Layer) -> None:
+        if self._segmenter is None:
+            return
+        self.layer = layer
+        self._segmenter = Segmenter(
+            picture, self._segmenter.state, make_trainer=self._make_trainer
+        )
+        self.answers.begin(self._segmenter)
+        self.display_changed.emit()
+        self.answers.catch_up()
+
+    def _update_encoder(self) -> None:
+        if self._segmenter is not None:
+            self.encoder.follow(self._segmenter)
+
     def close(self, timeout: float | None = None) -> bool:
-        """Stop learning and wait for the threads; say whether they have ended."""
-        ended = [part.close(timeout) for part in (self.answers, self.rendering, self.seeing)]
+        """Stop training and wait for the threads; return whether they have ended."""
+        parts = (self.answers, self.picture_renderer, self.encoder)
+        ended = [part.close(timeout) for part in parts]
         return all(ended)
-
-
-def _show_anew(session: Session) -> None:
-    """Bring the picture to the way in which it is to be shown, and learn from it then."""
-    session.answers.suspend()
-    if session.picture is not None:
-        session.rendering.start(session.picture, session.document.display)
-
-
-def _take_shown(session: Session, picture: Picture, layer: Layer) -> None:
-    session.picture, session.layer = picture, layer
-    session.answers.begin(picture)
-    session.shown_anew.emit()
-    session.answers.catch_up()

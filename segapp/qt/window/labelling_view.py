@@ -152,7 +152,7 @@ class LabellingView(QObject):
         session.picture_changed.connect(self._withdraw)
         session.answers.answer_changed.connect(self.refresh)
         session.document_changed.connect(self.refresh)
-        session.seeing.changed.connect(self.refresh)
+        session.encoder.changed.connect(self.refresh)
 
     @property
     def mode(self) -> ViewMode:
@@ -205,7 +205,7 @@ class LabellingView(QObject):
 
     def _refresh_components(self) -> None:
         """Show what the encoder sees; until it does, the picture."""
-        encoded, picture = self._session.answers.encoded, self._session.picture
+        encoded, picture = self._session.encoder_features, self._session.picture
         if encoded is None or picture is None:
             self._withdraw()
         elif self._shown[:1] != (encoded,):

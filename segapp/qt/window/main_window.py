@@ -27,7 +27,7 @@ from segapp.qt.panels.file_list import FileList
 from segapp.qt.panels.model_panel import ModelPanel
 from segapp.qt.panels.settings_panel import SettingsPanel
 from segapp.qt.panels.status import StatusBar
-from segapp.qt.session.answers import BrushFollower
+from segapp.qt.session.live_preview import LivePreview
 from segapp.qt.window.class_commands import ClassCommands
 from segapp.qt.window.docks import Docks, move_focus
 from segapp.qt.window.file_commands import FileCommands
@@ -96,7 +96,7 @@ class MainWindow(QMainWindow):
         self.canvas = Canvas()
         self.hint = Hint(self.canvas)
         self.preview_badge = PreviewBadge(self.canvas)
-        self.follower = BrushFollower(self.session, self.canvas.unfinished_stroke, self)
+        self.live_preview = LivePreview(self.session, self.canvas.unfinished_stroke, self)
         self.legend = CodeLegend(self.canvas)
         self.alike_suggestion = AlikeSuggestion(self.session, self.canvas)
         self.welcome = Welcome(self.canvas, self.commands)
@@ -273,7 +273,7 @@ class MainWindow(QMainWindow):
             return
         self.status.end()
         self.closing.emit()
-        self.follower.end()
+        self.live_preview.stop()
         self.hide()  # ending the threads may take a moment
         self.threads_ended = _close_all(
             (

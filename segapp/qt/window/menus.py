@@ -212,7 +212,7 @@ def enable_commands(actions: Actions, session: Session, files: Files) -> None:
     actions.explain("add_class", reason if full else "")
     actions.enable("zoom_in", "zoom_out", "fit", "actual_size", "apply_model", when=is_open)
     actions.enable("levels", when=is_open)
-    actions.enable("view_components", when=answers.encoded is not None)
+    actions.enable("view_components", when=session.encoder_features is not None)
     actions.enable("copy_picture", when=is_open)
     actions.enable("stop", when=answers.progress.stage is Stage.RUNNING)
     actions.enable("spot", when=answers.shown is not None)

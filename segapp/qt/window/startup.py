@@ -88,7 +88,7 @@ def _connect_session(window: MainWindow) -> None:
     session.document_changed.connect(window.show_document)
     session.settings_changed.connect(lambda: window.settings_panel.show_settings(session.settings))
     session.settings_changed.connect(window.refresh)
-    session.seeing.changed.connect(window.refresh)
+    session.encoder.changed.connect(window.refresh)
     session.answers.answer_changed.connect(window.show_insight)
     session.answers.progress_changed.connect(window.show_progress)
     window.labelling_view.rendered.connect(window.show_labelling)
@@ -98,7 +98,12 @@ def _connect_session(window: MainWindow) -> None:
     window.file_list.chosen.connect(files.open)
     window.welcome.chosen.connect(files.open)
     window.welcome.show_samples(sample_images())
-    for part in (session.answers, session.rendering, window.labelling_view, window.autosave):
+    for part in (
+        session.answers,
+        session.picture_renderer,
+        window.labelling_view,
+        window.autosave,
+    ):
         part.failed.connect(lambda text, details: complain(window, text, details))
     for message in (
         files.opened,
@@ -122,8 +127,8 @@ def _connect_canvas(window: MainWindow) -> None:
     paint_box.strokes.valueChanged.connect(lambda value: canvas.set_stroke_opacity(value / 100))
     window.brush.changed.connect(window.show_brush)
     canvas.stroke_finished.connect(window.mark_commands.take)
-    canvas.stroke_extended.connect(window.follower.look)
-    canvas.stroke_cancelled.connect(window.follower.forget)
+    canvas.stroke_extended.connect(window.live_preview.update)
+    canvas.stroke_cancelled.connect(window.live_preview.discard)
     canvas.fill_requested.connect(window.mark_commands.fill)
     canvas.radius_requested.connect(window.brush.set_radius)
     viewport.changed.connect(lambda: window.status.show_zoom(viewport.screen_scale))
@@ -145,7 +150,7 @@ def _connect_views(window: MainWindow) -> None:
             thumbnails.show_as(session.picture.path, session.picture.display)
 
     files.folder.display_changed.connect(lambda: thumbnails.begin(files.workspace.folder))
-    session.shown_anew.connect(redraw_current)
+    session.display_changed.connect(redraw_current)
 
 
 def _connect_recent(window: MainWindow) -> None:

@@ -189,8 +189,8 @@ def make_window(qtbot, tmp_path, monkeypatch):
     answers = {"unsaved": Unsaved.DISCARD}
     monkeypatch.setattr(file_dialogs, "ask_unsaved", lambda *_: answers["unsaved"])
 
-    def make(path=None, make_segmenter=QuickSegmenter, size=(1000, 700)):
-        window = build_window(Session(make_segmenter), Preferences(), tmp_path / "recovery")
+    def make(path=None, make_trainer=QuickSegmenter, size=(1000, 700)):
+        window = build_window(Session(make_trainer), Preferences(), tmp_path / "recovery")
         windows.append(window)
         qtbot.addWidget(window)
         if size is not None:

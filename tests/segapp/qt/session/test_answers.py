@@ -15,8 +15,8 @@ from segapp.model.document import Stroke
 from segapp.model.picture import Picture
 from segapp.model.settings import PRESETS
 from segapp.qt.canvas.layers import Layer, add_alpha
-from segapp.qt.session import answers as answers_module
-from segapp.qt.session.answers import BrushFollower
+from segapp.qt.session import answer_service
+from segapp.qt.session.live_preview import LivePreview
 from segapp.qt.session.session import Session
 
 
@@ -31,11 +31,14 @@ class SteppedJobs(QObject):
     def busy(self):
         return self._items is not None
 
-    def run(self, work, on_item, on_error, on_end=None):
-        self._items, self._on_item = work(), on_item
+    def run(self, work, on_item, on_error, on_end=lambda: None):
+        self.cancel()
+        self._items, self._on_item, self._on_end = work(), on_item, on_end
 
     def cancel(self):
-        self._items = None
+        if self._items is not None:
+            self._items = None
+            self._on_end()
 
     def close(self, timeout=None):
         self.cancel()
@@ -61,7 +64,7 @@ class AnySequence(RuleBasedStateMachine):
         self.session = Session(self.segmenter)
         picture = Picture(RGB, None, Path("picture.png"), "0", "")
         self.mark = None  # the stroke in the making
-        self.follower = BrushFollower(self.session, lambda: self.mark)
+        self.live_preview = LivePreview(self.session, lambda: self.mark)
         self.session.open(picture, Layer(add_alpha(RGB)), PictureState(picture.path, "0"))
         self.paint(0, 3, 6)
         self.paint(1, 12, 6)
@@ -85,7 +88,7 @@ class AnySequence(RuleBasedStateMachine):
     )
     def draw_on(self, label, points):
         self.mark = Stroke(tuple((x + 0.5, y + 0.5) for x, y in points), 2.0, label)
-        self.follower.look()
+        self.live_preview.update()
 
     @precondition(lambda self: self.mark is not None)
     @rule()
@@ -97,7 +100,7 @@ class AnySequence(RuleBasedStateMachine):
     @rule()
     def drop_the_stroke(self):
         self.mark = None
-        self.follower.forget()
+        self.live_preview.discard()
 
     @rule()
     def undo(self):
@@ -172,7 +175,7 @@ def test_what_may_leave_the_program_is_what_a_fresh_segmenter_gives(
             labels[0, 0] = document.background
             return type(made)(labels, made.margin, made.codes, made.n_classes, made.n_bits)
 
-    monkeypatch.setattr(answers_module, "Jobs", SteppedJobs)
+    monkeypatch.setattr(answer_service, "Jobs", SteppedJobs)
     AnySequence.segmenter = NamesCount
     case = AnySequence.TestCase()
     case.settings = profile(max_examples=200, stateful_step_count=20, deadline=None)

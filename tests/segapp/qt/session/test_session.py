@@ -16,8 +16,8 @@ from segapp.qt.session.session import Session
 def make_session(qtbot, picture_file):
     sessions = []
 
-    def make(make_segmenter):
-        session = Session(make_segmenter)
+    def make(make_trainer):
+        session = Session(make_trainer)
         sessions.append(session)
         picture = load_image(picture_file())
         state = PictureState(picture.path, picture.sha256)

@@ -27,7 +27,7 @@ from segapp.io.project import Project, save_project
 from segapp.model.document import Document, Stroke
 from segapp.model.settings import DEFAULT_SETTINGS, FeatureGroup, preset_of, with_encoder
 from segapp.qt.panels.encoder_panel import EncoderController
-from segapp.qt.session.encoder_service import Sight
+from segapp.qt.session.encoder_service import EncoderStage
 from tests.segapp.encoders import networks
 from tests.segapp.encoders.networks import POOLED
 from tests.segapp.qt.conftest import QuickSegmenter
@@ -98,7 +98,7 @@ def turn_on(window):
 
 
 def seen(qtbot, window):
-    qtbot.waitUntil(lambda: window.session.answers.encoded is not None, timeout=30_000)
+    qtbot.waitUntil(lambda: window.session.encoder_features is not None, timeout=30_000)
 
 
 def test_it_is_off_and_says_how_to_get_one(make_window, picture_file):
@@ -146,7 +146,7 @@ def test_strokes_do_not_wait_and_what_they_give_is_called_not_final(
     qtbot.waitUntil(lambda: answers.is_current, timeout=30_000)
     asked, known = seer.asked[-1]
     assert asked == window.session.settings
-    assert known is answers.encoded
+    assert known is window.session.encoder_features
     assert known.encoder == pooled
     qtbot.waitUntil(lambda: not window.preview_badge.isVisible())
     assert box(window).state_text.startswith("Has read the picture in ")
@@ -159,8 +159,8 @@ def test_the_brush_is_followed_without_it_too(
     turn_on(window)
     document = window.session.document.with_stroke(two_strokes[0]).with_stroke(two_strokes[1])
     content = replace(window.session.state.content, document=document)
-    with qtbot.waitSignal(window.session.answers.followed):
-        window.session.answers.follow(content)
+    with qtbot.waitSignal(window.session.answers.live_preview_ended):
+        window.session.answers.show_live_preview(content)
     assert window.session.answers.preview is not None
 
 
@@ -175,7 +175,7 @@ def test_turned_off_again_all_is_as_before(
     window.session.undo()
     assert window.session.settings == DEFAULT_SETTINGS
     assert not box(window).switch.isChecked()
-    assert window.session.answers.encoded is None
+    assert window.session.encoder_features is None
     qtbot.waitUntil(lambda: window.session.answers.is_current)
     assert np.array_equal(window.session.answers.answer.labelling.labels, before)
 
@@ -216,7 +216,7 @@ def test_one_that_fails_asks_and_loses_nothing(
     qtbot.waitUntil(lambda: answers.progress.stage is Stage.UNFINISHED)
     assert answers.progress.text == "Not final: the encoder has not seen the picture"
     assert answers.answer is None
-    assert window.session.seeing.state.sight is Sight.FAILED
+    assert window.session.encoder.status.stage is EncoderStage.FAILED
     broken[0] = False
     asked.buttons[button].click()
     qtbot.waitUntil(lambda: answers.is_current, timeout=30_000)
@@ -267,11 +267,11 @@ def test_the_next_pictures_are_read_ahead(make_window, picture_file, pooled, see
         path = picture_file(f"folder/{name}.png", size=(60, 80 + ord(name)))
     window = make_window(path.parent, seer)
     texts = []
-    window.session.seeing.changed.connect(lambda: texts.append(box(window).state_text))
+    window.session.encoder.changed.connect(lambda: texts.append(box(window).state_text))
     turn_on(window)
     kept = FeatureCache.for_user().root
     qtbot.waitUntil(lambda: kept.is_dir() and len(list(kept.iterdir())) == 3, timeout=30_000)
-    qtbot.waitUntil(lambda: window.session.seeing.state.sight is Sight.SEEN)
+    qtbot.waitUntil(lambda: window.session.encoder.status.stage is EncoderStage.READY)
     assert "Reading ahead: picture 2 of 2" in texts
     with qtbot.waitSignal(window.files.opened):
         window.commands["next"].trigger()
@@ -359,7 +359,7 @@ def test_with_the_learner_the_answer_is_what_the_command_gives(
         project = tmp_path / "square.segapp"
         content = window.session.state.content
         assert content.settings.encoder == identity
-        assert (answers.encoded.fine is not None) == with_head
+        assert (window.session.encoder_features.fine is not None) == with_head
         save_project(project, Project(content.document, content.settings, path, ""))
     mask = tmp_path / "mask.png"
     words = ["segment", str(path), "--strokes", str(project), "--out", str(mask)]

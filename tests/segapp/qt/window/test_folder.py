@@ -382,7 +382,7 @@ def test_five_thousand_pictures_are_listed_and_memory_stays_flat(make_window, tm
 def test_the_folder_is_exported_beside_the_work(
     make_window, folder, answered, qtbot, no_questions
 ):
-    window = answered(make_window(folder[0].parent, make_segmenter=Trainer))
+    window = answered(make_window(folder[0].parent, make_trainer=Trainer))
     window.commands["export_folder"].trigger()
     panel = window.folder.export
     assert panel.isVisibleTo(window)
@@ -402,7 +402,7 @@ def test_the_folder_is_exported_beside_the_work(
 
 
 def test_what_was_learnt_answers_the_next_picture(make_window, folder, answered, qtbot):
-    window = answered(make_window(folder[0].parent, make_segmenter=Trainer))
+    window = answered(make_window(folder[0].parent, make_trainer=Trainer))
     window.commands["carry_over"].setChecked(True)
     go(qtbot, window, folder[1])
     qtbot.waitUntil(lambda: window.session.document.initial is not None, timeout=20000)
@@ -423,7 +423,7 @@ def test_what_was_learnt_answers_the_next_picture(make_window, folder, answered,
 
 
 def test_all_that_are_not_done_are_answered(make_window, folder, answered, qtbot, no_questions):
-    window = make_window(folder[0].parent, make_segmenter=Trainer)
+    window = make_window(folder[0].parent, make_trainer=Trainer)
     go(qtbot, window, folder[3])
     window.commands["done"].trigger()
     go(qtbot, window, folder[0])
@@ -445,7 +445,7 @@ def test_all_that_are_not_done_are_answered(make_window, folder, answered, qtbot
 
 
 def test_answering_all_can_be_stopped(make_window, folder, answered, qtbot):
-    window = answered(make_window(folder[0].parent, make_segmenter=Trainer))
+    window = answered(make_window(folder[0].parent, make_trainer=Trainer))
     window.commands["apply_to_undone"].trigger()
     assert window.folder.task.isVisibleTo(window)
     window.folder.task.stop_wanted.emit()

@@ -10,7 +10,7 @@ from segapp.engine.trainer import Trainer, segment
 from segapp.imaging.overlay import ViewMode
 from segapp.imaging.rasterise import rasterize
 from segapp.model.document import Document, Patch, Stroke
-from segapp.qt.session.answers import thinned
+from segapp.qt.session.live_preview import thin_out
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 
@@ -162,11 +162,11 @@ def test_a_thinned_stroke_covers_nearly_the_same():
     turns = np.linspace(0, 6, 400)
     points = tuple((100 + 60 * np.sin(t), 100 + 60 * np.sin(1.7 * t)) for t in turns)
     stroke = Stroke(points, 6.0, 0, tuple(0.5 + 0.5 * np.cos(turns) ** 2))
-    thin = thinned(stroke)
+    thin = thin_out(stroke)
     assert len(thin.points) < len(points) / 2
     assert thin.points[0] == points[0]
     assert thin.points[-1] == points[-1]
     whole, less = (rasterize(Document(strokes=(s,)), (200, 200)) >= 0 for s in (stroke, thin))
     assert (whole != less).sum() < 0.03 * whole.sum()
     patch = Patch(0, 0, 8, 1, b"\xff", 0)
-    assert thinned(patch) is patch
+    assert thin_out(patch) is patch

@@ -29,8 +29,8 @@ from segapp.qt.canvas.brush import Tool
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Unsaved
 from segapp.qt.files.preferences import remember_choices
-from segapp.qt.session.answers import Answers
-from segapp.qt.session.encoder_service import Seeing
+from segapp.qt.session.answer_service import AnswerService
+from segapp.qt.session.encoder_service import EncoderService
 from segapp.qt.window import main_window
 from segapp.qt.window.startup import open_initial
 from segapp.qt.window.theme import ThemeChoice
@@ -77,7 +77,7 @@ def test_a_stroke_refreshes_the_window_at_most_four_times(window, answered, qtbo
     monkeypatch.setattr(
         main_window, "enable_commands", lambda *parts: (enabled.append(1), enable(*parts))
     )
-    with qtbot.waitSignal(window.session.answers.followed):
+    with qtbot.waitSignal(window.session.answers.live_preview_ended):
         place = window.canvas.viewport.view.to_widget(QPointF(50, 20)).toPoint()
         qtbot.mousePress(window.canvas, LEFT, pos=place)
         for _ in range(20):
@@ -92,15 +92,15 @@ def test_a_stroke_refreshes_the_window_at_most_four_times(window, answered, qtbo
     assert not window.commands["stop"].isEnabled()
 
 
-@pytest.mark.parametrize(("command", "parts"), [("stop", "stop stop"), ("update", "look update")])
+@pytest.mark.parametrize(("command", "parts"), [("stop", "stop stop"), ("update", "read update")])
 def test_stop_and_update_are_for_the_encoder_and_the_learner(
     command, parts, make_window, picture_file, monkeypatch
 ):
     called = []
-    for kind in (Seeing, Answers):
+    for kind in (EncoderService, AnswerService):
         monkeypatch.setattr(kind, "stop", lambda _: called.append("stop"))
-    monkeypatch.setattr(Seeing, "look", lambda _: called.append("look"))
-    monkeypatch.setattr(Answers, "update_now", lambda _: called.append("update"))
+    monkeypatch.setattr(EncoderService, "update", lambda _: called.append("read"))
+    monkeypatch.setattr(AnswerService, "update_now", lambda _: called.append("update"))
     window = make_window(picture_file())
     called.clear()
     window.commands[command].setEnabled(True)

@@ -1,0 +1,238 @@
+"""Answers for the open image, trained in a background thread."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from segapp.app.segmenter import ProvisionalAnswer
+from segapp.app.state import Progress, Stage
+from segapp.model.answer import Answer, Insight, NotEnoughStrokes, Preview
+from segapp.model.validation import sanitize
+from segapp.qt.i18n import number, translate
+from segapp.qt.session.jobs import Jobs, details_of
+
+if TYPE_CHECKING:
+    from segapp.app.segmenter import Segmenter, TrainingItem
+    from segapp.app.state import Content, TrainingInputs
+    from segapp.model.answer import Report
+    from segapp.model.document import Document
+    from segapp.model.labelling import Labelling
+
+
+class AnswerService(QObject):
+    """The last answer for the open image, and previews of the next one apart from it.
+
+    The displayed labelling (`shown`) may be a preview, or older than the strokes. Exports,
+    copies and measures use `answer`, which belongs to exactly the present strokes and settings,
+    or is None.
+    """
+
+    answer_changed = Signal()
+    live_preview_ended = Signal()  # the next one may begin
+    progress_changed = Signal()
+    failed = Signal(str, str)  # a sentence, and a traceback for reports
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._segmenter: Segmenter | None = None
+        self._is_suspended = False
+        self._answered: tuple[TrainingInputs, Answer] | None = None
+        self.preview: Preview | None = None  # displayed instead of the answer
+        self._newest: Preview | None = None  # of the live preview that is under way
+        self._jobs = Jobs("learning", self)
+        self.progress = Progress()
+        self.live = True
+        self.is_previewing = False  # whether a live preview is under way
+        self.is_reading = False  # whether an encoder is reading the image
+
+    @property
+    def _content(self) -> Content | None:
+        return self._segmenter.content if self._segmenter is not None else None
+
+    @property
+    def answer(self) -> Answer | None:
+        """The answer for the present strokes and settings, None until it is there."""
+        content, answered = self._content, self._answered
+        if content is None or answered is None or answered[0] != content.training_inputs:
+            return None
+        return answered[1]
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the answer for the present strokes and settings is there."""
+        return self.answer is not None
+
+    @property
+    def shown(self) -> Labelling | None:
+        """The labelling to display: the newest preview, else the last answer."""
+        if self.preview is not None:
+            return self.preview.labelling
+        return self._answered[1].labelling if self._answered is not None else None
+
+    @property
+    def insight(self) -> Insight | None:
+        """The insight into the last answer."""
+        return self._answered[1].insight if self._answered is not None else None
+
+    def begin(self, segmenter: Segmenter) -> None:
+        """Drop the answers for one image, and make those for another."""
+        self._cancel()
+        self._segmenter, self._is_suspended = segmenter, False
+        self._set(None)
+
+    def suspend(self) -> None:
+        """Train nothing until `begin`: the pixels are about to change."""
+        self._cancel()
+        self._is_suspended = True
+
+    def set_live(self, live: bool) -> None:  # noqa: FBT001 - a Qt slot
+        """Train after every stroke, or only on command."""
+        self.live = live
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Bring the answer up to date, or report that it is behind."""
+        content = self._content
+        if content is None:
+            self._report(Progress())
+        elif self.is_current:
+            self._cancel()
+            self._drop_preview()
+            self._report(Progress(Stage.CURRENT, self.tr("Up to date")))
+        elif self.live or not _is_answerable(content.document):
+            self.update_now()
+        else:
+            self._cancel()
+            self._report(self._behind())
+
+    def update_now(self) -> None:
+        """Train with the present strokes, live or not."""
+        segmenter = self._segmenter
+        if segmenter is None or self._is_suspended:
+            return
+        self._cancel()
+        self._report(Progress(Stage.RUNNING, self.tr("Starting"), 0.0, time.monotonic()))
+        inputs, updates = segmenter.content.training_inputs, segmenter.updates()
+        self._jobs.run(lambda: updates, lambda item: self._take(inputs, item), self._fail)
+
+    def show_live_preview(self, content: Content) -> None:
+        """Show a preview with an unfinished stroke, which the answer is not trained from."""
+        segmenter = self._segmenter
+        failed = self.progress.stage is Stage.FAILED  # the finished stroke tells it again
+        if segmenter is None or self._is_suspended or failed:
+            return
+        if not _is_answerable(content.document):
+            return
+        self._cancel()
+        self.is_previewing, self._newest = True, None
+        if self.progress.stage is not Stage.FOLLOWING:
+            self._report(Progress(Stage.FOLLOWING, self.tr("Following the brush: not final")))
+        reports = segmenter.live_preview(content)
+        self._jobs.run(lambda: reports, self._note_preview, self._fail, self._end_preview)
+
+    def stop(self) -> None:
+        """Stop training; the displayed labelling stays."""
+        if not self._jobs.busy and self.progress.stage is not Stage.RUNNING:
+            return
+        self._cancel()
+        if self.is_current:  # it was being computed once more
+            self.catch_up()
+        else:
+            self._report(self._behind())
+
+    def set_reading(self, *, reading: bool) -> None:
+        """Note whether a provisional answer waits for the encoder."""
+        self.is_reading = reading
+        if self.progress.stage is Stage.RUNNING and not self._jobs.busy:
+            self._report(self._provisional())
+
+    def close(self, timeout: float | None = None) -> bool:
+        """Stop training and wait for the thread; return whether it has ended."""
+        return self._jobs.close(timeout)
+
+    def _cancel(self) -> None:
+        self.is_previewing = False
+        self._jobs.cancel()
+
+    def _take(self, inputs: TrainingInputs, item: TrainingItem) -> None:
+        if isinstance(item, NotEnoughStrokes):
+            self._set(None)
+            self._report(Progress(Stage.WAITING, translate(item)))
+        elif isinstance(item, Answer):
+            self._set((inputs, item))
+            seconds = time.monotonic() - self.progress.started
+            text = self.tr("Up to date, {} s").format(number(seconds, 2))
+            initial = inputs.initial
+            if initial is not None and not inputs.strokes:
+                text = self.tr("Answer of {}: strokes correct it").format(sanitize(initial.name))
+            self._report(replace(self.progress, stage=Stage.CURRENT, text=text, seconds=seconds))
+        elif isinstance(item, ProvisionalAnswer):
+            self._show(item.preview)
+            self._report(self._provisional())
+        else:
+            if item.preview is not None:
+                self._show(item.preview)
+            self._report(replace(self.progress, text=translate(item.step), fraction=item.fraction))
+
+    def _note_preview(self, report: Report) -> None:
+        self._newest = report.preview or self._newest
+
+    def _end_preview(self) -> None:
+        if not self.is_previewing:  # cancelled, or failed
+            return
+        self.is_previewing = False
+        if self._newest is not None:
+            self._show(self._newest)
+        self.live_preview_ended.emit()
+
+    def _fail(self, error: Exception) -> None:
+        self.is_previewing = False
+        if self.is_current:
+            self._drop_preview()
+        text = self.tr("Learning failed: {}").format(translate(error) or type(error).__name__)
+        self._report(Progress(Stage.FAILED, text))
+        self.failed.emit(text, details_of(error))
+
+    def _set(self, answered: tuple[TrainingInputs, Answer] | None) -> None:
+        """Take an answer, or withdraw the last one with None; either ends the preview."""
+        self._answered, self.preview = answered, None
+        self.answer_changed.emit()
+
+    def _show(self, preview: Preview) -> None:
+        self.preview = preview
+        self.answer_changed.emit()
+
+    def _drop_preview(self) -> None:
+        if self.preview is not None:
+            self._set(self._answered)
+
+    def _report(self, progress: Progress) -> None:
+        self.progress = progress
+        self.progress_changed.emit()
+
+    def _provisional(self) -> Progress:
+        """Return that the displayed answer waits for the encoder, or has none."""
+        if self.is_reading:
+            text = self.tr("Not final: reading the picture")
+            return replace(self.progress, text=text, fraction=1.0)
+        text = self.tr("Not final: the encoder has not seen the picture")
+        return Progress(Stage.UNFINISHED, text)
+
+    def _behind(self) -> Progress:
+        """Return that the displayed labelling is not the answer to the present strokes."""
+        if self.preview is not None:
+            text = self.tr("Unfinished, for a look only: choose “Update now”")
+            return Progress(Stage.UNFINISHED, text)
+        if self.shown is not None:
+            text = self.tr("The answer is older than the strokes: choose “Update now”")
+            return Progress(Stage.OUTDATED, text)
+        return Progress(Stage.WAITING, self.tr("No answer yet: choose “Update now”"))
+
+
+def _is_answerable(document: Document) -> bool:
+    marked = {mark.label for mark in document.strokes if mark.label is not None}
+    return document.is_answerable(marked) or bool(marked and document.initial is not None)

@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from tests.house import ROOT, modules_of
+from tests.benchmarks.structure import ROOT, modules_of
 
 MOST_OPEN_TYPES = 10
 TOP = {

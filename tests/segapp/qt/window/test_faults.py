@@ -16,7 +16,7 @@ from segapp.io.desktop import SAMPLES
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Decision
 from segapp.qt.window.startup import open_initial
-from tests.house import ROOT
+from tests.benchmarks.structure import ROOT
 from tests.segapp.qt.window.by_hand import paint, pixels
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton

@@ -35,7 +35,7 @@ from PySide6.QtWidgets import (
 
 from segapp.io.desktop import ASSETS
 from segapp.model.validation import SegappError
-from segapp.qt.actions.command_table import all_commands, unmarked
+from segapp.qt.actions.command_table import all_commands, without_mnemonic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class Segmented(QFrame):
-    """Buttons in one frame; the style sheet finds it by its name."""
+    """A row of exclusive buttons in one frame, styled by its object name."""
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -57,14 +57,14 @@ class Segmented(QFrame):
         self._row.setSpacing(0)
 
     def add_action(self, action: QAction) -> QToolButton:
-        """Add a button for a command that excludes the others by itself."""
+        """Add a button for a command of an exclusive group."""
         button = QToolButton()
         button.setDefaultAction(action)
-        self._add(button, unmarked(action.text()))
+        self._add(button, without_mnemonic(action.text()))
         return button
 
     def add_choice(self, text: str, tip: str, number: int) -> QToolButton:
-        """Add a button of its own, known by a number in `group`."""
+        """Add a button with a number in `group`."""
         button = QToolButton()
         button.setText(text)
         button.setToolTip(tip)
@@ -87,12 +87,12 @@ _COMMANDING = (
     | Qt.KeyboardModifier.AltModifier
     | Qt.KeyboardModifier.MetaModifier
 )
-# With Ctrl these still edit text; Qt's fields do not claim all of them.
+# Keys that edit text even with Ctrl; Qt's fields do not claim all of them.
 _EDITING = (Qt.Key.Key_Delete, Qt.Key.Key_Backspace, Qt.Key.Key_Left, Qt.Key.Key_Right)
 
 
 class TypingGuard(QObject):
-    """Watches the text field that has the focus, whichever it is."""
+    """An event filter that keeps shortcuts from the focused text field."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -107,7 +107,7 @@ class TypingGuard(QObject):
             now.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Claim the keys that write or edit before any shortcut can."""
+        """Claim the keys that type or edit before a shortcut does."""
         if (
             isinstance(event, QKeyEvent)
             and event.type() == QEvent.Type.ShortcutOverride
@@ -119,13 +119,13 @@ class TypingGuard(QObject):
 
 
 def _writes(event: QKeyEvent) -> bool:
-    """Tell a letter of AltGr, which Windows calls Ctrl+Alt, from a command."""
+    """Return whether a key types a character by AltGr, which is Ctrl+Alt on Windows."""
     both = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
     text = event.text().strip()
     return event.modifiers() & both == both and bool(text) and text.isprintable()
 
 
-# Of menus and tool bars, on screens of scale 1 and 2: Qt need not stretch any of them.
+# Sizes of menus and tool bars on screens of scale 1 and 2.
 _SIZES = (16, 20, 32, 40)
 
 
@@ -135,7 +135,7 @@ def _source(name: str) -> str:
 
 
 def icon(name: str, palette: QPalette) -> QIcon:
-    """Return an icon whose lines have the text's colour, faded when disabled."""
+    """Return an icon in the palette's text colour, faded when disabled."""
     made = QIcon()
     for mode, group in (
         (QIcon.Mode.Normal, QPalette.ColorGroup.Normal),
@@ -148,11 +148,11 @@ def icon(name: str, palette: QPalette) -> QIcon:
 
 
 def pixmap(name: str, size: int, colour: QColor) -> QPixmap:
-    """Draw one icon in one size and colour."""
+    """Render an icon in a size and colour."""
     return QPixmap.fromImage(_image(name, size, colour.name()))
 
 
-@lru_cache(maxsize=1)  # for one size after the other
+@lru_cache(maxsize=1)  # the sizes of an icon are rendered in a row
 def _renderer(name: str, colour: str) -> QSvgRenderer:
     source = _source(name).replace("currentColor", colour)
     return QSvgRenderer(QByteArray(source.encode("utf-8")))
@@ -169,7 +169,7 @@ def _image(name: str, size: int, colour: str) -> QImage:
 
 
 def application_icon() -> QIcon:
-    """Return the program's own sign."""
+    """Return the icon of the application."""
     made = QIcon()
     for size in (16, 24, 32, 48, 64, 128, 256):
         made.addPixmap(pixmap("../icon", size, QColor()))
@@ -196,7 +196,7 @@ class Actions(QObject):
     def _add(self, command: Command) -> None:
         action = QAction(command.text, self)
         action.setObjectName(command.name)
-        action.setIconText(unmarked(command.text))  # on buttons
+        action.setIconText(without_mnemonic(command.text))  # on buttons
         action.setCheckable(command.checkable)
         if command.group is not None:
             group = self._groups.setdefault(command.group, QActionGroup(self))
@@ -206,12 +206,12 @@ class Actions(QObject):
         self.set_keys(command.name, QKeySequence(command.keys or ""))
 
     def set_keys(self, name: str, keys: QKeySequence) -> None:
-        """Let a command answer to other keys, and say so where it is pointed at."""
+        """Set a command's shortcut, also in its tool tip."""
         self._actions[name].setShortcut(keys)
         self.explain(name)
 
     def explain(self, name: str, reason: str = "") -> None:
-        """Tell what a command does, or the reason why it cannot be used now."""
+        """Set a command's tool tip: its help, or the reason why it is disabled."""
         action, tip = self._actions[name], reason or self._commands[name].tip
         keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
         title = f"{self.name_of(name)} ({keys})" if keys else self.name_of(name)
@@ -219,11 +219,11 @@ class Actions(QObject):
         action.setStatusTip(tip)
 
     def name_of(self, name: str) -> str:
-        """Return what a command is called, without the marks of menus."""
-        return unmarked(self._commands[name].text)
+        """Return a command's text without its mnemonic."""
+        return without_mnemonic(self._commands[name].text)
 
     def colour_icons(self, palette: QPalette) -> None:
-        """Draw the icons in the palette's colours."""
+        """Render the icons in the palette's colours."""
         for name, command in self._commands.items():
             if command.icon is not None:
                 self._actions[name].setIcon(icon(command.icon, palette))
@@ -240,11 +240,11 @@ _PORTABLE = QKeySequence.SequenceFormat.PortableText
 
 
 class ShortcutsError(SegappError):
-    """A file that holds no shortcuts; the message is a sentence."""
+    """A file is no valid file of shortcuts."""
 
 
 class Shortcuts(QObject):
-    """Keys of commands by name; a change reaches menus, tool tips and the keyboard at once."""
+    """Shortcuts of the commands by name, as they are and by default."""
 
     changed = Signal()
 
@@ -254,26 +254,26 @@ class Shortcuts(QObject):
         self._defaults = {name: self.of(name) for name in actions}
 
     def of(self, name: str) -> str:
-        """Return a command's keys, "Ctrl+Z" for instance; empty without any."""
+        """Return a command's shortcut, "Ctrl+Z" for instance, or an empty text."""
         return self._actions[name].shortcut().toString(_PORTABLE)
 
     def default(self, name: str) -> str:
-        """Return the keys that the program comes with."""
+        """Return a command's default shortcut."""
         return self._defaults[name]
 
     def set(self, name: str, keys: str) -> None:
-        """Give a command other keys; an empty text takes them away."""
+        """Set a command's shortcut; an empty text removes it."""
         if keys != self.of(name):
             self._actions.set_keys(name, QKeySequence(keys, _PORTABLE))
             self.changed.emit()
 
     def reset(self, *names: str) -> None:
-        """Give commands, or without any name all of them, the keys they came with."""
+        """Reset commands, by default all, to their default shortcuts."""
         for name in names or tuple(self._defaults):
             self.set(name, self._defaults[name])
 
-    def clashes(self, name: str) -> tuple[str, ...]:
-        """Return who else has a command's keys, as people call them."""
+    def conflicts(self, name: str) -> tuple[str, ...]:
+        """Return the names of other commands and actions with the same shortcut."""
         keys = self.of(name)
         if not keys:
             return ()
@@ -282,25 +282,25 @@ class Shortcuts(QObject):
             for other in self._actions
             if other != name and self.of(other) == keys
         ]
-        return (*others, *(meaning for held, meaning in _held_keys().items() if held == keys))
+        return (*others, *(meaning for held, meaning in _reserved_keys().items() if held == keys))
 
     # As text -----------------------------------------------------------------------------
 
     def changes(self) -> dict[str, str]:
-        """Return the keys that are not those of the table."""
+        """Return the shortcuts that differ from the defaults."""
         return {
             name: self.of(name) for name in self._defaults if self.of(name) != self._defaults[name]
         }
 
     def to_text(self) -> str:
-        """Return all keys as a file holds them."""
+        """Return all shortcuts as the content of a file."""
         keys = {name: self.of(name) for name in self._defaults}
         return json.dumps({"format": _TITLE, "version": _VERSION, "keys": keys}, indent=1) + "\n"
 
     def from_text(self, text: str) -> int:
-        """Take the keys of a file; return how many of its commands are unknown here.
+        """Set the shortcuts of a file; return the number of its unknown commands.
 
-        Nothing is taken when anything is wrong: `ShortcutsError` says what.
+        An invalid file changes nothing and raises a `ShortcutsError`.
         """
         try:
             content = json.loads(text)
@@ -315,7 +315,7 @@ class Shortcuts(QObject):
         return self.take(content.get("keys"))
 
     def take(self, keys: object) -> int:
-        """Take keys by the commands' names; return how many of these are unknown here."""
+        """Set shortcuts by command name; return the number of unknown names."""
         if not isinstance(keys, dict):
             raise ShortcutsError(_tr("“keys”: wanted a key for each command."))
         known = {name: text for name, text in keys.items() if name in self._defaults}
@@ -334,8 +334,8 @@ def _is_keys(text: str) -> bool:
     return not text or (sequence.count() == 1 and sequence.toString(_PORTABLE) == text)
 
 
-def _held_keys() -> dict[str, str]:
-    """Return the keys that the picture itself and the classes answer to."""
+def _reserved_keys() -> dict[str, str]:
+    """Return the keys of the canvas and the classes, with their meanings."""
     digits = {str(n): _tr("class of the left button") for n in range(1, 10)}
     shifted = {f"Shift+{n}": _tr("class of the right button") for n in range(1, 10)}
     arrows = dict.fromkeys(("Left", "Right", "Up", "Down"), _tr("moving the brush"))

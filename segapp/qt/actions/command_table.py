@@ -17,14 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One row of the table."""
+    """A row of the table; commands of a ``group`` are exclusive."""
 
     name: str
     text: str
     tip: str
     keys: str | QKeySequence.StandardKey | None = None
     icon: str | None = None
-    # Commands of a group exclude each other.
     group: str | None = None
     checkable: bool = False
 
@@ -34,13 +33,13 @@ def tr(text: str) -> str:
     return QCoreApplication.translate("Actions", text)
 
 
-def unmarked(text: str) -> str:
-    """Return a menu's text without the mark of its letter: "&Open…" and "打开(&O)…" alike."""
+def without_mnemonic(text: str) -> str:
+    """Return a menu text without its mnemonic, as in "&Open…" or "打开(&O)…"."""
     return re.sub(r"\(&.\)|&", "", text).rstrip("…")
 
 
 def folder_commands() -> Iterator[Command]:
-    """Return them in the order of the menu."""
+    """Yield the commands in the order of the menu."""
     yield Command(
         "done", tr("&Done"), tr("Flag this image as done, or take that back"), "D", checkable=True
     )
@@ -87,7 +86,7 @@ def folder_commands() -> Iterator[Command]:
 
 
 def shape_commands() -> Iterator[Command]:
-    """Return the tools that draw shapes."""
+    """Yield the tools that draw shapes."""
     for name, text, tip, keys in (
         ("line", tr("Straight &Line"), tr("Paint from where you press to where you let go"), "L"),
         ("box", tr("Bo&x"), tr("Mark a box from corner to corner"), "Shift+B"),
@@ -116,7 +115,7 @@ def shape_commands() -> Iterator[Command]:
 
 
 def retouch_commands() -> Iterator[Command]:
-    """Return what is done to the answer itself."""
+    """Yield the commands that edit the answer itself."""
     yield Command(
         "retouch",
         tr("Re&touch the Answer"),
@@ -153,7 +152,7 @@ _Standard = QKeySequence.StandardKey
 
 
 def view_commands() -> Iterator[Command]:
-    """Return them in the order of the menu."""
+    """Yield the commands in the order of the menu."""
     yield Command(
         "view_overlay",
         tr("&Overlay"),
@@ -522,7 +521,7 @@ def _help_commands() -> Iterator[Command]:
 
 
 def all_commands() -> Iterator[Command]:
-    """Return every command, in the order of the menus."""
+    """Yield all commands in the order of the menus."""
     yield from _file_commands()
     yield from folder_commands()
     yield from _edit_commands()

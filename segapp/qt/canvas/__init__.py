@@ -1,1 +1,1 @@
-"""Showing a picture and drawing on it."""
+"""Canvas with the picture, its overlay and the strokes."""

@@ -47,15 +47,14 @@ if TYPE_CHECKING:
 
 
 SOFT = ("cutout", "alpha")
-"""The formats that have an edge."""
+"""The formats with a soft edge."""
 OF_OBJECTS = ("mask", *SOFT)
-"""The formats of which it can be chosen what they are of."""
-_WITH_TWO_CLASSES = 3
-"""Choices of an object: with two classes there is one object, and nothing to choose."""
+"""The formats of a chosen class."""
+_N_OBJECT_CHOICES = 3  # with two classes, which leave no choice
 
 
 class Edge(Enum):
-    """How the edge of a cut-out is chosen."""
+    """Kinds of edges of a cut-out."""
 
     AUTOMATIC = "automatic"
     HARD = "hard"
@@ -63,7 +62,7 @@ class Edge(Enum):
 
 
 class ExportChoicesBox(QWidget):
-    """Shows what concerns a format, and nothing for those without choices."""
+    """Editors of the options of a format."""
 
     changed = Signal()  # another file would be written
     ground_changed = Signal()  # the same file looks different
@@ -138,7 +137,7 @@ class ExportChoicesBox(QWidget):
 
     @property
     def choices(self) -> ExportChoices:
-        """What is chosen."""
+        """The chosen options."""
         kind = self.edge.currentData()
         edge = {Edge.AUTOMATIC: None, Edge.HARD: 0.0}.get(kind, self.width_box.value())
         box = self.scale_box
@@ -147,12 +146,12 @@ class ExportChoicesBox(QWidget):
 
     @property
     def ground_brush(self) -> QBrush | None:
-        """What stands behind a cut-out; None is a chequerboard."""
+        """The background of a cut-out; None is a chequerboard."""
         return QBrush(self._ground) if self._ground is not None else None
 
     def show_for(self, form: str) -> None:
-        """Show what a format has to choose."""
-        of_objects = form in OF_OBJECTS and self.only.count() > _WITH_TWO_CLASSES
+        """Show the options of a format."""
+        of_objects = form in OF_OBJECTS and self.only.count() > _N_OBJECT_CHOICES
         self._only_row.setVisible(of_objects)
         self._edge_row.setVisible(form in SOFT)
         self._ground_row.setVisible(form == "cutout")
@@ -189,15 +188,15 @@ def _row(text: str, *widgets: QWidget) -> QWidget:
     return holder
 
 
-# Milliseconds between two looks whether the threads of a closed dialog have ended.
+# Milliseconds between checks whether the threads of a closed dialog have ended.
 _PAUSE = 20
 
 
 class ExportDialog(QDialog):
-    """Writes the session's answer; where none is under way, it asks for the newest one."""
+    """Export of the session's answer, which is updated first if it is outdated."""
 
     exported = Signal(object, str)  # paths written, name of the format
-    threads_ended = Signal()  # after closing: nothing of it is under way any more
+    threads_ended = Signal()  # after closing
 
     def __init__(
         self,
@@ -212,7 +211,7 @@ class ExportDialog(QDialog):
         self._session = session
         self._folder = folder
         self._edited = False  # whether the user has chosen a file name
-        self._made: bytes | None = None  # the file that the preview shows, if it took long
+        self._content: bytes | None = None  # of the previewed file, if it took long
         self._proposed, self._proposed_text = folder, ""
         self._jobs = Jobs("export preview", self)
         self._writing = Jobs("export", self)
@@ -224,7 +223,7 @@ class ExportDialog(QDialog):
         session.answers.answer_changed.connect(self._refresh)
         session.answers.progress_changed.connect(self._tell_state)
         if not session.answers.is_current and session.answers.progress.stage is not Stage.RUNNING:
-            session.answers.update_now()  # “Update now” itself is out of reach from here
+            session.answers.update_now()  # the modal dialog blocks the command
         self._path.setFocus()
         self._path.selectAll()
 
@@ -319,7 +318,7 @@ class ExportDialog(QDialog):
 
     def _refresh(self) -> None:
         """Make the preview of the present answer in the chosen format."""
-        self._made = None
+        self._content = None
         self._tell_state()
         answer, picture = self._session.answers.answer, self._session.picture
         if answer is None or picture is None:
@@ -341,7 +340,7 @@ class ExportDialog(QDialog):
             told = self.tr("Making the preview: {} %").format(round(100 * preview))
             self._preview.show_preview(None, told)
             return
-        self._made = preview.content
+        self._content = preview.content
         self._preview.show_preview(preview.image, preview.text)
         size = preview.size
         amount = f"{size / 1024:.0f} kB" if size >= 1024 else f"{size} B"
@@ -376,7 +375,7 @@ class ExportDialog(QDialog):
             self._path.setText(chosen)
 
     def _target(self) -> Path | None:
-        """Return the file that is meant, None while no file is named."""
+        """Return the named file, None without a name."""
         if self._path.text() == self._proposed_text:  # a name that is not UTF-8 is no text
             return self._proposed
         path = self._folder / Path(os.path.expanduser(self._path.text().strip()))
@@ -389,7 +388,7 @@ class ExportDialog(QDialog):
         form, target, document = self.form, self._target(), self._session.document
         if answer is None or picture is None or target is None:
             return
-        labelling, made = answer.labelling, self._made
+        labelling, made = answer.labelling, self._content
 
         def work() -> Iterator[float | tuple[Path, ...]]:
             if made is None:
@@ -424,7 +423,7 @@ class ExportDialog(QDialog):
         self._refresh()
 
     def done(self, result: int) -> None:
-        """Close at once; a file that is being written is not waited for."""
+        """Close at once, while a file may still be written."""
         super().done(result)
         self._end_threads()
 
@@ -435,6 +434,6 @@ class ExportDialog(QDialog):
             QTimer.singleShot(_PAUSE, self, self._end_threads)
 
     def end(self, timeout: float | None = None) -> bool:
-        """Stop the threads and wait so long; say whether they have ended."""
+        """Stop the threads, wait for them, and return whether they have ended."""
         ended = [jobs.close(timeout) for jobs in (self._jobs, self._writing)]
         return all(ended)

@@ -42,15 +42,15 @@ if TYPE_CHECKING:
     from segapp.model.picture import Picture
 
 
-# Pixels of the longer side: what a dialog has room for, on a fine screen.
+# Pixels of the longer side of a drawn preview, on a screen of high resolution.
 _ANNOTATION_SIDE = 900
-_FILLED = 95  # of 255: what is below still shows
+_FILL_ALPHA = 95  # of 255
 _Colour = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What a file says about one class: polygons, or a mask and how many runs tell it."""
+    """Annotation of a class: polygons, or a mask and the number of its runs."""
 
     name: str
     polygons: tuple[Sequence[Sequence[float]], ...] = ()
@@ -58,8 +58,8 @@ class _Part:
     runs: int = 0
 
     @property
-    def told(self) -> str:
-        """Return the counts in words."""
+    def summary(self) -> str:
+        """The counts in words."""
         if self.mask is not None:
             pixels = int(np.count_nonzero(self.mask))
             return _tr_annotations("{}: {} pixels in {} runs").format(self.name, pixels, self.runs)
@@ -72,7 +72,7 @@ class _Part:
 
 
 def annotations_drawn(path: Path, document: Document, picture: Picture) -> tuple[QImage, str]:
-    """Draw what COCO's or LabelMe's JSON holds over the picture, and count it."""
+    """Draw the annotations of a COCO or LabelMe file over the picture; count them."""
     content = json.loads(path.read_text(encoding="utf-8"))
     parts = list(_coco(content) if "annotations" in content else _labelme(content))
     colours = {info.name: info.colour for info in document.classes}
@@ -87,14 +87,14 @@ def annotations_drawn(path: Path, document: Document, picture: Picture) -> tuple
         else:
             _draw_polygons(painter, part.polygons, colour, 1 / scale)
     painter.end()
-    told = "\n".join(part.told for part in parts) or _tr_annotations(
+    summary = "\n".join(part.summary for part in parts) or _tr_annotations(
         "No annotation: no object has pixels."
     )
-    return image, told
+    return image, summary
 
 
 def labels_drawn(labels: NDArray[np.uint8], document: Document, picture: Picture) -> QImage:
-    """Draw an array of class numbers over the picture."""
+    """Draw a label array over the picture."""
     image, scale = small_picture(picture)
     painter = QPainter(image)
     painter.scale(scale, scale)
@@ -105,7 +105,7 @@ def labels_drawn(labels: NDArray[np.uint8], document: Document, picture: Picture
 
 
 def small_picture(picture: Picture) -> tuple[QImage, float]:
-    """Return the picture in a size for a dialog, and its pixels an image pixel."""
+    """Return the picture in a size for a dialog, and the factor of its size."""
     height, width = picture.rgb.shape[:2]
     step = max(
         max(height, width) // (2 * _ANNOTATION_SIDE), 1
@@ -127,14 +127,14 @@ def _draw_polygons(
     colour: _Colour,
     pixel: float,
 ) -> None:
-    """Fill what the polygons enclose; the bridges to holes enclose nothing."""
+    """Fill and outline polygons, by the odd-even rule."""
     shape = QPainterPath()
     shape.setFillRule(Qt.FillRule.OddEvenFill)
     for polygon in polygons:
         shape.addPolygon(QPolygonF([QPointF(x, y) for x, y in polygon]))
         shape.closeSubpath()
     painter.setPen(QPen(QColor(0, 0, 0, 150), 2.6 * pixel))
-    painter.setBrush(QColor(*colour, _FILLED))
+    painter.setBrush(QColor(*colour, _FILL_ALPHA))
     painter.drawPath(shape)
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(QPen(QColor(*colour), 1.3 * pixel))
@@ -143,7 +143,7 @@ def _draw_polygons(
 
 def _draw_mask(painter: QPainter, mask: NDArray[np.bool_], colour: _Colour) -> None:
     rgba = np.zeros((*mask.shape, 4), dtype=np.uint8)
-    rgba[mask] = (*(part * _FILLED // 255 for part in colour), _FILLED)
+    rgba[mask] = (*(part * _FILL_ALPHA // 255 for part in colour), _FILL_ALPHA)
     painter.drawImage(QPointF(0, 0), qimage_view(rgba))
 
 
@@ -199,13 +199,12 @@ def _tr_annotations(text: str) -> str:
 if TYPE_CHECKING:
     Row = Mapping[str, str]
 
-# Of the drawing's longer side: a number is read where the dialog shows it, and a part that is
-# smaller than its number has none.
+# Height of a region's number, of the drawing's longer side.
 _LETTER = 0.032
 
 
 def measures_drawn(path: Path, document: Document, picture: Picture) -> tuple[QImage, str]:
-    """Draw each part's box and number over the picture, and tell counts and areas."""
+    """Draw box and number of each region over the picture; return counts and areas."""
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     colours = {csv_cell(info.name): QColor(*info.colour) for info in document.classes}
@@ -219,7 +218,7 @@ def measures_drawn(path: Path, document: Document, picture: Picture) -> tuple[QI
         if row["part"] != WHOLE:
             _draw(painter, row, colours[row["class"]], scale)
     painter.end()
-    return image, "\n".join(_told(row) for row in rows if row["part"] == WHOLE)
+    return image, "\n".join(_summary(row) for row in rows if row["part"] == WHOLE)
 
 
 def _draw(painter: QPainter, row: Row, colour: QColor, scale: float) -> None:
@@ -240,8 +239,8 @@ def _draw(painter: QPainter, row: Row, colour: QColor, scale: float) -> None:
     painter.drawText(number, Qt.AlignmentFlag.AlignCenter, row["part"])
 
 
-def _told(row: Row) -> str:
-    """Return how many parts a class has and how large they are, in the file's own unit."""
+def _summary(row: Row) -> str:
+    """Return number and area of a class's regions, in the file's unit."""
     column = [name for name in row if name.startswith("area_")][-1]
     unit = column.removeprefix("area_")
     area = f"{row[column]} {unit if unit == 'px' else unit.removesuffix('2') + '²'}"
@@ -254,16 +253,16 @@ def _tr_measures(text: str) -> str:
     return QCoreApplication.translate("MeasuresPreview", text)
 
 
-# Pixels of the longer side, and lines below a picture: what the dialog has room for.
+# Pixels of the longer side, and lines of the caption, that fit the dialog.
 _SIDE = 640
 _CAPTION = 5
 
 
 @dataclass(frozen=True, slots=True)
 class FilePreview:
-    """A picture of what the first file holds, what it counts, and the names of all files.
+    """Preview of the first file, with its summary and the names of all files.
 
-    ``content`` is the file itself where making it again would take long.
+    ``content`` is the file itself if it takes long to write.
     """
 
     names: tuple[str, ...]
@@ -274,7 +273,7 @@ class FilePreview:
 
 
 class FilePreviewBox(QWidget):
-    """A picture on a chequerboard with a caption, or text, fitted into the room there is."""
+    """Widget with a picture on a chequerboard and a caption, or with text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -285,32 +284,32 @@ class FilePreviewBox(QWidget):
         self.setAccessibleName(self.tr("Preview of the file"))
 
     def sizeHint(self) -> QSize:
-        """Ask for enough room to judge an outline."""
+        """Return the preferred size."""
         return QSize(380, 280)
 
     def show_preview(self, image: QImage | None, text: str) -> None:
-        """Show a picture with what is to be said about it, or text alone."""
+        """Show a picture with a caption, or text alone."""
         self._image, self._text = image, text
         self.setAccessibleDescription(text)
         self.update()
 
     def set_ground(self, ground: QBrush | None) -> None:
-        """Show something else behind what is transparent; None is a chequerboard."""
+        """Set the background of transparent pixels; None is a chequerboard."""
         self._ground = ground or chequerboard()
         self.update()
 
     @property
     def image(self) -> QImage | None:
-        """The picture that is shown."""
+        """The shown picture."""
         return self._image
 
     @property
     def text(self) -> str:
-        """The text that is shown."""
+        """The shown text."""
         return self._text
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw what there is."""
+        """Draw picture and caption, or the text."""
         del event
         painter = QPainter(self)
         painter.fillRect(self.rect(), self.palette().color(QPalette.ColorRole.Base))
@@ -326,7 +325,7 @@ class FilePreviewBox(QWidget):
         painter.end()
 
     def _draw_caption(self, painter: QPainter) -> QRect:
-        """Write the text below, its first lines at least; return the room that is left."""
+        """Draw the first lines of the text at the bottom; return the remaining room."""
         metrics = self.fontMetrics()
         lines = self._text.splitlines()
         if len(lines) > _CAPTION:
@@ -361,18 +360,18 @@ class FilePreviewBox(QWidget):
 def file_previews(
     form: ExportFormat, stem: str, labelling: Labelling, document: Document, picture: Picture
 ) -> Iterator[float | FilePreview]:
-    """Write to a folder that vanishes again, and look at what is there; yields how far it is."""
+    """Write to a temporary folder and preview the first file; yield the progress."""
     with tempfile.TemporaryDirectory(prefix="segapp-preview-") as folder:
         target = Path(folder) / f"{stem}{form.suffix}"
         written = yield from form.steps(target, labelling, document, picture)
         size = sum(path.stat().st_size for path in written)
         names = tuple(path.name for path in written)
-        image, text = _look_at(written[0], document, picture)
+        image, text = _preview_of(written[0], document, picture)
         content = written[0].read_bytes() if form.write_steps is not None else None
         yield FilePreview(names, size, image, text, content)
 
 
-def _look_at(path: Path, document: Document, picture: Picture) -> tuple[QImage | None, str]:
+def _preview_of(path: Path, document: Document, picture: Picture) -> tuple[QImage | None, str]:
     match path.suffix.lower():
         case ".png":
             return _small(QImage(str(path))), ""
@@ -392,11 +391,11 @@ def _look_at(path: Path, document: Document, picture: Picture) -> tuple[QImage |
         case ".csv":
             return measures_drawn(path, document, picture)
         case _:
-            raise ValueError(f"There is no way to look at {path.name}.")
+            raise ValueError(f"no preview of {path.suffix} files")
 
 
 def _small(image: QImage) -> QImage:
-    """Return a copy that fits the dialog and no longer depends on any array."""
+    """Return a copy that fits the dialog and owns its pixels."""
     if max(image.width(), image.height()) <= _SIDE:
         return image.copy()
     return image.scaled(

@@ -33,30 +33,30 @@ if TYPE_CHECKING:
     from segapp.qt.session.session import Session
 
 
-# Lines: hours of work, and no more than anybody reads.
-_MOST = 400
+# Lines of the log, for hours of work.
+_MAX_LINES = 400
 
 
 class EventLog(logging.Handler):
-    """Keeps the last lines that this program and its libraries log."""
+    """A handler that keeps the last lines of the log."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
-        self._lines: deque[str] = deque(maxlen=_MOST)
+        self._lines: deque[str] = deque(maxlen=_MAX_LINES)
         self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a line, with its traceback if there is one."""
+        """Keep a record, with its traceback."""
         self._lines.append(self.format(record))
 
     def note(self, text: str, level: int = logging.INFO) -> None:
-        """Keep a line of our own, if it says anything."""
+        """Keep a text that is not empty."""
         if text:
             self.handle(logging.LogRecord("segapp", level, "", 0, text, None, None))
 
     @property
     def text(self) -> str:
-        """All lines that are kept."""
+        """The kept lines."""
         return "\n".join(self._lines)
 
 
@@ -73,9 +73,9 @@ _PACKAGES = (
 
 
 def problem_text(session: Session, log: str) -> str:
-    """Return versions, the machine, the open picture's size and the log, without private names.
+    """Return versions, machine, the picture's size and the log.
 
-    Where the user's folder is named, it is shortened; the picture's name and pixels stay out.
+    The path of the user's folder is shortened; the picture's name and pixels are left out.
     """
     lines = ["# Versions", *(f"{name} {version_of(name)}" for name in _PACKAGES)]
     lines += [f"Python {platform.python_version()}", f"Qt {qVersion()}", "", "# Machine"]
@@ -88,7 +88,7 @@ def problem_text(session: Session, log: str) -> str:
 
 
 def version_of(name: str) -> str:
-    """Return the version of a package, or that there is none."""
+    """Return the version of a package, or "(not installed)"."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -111,7 +111,7 @@ def _picture(session: Session) -> list[str]:
 
 
 def _settings(settings: Settings) -> list[str]:
-    """Return the name of the way that was chosen, or what differs from the usual one."""
+    """Return the name of the preset, or the settings that differ from the defaults."""
     for name, preset in PRESETS.items():
         if settings == preset:
             return [f"settings: {name}"]
@@ -121,7 +121,7 @@ def _settings(settings: Settings) -> list[str]:
 
 
 class ProblemReport(QDialog):
-    """Shows the text, which the user may shorten before it goes anywhere."""
+    """Dialog with the text of a problem report, which the user may edit and copy."""
 
     def __init__(self, text: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -173,14 +173,14 @@ def open_shortcuts(window: QWidget, actions: Actions, shortcuts: Shortcuts) -> N
 
 
 def open_problem_report(window: QWidget, session: Session, log: str) -> None:
-    """Show what helps to understand a problem."""
+    """Open the problem report."""
     report = ProblemReport(problem_text(session, log), window)
     report.finished.connect(report.deleteLater)
     report.open()
 
 
 def open_about(window: QWidget) -> None:
-    """Say what this program is."""
+    """Open the dialog about the program."""
     box = QMessageBox(window)
     box.setWindowTitle(window.tr("About segapp"))
     box.setIconPixmap(application_icon().pixmap(64))

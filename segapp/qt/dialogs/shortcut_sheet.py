@@ -1,4 +1,4 @@
-"""All keys and what the mouse does: to be searched, changed, kept and brought back."""
+"""Dialog with all shortcuts, which can be searched and changed."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ if TYPE_CHECKING:
     from segapp.qt.actions.actions import Actions
 
 
-_NAME = Qt.ItemDataRole.UserRole  # of a row's command; the hand's rows have none
+_NAME = Qt.ItemDataRole.UserRole  # of a row's command, None for the canvas's keys
 _FILES = "JSON (*.json)"
 _KEYS, _MEANING = 0, 1
-_GAP = 14  # pixels between the two
+_GAP = 14  # pixels between both columns
 
 
-class _Spaced(QStyledItemDelegate):
-    """Leaves a gap behind the longest key, so that it does not run into its meaning."""
+class _SpacedDelegate(QStyledItemDelegate):
+    """Delegate with a gap to the right of the keys."""
 
     def sizeHint(
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> QSize:
-        """Ask for the text's width and the gap."""
+        """Return the text's size and the gap."""
         return super().sizeHint(option, index) + QSize(_GAP, 0)
 
 
 class ShortcutSheet(QDialog):
-    """Rows of keys and meaning; those of commands can be changed below."""
+    """Table of keys and meanings, with an editor for those of commands."""
 
     def __init__(
         self, actions: Actions, shortcuts: Shortcuts, parent: QWidget | None = None
@@ -90,7 +90,7 @@ class ShortcutSheet(QDialog):
         self._rows.setUniformRowHeights(True)
         self._rows.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self._fixed, self._commands = [], list[QTreeWidgetItem]()
-        for keys, meaning in self._hand():
+        for keys, meaning in self._canvas_keys():
             row = QTreeWidgetItem(self._rows, [keys, meaning])
             row.setToolTip(_MEANING, meaning)
             self._fixed.append(row)
@@ -101,7 +101,7 @@ class ShortcutSheet(QDialog):
         height = self.fontMetrics().height() + 9
         for row in (*self._fixed, *self._commands):
             row.setSizeHint(_MEANING, QSize(0, height))
-        self._rows.setItemDelegateForColumn(_KEYS, _Spaced(self._rows))
+        self._rows.setItemDelegateForColumn(_KEYS, _SpacedDelegate(self._rows))
         self._rows.setAccessibleDescription(
             self.tr("Choose a command here, and press its new key in the field below")
         )
@@ -112,7 +112,7 @@ class ShortcutSheet(QDialog):
         header.setStretchLastSection(True)
         self._rows.currentItemChanged.connect(self._show_chosen)
 
-    def _hand(self) -> list[tuple[str, str]]:
+    def _canvas_keys(self) -> list[tuple[str, str]]:
         return [
             (self.tr("Left button"), self.tr("Paint its class; a click is a dot")),
             (self.tr("Right button"), self.tr("Paint its own class, the background at first")),
@@ -176,7 +176,7 @@ class ShortcutSheet(QDialog):
     # Showing ----------------------------------------------------------------------------
 
     def _show_keys(self) -> None:
-        """Bring all rows to the keys as they are; clashes are marked in both rows."""
+        """Show the present keys; conflicts are marked in all their rows."""
         warning = QBrush(self.palette().color(QPalette.ColorRole.BrightText))
         usual = QBrush(self.palette().color(QPalette.ColorRole.Text))
         for row in self._commands:
@@ -184,13 +184,13 @@ class ShortcutSheet(QDialog):
             keys = QKeySequence(self._shortcuts.of(name), QKeySequence.SequenceFormat.PortableText)
             row.setText(_KEYS, keys.toString(QKeySequence.SequenceFormat.NativeText))
             told = f"{self._actions.name_of(name)} – {self._actions[name].statusTip()}"
-            clashes = self._shortcuts.clashes(name)
-            if clashes:
-                told = self.tr("{} (also: {})").format(told, ", ".join(clashes))
+            conflicts = self._shortcuts.conflicts(name)
+            if conflicts:
+                told = self.tr("{} (also: {})").format(told, ", ".join(conflicts))
             row.setText(_MEANING, told)
             row.setToolTip(_MEANING, told)
             for column in (_KEYS, _MEANING):
-                row.setForeground(column, warning if clashes else usual)
+                row.setForeground(column, warning if conflicts else usual)
             font = row.font(_KEYS)
             font.setBold(self._shortcuts.of(name) != self._shortcuts.default(name))
             row.setFont(_KEYS, font)
@@ -214,9 +214,9 @@ class ShortcutSheet(QDialog):
         if self._edit.keySequence() != keys:
             self._edit.setKeySequence(keys)
         self._reset.setEnabled(self._shortcuts.of(name) != self._shortcuts.default(name))
-        clashes = self._shortcuts.clashes(name)
-        if clashes:
-            told = self.tr("Also the key of: {}. It will do neither.").format(", ".join(clashes))
+        conflicts = self._shortcuts.conflicts(name)
+        if conflicts:
+            told = self.tr("Also the key of: {}. It will do neither.").format(", ".join(conflicts))
             self._note.setText(told)
 
     def _filter(self, wanted: str) -> None:

@@ -1,1 +1,1 @@
-"""The window: commands, menus, wiring."""
+"""Main window: menus, docks and commands."""

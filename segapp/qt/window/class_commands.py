@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 class _ClassMenu:
-    """A submenu that chooses the class of one button, by digit as well."""
+    """A submenu that chooses the class of a mouse button."""
 
     def __init__(self, menu: QMenu, keys: str, choose: Callable[[int], None]) -> None:
         self._menu, self._keys, self._choose = menu, keys, choose
         self._group = QActionGroup(menu)
 
     def fill(self, classes: tuple[ClassInfo, ...], chosen: int) -> None:
-        """List other classes."""
+        """List the classes and their digits."""
         for action in self._group.actions():
             self._menu.removeAction(action)
             self._group.removeAction(action)
@@ -51,13 +51,13 @@ class _ClassMenu:
         self.check(chosen)
 
     def check(self, chosen: int) -> None:
-        """Mark the class that the button paints."""
+        """Check the class of the button."""
         for action in self._group.actions():
             action.setChecked(action.data() == chosen)
 
 
 class ClassCommands(QObject):
-    """Turns wishes about classes into edits of the document."""
+    """Commands that edit the classes of the document."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class ClassCommands(QObject):
         self._show_brush()
 
     def connect_actions(self, actions: Actions) -> None:
-        """Let the menu's commands arrive here."""
+        """Connect the commands."""
         actions["swap"].triggered.connect(self._brush.swap)
         actions["add_class"].triggered.connect(self._add)
         actions["rename_class"].triggered.connect(self._panel.edit_name)
@@ -96,7 +96,7 @@ class ClassCommands(QObject):
         actions["class_down"].triggered.connect(lambda: self._move_by(1))
 
     def _begin(self) -> None:
-        """Take the classes for another picture; in a folder with one list they stay in hand."""
+        """Reset the buttons' classes, unless another picture has the same list."""
         document = self._session.document
         if document.classes != self._shown or document.classes == TWO_CLASSES:
             self._shown = ()
@@ -114,7 +114,7 @@ class ClassCommands(QObject):
             self._right.fill(document.classes, self._brush.brush.right)
 
     def _follow(self, classes: tuple[ClassInfo, ...]) -> None:
-        """Keep the same classes in hand where only their order is another."""
+        """Keep the buttons' classes when the list is reordered."""
         places = [place for place in match_classes(self._shown, classes) if place is not None]
         if len(self._shown) == len(classes) and sorted(places) == list(range(len(classes))):
             brush = self._brush.brush
@@ -156,15 +156,15 @@ class ClassCommands(QObject):
         self._session.edit(name, document.with_background(index))
 
     def _move_by(self, steps: int) -> None:
-        place = self._panel.chosen + steps
-        if 0 <= place < len(self._session.document.classes):
-            self._move(self._panel.chosen, place)
+        index = self._panel.chosen + steps
+        if 0 <= index < len(self._session.document.classes):
+            self._move(self._panel.chosen, index)
 
     def _move(self, index: int, place: int) -> None:
         document = self._session.document
         name = self.tr("moving {}").format(class_name(document.classes[index].name))
         self._session.edit(name, document.with_class_moved(index, place))
-        self._panel.show_document(self._session.document)  # where nothing could be edited, too
+        self._panel.show_document(self._session.document)  # also after a failed move
 
     def _recolour(self) -> None:
         index = self._panel.chosen

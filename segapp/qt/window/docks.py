@@ -28,7 +28,7 @@ def dock(
 
 
 class Docks:
-    """Docks: paint at the top right, settings and learnt model below, files on the left."""
+    """The docks: paint above settings and model on the right, files on the left."""
 
     def __init__(
         self,

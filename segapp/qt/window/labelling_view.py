@@ -1,4 +1,4 @@
-"""Labellings as layers of the canvas."""
+"""Rendering of labellings for the canvas, in a thread."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from segapp.qt.session.session import Session
 
 
-_BY_LABEL_ALONE = frozenset({ViewMode.OVERLAY, ViewMode.OUTLINE, ViewMode.MASK, ViewMode.CUTOUT})
-"""Where labels are the same, these look the same; margins and codes change everywhere."""
+_LABEL_MODES = frozenset({ViewMode.OVERLAY, ViewMode.OUTLINE, ViewMode.MASK, ViewMode.CUTOUT})
+"""Modes that depend on the labels alone, so that unchanged tiles need no repainting."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RenderRequest:
-    """How a labelling shall be shown."""
+    """Mode and inputs of a rendering, except for the labelling."""
 
     mode: ViewMode
     classes: tuple[ClassInfo, ...]
@@ -52,41 +52,41 @@ class RenderRequest:
 
 
 class OverlayRenderer:
-    """The overlay of a labelling, which follows the labelling in place.
+    """An overlay that is repainted in place when the labels change.
 
-    The canvas may draw it meanwhile, from another thread: for the length of a frame, parts of
-    the new answer stand beside parts of the old.
+    The canvas may draw it at the same time from another thread, so that a frame may show parts of
+    the old and the new answer.
     """
 
-    def __init__(self, wish: RenderRequest, labelling: Labelling) -> None:
-        self._wish, self._labels = wish, labelling.labels
-        mode, classes = wish.mode, wish.classes
+    def __init__(self, request: RenderRequest, labelling: Labelling) -> None:
+        self._request, self._labels = request, labelling.labels
+        mode, classes = request.mode, request.classes
         lines = None
         if mode is ViewMode.OUTLINE:
             lines = ContourLayer(labelling.labels, classes)
         elif mode is ViewMode.OVERLAY:  # a tint alone may be the picture's own colour
             lines = ContourLayer(labelling.labels, classes, QColor(255, 255, 255))
         self.overlay = LabelOverlay(
-            _areas(wish, labelling), lines, mode.replaces_image, mode.is_bare
+            _areas(request, labelling), lines, mode.replaces_image, mode.is_bare
         )
 
-    def serves(self, wish: RenderRequest) -> bool:
-        """Tell whether it can follow a labelling that shall be shown so."""
-        mine = self._wish
+    def fits(self, request: RenderRequest) -> bool:
+        """Return whether `update` suffices for a request."""
+        own = self._request
         return (
-            wish.mode in _BY_LABEL_ALONE
-            and wish.mode is mine.mode
-            and wish.classes == mine.classes
-            and wish.picture is mine.picture
+            request.mode in _LABEL_MODES
+            and request.mode is own.mode
+            and request.classes == own.classes
+            and request.picture is own.picture
         )
 
-    def follow(self, labelling: Labelling) -> None:
-        """Show another labelling of the same picture."""
-        wish, before = self._wish, self._labels
+    def update(self, labelling: Labelling) -> None:
+        """Repaint the boxes in which another labelling differs."""
+        request, before = self._request, self._labels
         boxes = list(changed_tiles(before, labelling.labels))
-        paint, areas = _painting(wish, labelling), self.overlay.areas
+        paint, areas = _painting(request, labelling), self.overlay.areas
         if areas is not None and paint is not None:
-            shared = _shared(wish, labelling, paint)
+            shared = _shared(request, labelling, paint)
             if shared is not None:
                 areas.replace_image(shared)
             for box in boxes:
@@ -94,27 +94,31 @@ class OverlayRenderer:
         if self.overlay.lines is not None:
             self.overlay.lines.redraw(labelling.labels, boxes)
         self._labels = labelling.labels
-        self.overlay = replace(self.overlay)  # who compares sheets sees that this is another
+        self.overlay = replace(self.overlay)  # a new object for comparisons by identity
 
 
-def _areas(wish: RenderRequest, labelling: Labelling) -> Layer | None:
-    paint = _painting(wish, labelling)
+def _areas(request: RenderRequest, labelling: Labelling) -> Layer | None:
+    paint = _painting(request, labelling)
     if paint is None:
         return None
-    shared = _shared(wish, labelling, paint)
+    shared = _shared(request, labelling, paint)
     if shared is not None:
         return Layer.over(shared)
     height, width = labelling.labels.shape
     return Layer.painted((height, width), paint)
 
 
-def _painting(wish: RenderRequest, labelling: Labelling) -> TilePainter | None:
-    return overlay_painter(wish.mode, labelling, wish.classes, wish.picture, wish.codewords)
+def _painting(request: RenderRequest, labelling: Labelling) -> TilePainter | None:
+    return overlay_painter(
+        request.mode, labelling, request.classes, request.picture, request.codewords
+    )
 
 
-def _shared(wish: RenderRequest, labelling: Labelling, paint: TilePainter) -> ZeroCopyImage | None:
-    """Return the labels themselves where nothing else is shown."""
-    table = label_colours(wish.mode, labelling, wish.classes)
+def _shared(
+    request: RenderRequest, labelling: Labelling, paint: TilePainter
+) -> ZeroCopyImage | None:
+    """Return an image over the labels if the mode shows them alone."""
+    table = label_colours(request.mode, labelling, request.classes)
     if table is None:
         return None
     return ZeroCopyImage.of_labels(labelling.labels, table, paint)
@@ -122,7 +126,7 @@ def _shared(wish: RenderRequest, labelling: Labelling, paint: TilePainter) -> Ze
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RenderedLabelling:
-    """What the canvas shows of a labelling, and what it was made from."""
+    """An overlay for the canvas, and the inputs of its rendering."""
 
     overlay: LabelOverlay
     mode: ViewMode
@@ -134,43 +138,40 @@ class RenderedLabelling:
 
 
 class LabellingView(QObject):
-    """Renders what there is to look at, preview or answer, in the chosen mode.
-
-    The newest wish wins.
-    """
+    """Rendering of the present preview or answer in the chosen view mode."""
 
     rendered = Signal(object)  # RenderedLabelling, or None when there is none
-    failed = Signal(str, str)  # a sentence, and details for who wants to report them
+    failed = Signal(str, str)  # a message, and details for a report
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._session = session
         self._mode = ViewMode.OVERLAY
         self._shown: tuple[object, ...] = ()
-        self._rendering: OverlayRenderer | None = None  # the thread's own
+        self._renderer: OverlayRenderer | None = None  # used by the thread alone
         self._jobs = Jobs("rendering", self)
-        session.picture_changed.connect(self._withdraw)
+        session.picture_changed.connect(self._clear)
         session.answers.answer_changed.connect(self.refresh)
         session.document_changed.connect(self.refresh)
         session.encoder.changed.connect(self.refresh)
 
     @property
     def mode(self) -> ViewMode:
-        """The way in which a labelling is shown."""
+        """The present view mode."""
         return self._mode
 
     @property
     def busy(self) -> bool:
-        """Whether a newer picture is on its way."""
+        """Whether a rendering is under way."""
         return self._jobs.busy
 
     def set_mode(self, mode: ViewMode) -> None:
-        """Show the labelling in another way."""
+        """Choose a view mode."""
         self._mode = mode
         self.refresh()
 
     def refresh(self) -> None:
-        """Render anew if anything that is shown has changed."""
+        """Start a rendering if an input has changed."""
         if self._mode is ViewMode.COMPONENTS:
             self._refresh_components()
             return
@@ -178,7 +179,7 @@ class LabellingView(QObject):
         classes = self._session.document.classes
         if labelling is None or picture is None or labelling.n_classes != len(classes):
             if labelling is None:
-                self._withdraw()
+                self._clear()
             return
         preview = self._session.answers.preview
         learnt: Preview | Insight | None = None
@@ -192,46 +193,46 @@ class LabellingView(QObject):
         ):
             return
         self._shown = wanted
-        wish = RenderRequest(self._mode, classes, picture, codewords)
+        request = RenderRequest(self._mode, classes, picture, codewords)
         self._jobs.run(
             lambda: (
-                self._rendered(wish, labelling)
+                self._render(request, labelling)
                 if preview is None
-                else _rendered_preview(wish, preview)
+                else _render_preview(request, preview)
             ),
             self.rendered.emit,
             self._fail,
         )
 
     def _refresh_components(self) -> None:
-        """Show what the encoder sees; until it does, the picture."""
+        """Show the encoder's features; until they are there, the picture."""
         encoded, picture = self._session.encoder_features, self._session.picture
         if encoded is None or picture is None:
-            self._withdraw()
+            self._clear()
         elif self._shown[:1] != (encoded,):
             self._shown = (encoded,)
             self._jobs.run(
-                lambda: _rendered_components(encoded, picture), self.rendered.emit, self._fail
+                lambda: _render_components(encoded, picture), self.rendered.emit, self._fail
             )
 
-    def _rendered(self, wish: RenderRequest, labelling: Labelling) -> Iterator[RenderedLabelling]:
-        """Render in the thread: what is there is painted over where the labels have changed."""
-        if self._rendering is None or not self._rendering.serves(wish):
-            self._rendering = None  # not two at once
-            self._rendering = OverlayRenderer(wish, labelling)
+    def _render(self, request: RenderRequest, labelling: Labelling) -> Iterator[RenderedLabelling]:
+        """Render an answer, by updating the last overlay if it fits."""
+        if self._renderer is None or not self._renderer.fits(request):
+            self._renderer = None  # to free its memory first
+            self._renderer = OverlayRenderer(request, labelling)
         else:
-            self._rendering.follow(labelling)
+            self._renderer.update(labelling)
         yield RenderedLabelling(
-            overlay=self._rendering.overlay,
-            mode=wish.mode,
+            overlay=self._renderer.overlay,
+            mode=request.mode,
             spot=least_certain(labelling),
             labelling=labelling,
-            classes=wish.classes,
-            codewords=wish.codewords,
+            classes=request.classes,
+            codewords=request.codewords,
             is_preview=False,
         )
 
-    def _withdraw(self) -> None:
+    def _clear(self) -> None:
         self._jobs.cancel()
         self._shown = ()
         self.rendered.emit(None)
@@ -241,38 +242,41 @@ class LabellingView(QObject):
         self.failed.emit(sentence, details_of(error))
 
     def close(self, timeout: float | None = None) -> bool:
-        """Wait for the thread; say whether it has ended."""
+        """Stop the thread, wait for it, and return whether it has ended."""
         return self._jobs.close(timeout)
 
 
-def _rendered_preview(wish: RenderRequest, preview: Preview) -> Iterator[RenderedLabelling]:
-    """Render what is not final, from the few pixels that it has, and without lines over a tint."""
-    mode, picture, times, labelling = wish.mode, wish.picture, preview.times, preview.labelling
+def _render_preview(request: RenderRequest, preview: Preview) -> Iterator[RenderedLabelling]:
+    """Render a preview at its own resolution, without contours over a tint."""
+    mode, picture, times, labelling = (
+        request.mode,
+        request.picture,
+        preview.times,
+        preview.labelling,
+    )
     if mode in (ViewMode.OUTLINE, ViewMode.CUTOUT):
-        # Their pixels are the picture's own, and they show labels alone: no margin, no code.
+        # These modes show the picture's pixels, and labels alone.
         labels = upsample(labelling.labels, picture.size, times)
         labelling, times = replace(labelling, labels=labels), 1
-    paint = overlay_painter(mode, labelling, wish.classes, picture, wish.codewords)
+    paint = overlay_painter(mode, labelling, request.classes, picture, request.codewords)
     layer = None
     if paint is not None and times == 1:
         layer = Layer.painted(picture.size, paint)
     elif paint is not None:
         layer = Layer(paint(ALL), times, picture.size)
-    lines = ContourLayer(labelling.labels, wish.classes) if mode is ViewMode.OUTLINE else None
+    lines = ContourLayer(labelling.labels, request.classes) if mode is ViewMode.OUTLINE else None
     yield RenderedLabelling(
         overlay=LabelOverlay(layer, lines, mode.replaces_image, mode.is_bare),
         mode=mode,
         spot=None,
         labelling=labelling,
-        classes=wish.classes,
-        codewords=wish.codewords,
+        classes=request.classes,
+        codewords=request.codewords,
         is_preview=True,
     )
 
 
-def _rendered_components(
-    encoded: EncoderFeatures, picture: Picture
-) -> Iterator[RenderedLabelling]:
+def _render_components(encoded: EncoderFeatures, picture: Picture) -> Iterator[RenderedLabelling]:
     mode = ViewMode.COMPONENTS
     layer = Layer.painted(picture.size, components_painter(encoded, picture.size))
     yield RenderedLabelling(

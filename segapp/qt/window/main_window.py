@@ -35,7 +35,7 @@ from segapp.qt.window.folder_commands import FolderParts
 from segapp.qt.window.labelling_view import LabellingView
 from segapp.qt.window.mark_commands import AlikeSuggestion, MarkCommands
 from segapp.qt.window.menus import Menus, add_tool_bars, enable_commands
-from segapp.qt.window.result_commands import AnswerCommands, Measuring
+from segapp.qt.window.result_commands import AnswerCommands, MeasuresController
 from segapp.qt.window.theme import Theme
 
 if TYPE_CHECKING:
@@ -108,7 +108,9 @@ class MainWindow(QMainWindow):
         self.file_list = FileList(self.files.folder, self.commands)
         panels = self.class_panel, self.settings_panel, self.model_panel, self.file_list
         self.docks = Docks(self, *panels)
-        self.measuring = Measuring(self.session, self.preferences, self.docks, self.canvas, self)
+        self.measuring = MeasuresController(
+            self.session, self.preferences, self.docks, self.canvas, self
+        )
         for dock in self.docks.all():
             self.menus.panels.addAction(dock.toggleViewAction())
         self.bars = add_tool_bars(self, self.commands)

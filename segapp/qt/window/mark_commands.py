@@ -1,4 +1,4 @@
-"""Commands on strokes and retouches."""
+"""Commands on strokes, retouches and locks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class MarkCommands(QObject):
-    """Takes marks from the canvas and from files, and locks what is right already."""
+    """Commands that add marks from the canvas or a file, and lock parts of the answer."""
 
     message = Signal(str)
 
@@ -47,7 +47,7 @@ class MarkCommands(QObject):
         self._pointer: QPointF | None = None
 
     def connect_actions(self, actions: Actions) -> None:
-        """Do what the commands say."""
+        """Connect the commands."""
         actions["retouch"].toggled.connect(self._brush.set_retouches)
         actions["lock_class"].triggered.connect(self.lock_class)
         actions["lock_part"].triggered.connect(self.lock_part)
@@ -55,7 +55,7 @@ class MarkCommands(QObject):
         actions["import_mask"].triggered.connect(self._import_mask)
 
     def take(self, mark: Mark) -> None:
-        """Take a mark that was drawn."""
+        """Add a mark of the canvas as a stroke or a retouch."""
         brush, picture = self._brush.brush, self._session.picture
         if brush.retouches:
             self._retouch(mark)
@@ -66,7 +66,7 @@ class MarkCommands(QObject):
             self._add_core(mark, picture.size)
 
     def _add_core(self, outside: Patch, size: tuple[int, int]) -> None:
-        """Let the middle of what was drawn around be the object, unless something marks it."""
+        """Mark the middle inside an outline as the object, if it has no mark yet."""
         document, brush = self._session.document, self._brush.brush
         other = brush.left if outside.label == brush.right else brush.right
         if any(mark.label == other for mark in document.strokes):
@@ -80,23 +80,23 @@ class MarkCommands(QObject):
             self._session.edit(name, replace(document, strokes=(*document.strokes, *both)))
 
     def fill(self, at: QPointF, label: int | None) -> None:
-        """Give the part of the answer under a place to a class, as a mark like any other."""
+        """Mark the connected component of the answer at a point with a class."""
         answer, picture = self._session.answers.answer, self._session.picture
         if picture is None:
             return
         if answer is None:
             self.message.emit(self.tr("There is no answer yet whose parts could be filled"))
             return
-        place = _pixel(at, picture)
-        if place is not None:
-            self.take(component_fill(answer.labelling.labels, *place, label))
+        pixel = _pixel(at, picture)
+        if pixel is not None:
+            self.take(component_fill(answer.labelling.labels, *pixel, label))
 
     def point(self, at: QPointF | None) -> None:
-        """Note where the pointer is on the picture, ``None`` for elsewhere."""
+        """Set the pointer's position in the picture, None outside of it."""
         self._pointer = at
 
     def lock_class(self) -> None:
-        """Keep the left button's class as it is in the answer, whatever is learnt later."""
+        """Keep the answer's pixels of the left button's class."""
         answer, index = self._session.answers.answer, self._brush.brush.left
         name = self._session.document.classes[index].name
         if answer is None or not (answer.labelling.labels == index).any():
@@ -109,24 +109,24 @@ class MarkCommands(QObject):
         self.message.emit(self.tr("{} stays as it is").format(name))
 
     def lock_part(self) -> None:
-        """Keep the part under the pointer as it is in the answer, whatever is learnt later."""
+        """Keep the answer's connected component under the pointer."""
         answer, picture = self._session.answers.answer, self._session.picture
-        place = None
+        pixel = None
         if self._pointer is not None and picture is not None:
-            place = _pixel(self._pointer, picture)
-        if answer is None or place is None:
+            pixel = _pixel(self._pointer, picture)
+        if answer is None or pixel is None:
             self.message.emit(self.tr("Point at a part of the answer, and press the key again"))
             return
-        mark = component_lock(answer.labelling.labels, *place)
+        mark = component_lock(answer.labelling.labels, *pixel)
         document = self._session.document
-        name = document.classes[int(answer.labelling.labels[place[1], place[0]])].name
+        name = document.classes[int(answer.labelling.labels[pixel[1], pixel[0]])].name
         self._session.edit(
             self.tr("locking a part of {}").format(name), document.with_retouch(mark)
         )
         self.message.emit(self.tr("This part of {} stays as it is").format(name))
 
     def drop_retouches(self) -> None:
-        """Show the learnt answer as it is."""
+        """Remove all retouches and locks."""
         self._session.edit(
             self.tr("dropping retouches"), replace(self._session.document, retouches=())
         )
@@ -154,7 +154,7 @@ class MarkCommands(QObject):
         self._session.edit(self.tr("importing {}").format(path.name), document)
 
     def _ask_use(self, name: str) -> Callable[[Document, Mask], Document] | None:
-        """Ask what a mask is to be: what is shown, or marks to learn from."""
+        """Ask whether a mask becomes a retouch or marks to learn from."""
         box = QMessageBox(self._window)
         box.setWindowTitle(self.tr("Import mask"))
         box.setText(self.tr("What shall become of {}?").format(name))
@@ -175,38 +175,37 @@ class MarkCommands(QObject):
 
 
 def _pixel(at: QPointF, picture: Picture) -> tuple[int, int] | None:
-    """Return the pixel under a place, as ``x`` and ``y``; ``None`` outside of the picture."""
+    """Return ``x`` and ``y`` of the pixel at a point; None outside of the picture."""
     height, width = picture.size
     x, y = math.floor(at.x()), math.floor(at.y())
     return (x, y) if 0 <= x < width and 0 <= y < height else None
 
 
 class AlikeSuggestion(QObject):
-    """Asks once for each picture, beside the work, as long as one object is looked for.
+    """Suggestion of the preset "alike" for pictures with many small marked objects.
 
-    Telling parts apart takes longer than a window may pause: a thread does it. What it finds is
-    of the present answer or of none, as any change makes the look before it stale.
+    It is made once for each picture. A thread counts the objects; any change cancels it.
     """
 
     def __init__(self, session: Session, canvas: QWidget) -> None:
         super().__init__(canvas)
         self._session = session
         self.banner = Banner(canvas, Qt.AlignmentFlag.AlignBottom)
-        self._answered: set[Path] = set()
+        self._declined: set[Path] = set()  # and accepted ones
         self._jobs = Jobs("marks alike", self)
-        session.answers.answer_changed.connect(self._look)
-        session.settings_changed.connect(self._look)
+        session.answers.answer_changed.connect(self._check)
+        session.settings_changed.connect(self._check)
         session.document_changed.connect(self._jobs.cancel)
-        session.picture_changed.connect(self._forget)
+        session.picture_changed.connect(self._reset)
 
     def close(self, timeout: float | None = None) -> bool:
-        """Stop the thread and wait so long; say whether it has ended."""
+        """Stop the thread, wait for it, and return whether it has ended."""
         return self._jobs.close(timeout)
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         state, answer = self._session.state, self._session.answers.answer
         self._jobs.cancel()
-        if state is None or state.path in self._answered:
+        if state is None or state.path in self._declined:
             return
         if preset_of(self._session.settings) != "best":
             self.banner.hide()
@@ -216,9 +215,9 @@ class AlikeSuggestion(QObject):
             def work() -> Iterator[bool]:
                 yield suggests_many_objects(document, labels)
 
-            self._jobs.run(work, self._take, unexpected)  # none of its errors is the user's
+            self._jobs.run(work, self._suggest, unexpected)  # no error is the user's
 
-    def _take(self, many: bool) -> None:  # noqa: FBT001 - the item of a job
+    def _suggest(self, many: bool) -> None:  # noqa: FBT001 - the item of a job
         if many:
             self.banner.ask(
                 self.tr("Many small marks: find everything that looks like them?"),
@@ -228,13 +227,13 @@ class AlikeSuggestion(QObject):
                 ),
             )
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self._jobs.cancel()
         self.banner.hide()
 
     def _answer(self, *, wanted: bool) -> None:
         self._jobs.cancel()
         if self._session.state is not None:
-            self._answered.add(self._session.state.path)
+            self._declined.add(self._session.state.path)
         if wanted:
             self._session.set_settings(preset_with("alike", self._session.settings))

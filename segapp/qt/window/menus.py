@@ -1,4 +1,4 @@
-"""Menus and tool bars, and enabled commands."""
+"""Menus, tool bars, and the rules that enable commands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QToolBar, QToolBu
 from segapp.app.state import Stage
 from segapp.model.classes import MAX_CLASSES
 from segapp.qt.actions.actions import Segmented
-from segapp.qt.actions.command_table import unmarked
+from segapp.qt.actions.command_table import without_mnemonic
 from segapp.qt.i18n import LANGUAGES
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def tr(text: str) -> str:
 
 
 class Menus:
-    """The menu bar; the submenus that change while the program runs are kept by name."""
+    """The menu bar, with attributes for the submenus that change later."""
 
     def __init__(self, bar: QMenuBar, actions: Actions) -> None:
         self.recent = QMenu(tr("Open &Recent"))
@@ -95,37 +95,37 @@ class Menus:
             self._language.addAction(actions[f"language_{language}"])
 
 
-class CloseTools(QObject):
-    """Lets the tools stand closer in a low window, before the last would fall off their bar."""
+class CompactToolBar(QObject):
+    """An event filter that narrows a tool bar's gaps when the window is low."""
 
     def __init__(self, bar: QToolBar) -> None:
         super().__init__(bar)
         self._bar = bar
-        self._wanted = 0  # height of all of them, well apart
+        self._full_height = 0  # of the bar with its usual gaps
         bar.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Ask anew whenever the bar gets another height."""
+        """Choose the gaps when the bar is resized."""
         if event.type() in (QEvent.Type.Resize, QEvent.Type.Show) and watched is self._bar:
             if not self._bar.property("close"):
-                self._wanted = self._bar.sizeHint().height()
-            close = self._wanted > self._bar.height()
+                self._full_height = self._bar.sizeHint().height()
+            close = self._full_height > self._bar.height()
             if close != bool(self._bar.property("close")):
                 self._bar.setProperty("close", close)
-                _style_anew(self._bar, *self._bar.findChildren(QToolButton))
+                _restyle(self._bar, *self._bar.findChildren(QToolButton))
         return super().eventFilter(watched, event)
 
 
-def _style_anew(*parts: QWidget) -> None:
-    """Let widgets follow a property that the style sheet asks for; their sizes are remembered."""
+def _restyle(*parts: QWidget) -> None:
+    """Apply the style sheet again after a property has changed."""
     for part in parts:
         part.style().unpolish(part)
         part.style().polish(part)
         QCoreApplication.sendEvent(part, QEvent(QEvent.Type.StyleChange))
 
 
-class Views(QObject):
-    """The ways to look, side by side at a tool bar's end, or as one button in a narrow window."""
+class ViewModeButtons(QObject):
+    """Buttons of the view modes, or one button with a menu in a narrow window."""
 
     def __init__(self, window: QMainWindow, actions: Actions, bar: QToolBar) -> None:
         super().__init__(bar)
@@ -152,11 +152,11 @@ class Views(QObject):
 
     def _name(self, action: QAction, on: bool) -> None:  # noqa: FBT001 - Qt's
         if on:
-            self._one.setText(unmarked(action.text()))
+            self._one.setText(without_mnemonic(action.text()))
             self._one.setIcon(action.icon())
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Take as much room as there is."""
+        """Choose the wide or the narrow form by the window's width."""
         if watched is self._window and event.type() in (QEvent.Type.Resize, QEvent.Type.Show):
             shown = self._all if self._wide.isVisible() else self._one
             before = self._bar.sizeHint().width() - shown.sizeHint().width()
@@ -167,17 +167,17 @@ class Views(QObject):
 
 
 def add_tool_bars(window: QMainWindow, actions: Actions) -> tuple[QToolBar, QToolBar]:
-    """Put the tools to the left and the rest on top; return them, the upper one first."""
+    """Add a tool bar on top and one on the left; return both."""
     tools = _bar(window, "tools", tr("Tools"))
     _fill(tools, actions, _TOOLS)
     window.addToolBar(Qt.ToolBarArea.LeftToolBarArea, tools)
-    CloseTools(tools)
+    CompactToolBar(tools)
     top = _bar(window, "main", tr("Main tool bar"))
     _fill(top, actions, _TOP)
     live = top.widgetForAction(actions["live"])
     live.setProperty("toolButtonStyle", Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
     window.addToolBar(Qt.ToolBarArea.TopToolBarArea, top)
-    Views(window, actions, top)
+    ViewModeButtons(window, actions, top)
     return top, tools
 
 
@@ -201,7 +201,7 @@ def _fill(bar: QToolBar, actions: Actions, entries: str) -> None:
 
 
 def enable_commands(actions: Actions, session: Session, files: Files) -> None:
-    """Bring the commands to the state of the session and of the folder."""
+    """Enable or disable commands by the state of session and folder."""
     state, answers = session.state, session.answers
     is_open = state is not None
     actions.enable("save", "save_as", "export", "update", when=is_open)

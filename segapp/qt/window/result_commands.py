@@ -1,4 +1,4 @@
-"""Commands on the result: copy, suggest, save and apply models."""
+"""Commands on the answer: copy, go to a spot, models, measures."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ if TYPE_CHECKING:
     """An answer, and whether touching parts were split."""
 
 
-class Copying(QObject):
-    """Copies what is shown; the cut-out has the edge that was chosen for exports."""
+class ClipboardCommands(QObject):
+    """Copies of picture, mask and cut-out; the cut-out has the edge of exports."""
 
     message = Signal(str)  # a sentence for the status bar
 
@@ -71,7 +71,7 @@ class Copying(QObject):
         self._jobs = Jobs("copying", self)
 
     def connect_actions(self, actions: Actions) -> None:
-        """Let the menu's commands arrive here."""
+        """Connect the commands."""
         actions["copy_picture"].triggered.connect(self._copy_picture)
         actions["copy_mask"].triggered.connect(self._copy_mask)
         actions["copy_cutout"].triggered.connect(self._copy_cutout)
@@ -88,7 +88,7 @@ class Copying(QObject):
             self._copy(qimage_view(rgba).copy(), self.tr("Copied the mask"))
 
     def _copy(self, image: QImage, told: str) -> None:
-        self._jobs.cancel()  # a cut-out that is still being made would replace what was copied
+        self._jobs.cancel()  # a later cut-out would replace this copy
         QGuiApplication.clipboard().setImage(image)
         self.message.emit(told)
 
@@ -126,7 +126,7 @@ class Copying(QObject):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Applied:
-    """What a saved model says about a picture."""
+    """Labelling of a picture by a saved model."""
 
     picture: Picture
     content: Content  # as it was when the model was asked
@@ -136,7 +136,7 @@ class _Applied:
 
 
 class AnswerCommands(QObject):
-    """What a user does with an answer besides exporting it."""
+    """Commands on answers, strokes of a file, and models."""
 
     message = Signal(str)  # a sentence for the status bar
 
@@ -152,17 +152,17 @@ class AnswerCommands(QObject):
         super().__init__(window)
         self._session, self._files = session, files
         self._canvas, self._window = canvas, window
-        self._copying = Copying(session, preferences, self)
+        self._copying = ClipboardCommands(session, preferences, self)
         self._copying.message.connect(self.message)
         self._spot: Spot | None = None
         self._marking = True
-        self.ring_known = False  # whether the user has been told what the ring is
+        self.ring_known = False  # whether the ring needs no label any more
         self._jobs = Jobs("models", self)
         view.rendered.connect(self._take_spot)
         canvas.stroke_finished.connect(self._note_ring)
 
     def connect_actions(self, actions: Actions) -> None:
-        """Let the menu's commands arrive here."""
+        """Connect the commands."""
         self._copying.connect_actions(actions)
         actions["spot"].triggered.connect(self._go_to_spot)
         actions["mark_spot"].toggled.connect(self._set_marking)
@@ -185,7 +185,7 @@ class AnswerCommands(QObject):
         self._canvas.set_spot(self._spot if self._marking else None, name)
 
     def _note_ring(self) -> None:
-        """Name the ring no longer once somebody has painted beside it."""
+        """Remove the ring's label after the first stroke."""
         if self._spot is not None and self._marking and not self.ring_known:
             self.ring_known = True
             self._show_spot()
@@ -295,8 +295,8 @@ class AnswerCommands(QObject):
         return all(ended)
 
 
-class Measuring(QObject):
-    """Fills the table in a thread; a hidden one costs nothing, an old answer shows nothing."""
+class MeasuresController(QObject):
+    """Measurement of the answer in a thread, while the table is visible."""
 
     message = Signal(str)
 
@@ -314,7 +314,7 @@ class Measuring(QObject):
         self.panel = MeasuresPanel()
         self.dock = docks.add_tab(window, "measures", self.tr("Measures"), self.panel)
         self._measured: tuple[_Measured, MeasuredRegions] | None = None
-        self._under_way: _Measured | None = None
+        self._pending: _Measured | None = None
         self._jobs = Jobs("measures", self)
         self._writing = Jobs("measures file", self)
         self._show_choices()
@@ -329,21 +329,21 @@ class Measuring(QObject):
         session.document_changed.connect(self.measure)
 
     def measure(self) -> None:
-        """Measure the present answer, unless nobody looks or that is done already."""
+        """Measure the present answer, unless the table is hidden or has it."""
         if not self.panel.isVisible():
             return
         answer, picture = self._session.answers.answer, self._session.picture
         if answer is None or picture is None:
             self._jobs.cancel()
-            self._measured = self._under_way = None
+            self._measured = self._pending = None
             self.panel.clear(self.tr("There is no answer to measure."))
             return
         split, document = self._choices.split, self._session.document
         if self._measured is not None and self._measured[0] == (answer, split):
             return
-        if self._under_way == (answer, split) and self._jobs.busy:
+        if self._pending == (answer, split) and self._jobs.busy:
             return
-        self._under_way = (answer, split)
+        self._pending = (answer, split)
         self.panel.clear(self.tr("Measuring …"))
 
         def work() -> Iterator[tuple[_Measured, MeasuredRegions]]:
@@ -371,7 +371,7 @@ class Measuring(QObject):
             self.panel.show_rows(columns(scale, picture), listed)
 
     def _show_choices(self) -> None:
-        """Take what was chosen here or elsewhere last."""
+        """Show the stored options."""
         self._choices = remembered_choices(self._preferences)
         self.panel.scale_box.show_choice(self._choices.scale, split=self._choices.split)
 
@@ -383,7 +383,7 @@ class Measuring(QObject):
         self.measure()
 
     def _outline(self, part: MeasuredRegion | None) -> None:
-        """Show where a part is."""
+        """Show the contour of a region."""
         if part is None or self._measured is None:
             self._canvas.set_selection(())
             return

@@ -368,7 +368,7 @@ def _restore_geometry(window: MainWindow) -> None:
 
 
 def default_geometry(available: QRect) -> QRect:
-    """Return the geometry of a first window, centred on a screen, with room for its frame."""
+    """Return the geometry of a first window, centred on a screen."""
     width = min(available.width() - _FRAME, _MAX_WIDTH)
     height = min(available.height() - _FRAME, _MAX_HEIGHT)
     place = QRect(0, 0, width, height)

@@ -1,4 +1,4 @@
-"""Light and dark: two palettes, chosen by the system or by the user."""
+"""Light and dark theme: palettes and style sheet."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ QToolTip {
 
 
 class ThemeChoice(StrEnum):
-    """What the user wants."""
+    """Choices of the theme."""
 
     SYSTEM = "system"
     LIGHT = "light"
@@ -153,7 +153,7 @@ class ThemeChoice(StrEnum):
 
 
 class Theme(QObject):
-    """Keeps the application's palette to the choice, and to the system when that decides."""
+    """The application's palette and style sheet, by the choice or the system."""
 
     changed = Signal()
 
@@ -171,11 +171,11 @@ class Theme(QObject):
 
     @property
     def palette(self) -> QPalette:
-        """The colours that the window has now."""
+        """The present palette."""
         return palette(dark=self.is_dark)
 
     def choose(self, choice: ThemeChoice) -> None:
-        """Follow the user's choice."""
+        """Apply a choice."""
         self.choice = choice
         hints = QGuiApplication.styleHints()
         if choice is ThemeChoice.SYSTEM:
@@ -186,10 +186,10 @@ class Theme(QObject):
         self._apply()
 
     def _apply(self) -> None:
-        # Plain X11 has no colour scheme of its own, so asking for one is not enough.
+        # On plain X11, which has no colour scheme, the palette must be set.
         application = QApplication.instance()
         if isinstance(application, QApplication):
-            # A tool tip keeps colours of its own, which follow neither palette nor theme.
+            # Tool tips have colours of their own, which follow neither palette nor theme.
             colours = _DARK if self.is_dark else _LIGHT
             style = _STYLE.replace("{icons}", (ASSETS / "icons").as_posix())
             faded = self.palette.color(QPalette.ColorGroup.Disabled, _Role.Text).name()
@@ -197,7 +197,7 @@ class Theme(QObject):
             style = style.replace("{tip_text}", colours[_Role.ToolTipText])
             style = style.replace("{tip_ground}", colours[_Role.ToolTipBase])
             if style != application.styleSheet() or self.palette != application.palette():
-                # Every widget is polished anew, which one should not have to wait for in vain.
+                # Only if they differ, as this polishes every widget again.
                 application.setPalette(self.palette)
                 application.setStyleSheet(style)
             QToolTip.setPalette(self.palette)

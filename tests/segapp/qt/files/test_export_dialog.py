@@ -351,7 +351,7 @@ def held_cutout(monkeypatch, steps):
         return (path,)
 
     made = formats(ExportChoices())
-    cutout = replace(made["cutout"], long=long)
+    cutout = replace(made["cutout"], write_steps=long)
     monkeypatch.setattr(export_dialog, "formats", lambda _: made | {"cutout": cutout})
     return begun
 
@@ -367,7 +367,7 @@ def test_a_long_export_tells_how_far_it_is_and_is_not_made_twice(
     qtbot.waitUntil(lambda: "50 %" in dialog._preview.text)
     for _ in range(9):
         steps.release()
-    qtbot.waitUntil(lambda: dialog._made == b"made")
+    qtbot.waitUntil(lambda: dialog._content == b"made")
     dialog._path.setText(str(tmp_path / "out.png"))
     with qtbot.waitSignal(dialog.exported):
         dialog._export.click()

@@ -11,7 +11,7 @@ from segapp.model.answer import Preview
 from segapp.model.classes import TWO_CLASSES
 from segapp.model.labelling import Labelling
 from segapp.model.picture import Picture
-from segapp.qt.window.labelling_view import OverlayRenderer, RenderRequest, _rendered_preview
+from segapp.qt.window.labelling_view import OverlayRenderer, RenderRequest, _render_preview
 
 SIZE = (1100, 1300)
 
@@ -43,8 +43,8 @@ def test_a_rendering_that_followed_is_one_made_anew(mode):
         top, left = rng.integers(0, 1000, 2)
         labels[top : top + 90, left : left + 90] ^= 1
         answer = labelling(labels.copy())
-        assert rendering.serves(wish)
-        rendering.follow(answer)
+        assert rendering.fits(wish)
+        rendering.update(answer)
         anew = OverlayRenderer(wish, answer)
         for followed, expected in zip(pixels(rendering), pixels(anew), strict=True):
             np.testing.assert_array_equal(followed, expected)
@@ -53,7 +53,7 @@ def test_a_rendering_that_followed_is_one_made_anew(mode):
 def test_what_shows_more_than_labels_is_made_anew():
     wish = RenderRequest(ViewMode.CONFIDENCE, TWO_CLASSES, None, None)
     answer = labelling(np.zeros((9, 9), np.uint8))
-    assert not OverlayRenderer(wish, answer).serves(wish)
+    assert not OverlayRenderer(wish, answer).fits(wish)
 
 
 class Unread:
@@ -73,7 +73,7 @@ def test_a_preview_shows_labels_and_makes_nothing_else(mode):
     small = np.ones((-(-SIZE[0] // 8), -(-SIZE[1] // 8)), np.uint8)
     small[20:70, 30:90] = 0
     preview = Preview(Labelling(small, Unread(), Unread(), 2, 1), times=8)
-    (rendered,) = _rendered_preview(wish, preview)
+    (rendered,) = _render_preview(wish, preview)
     assert rendered.is_preview
     if mode in (ViewMode.OUTLINE, ViewMode.CUTOUT):
         answer = OverlayRenderer(wish, labelling(np.ascontiguousarray(upsample(small, SIZE, 8))))

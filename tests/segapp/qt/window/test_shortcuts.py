@@ -68,22 +68,22 @@ def test_clashes_are_shown_on_both_sides_and_reset_ends_them(window, sheet):
     press(sheet, Qt.Key.Key_B)
     assert "Brush" in sheet._note.text()
     assert "also: Brush" in row.text(1)
-    assert window.shortcuts.clashes("brush") == ("Eraser",)
+    assert window.shortcuts.conflicts("brush") == ("Eraser",)
     click(sheet, "Reset")
     assert window.shortcuts.of("eraser") == "E"
     assert sheet._note.text() == ""
-    assert window.shortcuts.clashes("brush") == ()
+    assert window.shortcuts.conflicts("brush") == ()
 
 
 def test_keys_of_the_picture_and_the_classes_clash_as_well(window):
     window.shortcuts.set("eraser", "Space")
-    assert window.shortcuts.clashes("eraser") == ("dragging the picture",)
+    assert window.shortcuts.conflicts("eraser") == ("dragging the picture",)
     window.shortcuts.set("eraser", "Shift+3")
-    assert window.shortcuts.clashes("eraser") == ("class of the right button",)
+    assert window.shortcuts.conflicts("eraser") == ("class of the right button",)
 
 
 def test_nothing_clashes_at_first(window):
-    assert [name for name in window.commands if window.shortcuts.clashes(name)] == []
+    assert [name for name in window.commands if window.shortcuts.conflicts(name)] == []
 
 
 def test_a_key_can_be_taken_away_and_all_come_back(window, sheet):

@@ -89,11 +89,11 @@ def test_painting_goes_on_while_an_answer_is_packed(
 ):
     packers = []
 
-    def watched(*told, packed=trainer.packed):
+    def watched(*told, encode=trainer.encode_snapshot):
         packers.append(threading.current_thread())
-        return packed(*told)
+        return encode(*told)
 
-    monkeypatch.setattr(trainer, "packed", watched)
+    monkeypatch.setattr(trainer, "encode_snapshot", watched)
     window = make_window(noisy_picture, Trainer)
     session = window.session
     for mark in (dab(15, 30, 0), dab(75, 30, 1), dab(50, 10, 1)):

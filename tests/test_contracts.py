@@ -25,8 +25,8 @@ PLANTS = {
     "OpenCV and pickle stay out": ("segapp/batch/robot_user.py", "import pickle"),
     "layers of shlcore": ("shlcore/objective.py", "from shlcore import descent"),
     "shlcore.experiments is for the command alone": (
-        "shlcore/objective.py",
-        "from shlcore.experiments import summaries",
+        "shlcore/estimator.py",
+        "from shlcore.experiments import plots",
     ),
     "shlcore.baselines is for the experiments alone": (
         "shlcore/kernels.py",

@@ -41,7 +41,7 @@ _SAMPLES = 64  # pixels along an image's longer side that stand for all
 
 
 def rgb_to_lab(rgb: NDArray[Any]) -> NDArray[np.float64]:
-    """Convert sRGB (bytes, or numbers from 0 to 1) to CIELAB, bit for bit as `rgb2lab` does.
+    """Convert sRGB (bytes, or 0 to 1) to CIELAB, bit for bit as scikit-image.
 
     `skimage.color` takes a tenth of a second to import, and the window opens images without it.
     """
@@ -74,7 +74,7 @@ def unused_colour(used: Collection[RGB], rgb: NDArray[np.uint8] | None = None) -
 
 
 def default_classes(rgb: NDArray[np.uint8]) -> tuple[ClassInfo, ...]:
-    """Return object and background, recoloured where an image has much of their colours."""
+    """Return object and background, in colours that are rare in an image."""
     usual = [info.colour for info in TWO_CLASSES]
     colours = list(usual)
     for index, share in enumerate(_shares(usual, rgb)):

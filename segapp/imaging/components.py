@@ -23,7 +23,7 @@ _MIN_NECK_DEPTH = 0.75
 
 
 def label_components(mask: NDArray[np.bool_]) -> tuple[NDArray[np.int32], int]:
-    """Label the connected components of a mask from 1, in reading order, and count them.
+    """Label the connected components of a mask, in reading order, and count them.
 
     A pixel has eight neighbours here, and so in measures, in exports and for the window's tools.
 

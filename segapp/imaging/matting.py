@@ -71,14 +71,14 @@ _TILE = 512
 
 
 def neighbour_offsets(width: int) -> NDArray[np.int64]:
-    """Return the flat offsets of 5 x 5 pixels from the middle one, in an image so wide."""
+    """Return the flat offsets of 5 x 5 pixels from their centre."""
     return np.array([dy * width + dx for dy in range(-2, 3) for dx in range(-2, 3)])
 
 
 def matting_laplacian(
     rgb: NDArray[np.floating[Any]], unknown: NDArray[np.bool_], kind: type[np.floating[Any]]
 ) -> NDArray[np.floating[Any]]:
-    """Return the Laplacian's rows of the unknown pixels: 25 columns, their `neighbour_offsets`.
+    """Return the Laplacian's rows of unknown pixels, by `neighbour_offsets`.
 
     Neighbours outside of the image have the weight 0. ``kind`` is float32 or float64.
     """
@@ -96,7 +96,7 @@ def matting_laplacian(
 
 
 def _boxes(unknown: NDArray[np.bool_]) -> Iterator[tuple[slice, slice]]:
-    """Yield strips of window centres, as wide as there are unknown pixels in the windows."""
+    """Yield strips of window centres around the unknown pixels."""
     touching = scipy.ndimage.maximum_filter(unknown, size=3)[1:-1, 1:-1]
     for top in range(0, len(touching), _STRIP):
         columns = np.flatnonzero(touching[top : top + _STRIP].any(axis=0))
@@ -129,7 +129,7 @@ def _add_windows(
 
 
 def _whitened(apart: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ``L^-1`` times the colours of windows, which are ``3 x 9 x rows x columns``."""
+    """Return ``L^-1`` times the colours, ``3 x 9 x rows x columns``, of windows."""
     red, green, blue = apart
     spread = {(k, n): (apart[k] * apart[n]).mean(axis=0) for k in range(3) for n in range(k + 1)}
     for k in range(3):
@@ -287,7 +287,7 @@ def _solve_by_steps(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Colours:
-    """Mean and variance of the certain colours around blocks, and whether there are any."""
+    """Mean and variance of the certain colours around blocks, where known."""
 
     mean: NDArray[np.float32]
     variance: NDArray[np.float32]
@@ -312,7 +312,7 @@ def colour_prior(
     depth: NDArray[np.float32],
     width: float,
 ) -> NDArray[np.float32]:
-    """Return a prior of alpha in which pixels outside of the mask are judged by colour, too.
+    """Return a prior of alpha that takes colours outside of the mask into account.
 
     ``depth`` is above 0 inside the mask; farther than ``width`` from the contour it is certain.
     """
@@ -340,7 +340,7 @@ def colour_prior(
 def foreground_colours(
     rgb: NDArray[np.float32], alpha: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Return the colours, from 0 to 1, that the object alone would have; all arrays ``H x W``."""
+    """Return the object's own colours, from 0 to 1; all arrays are ``H x W``."""
     front, back = rgb, rgb
     weight = alpha[:, :, np.newaxis]
     for radius in _COLOUR_RADII:
@@ -383,7 +383,7 @@ class Matte:
 
 
 def default_band_width(size: tuple[int, int]) -> float:
-    """Return the width in pixels of a band that holds the hair of a portrait of this size.
+    """Return the width of a band that holds the hair of a portrait of this size.
 
     >>> default_band_width((480, 640)), default_band_width((3000, 4000))
     (5.0, 30.0)

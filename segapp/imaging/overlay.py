@@ -61,7 +61,7 @@ def pca_colours(encoded: EncoderFeatures) -> NDArray[np.uint8]:
 def pca_picture(
     colours: NDArray[np.uint8], step: tuple[float, float], box: tuple[range, range]
 ) -> NDArray[np.uint8]:
-    """Interpolate the colours of cells linearly, for some of an image's rows and columns.
+    """Interpolate cell colours linearly, for some rows and columns of an image.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def overlay_painter(
 def label_colours(
     mode: ViewMode, labelling: Labelling, classes: Sequence[ClassInfo]
 ) -> NDArray[np.uint8] | None:
-    """Return RGBA a class, opaque or clear, where a view mode shows labels and nothing else."""
+    """Return RGBA a class, where a view mode shows labels alone."""
     if mode is ViewMode.OVERLAY:
         return _tints(classes, 1.0)
     return _mask_colours(labelling, classes) if mode is ViewMode.MASK else None
@@ -146,7 +146,7 @@ def overlay(
 
 
 def mask(labelling: Labelling, classes: Sequence[ClassInfo]) -> NDArray[np.uint8]:
-    """Paint the exported mask: white on black with two classes, else the classes' colours."""
+    """Paint the mask: white on black with two classes, else in colours."""
     return _by_label(labelling, _mask_colours(labelling, classes), ALL)
 
 
@@ -167,7 +167,7 @@ def codes(
     classes: Sequence[ClassInfo],
     codewords: NDArray[np.int8] | None = None,
 ) -> NDArray[np.uint8]:
-    """Paint each hash code in the colour of the nearest codeword's class, darker with distance.
+    """Paint hash codes in the nearest codeword's class colour, darker with distance.
 
     Without codewords each code has a colour of its own, the same in every image.
     """
@@ -288,7 +288,7 @@ def shade_by_distance(
 
 
 def code_colours(values: NDArray[np.uint32]) -> NDArray[np.uint8]:
-    """Return an RGB row for each code: hue by the golden ratio, brightness in three steps."""
+    """Return RGB of each code: hue by the golden ratio, brightness in three steps."""
     from skimage.color import hsv2rgb  # slow to import, and used in one view mode alone
 
     hsv = np.empty((len(values), 3))

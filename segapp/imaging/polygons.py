@@ -105,7 +105,7 @@ def _rings(follower: list[int]) -> list[list[int]]:
 def _bridge(
     holes: list[list[int]], edges: _Edges, follower: list[int], mask: NDArray[np.bool_]
 ) -> None:
-    """Join each hole to the boundary that lies straight to the left of its leftmost edge.
+    """Join each hole to the boundary to the left of its leftmost edge.
 
     The bridge runs along one row inside the mask, so that it crosses nothing; and since that
     boundary reaches further left than the hole, all holes end up with their outer ring.

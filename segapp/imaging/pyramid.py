@@ -21,7 +21,7 @@ _ROWS_AT_ONCE = 256
 
 
 def count_halvings(shape: tuple[int, ...]) -> int:
-    """Return how often an image of some height and width is halved to working resolution."""
+    """Return the number of halvings to working resolution."""
     height, width = shape[:2]
     count = 0
     while height * width > MAX_WORKING_PIXELS:
@@ -31,7 +31,7 @@ def count_halvings(shape: tuple[int, ...]) -> int:
 
 
 def downsample(rgb: NDArray[np.uint8], count: int) -> NDArray[np.uint8]:
-    """Halve an image ``count`` times: each time, blocks of 2 x 2 are averaged and rounded.
+    """Halve an image ``count`` times by rounded means of blocks of 2 x 2.
 
     An odd last row or column is averaged with itself. A few rows at a time go through all
     halvings, so that no full copies are made on the way.
@@ -52,7 +52,7 @@ def downsample(rgb: NDArray[np.uint8], count: int) -> NDArray[np.uint8]:
 
 
 def halve(image: NDArray[Float]) -> NDArray[Float]:
-    """Halve an image of real numbers: the means of blocks of 2 x 2, as in `downsample`."""
+    """Halve an image of real numbers by means of blocks of 2 x 2."""
     means: NDArray[Float] = _block_sums(image, image.dtype) / image.dtype.type(4)
     return means
 

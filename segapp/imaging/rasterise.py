@@ -55,7 +55,7 @@ def rasterize_marks(marks: Iterable[Mark], size: tuple[int, int]) -> NDArray[np.
 
 
 def paint_mark(labels: NDArray[np.int16], mark: Mark, *, unmarked: int = UNMARKED) -> Rectangle:
-    """Paint one mark into ``labels`` in place and return the rectangle it may have touched.
+    """Paint one mark into ``labels`` in place and return the rectangle around it.
 
     A pixel is marked when its centre lies within the brush's radius of the stroke's path, where
     the radius goes from point to point in proportion. Outside the image nothing happens.
@@ -74,7 +74,7 @@ def paint_mark(labels: NDArray[np.int16], mark: Mark, *, unmarked: int = UNMARKE
 
 
 def mark_patch(mark: Mark, size: tuple[int, int]) -> Patch | None:
-    """Return a mark's pixels in an image of ``size``, or ``None`` when it lies outside."""
+    """Return a mark's pixels in an image, or ``None`` when it lies outside."""
     return mark if isinstance(mark, Patch) else _stroke_patch(mark, size)
 
 
@@ -213,7 +213,7 @@ def _union(first: Rectangle, second: Rectangle) -> Rectangle:
 
 
 def polygon_mask(points: Sequence[Point], size: tuple[int, int]) -> NDArray[np.bool_]:
-    """Return the pixels whose centres lie within a polygon, even-odd where it crosses itself.
+    """Return the pixels with their centres within a polygon, by the even-odd rule.
 
     ``points`` are ``(x, y)`` as those of strokes; ``size`` is height and width of the image.
     """
@@ -250,7 +250,7 @@ def polygon_inside(
 
 
 def core_stroke(outside: Patch, size: tuple[int, int], label: int) -> Stroke | None:
-    """Return a dab in the middle of the largest part outside a patch: most likely the object."""
+    """Return a dab in the middle of the pixels outside a patch, likely the object."""
     free = np.ones(size, bool)
     rows = slice(outside.top, outside.top + outside.height)
     columns = slice(outside.left, outside.left + outside.width)
@@ -266,6 +266,6 @@ def core_stroke(outside: Patch, size: tuple[int, int], label: int) -> Stroke | N
 def polygon_outside(
     points: Sequence[Point], size: tuple[int, int], label: int | None
 ) -> Patch | None:
-    """Return a patch of all pixels around a polygon, or ``None`` if there are none on one side."""
+    """Return a patch of the pixels around a polygon, or ``None`` for an empty side."""
     mask = polygon_mask(points, size)
     return Patch.of_mask(~mask, label) if mask.any() and not mask.all() else None

@@ -41,7 +41,7 @@ def retouch_report(report: Report, document: Document) -> Report:
 
 
 def retouch(labelling: Labelling, marks: tuple[Mark, ...], times: int = 1) -> Labelling:
-    """Return a labelling with marks painted over it; margins and codes stay the learner's.
+    """Return a labelling with marks painted over its labels.
 
     Each of its pixels stands for ``times`` x ``times`` of the image's.
     """

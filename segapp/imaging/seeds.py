@@ -93,7 +93,7 @@ class SeedMap:
 
     @classmethod
     def from_array(cls, marks: NDArray[np.int16]) -> SeedMap:
-        """Take the marks of an array: the class of each marked pixel, `UNMARKED` elsewhere."""
+        """Take marks from an array: classes, and `UNMARKED` elsewhere."""
         height, width = marks.shape
         box = slice(0, height), slice(0, width)
         written = {key: np.array(marks[part]) for key, part in tiles_of(box)}
@@ -216,7 +216,7 @@ def _positions_in(wanted: range, covered: slice) -> slice:
 def _with_every_class(
     highest: NDArray[np.int16], tiles: Mapping[tuple[int, int], SeedTile], times: int
 ) -> tuple[NDArray[np.int16], tuple[int, ...]]:
-    """Return ``highest`` with a block for each class, and the classes for which there is none.
+    """Return ``highest`` with a block for each class, and the classes without one.
 
     A class takes the block with most of its pixels among those whose class has another one.
     """
@@ -250,7 +250,7 @@ def _with_every_class(
 
 
 class SeedCache:
-    """Seeds of the last few documents, so that a new stroke paints no older mark again.
+    """Seeds of the last few documents, so that no older mark is painted again.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ def row_strips(shape: tuple[int, ...]) -> Iterator[slice]:
 
 
 def tiles_of(box: Box, side: int = TILE) -> Iterator[tuple[tuple[int, int], Box]]:
-    """Yield row and column of each tile that a box touches, and the part of the box in it."""
+    """Yield row and column of each tile of a box, with the part of the box in it."""
     rows, columns = box
     if rows.start >= rows.stop or columns.start >= columns.stop:
         return

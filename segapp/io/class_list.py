@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from segapp.model.document import Document
 
 
-# ``segapp-classes.json`` is written to be read and edited by people, committed, and copied to a
-# colleague. Each class has a number of its own, which stays with it whatever is added, renamed,
-# moved or deleted: data sets count by it.
+# ``segapp-classes.json`` is made to be edited by hand, committed and copied. Each class has a
+# number of its own, which stays with it whatever is added, renamed, moved or deleted: data sets
+# count by it.
 
 CLASS_LIST_FILE = "segapp-classes.json"
 _FORMAT, _VERSION = "segapp classes", 1
@@ -42,12 +42,12 @@ _HIGHEST_ID = 1 << 31
 
 
 class ClassListError(SegappError):
-    """A list of classes cannot be read; the message is one sentence that says why."""
+    """A list of classes cannot be read; the message is one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClassList:
-    """Classes in their order, each with the number that data sets know it by."""
+    """Classes in their order, each with its number in data sets."""
 
     classes: tuple[ClassInfo, ...]
     ids: tuple[int, ...]
@@ -62,9 +62,9 @@ class ClassList:
         return cls(classes, tuple(range(1, len(classes) + 1)))
 
     def with_classes(self, classes: tuple[ClassInfo, ...]) -> ClassList:
-        """Return the list with other classes; those that are the same keep their numbers."""
-        places = match_classes(self.classes, classes)
-        numbers = {place: self.ids[old] for old, place in enumerate(places) if place is not None}
+        """Return the list with other classes; matching ones keep their numbers."""
+        indices = match_classes(self.classes, classes)
+        numbers = {new: self.ids[old] for old, new in enumerate(indices) if new is not None}
         highest = max(self.ids)
         ids = []
         for index in range(len(classes)):
@@ -77,10 +77,10 @@ class ClassList:
 def match_classes(
     before: Sequence[ClassInfo], after: Sequence[ClassInfo]
 ) -> tuple[int | None, ...]:
-    """Tell where each class of one list is in another, ``None`` where it is gone.
+    """Return each class's index in another list, ``None`` where it is gone.
 
-    The name says it. A name that is nowhere in the other list was changed, if the place where
-    it stood has a name there that is new, and neither list is longer in between.
+    Classes are matched by name. A missing name was changed, if its index has a new name in the
+    other list and that list is no shorter.
 
     >>> a, b, c = (ClassInfo(name, (0, 0, 0)) for name in "abc")
     >>> match_classes([a, b], [b, c, a])
@@ -92,42 +92,41 @@ def match_classes(
     """
     names = {info.name: index for index, info in enumerate(after)}
     old = {info.name for info in before}
-    places: list[int | None] = []
+    indices: list[int | None] = []
     for index, info in enumerate(before):
         if info.name in names:
-            places.append(names[info.name])
+            indices.append(names[info.name])
         elif len(after) >= len(before) and after[index].name not in old:
-            places.append(index)
+            indices.append(index)
         else:
-            places.append(None)
-    return tuple(places)
+            indices.append(None)
+    return tuple(indices)
 
 
 def apply_folder_classes(
     document: Document, before: Sequence[ClassInfo], after: tuple[ClassInfo, ...]
 ) -> Document | None:
-    """Bring a picture's classes from one list of the folder to the next.
+    """Bring an image's classes from one list of the folder to the next.
 
-    ``None`` when the picture has classes of its own, or marks of a class that is gone: such a
-    picture stays as it is.
+    ``None`` when the image has classes of its own, or marks of a deleted class: it stays as it is.
     """
     if document.classes != tuple(before):
         return None
-    places = match_classes(before, after)
-    if any(places[label] is None for label in used_labels(document)):
+    indices = match_classes(before, after)
+    if any(indices[label] is None for label in used_labels(document)):
         return None
-    return document.with_classes(after, [place or 0 for place in places])
+    return document.with_classes(after, [index or 0 for index in indices])
 
 
 def used_labels(document: Document) -> set[int]:
-    """Return the classes that something on a picture is of."""
+    """Return the classes of all marks and initial labels of an image."""
     marks = (*document.strokes, *document.retouches)
     used = {mark.label for mark in marks if mark.label is not None}
     return used if document.initial is None else used | set(range(document.initial.n_classes))
 
 
 def write_class_list(path: Path, listing: ClassList) -> None:
-    """Write the list, one line a class; the file is only ever replaced by a complete one."""
+    """Write the list, one line a class; a reader never sees a part of it."""
     rows = [
         json.dumps({"id": number} | plain, ensure_ascii=False)
         for number, plain in zip(listing.ids, classes_to_plain(listing.classes), strict=True)
@@ -138,7 +137,7 @@ def write_class_list(path: Path, listing: ClassList) -> None:
 
 
 def read_class_list(path: Path) -> ClassList:
-    """Read what `write_class_list` wrote, or somebody by hand; numbers may be left out."""
+    """Read a list by `write_class_list` or by hand; numbers may be left out."""
     name = sanitize(path.name)
     try:
         content = require_object(from_json(read_limited(path), name), name)
@@ -168,7 +167,7 @@ def _check_version(content: dict[str, Any]) -> None:
 
 
 def check_names(classes: Sequence[ClassInfo]) -> None:
-    """Refuse a list of too few or too many classes, or of some that nobody can tell apart."""
+    """Refuse too few or too many classes, or equal names."""
     if not 2 <= len(classes) <= MAX_CLASSES:
         raise SegappError(f"classes: wanted 2 to {MAX_CLASSES}, got {len(classes)}")
     seen: set[str] = set()
@@ -179,7 +178,7 @@ def check_names(classes: Sequence[ClassInfo]) -> None:
 
 
 def read_limited(path: Path) -> bytes:
-    """Return a small file's bytes; what is in the way becomes a `ClassListError`."""
+    """Return a small file's bytes, or raise `ClassListError`."""
     try:
         with path.open("rb") as file:
             content = file.read(_LARGEST + 1)
@@ -194,15 +193,15 @@ def read_limited(path: Path) -> bytes:
 if TYPE_CHECKING:
     _Reader = Callable[[bytes, str], tuple[ClassInfo, ...]]
 
-# labelme's own words: pixels that count for nothing, and what is left over.
+# labelme's own words: ignored pixels, and the background.
 _IGNORED, _BACKGROUND = "__ignore__", "_background_"
 _COLOUR = re.compile(r"#?([0-9a-fA-F]{6})")
-# Where the list of a folder is looked for, the first that is there.
+# Files of a folder's list, the first that exists.
 FOLDER_LISTS = (CLASS_LIST_FILE, "labels.txt", "labels.json")
 
 
 def find_class_list(folder: Path) -> tuple[Path, ClassList] | None:
-    """Return the class list of a folder with where it was found, or ``None``.
+    """Return the file of a folder's class list with the list, or ``None``.
 
     Raises `ClassListError` for a list that is there and cannot be read.
     """
@@ -213,7 +212,7 @@ def find_class_list(folder: Path) -> tuple[Path, ClassList] | None:
 
 
 def import_class_list(path: Path) -> ClassList:
-    """Read a list of ours, of labelme (text) or of CVAT (JSON), told apart by what they hold."""
+    """Read a list of segapp, labelme (text) or CVAT (JSON), told apart by content."""
     if path.suffix.lower() != ".json":
         return _numbered(path, read_limited(path), _from_labelme)
     content = read_limited(path)
@@ -235,7 +234,7 @@ def _numbered(path: Path, content: bytes, read: _Reader) -> ClassList:
 
 
 def _from_labelme(content: bytes, name: str) -> tuple[ClassInfo, ...]:
-    """One name a line; ``__ignore__`` is no class, and ``_background_`` is what is left over."""
+    """Parse one name a line; ``__ignore__`` is no class, ``_background_`` is one."""
     try:
         lines = content.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:

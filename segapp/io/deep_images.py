@@ -46,12 +46,12 @@ HEADER = _BITS_AT + 1
 
 
 def is_deep_png(image: Image.Image, header: bytes) -> bool:
-    """Tell whether an image that is not yet loaded is one that Pillow would cut to 8 bits."""
+    """Tell whether Pillow would cut an image, not yet loaded, to 8 bits."""
     return image.format == "PNG" and header[_BITS_AT:HEADER] == b"\x10"
 
 
 def decode_deep_png(opened: Callable[[], ImageFile]) -> NDArray[np.uint16] | None:
-    """Return all channels of a deep PNG, ``H x W x channels``; ``None`` leaves it to Pillow.
+    """Return all channels of a deep PNG; ``None`` leaves it to Pillow.
 
     That is for colours with a profile, which are a photograph's and become sRGB there, for a
     colour that stands for transparency, and for kinds that are not known.
@@ -79,12 +79,12 @@ def decode_deep_png(opened: Callable[[], ImageFile]) -> NDArray[np.uint16] | Non
 
 
 def _raw_mode(image: ImageFile) -> str:
-    """Return what Pillow takes the bytes for."""
+    """Return Pillow's raw mode of an image."""
     return str(image.tile[0][3])
 
 
 def _decoded(image: ImageFile, mode: str, raw: str) -> NDArray[np.uint8]:
-    """Decode an image with another idea of what its bytes are."""
+    """Decode an image in another raw mode."""
     image._mode = mode  # as plugins set it; a tile cannot say it
     # A plain tuple: Pillow 10 has no other kind.
     image.tile = [(*image.tile[0][:3], raw)]  # type: ignore[list-item]
@@ -97,7 +97,7 @@ _DIGIT = 16  # bits that are counted at a time
 
 @dataclass(frozen=True, slots=True)
 class Percentiles:
-    """The asked values, the least and the largest, and how many are no finite numbers."""
+    """Percentiles, the extremes, and the count of non-finite values."""
 
     values: tuple[float, ...]
     least: float
@@ -127,7 +127,7 @@ def percentiles(values: NDArray[np.generic], shares: Sequence[float]) -> Percent
 
 
 def _between(low: float, high: float, share: float) -> float:
-    """Go a share of the way as numpy does it, so that both ends are exact."""
+    """Interpolate as numpy does, so that both ends are exact."""
     step = high - low
     if step == np.inf:
         return low * (1 - share) + high * share
@@ -179,7 +179,7 @@ def _ordered(values: NDArray[np.generic]) -> Iterator[NDArray[Any]]:
 
 
 def _number(key: int, dtype: np.dtype[Any]) -> float:
-    """Return the number that an integer of the same order stands for."""
+    """Return the number for an integer of the same order."""
     size = dtype.itemsize
     top = 1 << (8 * size - 1)
     if dtype.kind == "u":
@@ -190,7 +190,7 @@ def _number(key: int, dtype: np.dtype[Any]) -> float:
     return float(np.array([bits], f"u{size}").view(f"f{size}")[0])
 
 
-# Everything goes a few rows at a time: a deep picture is large, and floating-point copies of all
+# Conversion goes a few rows at a time: a deep image is large, and floating-point copies of all
 # of it would be many times larger.
 
 DISPLAY_PERCENTILES = (0.1, 99.9)  # per cent; what is darker or brighter is cut
@@ -198,7 +198,7 @@ DISPLAY_PERCENTILES = (0.1, 99.9)  # per cent; what is darker or brighter is cut
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DecodedImage:
-    """What becomes a `segapp.model.picture.Picture`: see there."""
+    """A decoded file, with the fields of `segapp.model.picture.Picture`."""
 
     rgb: NDArray[np.uint8]
     alpha: NDArray[np.uint8] | None
@@ -213,28 +213,28 @@ def render_raw(
     opacity: NDArray[np.generic] | None,
     display: DisplaySettings = DEFAULT_DISPLAY,
 ) -> DecodedImage:
-    """Show numbers of any type: three colours, or the first as grey, unless others are chosen."""
+    """Convert numbers of any type for display: three colours, or the first as grey."""
     alpha = None if opacity is None else _opacity_of(opacity)
     return _shown(raw, _useful(alpha), display)
 
 
 def rerender(picture: Picture, display: DisplaySettings) -> Picture:
-    """Show the same measurements in another way."""
+    """Return an image with its raw values converted by other settings."""
     if display == picture.display:
         return picture
-    told = _shown(picture.raw_image, picture.alpha, display)
+    converted = _shown(picture.raw_image, picture.alpha, display)
     return replace(
         picture,
-        rgb=told.rgb,
-        note=told.note,
-        raw=told.raw,
+        rgb=converted.rgb,
+        note=converted.note,
+        raw=converted.raw,
         display=display,
-        levels=told.levels,
+        levels=converted.levels,
     )
 
 
 def automatic_levels(raw: RawImage, channels: tuple[int, ...]) -> tuple[Levels, int]:
-    """Return the levels of channels together, and how many of their values are no numbers.
+    """Return common levels of channels, and their count of non-finite values.
 
     They are the 0.1 and 99.9 per cent points; bytes are shown as they are.
     """
@@ -281,7 +281,7 @@ def _shown(
 def _levels(
     raw: RawImage, channels: tuple[int | None, ...], display: DisplaySettings
 ) -> tuple[tuple[Levels | None, ...], str]:
-    """Return the levels of the shown channels, and what is to be said about them."""
+    """Return the levels of the shown channels, and a note about them."""
     own = [None if channel is None else display.levels_of(channel) for channel in channels]
     if channels == raw.default_channels and not any(own):
         together, not_finite = automatic_levels(raw, raw.default_channels)
@@ -357,7 +357,7 @@ _MOST_COLOURS = 4  # that Pillow reads
 def decode_deep_tiff(
     path: Path, file: IO[bytes], page: int, display: DisplaySettings
 ) -> DecodedImage | None:
-    """Decode a TIFF of more than 8 bits or many channels; ``None`` leaves the file to Pillow.
+    """Decode a deep or many-channel TIFF; ``None`` leaves the file to Pillow.
 
     Pillow keeps only the upper 8 bits of deep colour; tifffile in turn lacks the decoders of
     some compressions, so that each file goes to the one that can.
@@ -416,17 +416,17 @@ def _values(path: Path, planes: list[tifffile.TiffPage]) -> NDArray[np.generic]:
 
 
 def _check(path: Path, page: tifffile.TiffPage, count: int) -> None:
-    told = page.keyframe  # which pages like it refer to
-    check_size(path, told.imagewidth, told.imagelength)
-    if told.nbytes * count > MAX_DECODED_BYTES:
+    key = page.keyframe  # which pages like it refer to
+    check_size(path, key.imagewidth, key.imagelength)
+    if key.nbytes * count > MAX_DECODED_BYTES:
         raise ImageError(
             "{} is too large: its channels take {} MB, and {} MB can be worked on.",
             sanitize(path.name),
-            told.nbytes * count >> 20,
+            key.nbytes * count >> 20,
             MAX_DECODED_BYTES >> 20,
         )
     stored = min(sum(page.databytecounts), page.parent.filehandle.size)
-    check_compression(path, int(told.compression), told.nbytes, stored)
+    check_compression(path, int(key.compression), key.nbytes, stored)
 
 
 def _channels_last(path: Path, values: NDArray[np.generic], axes: str) -> NDArray[np.generic]:

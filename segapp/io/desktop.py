@@ -18,7 +18,7 @@ _checkout = Path(__file__).parents[2] / "assets"
 ASSETS: Path = _installed if _installed.is_dir() else _checkout
 
 SAMPLES: Path = ASSETS / "samples"
-"""The bundled pictures, with strokes and truths beside them."""
+"""The bundled images, with strokes and truths beside them."""
 
 
 # Files go where freedesktop.org's specifications want them (desktop entries, shared MIME info,
@@ -60,7 +60,7 @@ _KIND = f"""\
   </mime-type>
 </mime-info>
 """
-# What keeps the desktop's indexes; it finds the files without them, only later.
+# Programs that update the desktop's indexes at once; without them it takes longer.
 _INDEXERS = (("update-desktop-database", "applications"), ("update-mime-database", "mime"))
 _PATIENCE = 30.0  # seconds
 
@@ -121,7 +121,7 @@ def _entry() -> bytes:
 
 
 def _program() -> str:
-    """Return how this program is started, with the quotes that a desktop entry wants."""
+    """Return the command of this program, quoted for a desktop entry."""
     if getattr(sys, "frozen", False):
         words = [sys.executable]
     else:
@@ -132,7 +132,7 @@ def _program() -> str:
 
 
 def _quoted(word: str) -> str:
-    r"""Quote an argument of ``Exec``: its own escapes first, then those of any text value.
+    r"""Quote an argument of ``Exec``: its own escapes, then those of text values.
 
     >>> print(_quoted("/opt/50% off/seg$app"))
     "/opt/50%% off/seg\\$app"

@@ -36,11 +36,11 @@ _MAX_DISPLAY_BYTES = 1 << 20  # bytes; thousands of channels with levels have a 
 
 
 class DisplaySettingsError(SegappError):
-    """How pictures are shown cannot be read; the message is one sentence that says why."""
+    """Display settings cannot be read; the message is one sentence."""
 
 
 def display_to_plain(display: DisplaySettings) -> dict[str, Any]:
-    """Return what JSON can hold; channels are counted from 1 there."""
+    """Return display settings as JSON values; channels are counted from 1 there."""
     return {
         "channels": [None if index is None else index + 1 for index in display.channels],
         "levels": [
@@ -52,11 +52,11 @@ def display_to_plain(display: DisplaySettings) -> dict[str, Any]:
 
 
 def display_from_plain(plain: object) -> DisplaySettings:
-    """Make a value of it, or a `ValueError` that names the field that is wrong."""
-    told = require_object(plain, "showing")
-    channels = require_list(told.get("channels", []), "channels", 0, 3)
-    levels = require_list(told.get("levels", []), "levels", 0, MAX_CHANNELS)
-    name = require_text(told.get("colour map", ColourMap.GREY.value), "colour map")
+    """Make display settings from JSON values."""
+    values = require_object(plain, "showing")
+    channels = require_list(values.get("channels", []), "channels", 0, 3)
+    levels = require_list(values.get("levels", []), "levels", 0, MAX_CHANNELS)
+    name = require_text(values.get("colour map", ColourMap.GREY.value), "colour map")
     if name not in [one.value for one in ColourMap]:
         raise SegappError(f"colour map: wanted one that is known, got {short_repr(name)}")
     return DisplaySettings(
@@ -75,7 +75,7 @@ def _levels(plain: dict[str, Any]) -> Levels:
 
 
 def write_display(folder: Path, display: DisplaySettings) -> None:
-    """Let the pictures of a folder be shown so; as they come, the file goes away."""
+    """Write the display settings of a folder; for the default ones, remove the file."""
     path = folder / DISPLAY_FILE
     if display == DEFAULT_DISPLAY:
         path.unlink(missing_ok=True)
@@ -85,7 +85,7 @@ def write_display(folder: Path, display: DisplaySettings) -> None:
 
 
 def read_display(folder: Path) -> DisplaySettings:
-    """Read how the pictures of a folder are shown; without a file, as they come."""
+    """Read the display settings of a folder; without a file, the default ones."""
     path = folder / DISPLAY_FILE
     try:
         with path.open("rb") as file:
@@ -93,8 +93,8 @@ def read_display(folder: Path) -> DisplaySettings:
     except FileNotFoundError:
         return DEFAULT_DISPLAY
     except OSError as error:
-        told = sanitize(error.strerror) if error.strerror else reason(error)
-        raise DisplaySettingsError("{} cannot be read: {}.", sanitize(path), told) from error
+        message = sanitize(error.strerror) if error.strerror else reason(error)
+        raise DisplaySettingsError("{} cannot be read: {}.", sanitize(path), message) from error
     try:
         return _read(content)
     except SegappError as error:
@@ -115,7 +115,7 @@ def _read(content: bytes) -> DisplaySettings:
 
 
 def folder_display(image: Path) -> DisplaySettings:
-    """Return how an image is shown that has no project: as the others of its folder."""
+    """Return the display settings of an image without a project: its folder's."""
     return read_display(page_file(image).parent)
 
 
@@ -128,7 +128,7 @@ _MOST = 1_000_000
 
 
 class ImageStatus(Enum):
-    """What has become of a picture."""
+    """Progress of one image."""
 
     UNTOUCHED = "untouched"
     MARKED = "marked"
@@ -142,13 +142,13 @@ _KEPT = (ImageStatus.ANSWERED, ImageStatus.DONE)
 
 @dataclass(frozen=True, slots=True)
 class FolderProgress:
-    """Names of pictures with what is kept of them, and the one that was open last."""
+    """Progress of a folder's images by name, and the one that was open last."""
 
     states: dict[str, ImageStatus] = field(default_factory=dict)
     last: str | None = None
 
     def with_status(self, name: str, status: ImageStatus | None) -> FolderProgress:
-        """Keep what has become of a picture; ``None`` forgets it."""
+        """Set the progress of an image; ``None`` forgets it."""
         states = {other: kept for other, kept in self.states.items() if other != name}
         if status is not None:
             states[name] = status
@@ -156,7 +156,7 @@ class FolderProgress:
 
 
 def read_progress(path: Path) -> FolderProgress:
-    """Read the progress; a file that is missing or damaged is none, as it can be made anew."""
+    """Read the progress; a missing or damaged file counts as empty."""
     try:
         with path.open("rb") as file:
             content = file.read(_MAX_PROGRESS_BYTES + 1)
@@ -177,7 +177,7 @@ def read_progress(path: Path) -> FolderProgress:
 
 
 def write_progress(path: Path, changes: dict[str, ImageStatus | None], last: str | None) -> None:
-    """Put changes into the file, on top of what another window has written meanwhile."""
+    """Merge changes into the file, which another window may have written meanwhile."""
     progress = read_progress(path)
     states = progress.states | {n: status for n, status in changes.items() if status is not None}
     content: dict[str, Any] = {"format": _PROGRESS_FORMAT, "version": _PROGRESS_VERSION}

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 def to_srgb(image: Image.Image) -> tuple[NDArray[np.uint8], NDArray[np.uint8] | None]:
-    """Return the colours of a loaded image in sRGB, transparent parts blended with white.
+    """Convert a loaded image to sRGB, transparent parts blended with white.
 
     Alpha that hides nothing becomes ``None``.
     """
@@ -80,7 +80,7 @@ def _plain(image: Image.Image) -> Image.Image:
 
 
 def _into_srgb(image: Image.Image) -> Callable[[Image.Image], Image.Image]:
-    """Choose the embedded colour profile where that works, the plain conversion elsewhere."""
+    """Return the conversion by the embedded colour profile if it works."""
     profile = image.info.get("icc_profile")
     if not profile or image.mode not in ("RGB", "CMYK"):
         return _plain
@@ -183,7 +183,7 @@ def _shrunk(rgb: NDArray[np.uint8], longest: int) -> NDArray[np.uint8]:
 
 
 def digest_of(path: Path) -> bytes:
-    """Return the SHA-256 of a file's bytes; what is in the way becomes an `ImageError`."""
+    """Return the SHA-256 of a file's bytes, or raise `ImageError`."""
     with _opened(page_file(path)) as file, _in_one_sentence(path):
         return hashlib.file_digest(file, "sha256").digest()
 
@@ -208,7 +208,7 @@ class IndexedImage:
 
 
 def load_indices(path: str | Path) -> IndexedImage:
-    """Read strokes or a truth from a PNG (or GIF, BMP, TIFF) with one channel of 8 bits."""
+    """Read strokes or a truth from an image with one channel of 8 bits."""
     path = Path(path)
     with open_validated(path) as image:
         if image.mode not in ("P", "L", "1"):
@@ -226,7 +226,7 @@ def load_indices(path: str | Path) -> IndexedImage:
 
 @contextmanager
 def open_validated(path: Path) -> Iterator[Image.Image]:
-    """Open an image whose values somebody wants as they are stored; it may be decoded safely."""
+    """Open an image for its stored values, after checks of its size."""
     with _opened(path) as file, _in_one_sentence(path), _recognised(file) as image:
         check_size(path, image.width, image.height)
         check_plausible_size(path, image, _size_of(file))
@@ -235,7 +235,7 @@ def open_validated(path: Path) -> Iterator[Image.Image]:
 
 @contextmanager
 def _in_one_sentence(path: Path) -> Iterator[None]:
-    """Turn whatever a decoder raises into an `ImageError`."""
+    """Turn all exceptions of a decoder into an `ImageError`."""
     name = sanitize(path.name)
     try:
         yield
@@ -251,7 +251,7 @@ def _in_one_sentence(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[BufferedReader]:
-    """Open a file that should hold an image; what is in the way becomes one sentence."""
+    """Open an image file, or raise `ImageError` with one sentence."""
     with _file_at(path) as file:
         if not _size_of(file):
             raise ImageError("{} is empty: wanted {}.", sanitize(path.name), _WANTED)
@@ -269,8 +269,8 @@ def _file_at(path: Path) -> BufferedReader:
     except FileNotFoundError as error:
         raise ImageError("There is no file {}.", sanitize(path)) from error
     except OSError as error:
-        told = sanitize(error.strerror) if error.strerror else reason(error)
-        raise ImageError("{} cannot be read: {}.", sanitize(path), told) from error
+        message = sanitize(error.strerror) if error.strerror else reason(error)
+        raise ImageError("{} cannot be read: {}.", sanitize(path), message) from error
     except ValueError as error:  # a zero byte in the name
         raise ImageError("{} cannot be read: {}.", sanitize(path), reason(error)) from error
 
@@ -335,7 +335,7 @@ def _turned(values: NDArray[np.uint8], turn: int) -> NDArray[np.uint8]:
 
 
 def _orientation(image: Image.Image) -> tuple[int, str]:
-    """Return how the camera was held, and a note when the file does not tell it clearly."""
+    """Return the EXIF orientation, and a note when it is damaged."""
     try:
         # Pillow may have met the damage before and kept quiet; another object tells it again.
         Image.Exif().load(image.info.get("exif", b""))

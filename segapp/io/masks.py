@@ -52,7 +52,7 @@ _BETWEEN = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredValues:
-    """What a mask's file holds.
+    """The stored values of a mask's file.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class StoredValues:
 
 
 def stored_values(path: Path) -> StoredValues:
-    """Read a mask's values as they are stored; `ValueError` when it is a picture of much else."""
+    """Read a mask's stored values; refuse photographs and the like."""
     with open_validated(page_file(path)) as image:
         if image.mode == "P":
             flat = image.getpalette() or []
@@ -101,7 +101,7 @@ def _of_deep(values: NDArray[np.generic]) -> NDArray[np.uint8]:
 
 
 def _of_colours(image: Image.Image) -> StoredValues:
-    """Return greys as they are, and else a number for each colour, in the order of the colours."""
+    """Return greys as they are, or else an index for each colour."""
     rgb = np.array(image.convert("RGB"))
     if (rgb == rgb[:, :, :1]).all():
         return StoredValues(_hardened(np.ascontiguousarray(rgb[:, :, 0])))
@@ -114,7 +114,7 @@ def _of_colours(image: Image.Image) -> StoredValues:
 
 
 class MaskError(SegappError):
-    """A file is no mask for this picture; the message is one sentence that says why."""
+    """A file is no mask for this image; the message is one sentence."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,7 +127,7 @@ class MaskShape:
 
 
 def check_size(found: tuple[int, ...], size: tuple[int, int]) -> None:
-    """Refuse a mask that is not of the picture's size, both as height and width."""
+    """Refuse a mask that is not of the image's size, both as height and width."""
     if found != size:
         raise MaskError(
             f"wanted the picture's {size[1]} x {size[0]} pixels, got {found[1]} x {found[0]}"
@@ -163,7 +163,7 @@ def labelme_shapes(content: dict[str, Any], size: tuple[int, int]) -> Iterator[M
 
 
 def _circle(middle: tuple[float, float], edge: tuple[float, float]) -> list[tuple[float, float]]:
-    """Return corners enough for a circle through a point to be exact to a tenth of a pixel."""
+    """Return the corners of a circle, exact to a tenth of a pixel."""
     (x, y), radius = middle, math.dist(middle, edge)
     turns = np.linspace(0, 2 * np.pi, min(max(16, math.ceil(8 * math.sqrt(radius))), 2000))
     return [(x + radius * math.cos(turn), y + radius * math.sin(turn)) for turn in turns[:-1]]
@@ -172,7 +172,7 @@ def _circle(middle: tuple[float, float], edge: tuple[float, float]) -> list[tupl
 def _stamped(
     shape: dict[str, Any], corner: tuple[float, float], size: tuple[int, int]
 ) -> NDArray[np.bool_]:
-    """Return a mask that lies in the file as a PNG of its box, as LabelMe's AI tools leave it."""
+    """Return the mask of a shape that is stored as a PNG of its box."""
     encoded = require_field(shape, "mask")
     if not isinstance(encoded, str):
         raise MaskError("mask: wanted a PNG in base64, got something else")
@@ -330,7 +330,7 @@ def _content(path: Path) -> bytes:
 
 
 def retouch_with_mask(document: Document, mask: Mask) -> Document:
-    """Paint a mask over the answer, whatever that is."""
+    """Add retouches that paint a mask over the answer."""
     placed, labels = _placed(document, mask)
     for index in range(len(placed.classes)):
         if (labels == index).any():
@@ -339,7 +339,7 @@ def retouch_with_mask(document: Document, mask: Mask) -> Document:
 
 
 def mark_with_mask(document: Document, mask: Mask) -> Document:
-    """Mark what lies well inside each part of a mask, as one state: its outline is learnt anew."""
+    """Mark the inside of each component of a mask, so that its contour is learnt."""
     placed, labels = _placed(document, mask)
     marks = []
     for index in range(len(placed.classes)):
@@ -359,7 +359,7 @@ def mark_with_mask(document: Document, mask: Mask) -> Document:
 
 
 def _placed(document: Document, mask: Mask) -> tuple[Document, NDArray[np.int16]]:
-    """Give each class of a mask its place among the document's, new ones at the end."""
+    """Map each class of a mask to one of the document's, new ones at the end."""
     table = np.full(len(mask.names) + 1, _NOTHING, np.int16)
     known = _places_by_number(document, mask) if mask.numbered else {}
     for row in np.unique(mask.labels[mask.labels >= 0]).tolist():
@@ -379,7 +379,7 @@ def _placed(document: Document, mask: Mask) -> tuple[Document, NDArray[np.int16]
 def _with_class(
     document: Document, name: str, colours: tuple[tuple[int, int, int], ...]
 ) -> Document:
-    """Add a class, in the colour that the file has for it if it is free; the background stays."""
+    """Add a class, in the file's colour if that is free; the background stays."""
     if len(document.classes) >= MAX_CLASSES:
         raise MaskError(f"wanted at most {MAX_CLASSES} classes, got one more")
     taken, background = [info.colour for info in document.classes], document.background
@@ -389,7 +389,7 @@ def _with_class(
 
 
 def _places_by_number(document: Document, mask: Mask) -> dict[int, int]:
-    """Tell which class of the document each number is: by colours that all agree, or by place."""
+    """Match numbers to the document's classes: by colour if all agree, or by order."""
     present = np.unique(mask.labels[mask.labels >= 0]).tolist()
     colours = {info.colour: place for place, info in enumerate(document.classes)}
     if mask.colours:
@@ -416,7 +416,7 @@ def _of_values(stored: StoredValues, size: tuple[int, int]) -> Mask:
 
 
 def _of_shapes(shapes: Iterator[MaskShape], size: tuple[int, int]) -> Mask:
-    """Paint shapes in their order; what none covers is the background."""
+    """Paint shapes in their order; all other pixels are background."""
     names = [""]
     labels = np.zeros(size, np.int16)
     for shape in shapes:

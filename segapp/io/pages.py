@@ -49,11 +49,11 @@ _CHANNELS_OF = {"1": 1 / 8, "L": 1, "P": 1 / 8, "LA": 2, "RGBA": 4, "CMYK": 4, "
 
 
 class ImageError(SegappError):
-    """An image cannot be read; the message is one sentence that says why."""
+    """An image cannot be read; the message is one sentence."""
 
 
 def check_size(path: Path, width: int, height: int) -> None:
-    """Refuse a picture without pixels, or with too many."""
+    """Refuse an image without pixels, or with too many."""
     if width < 1 or height < 1:
         raise ImageError("{} has {} x {} pixels: wanted some.", sanitize(path.name), width, height)
     if width * height > MAX_PIXELS:
@@ -67,7 +67,7 @@ def check_size(path: Path, width: int, height: int) -> None:
 
 
 def check_plausible_size(path: Path, image: Image.Image, file_size: int) -> None:
-    """Refuse a picture that cannot be as large as it says, which would be filled with nothing."""
+    """Refuse an image whose file is too small for its declared size."""
     kind = image.info.get("compression") if image.format == "TIFF" else image.format
     wanted = int(image.width * image.height * _CHANNELS_OF.get(image.mode, 1))
     check_compression(path, kind, wanted, file_size)
@@ -94,7 +94,7 @@ DAMAGE = (
     lzma.LZMAError,
     zipfile.LargeZipFile,
 )
-"""What shlcore's readers meet, and what decoders of pictures and other archives add to it."""
+"""Exceptions of shlcore's readers, and of decoders of images and archives."""
 
 
 # The first page goes by the file's name, ``stack.tif``; the third is ``stack[3].tif``, unless
@@ -109,7 +109,7 @@ _REDUCED_OR_MASK = 1 | 4  # bits of the tag NewSubfileType
 
 
 def parse_page(path: Path) -> tuple[Path, int]:
-    """Return the file that a path means, and which of its pages, from 0."""
+    """Return the file of a path and the page's index."""
     match = _NOTATION.fullmatch(path.stem)
     if match is None or os.path.lexists(path):
         return path, 0
@@ -118,7 +118,7 @@ def parse_page(path: Path) -> tuple[Path, int]:
 
 
 def page_file(path: Path) -> Path:
-    """Return the file that a path means."""
+    """Return the file of a path, which may name a page of it."""
     return parse_page(path)[0]
 
 
@@ -128,7 +128,7 @@ def with_page(path: Path, number: int) -> Path:
 
 
 def list_pages(path: Path) -> list[Path]:
-    """List the pages of a file; one that cannot be read is told when it is opened."""
+    """List the pages of a file; a damaged one counts as a single page here."""
     suffix, count = path.suffix.lower(), 1
     try:
         if suffix in _TIFF:
@@ -148,7 +148,7 @@ def list_pages(path: Path) -> list[Path]:
 
 
 def page_groups(tiff: tifffile.TiffFile) -> list[tuple[int, ...]]:
-    """Return which pages of the file make up each picture.
+    """Return the pages of the file that make up each image.
 
     Usually that is one; in files of microscopes the channels of a picture are a page each.
     Thumbnails, smaller copies and masks are no pictures.

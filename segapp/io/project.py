@@ -50,7 +50,7 @@ _LARGEST_BITS = 1 << 27  # characters of a patch; a 250 megapixel mask has a thi
 
 
 def classes_to_plain(classes: tuple[ClassInfo, ...]) -> list[dict[str, Any]]:
-    """Return names and colours, and what else was chosen."""
+    """Return classes as JSON values."""
     return [_class_to_plain(info) for info in classes]
 
 
@@ -65,7 +65,7 @@ def marks_to_plain(marks: tuple[Mark, ...]) -> list[dict[str, Any]]:
 
 
 def start_to_plain(start: InitialLabels) -> dict[str, Any]:
-    """Return an answer that was there before the strokes."""
+    """Return initial labels as JSON values."""
     return {
         "name": start.name,
         "size": [start.height, start.width],
@@ -82,7 +82,7 @@ def document_from_plain(
     retouches: object = (),
     display: object = None,
 ) -> Document:
-    """Make a document, or a `ValueError` that names the field that is wrong."""
+    """Make a document from JSON values."""
     return Document(
         classes_from_plain(classes),
         _marks(strokes, "strokes"),
@@ -197,14 +197,14 @@ _MOST_MEMBERS = 1000
 
 
 class TooLargeError(SegappError):
-    """A part unpacks to more than it should hold."""
+    """A member unpacks to more than it may hold."""
 
 
 @contextmanager
 def open_archive(path: Path, wanted: str, error: type[SegappError]) -> Iterator[zipfile.ZipFile]:
-    """Open an archive; whatever is in the way, or is wrong in it, becomes one sentence.
+    """Open an archive; turn all exceptions into ``error`` with one sentence.
 
-    ``wanted`` is what the file should be, with its article; ``error`` is raised.
+    ``wanted`` is the expected kind of file, with its article.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -227,7 +227,7 @@ def open_archive(path: Path, wanted: str, error: type[SegappError]) -> Iterator[
 
 
 def read_member(archive: zipfile.ZipFile, name: str, largest: int) -> bytes:
-    """Unpack one part, up to ``largest`` bytes; what the archive says of its size is no matter.
+    """Unpack one member, up to ``largest`` bytes whatever size it declares.
 
     Raises `KeyError` when there is no such part, and whatever `zipfile` finds wrong with it.
     """
@@ -239,7 +239,7 @@ def read_member(archive: zipfile.ZipFile, name: str, largest: int) -> bytes:
 
 
 def check_members(archive: zipfile.ZipFile, largest: int) -> None:
-    """Unpack all parts, keeping none, to see that together they are not too large."""
+    """Unpack all members, keeping none, to check their size together."""
     members = archive.infolist()
     if len(members) > _MOST_MEMBERS:
         raise TooLargeError(f"wanted at most {_MOST_MEMBERS} parts, got {len(members)}")
@@ -288,7 +288,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)  # equal projects give equal files
 
 
 class ProjectError(SegappError):
-    """A project cannot be opened; the message is one sentence that says why."""
+    """A project cannot be opened; the message is one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +301,7 @@ class ProjectLocation:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """All that is needed to go on working, or to get the same answer again.
+    """The content of a project file.
 
     ``image_path`` is where the image should be; whether it is there, and still the one with
     ``image_sha256``, is for the caller to see. ``answer`` changes nothing but how long the first
@@ -318,7 +318,7 @@ class Project:
 
 
 def save_project(path: str | Path, project: Project) -> None:
-    """Write a project; the file is only ever replaced by a complete one."""
+    """Write a project; a reader never sees a part of it."""
     path = Path(path)
     image: dict[str, Any] = {"sha256": project.image_sha256}
     store_file_name(image, "relative", _relative(project.image_path, path.parent))
@@ -411,7 +411,7 @@ def _read(archive: zipfile.ZipFile, path: Path) -> Project:
 
 
 def _answer(archive: zipfile.ZipFile, plain: object) -> AnswerSnapshot | None:
-    """Return what is carried of an answer, if it is whole."""
+    """Return the snapshot of an answer, if it is complete."""
     if plain is None or not {_ANSWER, _OUTLINE}.issubset(archive.namelist()):
         return None
     try:
@@ -435,7 +435,7 @@ def _base(plain: object) -> ProjectLocation | None:
 
 
 def _version_of(project: Project) -> int:
-    """Return the oldest version that would not drop something without a word."""
+    """Return the oldest version whose readers lose nothing silently."""
     document, path = project.document, project.image_path
     if FeatureGroup.ENCODER in project.settings.features:
         return 4
@@ -466,7 +466,7 @@ def _relative(image: Path, folder: Path) -> str | None:
 
 
 def _found(image: dict[str, Any], folder: Path) -> Path:
-    """Choose the first of the stored places that holds a file; none: the one by the project."""
+    """Return the first stored path that holds a file, or else the first of all."""
     relative, absolute = load_file_name(image, "relative"), load_file_name(image, "absolute")
     places = [folder / PurePosixPath(relative)] if relative else []
     if absolute:

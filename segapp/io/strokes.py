@@ -1,4 +1,4 @@
-"""Strokes that come as a file: a project, or a picture whose values are classes."""
+"""Strokes from a project, or from an image whose values are classes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Strokes:
-    """A document, with settings and what is carried of an answer when a project holds it."""
+    """A document, with a project's settings and snapshot of an answer."""
 
     document: Document
     settings: Settings | None = None
@@ -102,7 +102,7 @@ def classes_named(
 
 
 def load_image_with_strokes(image: Path, strokes: Path) -> tuple[Picture, Strokes]:
-    """Read an image and its strokes; it is shown as its project says, else as its folder's."""
+    """Read an image and its strokes, with the project's or folder's display."""
     if is_project(strokes):
         read = load_strokes(strokes, (0, 0))  # which a project does not ask for
         return load_image(image, read.document.display), read
@@ -112,7 +112,7 @@ def load_image_with_strokes(image: Path, strokes: Path) -> tuple[Picture, Stroke
 
 
 def _present(values: NDArray[np.uint8]) -> list[int]:
-    """List the classes that have a pixel, row by row: all at once would take much memory."""
+    """Return the classes that have a pixel, row by row to save memory."""
     seen = np.zeros(256, bool)
     for row in values:
         seen[row] = True
@@ -120,7 +120,7 @@ def _present(values: NDArray[np.uint8]) -> list[int]:
 
 
 def _names(indices: IndexedImage) -> list[str]:
-    """Return the classes' names that come along; names that are damaged are none."""
+    """Return the classes' names in the file, or none if they are damaged."""
     try:
         coded = indices.text.get("Classes", "[]").encode("utf-8", "replace")
         names = require_list(from_json(coded, "Classes"), "Classes", 0, MAX_CLASSES)

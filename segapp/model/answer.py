@@ -91,7 +91,7 @@ class Answer:
     make_snapshot: Callable[[], AnswerSnapshot] | None = None
 
     def snapshot(self) -> AnswerSnapshot | None:
-        """Return what a project stores of it."""
+        """Return the snapshot for a project file."""
         return self.make_snapshot() if self.make_snapshot is not None else None
 
 
@@ -114,7 +114,7 @@ class ImageTrainer(Protocol):
         """Report progress; the last update, and no other, is the answer."""
 
     def live_preview(self, document: Document, settings: Settings) -> Iterator[Report]:
-        """Preview a stroke in the making; the last report has the preview, and none is kept."""
+        """Preview a stroke in the making, by the last report; none is kept."""
 
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def final_answer(updates: Iterable[Update], watch: Callable[[Report], None] = _i
 
 @dataclass(frozen=True, slots=True)
 class AnswerSnapshot:
-    """The answer before the newest stroke: class shares of the regions, and the boundary.
+    """Class shares of the regions and the boundary before the newest stroke.
 
     Parameters
     ----------

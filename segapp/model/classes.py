@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_CLASSES = 255
-"""Labels are bytes, and pictures of strokes and truths need one value for "none"."""
+"""Labels are bytes, and images of strokes and truths need one value for "none"."""
 
 DIGITS = "123456789"
-"""The keys of classes; 0 would be the tenth and is too far from 1 to be found."""
+"""The keys of classes; on a keyboard 0 is far from 1."""
 
 # Okabe and Ito's colours, which stay apart for colour-blind people.
 PALETTE: tuple[tuple[int, int, int], ...] = (
@@ -33,8 +33,8 @@ PALETTE: tuple[tuple[int, int, int], ...] = (
 class ClassInfo:
     """Name and colour (RGB) of a class.
 
-    ``key`` is the digit that chooses it, from 1 to 9; empty takes one that is free
-    (`shortcut_keys`). ``background`` says that it is what is left over, whatever its name.
+    ``key`` is the digit that chooses it, from 1 to 9; empty takes a free one (`shortcut_keys`).
+    ``background`` makes it the background, whatever its name.
     """
 
     name: str
@@ -55,19 +55,19 @@ class ClassInfo:
 
     @property
     def is_background(self) -> bool:
-        """Whether it is called or named so; such a class is no object for other programs."""
+        """Whether it is marked or named so; such a class is no object for other programs."""
         return self.background or self.name.strip().casefold() == "background"
 
 
 def background_index(classes: Sequence[ClassInfo]) -> int:
-    """Return the place of what is left over: the class marked or named so, else the last."""
+    """Return the index of the background: the class marked or named so, else the last."""
     marked = [index for index, info in enumerate(classes) if info.background]
     named = [index for index, info in enumerate(classes) if info.is_background]
     return next(iter((*marked, *named)), len(classes) - 1)
 
 
 def object_indices(classes: Sequence[ClassInfo], only: str | None = None) -> tuple[int, ...]:
-    """Return the classes that a mask or a cut-out is of: all but the background, or one by name.
+    """Return the classes of a mask or cut-out: all objects, or the one named ``only``.
 
     >>> object_indices([ClassInfo(name, (0, 0, 0)) for name in ("background", "cat", "dog")])
     (1, 2)
@@ -85,7 +85,7 @@ def object_indices(classes: Sequence[ClassInfo], only: str | None = None) -> tup
 def shortcut_keys(classes: Sequence[ClassInfo]) -> tuple[str, ...]:
     """Return the digit that chooses each class, empty where none is left.
 
-    Who has a key of its own keeps it; the others have the digit of their place if that is
+    A class keeps a key of its own; the others have the digit of their position if that is
     free, and then those that are left.
 
     >>> names = ("leaf", "stem", "soil")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ColourMap(Enum):
-    """Named as microscopists know them."""
+    """Colour maps, named as in microscopy."""
 
     GREY = "grey"
     INVERTED = "inverted"
@@ -33,7 +33,7 @@ class ColourMap(Enum):
     VIRIDIS = "viridis"
 
 
-# Colours at equal distances from black to white; what is between is mixed.
+# Colours at equal distances from black to white, interpolated linearly.
 _POINTS: dict[ColourMap, tuple[int, ...]] = {
     ColourMap.GREY: (0x000000, 0xFFFFFF),
     ColourMap.INVERTED: (0xFFFFFF, 0x000000),
@@ -59,8 +59,8 @@ def colour_table(colour_map: ColourMap) -> NDArray[np.uint8]:
     [[0, 0, 0], [0, 128, 0], [0, 255, 0]]
     """
     points = np.array([[p >> 16, p >> 8 & 255, p & 255] for p in _POINTS[colour_map]])
-    places = np.linspace(0, 255, len(points))
-    mixed = [np.interp(np.arange(256), places, part) for part in points.T]
+    positions = np.linspace(0, 255, len(points))
+    mixed = [np.interp(np.arange(256), positions, part) for part in points.T]
     table: NDArray[np.uint8] = np.rint(np.stack(mixed, axis=1)).astype(np.uint8)
     table.flags.writeable = False
     return table
@@ -71,7 +71,7 @@ MAX_CHANNELS = 4096
 
 @dataclass(frozen=True, slots=True)
 class DisplaySettings:
-    """What is chosen; the default shows a file as it comes.
+    """Channels, levels and colour map of an image; the default shows a file as it is.
 
     Parameters
     ----------
@@ -103,21 +103,21 @@ class DisplaySettings:
             raise SegappError(f"levels: wanted at most {MAX_CHANNELS}, got {len(self.levels)}")
 
     def fits(self, n_channels: int) -> bool:
-        """Tell whether a picture has all channels that are chosen."""
+        """Tell whether an image has all chosen channels."""
         return all(index is None or index < n_channels for index in self.channels)
 
     def visible_channels(
         self, n_channels: int, default: tuple[int, ...]
     ) -> tuple[int | None, ...]:
-        """Return the channels that are seen of so many; of those that are not there, the usual."""
+        """Return the chosen channels if an image has them, else ``default``."""
         return self.channels if self.channels and self.fits(n_channels) else default
 
     def levels_of(self, channel: int) -> Levels | None:
-        """Return a channel's levels, ``None`` where they follow the picture."""
+        """Return a channel's levels, ``None`` where they follow the image."""
         return self.levels[channel] if channel < len(self.levels) else None
 
     def with_levels(self, channel: int, levels: Levels | None) -> DisplaySettings:
-        """Set the levels of one channel; ``None`` lets them follow the picture."""
+        """Set the levels of one channel; ``None`` lets them follow the image."""
         length = max(len(self.levels), channel + 1)
         row = [self.levels_of(index) for index in range(length)]
         row[channel] = levels
@@ -133,12 +133,14 @@ if TYPE_CHECKING:
     Mapping = Callable[[NDArray[Any]], NDArray[np.uint8]]
 
 GAMMAS = (0.1, 10.0)
-_TABLE_BYTES = 2  # whole numbers of so many bytes are few enough for a table of all
+_TABLE_BYTES = 2  # integers of this size are few enough for a table of all values
 
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """Values up to ``black`` become 0, those from ``white`` on 255, in the file's own units.
+    """Black and white point of a channel, in the file's own units.
+
+    Values up to ``black`` become 0, those from ``white`` on 255.
 
     A ``gamma`` above 1 brightens what is between. Where black is white all is black.
     """
@@ -159,7 +161,7 @@ class Levels:
             )
 
     def apply(self, values: NDArray[np.generic]) -> NDArray[np.uint8]:
-        """Map values to 0..255; what is no number becomes 0.
+        """Map values to 0..255; not a number becomes 0.
 
         >>> Levels(100, 200).apply(np.array([0, 100, 150, 200, 999])).tolist()
         [0, 0, 128, 255, 255]
@@ -167,7 +169,7 @@ class Levels:
         return self.mapping(values.dtype)(values)
 
     def mapping(self, dtype: np.dtype[Any]) -> Mapping:
-        """Return what `apply` does, made ready for many arrays of one type."""
+        """Return `apply` for many arrays of one type, by a table where that is faster."""
         size, native = dtype.itemsize, dtype.newbyteorder("=")
         if dtype.kind not in "ui" or size > _TABLE_BYTES:
             return self._mapped
@@ -176,7 +178,7 @@ class Levels:
         return lambda values: table[np.ascontiguousarray(values, dtype=native).view(unsigned)]
 
     def _mapped(self, values: NDArray[np.generic]) -> NDArray[np.uint8]:
-        # Halves, since the whole way from the least to the largest may be no finite number.
+        # Halves, since the difference of the extremes may overflow.
         black, white = self.black / 2, self.white / 2
         with np.errstate(invalid="ignore", over="ignore"):
             scaled = values.astype(np.float64)

@@ -147,7 +147,7 @@ Mark = Stroke | Patch
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Classes, and marks in the order in which they were made: the last one on a pixel wins.
+    """Classes, and marks in their order: the last one on a pixel wins.
 
     ``initial`` are the labels that a model gave before any stroke; strokes correct them.
     ``retouches`` are painted over the answer, whatever it is, and teach nothing: see
@@ -204,7 +204,7 @@ class Document:
         )
 
     def is_answerable(self, marked: Collection[int]) -> bool:
-        """Tell whether marks of these classes suffice for an answer: of any two, or of an object.
+        """Tell whether marks of these classes suffice: of any two, or of an object.
 
         Where a class is named background, an object alone is enough: the image's border is
         taken for background until the user marks some.
@@ -239,7 +239,7 @@ class Document:
         return None
 
     def earlier_states(self) -> Iterator[Document]:
-        """Yield the states before this one, newest first, each made only when it is asked for."""
+        """Yield the states before this one, newest first, each made on demand."""
         state = self.previous_state
         while state is not None:
             yield state

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RawImage:
-    """All channels of a picture, upright.
+    """All channels of an image in the file's own numbers, upright.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class RawImage:
     on_white
         Whether transparent parts are blended with white already.
     separate_channels
-        Whether the channels are pictures of their own, as those of a microscope, and no colours.
+        Whether the channels are images of their own, as those of a microscope, and no colours.
     """
 
     values: NDArray[Any]
@@ -40,12 +40,12 @@ class RawImage:
 
     @property
     def n_channels(self) -> int:
-        """How many channels there are."""
+        """Number of channels."""
         return int(self.values.shape[2])
 
     @property
     def default_channels(self) -> tuple[int, ...]:
-        """The channels that are shown unless others are chosen: three colours, or the first."""
+        """The channels shown by default: three colours, or the first."""
         return (0, 1, 2) if self.n_channels >= 3 and not self.separate_channels else (0,)
 
     @property
@@ -55,13 +55,13 @@ class RawImage:
         return f"{bits}-bit" + (" float" if np.issubdtype(self.values.dtype, np.floating) else "")
 
     def at(self, x: int, y: int) -> tuple[int | float, ...]:
-        """Return what was measured in one pixel, channel by channel."""
+        """Return the values of one pixel, channel by channel."""
         return tuple(self.values[y, x].tolist())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Picture:
-    """An image as people see it, upright, with 8 bits a channel.
+    """An image for display, upright, with 8 bits a channel.
 
     Parameters
     ----------
@@ -70,17 +70,17 @@ class Picture:
     alpha
         ``H x W``, read-only, or ``None`` when the file has no transparency.
     path
-        Where it came from.
+        Of the file, or of its page.
     sha256
         Of the file's bytes, in hexadecimal.
     note
-        What was done to show it, "16-bit, shown from 13 to 4095" for instance; often empty.
+        About its conversion, "16-bit, shown from 13 to 4095" for instance; often empty.
     raw
-        What was measured; ``None`` where that is ``rgb`` itself.
+        The file's own numbers; ``None`` where they are ``rgb`` itself.
     display
-        How ``rgb`` was made of it.
+        The settings that made ``rgb``.
     levels
-        Of the channels that are shown, as they came out; empty where nothing was stretched.
+        Of the shown channels, as computed; empty where nothing was stretched.
     """
 
     rgb: NDArray[np.uint8]
@@ -104,13 +104,13 @@ class Picture:
 
     @property
     def exceeds_rgb8(self) -> bool:
-        """Whether the file has more to learn from than three channels of 8 bits."""
+        """Whether the file holds more than three channels of 8 bits."""
         values = self.raw_image.values
         return values.shape[2] > 3 or values.dtype.itemsize > 1
 
     @property
     def channels(self) -> NDArray[Any] | None:
-        """What the learner may look at besides ``rgb``, if there is more."""
+        """The raw channels for the learner, if there are others than ``rgb``."""
         return None if self.raw is None else self.raw.values
 
     @property
@@ -121,17 +121,17 @@ class Picture:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncoderFeatures:
-    """A picture's dense features, as far as they cover it.
+    """An encoder's dense features of an image.
 
     Parameters
     ----------
     cells
-        Rows x columns x channels, float16; the first cell begins at the picture's corner, and
-        the last ones may stick out.
+        Rows x columns x channels, float16; the first cell begins at the image's corner, and the
+        last ones may stick out.
     step
-        Height and width of a cell in pixels of the picture.
+        Height and width of a cell in pixels of the image.
     encoder
-        Which encoder it was: 64 hexadecimal digits.
+        Its identity: 64 hexadecimal digits.
     fine
         The same in smaller cells, where the encoder has a head; their values are even, so that
         their differences mean the same everywhere.

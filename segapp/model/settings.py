@@ -37,18 +37,18 @@ STROKE_DEPENDENT = frozenset(
 """Groups that depend on the strokes."""
 
 IMAGE_SPECIFIC = frozenset({FeatureGroup.LIKELIHOOD, FeatureGroup.NEARNESS, FeatureGroup.POSITION})
-"""Groups that mean nothing in another picture."""
+"""Groups that mean nothing in another image."""
 
 
 class Samples(StrEnum):
-    """What the learner's rows stand for."""
+    """The kind of the learner's rows."""
 
     SUPERPIXELS = "superpixels"
     PALETTE = "palette"
 
 
 class Bounds(NamedTuple):
-    """The least and the largest value of a setting, for files, commands and the window alike."""
+    """Least and largest value of a setting, for files, commands and the window."""
 
     low: float
     high: float
@@ -75,19 +75,19 @@ def _check_bounds(values: Settings | CleanUp) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanUp:
-    """What is tidied after learning; strokes are never overruled.
+    """Clean-up after learning, which never overrules strokes.
 
     Parameters
     ----------
     smallest_area
-        Parts of fewer pixels, without a stroke in them, go to what surrounds them.
+        Components of fewer pixels, without a stroke in them, go to the surrounding class.
     fill_holes
-        Parts of the background (the class named so, or the last), without a stroke and enclosed
-        by one single class, go to that class.
+        Components of the background (the class named so, or the last), without a stroke and
+        enclosed by one single class, go to that class.
     smoothing
         Each pixel takes the most frequent class within so many pixels.
     keep_touching
-        Parts of other classes that touch no stroke of their class go to what surrounds them.
+        Components of other classes without a stroke go to the surrounding class.
     """
 
     smallest_area: int = _between(0, 1_000_000, default=0)
@@ -101,18 +101,18 @@ class CleanUp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The learner's and the picture's parameters. A preset is an instance of this.
+    """Parameters of features, learner and refinement; a preset is one of these.
 
     Parameters
     ----------
     features
         Groups of features; each has its own kernels, and the learner weighs them all.
     encoder
-        SHA-256 of the network that reads the picture for the group of that name, in
-        hexadecimal digits; nothing when none is chosen.
+        SHA-256 of the network for the feature group of that name, in hexadecimal digits;
+        nothing when none is chosen.
     bandwidths, position_bandwidths, stroke_bandwidths
-        Sigmas of the Gaussian kernels: of what a pixel looks like, of where it is (1 is the
-        longer side), and of the groups that depend on the strokes. None at all stands for
+        Sigmas of the Gaussian kernels: of appearance, of position (1 is the longer side), and of
+        the groups that depend on the strokes. None at all stands for
         the eleven kernels of the paper.
     samples, prototypes
         Rows of the learner, and about how many (palette: at the most so many).
@@ -133,20 +133,20 @@ class Settings:
     refine
         Whether boundaries are drawn again at the level of pixels.
     colour_likelihood
-        Refinement: weight of how well a pixel's colour fits the strokes of each class.
+        Refinement: weight of the colour likelihood under the strokes of each class.
     smoothness
         Refinement: cost of a boundary where there is no edge, for each pixel of its length in
-        a picture of 450 x 450, and in proportion for other sizes.
+        an image of 450 x 450, and in proportion for other sizes.
     locality
         How strongly the answer before the newest stroke is held far from that stroke; 0 learns
         from all strokes at once.
     threshold
-        With two classes, how far the margin must lean to the object: above 0 more is taken for
-        it, below 0 less; 1 is a whole code.
+        With two classes, the margin in favour of the object: above 0 it gains pixels, below 0 it
+        loses some; 1 is a whole code.
     clean_up
-        What is tidied at the end.
+        The clean-up at the end.
     seed
-        Of everything that is drawn by chance.
+        Of all random numbers.
     """
 
     features: tuple[FeatureGroup, ...] = (
@@ -194,7 +194,7 @@ def wants_encoder(settings: Settings) -> bool:
 
 
 def with_encoder(settings: Settings, digest: str) -> Settings:
-    """Let the network with a digest take part, or with an empty one none at all.
+    """Use the network with a digest; an empty one switches the encoder off.
 
     >>> with_encoder(with_encoder(Settings(), "0" * 64), "") == Settings()
     True
@@ -219,8 +219,8 @@ _PAPER = Settings(
 
 PRESETS: dict[str, Settings] = {
     "best": Settings(clean_up=CleanUp(keep_touching=True, fill_holes=True)),
-    # Nothing ties a pixel to the strokes' places, and colours instead of regions find what is
-    # smaller than any region: measured by tests/benchmarks/cells_alike.py.
+    # Positions do not count, and colours instead of regions find objects that are smaller than
+    # any region: measured by tests/benchmarks/cells_alike.py.
     "alike": replace(_PAPER, clean_up=CleanUp(smoothing=1, smallest_area=8, fill_holes=True)),
     "paper": _PAPER,
 }
@@ -230,7 +230,7 @@ DEFAULT_SETTINGS: Settings = PRESETS[DEFAULT_PRESET]
 
 
 def with_channels(settings: Settings, *, wanted: bool) -> Settings:
-    """Let the learner look at all channels of an instrument, or at what is shown alone."""
+    """Let the learner use all raw channels, or the displayed colours alone."""
     groups = set(settings.features) - {FeatureGroup.CHANNELS}
     if wanted:
         groups |= {FeatureGroup.CHANNELS}
@@ -238,21 +238,21 @@ def with_channels(settings: Settings, *, wanted: bool) -> Settings:
 
 
 def preset_with(name: str, before: Settings) -> Settings:
-    """Return a preset that looks at the channels, and with the encoder, of the settings before."""
+    """Return a preset with the raw channels and the encoder of the settings before."""
     settings = with_channels(PRESETS[name], wanted=FeatureGroup.CHANNELS in before.features)
     seen = FeatureGroup.ENCODER in before.features
     return with_encoder(settings, before.encoder if seen else "")
 
 
 def preset_of(settings: Settings) -> str | None:
-    """Name the preset that settings are, whatever channels and encoder it is used with."""
+    """Return the preset's name for settings, whatever their channels and encoder."""
     beside = {FeatureGroup.CHANNELS, FeatureGroup.ENCODER}
     if not beside.issuperset(settings.features):
         settings = with_channels(with_encoder(settings, ""), wanted=False)
     return next((name for name, preset in PRESETS.items() if preset == settings), None)
 
 
-_LARGEST = 2**53  # whole numbers beyond this are none for other programs
+_LARGEST = 2**53  # other programs round larger integers
 _LONGEST_LIST = 32  # bandwidths, groups of features: each entry costs a kernel matrix
 Plain = dict[str, Any]
 
@@ -266,8 +266,8 @@ def to_plain(settings: Settings) -> Plain:
 def from_plain(plain: object) -> Settings:
     """Make settings from `to_plain`'s values.
 
-    What is missing gets its default and what is unknown is left out, so that files of older
-    versions open. A value of the wrong kind gives a `ValueError`.
+    Missing values get their defaults and unknown ones are left out, so that files of older
+    versions open. A value of the wrong kind raises `SegappError`.
     """
     settings: Settings = _typed(Settings, plain, "settings")
     return settings
@@ -309,7 +309,7 @@ def _plain(value: object) -> Any:  # noqa: ANN401 - what JSON holds
 
 
 def _typed(kind: Any, value: Any, name: str) -> Any:  # noqa: ANN401 - types as values
-    """Check a plain value against a type and build what the type says."""
+    """Check a plain value against a type and build an instance."""
     if dataclasses.is_dataclass(kind):
         return _typed_dataclass(kind, value, name)
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
@@ -338,7 +338,7 @@ def _typed(kind: Any, value: Any, name: str) -> Any:  # noqa: ANN401 - types as 
 
 
 def _differing(values: tuple[Any, ...], name: str) -> tuple[Any, ...]:
-    """Refuse a group of features that is named twice; equal numbers do no harm."""
+    """Refuse a feature group that is named twice; equal numbers are allowed."""
     if values and isinstance(values[0], Enum) and len(set(values)) < len(values):
         raise SegappError(f"{name}: wanted each once, got {', '.join(str(v) for v in values)}.")
     return values
@@ -372,7 +372,7 @@ def _changed(value: Any, path: list[str], text: str, name: str) -> Any:  # noqa:
 
 
 def _parsed(kind: Any, text: str) -> Any:  # noqa: ANN401 - types as values
-    """Read a text as far as its type asks; `_typed` judges what cannot be read."""
+    """Parse a text for a type; `_typed` refuses a text that cannot be parsed."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         if text.lower() == "none":
@@ -402,10 +402,10 @@ def _names(kind: Any, prefix: str) -> list[str]:  # noqa: ANN401 - types as valu
 
 @dataclass(frozen=True, slots=True)
 class SettingsChoice:
-    """A preset, or ``None`` for those of the project at hand, and changes as ``name=value``.
+    """A preset with changes as ``name=value``; ``None`` takes the project's settings.
 
-    ``encoder`` is the digest of the network to be used, nothing for none at all, and ``None`` for
-    what the settings say. A wrong name or value is told here, before there is any picture.
+    ``encoder`` is the digest of a network, nothing for none at all, and ``None`` to follow the
+    settings. Wrong names and values are refused here, before any image is loaded.
     """
 
     preset: str | None = None
@@ -433,7 +433,7 @@ class SettingsChoice:
         return settings if self.encoder is None else with_encoder(settings, self.encoder)
 
     def name_for(self, own: Iterable[bool]) -> str:
-        """Return what a report calls it; ``own`` says of each image whether it has its own.
+        """Return its name in a report; ``own`` tells which images have settings.
 
         >>> SettingsChoice().name_for([True, False])
         "best, or the project's own"

@@ -53,17 +53,17 @@ _FORMULAE = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def sanitize(name: str | PurePath) -> str:
-    """Return a file's name for people: what cannot be shown becomes a replacement character."""
+    """Replace characters of a name that cannot be displayed."""
     return _UNSHOWABLE.sub("\ufffd", str(name))
 
 
 def csv_cell(text: str) -> str:
-    """Return a text for CSV that no program takes for a formula, as OWASP advises."""
+    """Return a text for CSV that no program takes for a formula (OWASP)."""
     return ("'" if text.startswith(_FORMULAE) else "") + sanitize(text)
 
 
 def short_repr(value: object) -> str:
-    """Return a value for "got ...", cut short however large or deep it is."""
+    """Return a short text for any value, however large or deep it is."""
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 128:
         return f"a number of about {int(value.bit_length() * 0.30103) + 1} digits"
     try:
@@ -74,7 +74,7 @@ def short_repr(value: object) -> str:
 
 
 def reason(error: BaseException) -> str:
-    """Return what a library says of a failure, as the end of a sentence without its full stop."""
+    """Return an exception's message as the end of a sentence, without its full stop."""
     if isinstance(error, KeyError):
         return f"{short_repr(error.args[0] if error.args else '')} is missing"
     if isinstance(error, MemoryError):
@@ -97,7 +97,7 @@ def sentence(error: BaseException) -> str:
 
 
 def failure_message(error: BaseException) -> str:
-    """Return a sentence about any exception: what the user can mend, or a fault of the program."""
+    """Return a sentence about any exception, the user's or the program's."""
     if isinstance(error, OSError) and error.filename:
         return f"{sanitize(error.filename)}: {error.strerror}."
     if isinstance(error, SegappError | OSError | MemoryError):
@@ -119,10 +119,10 @@ class _Short(reprlib.Repr):
 _short = _Short()
 
 
-# Every function takes what a file held and the field's name, returns it typed, and raises a
-# `ValueError` that says what was wanted and what came.
+# Every function takes a parsed value and its field's name, returns it typed, or raises
+# `SegappError` with the wanted and the given value.
 
-# What Python needs for an object, a list and a value among others; roughly, and rather more.
+# Bytes of Python's objects for each sign of JSON, an upper estimate.
 _COSTS = ((b"{", 250), (b"[", 64), (b",", 40), (b":", 60))
 _LARGEST_CONTENT = 256 << 20  # bytes of Python objects that a JSON text may become
 _DEEPEST = 100
@@ -130,7 +130,7 @@ _LARGEST_NUMBER = sys.float_info.max
 
 
 def from_json(content: bytes, name: str) -> Any:  # noqa: ANN401 - what JSON holds
-    """Parse JSON that a stranger wrote, unless it is too large or too deep to be meant."""
+    """Parse JSON of unknown origin; refuse too large or too deep values."""
     cost = sum(content.count(sign) * size for sign, size in _COSTS)
     if cost > _LARGEST_CONTENT:
         raise SegappError(
@@ -153,21 +153,21 @@ def from_json(content: bytes, name: str) -> Any:  # noqa: ANN401 - what JSON hol
 
 
 def require_object(value: object, name: str) -> dict[str, Any]:
-    """Take named values."""
+    """Return a value that must be an object."""
     if not isinstance(value, dict):
         _refuse(name, "named values", value)
     return value
 
 
 def require_field(values: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401 - what JSON holds
-    """Take one of named values, which must be there."""
+    """Return an object's value, which must be there."""
     if key not in values:
         raise SegappError(f"{key!r} is missing")
     return values[key]
 
 
 def require_list(value: object, name: str, least: int = 0, most: int | None = None) -> list[Any]:
-    """Take a list of some length."""
+    """Return a value that must be a list of some length."""
     if not isinstance(value, list):
         _refuse(name, "a list", value)
     if len(value) < least or (most is not None and len(value) > most):
@@ -179,7 +179,7 @@ def require_list(value: object, name: str, least: int = 0, most: int | None = No
 def require_number(
     value: object, name: str, low: float = -math.inf, high: float = math.inf
 ) -> float:
-    """Take a finite number, whole or not."""
+    """Return a value that must be a finite number."""
     if type(value) is not float and type(value) is not int:
         _refuse(name, "a number", value)
     if not (low <= value <= high and -_LARGEST_NUMBER <= value <= _LARGEST_NUMBER):
@@ -189,7 +189,7 @@ def require_number(
 
 
 def require_int(value: object, name: str, low: float = -math.inf, high: float = math.inf) -> int:
-    """Take a whole number; one that is written like 3.0 is none."""
+    """Return a value that must be an integer; 3.0 is none."""
     if type(value) is not int:
         _refuse(name, "a whole number", value)
     if not low <= value <= high:
@@ -198,7 +198,7 @@ def require_int(value: object, name: str, low: float = -math.inf, high: float = 
 
 
 def require_text(value: object, name: str, longest: int = 1000) -> str:
-    """Take a text that any file can hold."""
+    """Return a value that must be a text of whole characters."""
     if not isinstance(value, str):
         _refuse(name, "a text", value)
     if len(value) > longest:
@@ -209,7 +209,7 @@ def require_text(value: object, name: str, longest: int = 1000) -> str:
 
 
 def is_unicode(value: str) -> bool:
-    """Tell whether a text holds no half surrogate, which no UTF-8 file can hold."""
+    """Tell whether a text can be encoded as UTF-8, without half surrogates."""
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
@@ -226,7 +226,7 @@ def _no_number(word: str) -> NoReturn:
 
 
 def _too_deep(value: object) -> bool:
-    """Look level by level: what is very deep cannot be descended by calls."""
+    """Look level by level, as recursion would fail in very deep values."""
     level: list[Any] = [value] if isinstance(value, dict | list) else []
     for _ in range(_DEEPEST):
         if not level:
@@ -249,7 +249,7 @@ _BYTES = "_bytes"
 
 
 def store_file_name(values: dict[str, Any], key: str, name: str | None) -> None:
-    """Store a name under ``key``, and exactly under ``key_bytes`` where that is needed."""
+    """Store a name under ``key``, and its exact bytes where UTF-8 cannot hold it."""
     if name is None:
         values[key] = None
     elif is_unicode(name):

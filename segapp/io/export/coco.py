@@ -138,7 +138,7 @@ class Numbering:
         return self._images[name]
 
     def categories(self, names: list[str], ids: tuple[int, ...], n_listed: int) -> dict[str, int]:
-        """Return the numbers of categories; those of the folder's list come first and are kept."""
+        """Return the numbers of categories; the folder's list decides its own."""
         numbers = dict(zip(names[:n_listed], ids[:n_listed], strict=True))
         for name in names[n_listed:]:
             taken = {*numbers.values(), *self._categories.values()}
@@ -237,7 +237,7 @@ def _add(segmentation: Segmentation, plan: ExportPlan, item: DatasetItem) -> Ite
 
 
 def _finish(plan: ExportPlan, records: dict[str, ItemRecord]) -> tuple[Path, ...]:
-    """Write the file; each image, category and annotation keeps the number of earlier runs."""
+    """Write the file; numbers of earlier runs are kept."""
     path = plan.out / _FILE
     numbering, listed = Numbering(plan.out, _FILE), plan.categories
     names = [info.name for info in listed.classes]

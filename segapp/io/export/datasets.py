@@ -146,7 +146,7 @@ class Categories:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DatasetItem:
-    """One image of a data set with its answer; ``stem`` names its files, and is its alone."""
+    """One image of a data set with its answer; ``stem`` names its files, uniquely."""
 
     stem: str
     labelling: Labelling
@@ -174,7 +174,7 @@ class ExportPlan:
 
 @dataclass(frozen=True, slots=True)
 class ItemRecord:
-    """The files of one image in a data set's folder, and its data for the files of the whole."""
+    """The files of one image in a data set, and its data for the common files."""
 
     files: tuple[str, ...] = ()
     data: dict[str, Any] = field(default_factory=dict)
@@ -197,7 +197,7 @@ class DatasetFormat:
     add
         Writes one image.
     finish
-        Writes the files of the whole, from all images' records; returns them.
+        Writes the common files from all images' records, and returns them.
     add_steps
         As ``add``, with progress and to be stopped, if it takes long.
     """
@@ -222,7 +222,7 @@ class DatasetFormat:
 
 
 class Journal:
-    """Records of the images of a data set by key, a line each; damaged lines are skipped."""
+    """Records of a data set's images by key, a line each; damaged ones are skipped."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

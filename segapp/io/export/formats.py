@@ -261,7 +261,7 @@ def choose_format(path: Path, name: str | None, choices: ExportChoices) -> Expor
 
 
 def default_format(n_classes: int) -> ExportFormat:
-    """Return the format of a PNG without a named one: black and white if that tells all."""
+    """Return the default format of a PNG: black and white for two classes."""
     return FORMATS["mask" if n_classes == 2 else "indexed"]
 
 

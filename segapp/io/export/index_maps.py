@@ -26,7 +26,7 @@ _PER_CLASS = 1000  # Cityscapes: the instance's number is the class times that, 
 
 
 def _objects(plan: ExportPlan, item: DatasetItem) -> list[tuple[int, ClassRegion]]:
-    """List the regions of all classes but the background, with their categories' indices."""
+    """List the regions of all objects, with their categories' indices."""
     return [(plan.categories.index(info), region) for info, region in item.regions(plan.per)]
 
 
@@ -48,7 +48,7 @@ def _colours(plan: ExportPlan) -> list[tuple[int, int, int]]:
 
 
 def _voc_palette() -> list[tuple[int, ...]]:
-    """Return VOC's own colours, for objects, which have none: bits of the index in turn."""
+    """Return VOC's own colours for objects: the bits of the index in turn."""
     return [
         tuple(
             sum((index >> (3 * bit + channel) & 1) << (7 - bit) for bit in range(8))
@@ -82,7 +82,7 @@ def _add_voc(plan: ExportPlan, item: DatasetItem) -> ItemRecord:
 
 
 def _voc_xml(plan: ExportPlan, item: DatasetItem, objects: list[tuple[int, ClassRegion]]) -> str:
-    """Describe the objects; VOC's boxes count pixels from 1 and name the last one within."""
+    """Describe the objects; VOC's boxes count from 1 and include the last pixel."""
     height, width = item.picture.size
     rows = []
     for index, region in objects:

@@ -33,7 +33,7 @@ _DIGITS = 7  # after the point in YOLO files: enough for the right pixel of 100 
 def write_labelme(
     path: Path, labelling: Labelling, document: Document, picture: Picture
 ) -> tuple[Path, ...]:
-    """Write the polygons of each connected component; several of one share a group's number."""
+    """Write the polygons of each component; several of one have a group's number."""
     shapes: list[dict[str, Any]] = []
     regions = object_regions(labelling.labels, document.classes, AnnotationScope.PART)
     for group, (info, region) in enumerate(regions, start=1):
@@ -74,7 +74,7 @@ def _relative(image: Path, path: Path) -> str:
 
 
 def _add(plan: ExportPlan, item: DatasetItem) -> ItemRecord:
-    """Write ``labels/NAME.txt``: a line for each connected component, with one polygon."""
+    """Write ``labels/NAME.txt``: a line with one polygon for each component."""
     height, width = item.picture.size
     lines = []
     for info, region in item.regions(AnnotationScope.PART):

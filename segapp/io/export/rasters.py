@@ -45,7 +45,7 @@ def write_binary_png(
 def object_pixels(
     labelling: Labelling, document: Document, only: str | None = None
 ) -> NDArray[np.bool_]:
-    """Return where there is anything but the background, or the class of a name."""
+    """Return the mask of all objects, or of the class named ``only``."""
     table = np.zeros(256, bool)
     table[list(object_indices(document.classes, only))] = True
     return table[labelling.labels]
@@ -153,7 +153,7 @@ def alpha_steps(
     edge: float | None = None,
     only: str | None = None,
 ) -> Generator[float, None, tuple[Path, ...]]:
-    """Write how much of each pixel is an object: 255 all of it, 0 nothing."""
+    """Write the alpha of the objects: 255 all of a pixel, 0 nothing."""
     matte = yield from matte_steps(object_pixels(labelling, document, only), picture, edge)
     save_png(path, Image.fromarray(matte.alpha))
     return (path,)
@@ -162,7 +162,7 @@ def alpha_steps(
 def matte_steps(
     mask: NDArray[np.bool_], picture: Picture, edge: float | None
 ) -> Generator[float, None, Matte]:
-    """Make the matte of a mask as `make_matte` does; yields how much is done."""
+    """Make the matte of a mask as `make_matte` does, and yield the progress."""
     width = default_band_width(picture.size) if edge is None else edge
     return soft_edge(picture.rgb, mask, width)
 
@@ -170,13 +170,13 @@ def matte_steps(
 def make_matte(mask: NDArray[np.bool_], picture: Picture, edge: float | None) -> Matte:
     """Return the matte of a mask, its edge soft within so many pixels.
 
-    0 is hard, and ``None`` is what suits the picture's size.
+    0 is hard, and ``None`` follows the image's size.
     """
     return run_to_end(matte_steps(mask, picture, edge))
 
 
 def run_to_end(work: Generator[float, None, Result]) -> Result:
-    """Do work to its end, whatever it tells on the way."""
+    """Run a generator to its end and return its result."""
     while True:
         try:
             next(work)
@@ -186,10 +186,10 @@ def run_to_end(work: Generator[float, None, Result]) -> Result:
 
 
 def straight_cutout(matte: Matte, picture: Picture) -> NDArray[np.uint8]:
-    """Return a matte as ``H x W x 4``; transparency of the picture stays.
+    """Return a matte as ``H x W x 4``; transparency of the image stays.
 
-    Files hold colours that are not multiplied by their alpha. The picture holds its
-    transparent parts blended with white; that is undone here.
+    Files hold colours that are not multiplied by their alpha. The image holds its transparent
+    parts blended with white; that is undone here.
     """
     rgba = np.dstack([matte.rgb, matte.alpha])
     if picture.alpha is not None:
@@ -210,7 +210,7 @@ def write_confidence_png(
     document: Document,
     picture: Picture,
 ) -> tuple[Path, ...]:
-    """Write the margin with 16 bits: 65535 is the picture's largest."""
+    """Write the margin with 16 bits: 65535 is the image's largest."""
     values, note = _sixteen_bits(labelling.margin)
     text = PngInfo()
     text.add_text("Description", note)
@@ -224,7 +224,7 @@ def write_confidence_tiff(
     document: Document,
     picture: Picture,
 ) -> tuple[Path, ...]:
-    """Write the margin with 16 bits: 65535 is the picture's largest."""
+    """Write the margin with 16 bits: 65535 is the image's largest."""
     import tifffile  # which the window's start does without
 
     values, note = _sixteen_bits(labelling.margin)

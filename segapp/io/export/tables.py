@@ -46,13 +46,13 @@ def write_measures(
 def measure_regions(
     labelling: Labelling, document: Document, picture: Picture, *, split: bool
 ) -> MeasuredRegions:
-    """Find and measure the parts of all classes but the background, in the file's own numbers."""
+    """Measure the components of all objects, in the file's own numbers."""
     values = picture.raw_image.values
     return MeasuredRegions.measure(labelling.labels, values, _objects(document), split=split)
 
 
 def write_joined_measures(path: Path, tables: Iterable[tuple[str, Path]]) -> tuple[Path, ...]:
-    """Write the measures of many images as one table, the image's name before each row.
+    """Join the measures of many images to one table, by the images' names.
 
     ``tables`` are names with what `write_measures` wrote; what an image has no measure of stays
     empty. One image is read at a time, however many there are.
@@ -106,7 +106,7 @@ def _objects(document: Document) -> list[int]:
 
 
 def columns(scale: Scale, picture: Picture) -> list[str]:
-    """Name the columns; areas and perimeters also in the scale's unit, if there is one."""
+    """Return the column names; lengths are also in the scale's unit, if any."""
     lengths = ["area_px", "perimeter_px"]
     if scale != PIXELS:
         lengths += [f"area_{scale.unit}2", f"perimeter_{scale.unit}"]
@@ -130,12 +130,12 @@ def measured(part: MeasuredRegion, scale: Scale) -> Iterator[str]:
 
 
 def _mean_text(value: float) -> str:
-    """Write thousandths, and of what is small as many digits as it has."""
+    """Format a mean with three decimals, or six digits if it is small."""
     return f"{value:.3f}" if value == 0 or abs(value) >= 1 else f"{value:.6g}"
 
 
 def _of_class(parts: Sequence[MeasuredRegion], scale: Scale, n_channels: int) -> Iterator[str]:
-    """Yield the measures of all parts together; without parts there is only their area, 0."""
+    """Yield the measures of a whole class; without regions only the area, 0."""
     area = sum(part.area for part in parts)
     yield from _lengths(area, sum(part.perimeter for part in parts), scale)
     if not parts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from segapp.app.project_store import ChangedByOthersError, writable_location
+from segapp.app.project_files import ChangedByOthersError, writable_location
 from segapp.engine.loading import attach_encoder_features, open_encoder, trainer_of
 from segapp.io.class_list import apply_folder_classes
 from segapp.io.images import load_image

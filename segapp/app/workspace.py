@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from segapp.app.project_store import with_projects
+from segapp.app.project_files import with_projects
 from segapp.io.class_list import (
     CLASS_LIST_FILE,
     ClassList,

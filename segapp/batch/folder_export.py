@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from segapp.app.project_store import find_project
+from segapp.app.project_files import find_project
 from segapp.engine.loading import attach_encoder_features, trainer_of
 from segapp.io.class_list import find_class_list
 from segapp.io.export.datasets import (

@@ -15,7 +15,8 @@ from segapp.qt.session.jobs import Jobs, details_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from segapp.app.project_store import ProjectStore, RecoveryCopy, SaveResult
+    from segapp.app.project_store import ProjectStore, SaveResult
+    from segapp.app.recovery import RecoveryCopy
     from segapp.app.state import PictureState
     from segapp.model.answer import Answer
     from segapp.qt.session.session import Session

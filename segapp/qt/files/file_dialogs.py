@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from segapp.app.project_store import AnyCopy, RecoveryCopy, UnreadableCopy
+from segapp.app.recovery import AnyCopy, RecoveryCopy, UnreadableCopy
 from segapp.io.images import IMAGE_SUFFIXES
 from segapp.io.project import PROJECT_SUFFIX
 from segapp.model.validation import sanitize

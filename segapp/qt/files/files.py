@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from segapp.app.project_store import digest_of
+from segapp.app.project_files import digest_of
 from segapp.imaging.colour import default_classes
 from segapp.io.desktop import SAMPLES
 from segapp.io.images import list_images

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCollator, QCoreApplication, QLocale, QObject, Qt
 from PySide6.QtGui import QImage
 
-from segapp.app.project_store import find_project, pasted_folder, read_project
+from segapp.app.project_files import find_project, read_project
+from segapp.app.project_store import pasted_folder
 from segapp.app.state import Content, History, PictureState
 from segapp.io.deep_images import rerender
 from segapp.io.images import load_image
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtCore import QMimeData
 
-    from segapp.app.project_store import FoundProject
+    from segapp.app.project_files import FoundProject
     from segapp.io.project import Project
     from segapp.model.display import DisplaySettings
     from segapp.model.picture import Picture

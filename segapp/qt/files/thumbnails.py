@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QSize, Qt, Signal
 from PySide6.QtGui import QImage, QPixmap
 
-from segapp.app.project_store import find_project
+from segapp.app.project_files import find_project
 from segapp.io.folder_files import read_display
 from segapp.io.images import load_thumbnail
 from segapp.io.pages import ImageError

@@ -10,12 +10,8 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QFileDialog
 
-from segapp.app.project_store import (
-    ChangedByOthersError,
-    ReplacedWork,
-    SaveLocation,
-    documents_folder,
-)
+from segapp.app.project_files import ChangedByOthersError
+from segapp.app.project_store import ReplacedWork, SaveLocation, documents_folder
 from segapp.io.desktop import SAMPLES
 from segapp.model.validation import sanitize
 from segapp.qt.dialogs.export_dialog import ExportDialog

@@ -13,7 +13,7 @@ from segapp.io.project import Project, load_project, save_project
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document, Stroke
 from segapp.model.settings import DEFAULT_SETTINGS
-from tests.segapp.app.test_project_store import Preferences
+from tests.segapp.app.projects import Preferences
 
 STROKES = (Stroke(((5.0, 8.0), (8.0, 20.0)), 2.0, 0), Stroke(((30.0, 8.0), (32.0, 20.0)), 2.0, 1))
 

@@ -20,7 +20,7 @@ from segapp.model.classes import TWO_CLASSES, ClassInfo
 from segapp.model.display import DisplaySettings
 from segapp.model.document import Document
 from segapp.model.settings import DEFAULT_SETTINGS
-from tests.segapp.app.test_project_store import Preferences
+from tests.segapp.app.projects import Preferences
 
 LEAF = (ClassInfo("leaf", (1, 2, 3)), *TWO_CLASSES[1:])
 

@@ -13,14 +13,9 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from segapp.app import project_store
-from segapp.app.project_store import (
-    ProjectLocationPolicy,
-    ProjectStore,
-    RecoveryCopy,
-    UnreadableCopy,
-    orphaned_folders,
-)
+from segapp.app import project_store, recovery
+from segapp.app.project_store import ProjectLocationPolicy, ProjectStore
+from segapp.app.recovery import RecoveryCopy, UnreadableCopy, orphaned_folders
 from segapp.io.images import load_image
 from segapp.io.project import Project, ProjectError, load_project, save_project
 from segapp.model.document import Document, Stroke
@@ -49,7 +44,7 @@ def root(tmp_path):
 
 
 def orphaned(root):
-    return orphaned_folders(root, ProjectStore(ProjectLocationPolicy(Preferences()), root))
+    return orphaned_folders(root, lambda _: None)
 
 
 @pytest.fixture
@@ -127,7 +122,7 @@ def test_a_slow_disk_is_neither_interrupted_nor_starved(
         save_project(path, project)
         spans.append((began, time.monotonic(), len(project.document.strokes)))
 
-    monkeypatch.setattr(project_store, "save_project", slow)
+    monkeypatch.setattr(recovery, "save_project", slow)
     window = make_window(picture_file())
     for number in range(20):
         window.session.add_stroke(dot(number))
@@ -177,7 +172,7 @@ def test_an_error_in_one_copy_stops_no_other(
             raise UnicodeEncodeError("utf-8", "\udcff", 0, 1, "surrogates not allowed")
         save_project(path, project)
 
-    monkeypatch.setattr(project_store, "save_project", picky)
+    monkeypatch.setattr(recovery, "save_project", picky)
     window = make_window(first)
     told, said = [], []
     window.autosave.failed.connect(lambda *words: told.append(words))
@@ -205,7 +200,7 @@ def test_after_a_full_disk_it_is_tried_again_without_an_edit_and_told(
             raise OSError(28, "No space left on device")
         save_project(path, project)
 
-    monkeypatch.setattr(project_store, "save_project", write)
+    monkeypatch.setattr(recovery, "save_project", write)
     monkeypatch.setattr(project_store, "_RETRY_SECONDS", (0.05, 0.1))
     window = make_window(picture_file())
     told, said = [], []
@@ -301,7 +296,7 @@ def test_after_a_kill_the_strokes_are_offered_and_restored(
         from segapp.io.images import load_image
         from segapp.qt.canvas.layers import Layer
         from segapp.qt.canvas.layers import add_alpha
-        from segapp.app.project_store import ProjectLocationPolicy, ProjectStore
+        from segapp.app.project_store import (ProjectLocationPolicy, ProjectStore)
         from segapp.qt.files.autosave import Autosave
         from segapp.qt.files.preferences import Preferences
         from segapp.qt.session.session import Session
@@ -433,7 +428,7 @@ def test_a_restored_copy_goes_only_when_its_strokes_are_safe_again(
             raise OSError(28, "No space left on device")
         save_project(path, project)
 
-    monkeypatch.setattr(project_store, "save_project", write)
+    monkeypatch.setattr(recovery, "save_project", write)
     monkeypatch.setattr(project_store, "_RETRY_SECONDS", (0.05,))
     decide(restore_newest)
     window = make_window()
@@ -520,7 +515,7 @@ def test_a_copy_that_cannot_be_read_is_kept_and_named(
         def unreadable(path):
             raise ProjectError(f"{path} cannot be read: Input/output error.")
 
-        monkeypatch.setattr(project_store, "load_project", unreadable)
+        monkeypatch.setattr(recovery, "load_project", unreadable)
     else:
         harm(file)
     before = file.read_bytes()

@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from segapp.app.project_store import RecoveryFolder
+from segapp.app.recovery import RecoveryFolder
 from segapp.engine.trainer import Trainer
 from segapp.imaging.overlay import ViewMode
 from segapp.io.desktop import SAMPLES

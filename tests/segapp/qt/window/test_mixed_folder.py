@@ -8,7 +8,7 @@ import tifffile
 from PIL import Image
 from pycocotools.coco import COCO
 
-from segapp.app.project_store import find_project
+from segapp.app.project_files import find_project
 from segapp.engine.trainer import Trainer
 from segapp.io.class_list import CLASS_LIST_FILE, ClassList, write_class_list
 from segapp.io.export.formats import FOLDER_FORMATS

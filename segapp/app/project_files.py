@@ -1,0 +1,286 @@
+"""Project files of images: names, locks and safe writing."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import sys
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from segapp.io.project import (
+    PROJECT_SUFFIX,
+    Project,
+    ProjectError,
+    ProjectLocation,
+    load_project,
+    save_project,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+# Names -----------------------------------------------------------------------------------------
+
+
+def project_names(image: Path) -> tuple[str, ...]:
+    """Return the names that the project of an image may have; the first free one is taken.
+
+    ``cat.segapp``, or beside the project of ``cat.png`` ``cat.jpg.segapp``. Where projects of
+    several folders are collected, the last name has a digest of the image's own folder.
+
+    >>> project_names(Path("/a/cat.jpg"))
+    ('cat.segapp', 'cat.jpg.segapp', 'cat.jpg-15e49d6d.segapp')
+    """
+    digest = hashlib.sha256(os.fsencode(image.absolute().parent)).hexdigest()[:8]
+    stems = (image.stem, image.name, f"{image.name}-{digest}")
+    return tuple(f"{stem}{PROJECT_SUFFIX}" for stem in stems)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundProject:
+    """A project on disk; where it cannot be read, the ``error`` that says why."""
+
+    location: ProjectLocation
+    project: Project | None = None
+    error: ProjectError | None = None
+
+    def require(self) -> Project:
+        """Return the project, or raise the error."""
+        if self.project is None:
+            raise self.error or ProjectError(f"{self.location.path.name} is not there.")
+        return self.project
+
+
+def digest_of(path: Path) -> str:
+    """Return a digest of a file's bytes; empty when there is no file, or it is unreadable."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def read_project(path: Path) -> FoundProject:
+    """Read a project with the digest that a later save compares."""
+    # The digest first: if the file is replaced in between, the next save asks needlessly, which
+    # is better than not asking.
+    digest = digest_of(path)
+    try:
+        return FoundProject(ProjectLocation(path, digest), load_project(path))
+    except ProjectError as error:
+        return FoundProject(ProjectLocation(path), error=error)
+
+
+def find_project(image: Path, *folders: Path) -> FoundProject | None:
+    """Return the project of an image, from the first of the folders that holds one.
+
+    A file that cannot be read counts as the image's project when no other one is found: the
+    user is told of it, and it is never replaced.
+    """
+    unreadable = None
+    for folder in folders:
+        for name in reversed(project_names(image)):
+            path = folder / name
+            if not path.is_file():
+                continue
+            found = read_project(path)
+            if found.project is None:
+                unreadable = unreadable or found
+            elif _is_same_image(found.project.image_path, image):
+                return found
+    return unreadable
+
+
+def new_location(image: Path, folder: Path) -> ProjectLocation:
+    """Return where work on an image goes that does not come from a project in the folder.
+
+    A project of the image that was made meanwhile is not replaced: saving there fails.
+    """
+    found = find_project(image, folder)
+    return free_location(image, folder) if found is None else ProjectLocation(found.location.path)
+
+
+def writable_location(
+    location: ProjectLocation | None, image: Path, folder: Path
+) -> ProjectLocation:
+    """Return a location where it can be written, else a new one in a folder."""
+    if location is not None and os.access(location.path.parent, os.W_OK):
+        return location
+    return new_location(image, folder)
+
+
+def free_location(image: Path, folder: Path) -> ProjectLocation:
+    """Return where an image that has no project in a folder gets one."""
+    paths = [folder / name for name in project_names(image)]
+    return ProjectLocation(next((path for path in paths if not path.exists()), paths[-1]))
+
+
+def with_projects(images: list[Path], *folders: Path) -> set[Path]:
+    """Return the images that have a project, by listing each folder once.
+
+    Projects are opened only where several images share a stem.
+    """
+    n_images: dict[str, int] = {}
+    for image in images:
+        n_images[image.stem] = n_images.get(image.stem, 0) + 1
+    found: set[Path] = set()
+    for folder in folders:
+        try:
+            names = {path.name for path in folder.iterdir() if path.suffix == PROJECT_SUFFIX}
+        except OSError:
+            continue
+        for image in images:
+            short, *exact = project_names(image)
+            if not names.isdisjoint(exact) or (
+                short in names
+                and (n_images[image.stem] == 1 or find_project(image, folder) is not None)
+            ):
+                found.add(image)
+    return found
+
+
+def _is_same_image(one: Path, other: Path) -> bool:
+    """Compare paths, also through links to their folders."""
+    one, other = one.absolute(), other.absolute()
+    if one == other or one.name != other.name:
+        return one == other
+    try:
+        return one.parent.samefile(other.parent)
+    except OSError:
+        return False
+
+
+# Locks and safe writing ------------------------------------------------------------------------
+
+_HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK)
+
+
+class LockHeldError(OSError):
+    """Another program holds the lock."""
+
+
+class FileLock:
+    """An exclusive lock on a file, whose content is of no importance.
+
+    The system itself drops the lock of a program that was killed, here as on another machine.
+    On a file system without locks, taking one always succeeds.
+
+    Raises
+    ------
+    LockHeldError
+        When another window or program has it.
+    OSError
+        When the file cannot be opened.
+    """
+
+    def __init__(self, file: Path, *, create: bool) -> None:
+        self._file = file
+        self._handle = os.open(file, os.O_RDWR | (os.O_CREAT if create else 0), 0o600)
+        try:
+            _lock(self._handle)
+        except OSError as error:
+            if error.errno in _HELD:
+                self.release()
+                raise LockHeldError(error.errno, error.strerror, str(file)) from error
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the file is still there, and still the one that is locked."""
+        try:
+            return os.path.samestat(os.stat(self._file), os.fstat(self._handle))
+        except OSError:
+            return False
+
+    def remove(self) -> None:
+        """Release the lock and remove the file.
+
+        A process that has opened the file meanwhile notices by `in_place` that it is gone.
+        Where an open file cannot be removed, it stays, which does no harm.
+        """
+        with suppress(OSError):
+            self._file.unlink()
+        self.release()
+
+    def release(self) -> None:
+        """Release the lock; more than once does no harm."""
+        if self._handle >= 0:
+            with suppress(OSError):
+                os.close(self._handle)
+        self._handle = -1
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(handle: int) -> None:
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _lock(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class ChangedByOthersError(Exception):
+    """The file was changed by another process; ``digest`` is of its present bytes."""
+
+    def __init__(self, digest: str) -> None:
+        super().__init__("the project was changed by another window or program")
+        self.digest = digest
+
+
+# Seconds to wait for another window, and between two attempts: writing a project takes
+# milliseconds.
+_PATIENCE, _PAUSE = 2.0, 0.01
+
+
+def write_project(
+    location: ProjectLocation, project: Project, written: str | None = None
+) -> ProjectLocation:
+    """Write a project unless another process has changed the file; return its new location.
+
+    What may be replaced has the location's digest, or the digest that this process has
+    ``written`` since; a file that is gone is made anew. Windows take turns by a lock beside the
+    file. A program that ignores the lock can still write within the milliseconds of one write.
+    """
+    path = location.path
+    with _turn(path):
+        present = digest_of(path)
+        if present not in ("", location.digest, written):
+            raise ChangedByOthersError(present)
+        save_project(path, project)
+        return ProjectLocation(path, digest_of(path))
+
+
+@contextmanager
+def _turn(path: Path) -> Iterator[None]:
+    file = path.resolve().with_name(f".{path.name[:40]}.lock")
+    lock = _acquired(file)
+    try:
+        yield
+    finally:
+        if lock is not None:
+            lock.remove()
+
+
+def _acquired(file: Path) -> FileLock | None:
+    """Wait for a lock; None where the folder allows none, and so no project either."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            lock = FileLock(file, create=True)
+        except LockHeldError:
+            if time.monotonic() > until:
+                raise
+        except OSError:
+            return None
+        else:
+            if lock.in_place:
+                return lock
+            lock.release()  # its last holder has removed the file meanwhile
+        time.sleep(_PAUSE)

@@ -1,0 +1,232 @@
+"""Recovery copies of unsaved work, and those that crashed programs have left."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from platformdirs import user_state_path
+
+from segapp.app.project_files import FileLock, FoundProject, LockHeldError, read_project
+from segapp.app.state import Content, History, PictureState
+from segapp.io.project import (
+    PROJECT_SUFFIX,
+    Project,
+    ProjectError,
+    load_project,
+    save_project,
+)
+
+Search = Callable[[Path], FoundProject | None]
+
+_LOCK = "lock"
+# Names tried for a new folder: another program takes one away only in the moment between its
+# making and its locking.
+_ATTEMPTS = 20
+
+
+def recovery_root() -> Path:
+    """Return the folder in which each running program has a recovery folder of its own."""
+    return user_state_path("segapp", appauthor=False) / "recovery"
+
+
+class RecoveryFolder:
+    """The recovery copies of this program: made with the first, removed after a clean end.
+
+    It is used from one thread at a time.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._folder: Path | None = None
+        self._lock: FileLock | None = None
+
+    def copy(self, state: PictureState) -> None:
+        """Copy unsaved work on an image, or drop the copy of work that is saved."""
+        if state.unsaved:
+            save_project(self._held() / _copy_name(state.path), _as_copy(state))
+        else:
+            self.drop(state.path)
+
+    def copy_replaced(self, state: PictureState) -> None:
+        """Copy work that was replaced by an opened project, under a name of its own."""
+        name = _copy_name(state.path).removesuffix(PROJECT_SUFFIX)
+        file = self._held() / f"{name}-{uuid.uuid4().hex[:8]}{PROJECT_SUFFIX}"
+        save_project(file, _as_copy(state))
+
+    def drop(self, image: Path) -> None:
+        """Remove the copy of an image whose work is in a project."""
+        if self._folder is not None:
+            (self._folder / _copy_name(image)).unlink(missing_ok=True)
+
+    def _held(self) -> Path:
+        """Return the folder, made anew when it was deleted."""
+        if self._folder is not None and self._lock is not None and self._lock.in_place:
+            return self._folder
+        self._release()
+        for _ in range(_ATTEMPTS):
+            folder = self._root / uuid.uuid4().hex
+            folder.mkdir(parents=True)
+            try:
+                lock = FileLock(folder / _LOCK, create=True)
+            except (LockHeldError, FileNotFoundError):
+                continue  # another program took the empty folder for an orphaned one
+            if lock.in_place:
+                self._folder, self._lock = folder, lock
+                return folder
+            lock.release()
+        raise FileNotFoundError(f"no folder can be kept in {self._root}")
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+        self._lock = None
+
+    def close(self) -> None:
+        """Remove the copies: everything is saved or was discarded by the user."""
+        self._release()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecoveryCopy:
+    """Work that a program has left unsaved; ``time`` is in seconds since 1970.
+
+    It is ``outdated`` when the saved project is newer.
+    """
+
+    file: Path
+    folder: OrphanedFolder
+    time: float
+    state: PictureState
+    outdated: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnreadableCopy:
+    """A recovery copy that this version, or this disk, cannot read."""
+
+    file: Path
+    folder: OrphanedFolder
+    time: float
+    reason: str
+
+
+AnyCopy = RecoveryCopy | UnreadableCopy
+
+
+class OrphanedFolder:
+    """The recovery folder of a program that has crashed, locked against other windows."""
+
+    def __init__(self, folder: Path, lock: FileLock | None, search: Search) -> None:
+        self.folder = folder
+        self._lock = lock
+        self.copies: list[AnyCopy] = []
+        for file in sorted(_copy_files(folder)):
+            self.copies.append(self._read(file, search))
+
+    def _read(self, file: Path, search: Search) -> AnyCopy:
+        modified = _modified(file)
+        try:
+            copy = load_project(file)
+        except ProjectError as error:
+            return UnreadableCopy(file, self, modified, str(error))
+        state = PictureState(
+            copy.image_path.absolute(),
+            copy.image_sha256,
+            History(Content(copy.document, copy.settings)),
+            restored=True,
+        )
+        found = search(state.path) if copy.base is None else read_project(copy.base.path)
+        if found is None or found.project is None:
+            return RecoveryCopy(file, self, modified, state)
+        saved = Content(found.project.document, found.project.settings)
+        if _is_outdated(copy, modified, found):
+            return RecoveryCopy(file, self, modified, state, outdated=True)
+        state = replace(state, saved=saved, location=copy.base or found.location)
+        return RecoveryCopy(file, self, modified, state)
+
+    def discard(self, copy: AnyCopy) -> None:
+        """Remove one copy for good, and with the last one the folder."""
+        copy.file.unlink(missing_ok=True)
+        self.remove_if_empty()
+
+    def remove_if_empty(self) -> None:
+        """Remove the folder when there is no copy in it."""
+        if not _copy_files(self.folder):
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.release()
+
+    def release(self) -> None:
+        """Leave the copies to the next program that starts."""
+        if self._lock is not None:
+            self._lock.release()
+
+
+def _is_outdated(copy: Project, modified: float, found: FoundProject) -> bool:
+    """Return whether the saved project holds what a recovery copy holds, or newer work.
+
+    A copy knows the project that it continues: while that has not changed, the copy is newer,
+    whatever the clocks say.
+    """
+    if copy.base == found.location:
+        return False
+    saved = found.project
+    if saved is not None and (copy.document, copy.settings) == (saved.document, saved.settings):
+        return True
+    return _modified(found.location.path) > modified
+
+
+def orphaned_folders(root: Path, search: Search) -> list[OrphanedFolder]:
+    """Return the recovery folders of programs that have ended; those without a copy go."""
+    orphaned = []
+    for folder in _folders(root):
+        lock = None
+        if (folder / _LOCK).exists():
+            try:
+                lock = FileLock(folder / _LOCK, create=False)
+            except OSError:
+                continue  # of a program that runs, or out of reach
+        elif not _copy_files(folder):
+            continue  # of a program that is just starting
+        found = OrphanedFolder(folder, lock, search)
+        if found.copies:
+            orphaned.append(found)
+        else:
+            found.remove_if_empty()
+    return orphaned
+
+
+def _folders(root: Path) -> list[Path]:
+    try:
+        return sorted(path for path in root.iterdir() if path.is_dir())
+    except OSError:
+        return []
+
+
+def _copy_files(folder: Path) -> list[Path]:
+    return list(folder.glob(f"*{PROJECT_SUFFIX}"))
+
+
+def _modified(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _copy_name(image: Path) -> str:
+    return f"{hashlib.sha256(os.fsencode(image)).hexdigest()[:24]}{PROJECT_SUFFIX}"
+
+
+def _as_copy(state: PictureState) -> Project:
+    content = state.content
+    return Project(
+        content.document, content.settings, state.path, state.sha256, base=state.location
+    )

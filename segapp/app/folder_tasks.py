@@ -55,8 +55,8 @@ class TaskStep:
     path: Path
     number: int
     total: int
-    changed: bool
-    reason: str = ""
+    changed: bool = False
+    error: Exception | None = None
 
 
 def answered_document(
@@ -91,7 +91,7 @@ def share_classes(
 ) -> Iterator[TaskStep]:
     """Bring the projects of images from one class list of their folder to the next."""
     for number, path in enumerate(images, start=1):
-        changed, reason = False, ""
+        changed, problem = False, None
         try:
             found = store.search(path)
             if found is not None:
@@ -101,8 +101,8 @@ def share_classes(
                     store.write(found.location, replace(project, document=document))
                     changed = True
         except _NOT_WRITTEN as error:
-            reason = str(error)
-        yield TaskStep(path, number, len(images), changed, reason)
+            problem = error
+        yield TaskStep(path, number, len(images), changed, problem)
 
 
 def apply_to_all(
@@ -120,7 +120,7 @@ def apply_to_all(
     yield None
     model = source.learn_model()
     for number, path in enumerate(images, start=1):
-        changed, reason = False, ""
+        changed, problem = False, None
         folder = store.policy.writing_folder(path)
         try:
             found = store.search(path)
@@ -142,5 +142,5 @@ def apply_to_all(
                     )
                     changed = True
         except _NOT_WRITTEN as error:
-            reason = str(error)
-        yield TaskStep(path, number, len(images), changed, reason)
+            problem = error
+        yield TaskStep(path, number, len(images), changed, problem)

@@ -115,7 +115,7 @@ class UnreadableCopy:
     file: Path
     folder: OrphanedFolder
     time: float
-    reason: str
+    error: ProjectError
 
 
 AnyCopy = RecoveryCopy | UnreadableCopy
@@ -136,7 +136,7 @@ class OrphanedFolder:
         try:
             copy = load_project(file)
         except ProjectError as error:
-            return UnreadableCopy(file, self, modified, str(error))
+            return UnreadableCopy(file, self, modified, error)
         state = PictureState(
             copy.image_path.absolute(),
             copy.image_sha256,

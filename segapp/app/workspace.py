@@ -40,7 +40,7 @@ class UnreadableFileError(SegappError):
     """A folder's file, whose ``name`` is given, cannot be read and is therefore not replaced."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"{name} cannot be read, and is left as it is: move it away first.")
+        super().__init__("{} cannot be read, and is left as it is: move it away first.", name)
         self.name = name
 
 
@@ -71,7 +71,7 @@ class FolderWorkspace:
         self.images, self.root, self._policy = images, root, policy
         self.classes: ClassList | None = None
         self.display = DEFAULT_DISPLAY
-        self.problems: list[str] = []
+        self.problems: list[SegappError] = []
         self._indices = {path: index for index, path in enumerate(images)}
         self._names = {path.name for path in images}
         self._with_projects: set[Path] = set()
@@ -108,7 +108,7 @@ class FolderWorkspace:
 
     def _note_unreadable(self, name: str, error: SegappError) -> None:
         self._unreadable.add(name)
-        self.problems.append(str(error))
+        self.problems.append(error)
 
     @property
     def folder(self) -> Path | None:

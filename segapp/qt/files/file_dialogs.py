@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Unsaved(Enum):
-    """What to do with strokes that are in no file."""
+    """The answer to the question about strokes that are in no file."""
 
     SAVE = "save"
     DISCARD = "discard"
@@ -41,7 +41,7 @@ class Unsaved(Enum):
 
 
 class Conflict(Enum):
-    """What to do with a project that somebody else has changed."""
+    """The answer to the question about a project that another window has changed."""
 
     REPLACE = "replace"
     SAVE_AS = "save as"
@@ -111,9 +111,9 @@ def ask_model(parent: QWidget, proposed: Path, suffix: str, *, save: bool) -> Pa
 def ask_unsaved(
     parent: QWidget, states: list[PictureState], replaced: list[PictureState]
 ) -> Unsaved:
-    """Ask what to do with unsaved strokes before the window closes.
+    """Ask whether to save unsaved strokes before the window closes.
 
-    Those that a project was opened over are asked about as well, by that name.
+    Strokes that were replaced by an opened project are named as such.
     """
     names = [sanitize(state.path.name) for state in states]
     names += [
@@ -139,7 +139,7 @@ def ask_unsaved(
 
 
 def ask_conflict(parent: QWidget, project: Path) -> Conflict:
-    """Ask what to do with a project that somebody else has changed."""
+    """Ask about a project that another window or program has changed."""
     box = QMessageBox(parent)
     box.setIcon(QMessageBox.Icon.Warning)
     box.setWindowTitle(tr("Changed by others"))
@@ -160,14 +160,14 @@ def ask_conflict(parent: QWidget, project: Path) -> Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What becomes of the copies; those in neither tuple are kept for later."""
+    """The copies to restore and to discard; all others are kept for later."""
 
     restore: tuple[RecoveryCopy, ...] = ()
     discard: tuple[AnyCopy, ...] = ()
 
 
 class RestoreDialog(QDialog):
-    """A list with a mark for each copy; of each image, the newest is marked at first."""
+    """A list of recovery copies with check marks, at first on the newest of each image."""
 
     def __init__(self, offered: list[AnyCopy], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -219,11 +219,11 @@ class RestoreDialog(QDialog):
         return item
 
     def describe(self, copy: AnyCopy) -> str:
-        """Name a copy: the image, when, and how many strokes; or why it cannot be read."""
+        """Describe a copy: image, time and number of strokes, or why it cannot be read."""
         moment = QDateTime.fromMSecsSinceEpoch(int(copy.time * 1000))
         when = QLocale().toString(moment, QLocale.FormatType.ShortFormat)
         if isinstance(copy, UnreadableCopy):
-            return self.tr("{} of {}: {}").format(copy.file.name, when, copy.reason)
+            return self.tr("{} of {}: {}").format(copy.file.name, when, translate(copy.error))
         strokes = len(copy.state.document.strokes)
         text = self.tr("{} of {}: {} strokes").format(copy.state.path.name, when, strokes)
         return text + (self.tr(", older than the saved project") if copy.outdated else "")
@@ -272,7 +272,7 @@ class RestoreDialog(QDialog):
 
 
 def ask_restore(parent: QWidget, offered: list[AnyCopy]) -> Decision:
-    """Ask what to do with strokes that a crash left behind."""
+    """Ask which recovery copies to restore, and which to discard."""
     dialog = RestoreDialog(offered, parent)
     dialog.exec()
     dialog.deleteLater()
@@ -280,7 +280,7 @@ def ask_restore(parent: QWidget, offered: list[AnyCopy]) -> Decision:
 
 
 def complain(parent: QWidget, sentence: str, details: str = "") -> None:
-    """Say what went wrong; the same is not said twice before it is read."""
+    """Show an error message, unless the same one is still open."""
     sentence = translate(sentence)
     for box in parent.findChildren(QMessageBox):
         if box.isVisible() and box.text() == sentence:
@@ -311,7 +311,7 @@ def ask_where(parent: QWidget, title: str, proposed: Path, kinds: tuple[str, ...
 
 
 def save_bytes(parent: QWidget, path: Path, content: bytes) -> bool:
-    """Write a file, or say in one sentence why not; return whether it is there."""
+    """Write a file, or show why it cannot be written; return whether it is there."""
     try:
         with atomic_write(path) as file:
             file.write(content)

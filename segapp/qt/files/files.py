@@ -47,16 +47,16 @@ if TYPE_CHECKING:
 
 
 class Files(QObject):
-    """Opens and saves for the session; a failed load leaves everything as it is."""
+    """Opening and saving for the session; a failed load changes nothing."""
 
     work_replaced = Signal(object)  # PictureState, unsaved, that only undo brings back
-    opened = Signal(str)  # with what is to be said about the picture
+    opened = Signal(str)  # a notice about the picture, often empty
     folder_changed = Signal()
     recent_changed = Signal()
     image_missing = Signal(object)  # ImageMissing
-    busy_changed = Signal(str)  # name of what is being read, empty when done
-    passed_over = Signal(str)  # why a picture of the folder cannot be opened
-    failed = Signal(str, str)  # a sentence, and details for who wants to report them
+    busy_changed = Signal(str)  # name of the file being read, empty when done
+    passed_over = Signal(str)  # the reason why a picture of the folder cannot be opened
+    failed = Signal(str, str)  # a sentence, and details for a report
 
     def __init__(
         self,
@@ -68,11 +68,11 @@ class Files(QObject):
         super().__init__(parent)
         self._session, self._store = session, store
         self._preferences = preferences
-        self._remembered: Path | None = None  # what goes into the recent files when it is open
+        self._remembered: Path | None = None  # goes into the recent files when it is open
         self.folder = OpenFolder(store.policy, self)
         self.folder.failed.connect(lambda sentence: self.failed.emit(sentence, ""))
         self._prefetch = Prefetch(self)
-        self._goal: Path | None = None  # the picture of the folder that is being gone to
+        self._target: Path | None = None  # the picture of the folder that is being gone to
         self._step = 0  # the way there, when it is from neighbour to neighbour
         self._jobs = Jobs("reading", self)
 
@@ -94,7 +94,7 @@ class Files(QObject):
         self._read(path)
 
     def open_folder(self, path: Path, at: Path | None = None) -> None:
-        """List a folder's images and open one of them: that wanted, the last one, the first."""
+        """List a folder's images and open one: ``at``, or the last one, or the first."""
         try:
             images = natural_sorted(list_images(path))
         except OSError as error:
@@ -123,7 +123,7 @@ class Files(QObject):
         self._start(path.name, lambda: open_pasted(image, path))
 
     def _set_folder(self, images: list[Path], root: Path | None = None) -> None:
-        self._goal = None
+        self._target = None
         self._prefetch.clear()
         self.folder.begin(images, root)
         self.folder_changed.emit()
@@ -131,7 +131,7 @@ class Files(QObject):
     def open_neighbour(self, step: int) -> None:
         """Go on (or back) in the folder; each step counts, even while a picture is read.
 
-        A picture that cannot be read is passed over: there is nothing to do on it.
+        A picture that cannot be read is passed over.
         """
         index, images = self.index_in_folder(), self.workspace.images
         if index is not None and 0 <= index + step < len(images):
@@ -141,7 +141,7 @@ class Files(QObject):
     def index_in_folder(self) -> int | None:
         """Return which image of the folder is open, or is being opened."""
         state = self._session.state
-        path = self._goal or (state.path if state is not None else None)
+        path = self._target or (state.path if state is not None else None)
         return None if path is None else self.workspace.index(path)
 
     def locate(self, missing: ImageMissing, image: Path) -> None:
@@ -150,7 +150,7 @@ class Files(QObject):
 
     def _read(self, path: Path, *, remembered: Path | None = None) -> None:
         within = self.workspace.index(path) is not None
-        self._goal, self._step = (path if within else None), 0
+        self._target, self._step = (path if within else None), 0
         forgettable = within or path.parent == SAMPLES
         self._remembered = remembered or (None if forgettable else path)
         if is_project(path):
@@ -172,7 +172,7 @@ class Files(QObject):
         self._start(path.name, work)
 
     def _look_ahead(self) -> None:
-        """Read the neighbours, the next one first, while the open one is looked at."""
+        """Read the neighbours of the open picture, the next one first."""
         index, images = self.index_in_folder(), self.workspace.images
         if index is not None:
             near = [index + step for step in (1, -1)]
@@ -206,7 +206,7 @@ class Files(QObject):
             self.work_replaced.emit(known)
         carried = found.require().answer if found is not None else None
         self._session.open(result.picture, result.layer, state, carried)
-        self._goal = None
+        self._target = None
         self.folder.note_open(path)
         self._look_ahead()
         if self._remembered is not None:
@@ -220,18 +220,18 @@ class Files(QObject):
         if self._remembered is not None and not self._remembered.exists():
             self._preferences.drop_recent(self._remembered)
             self.recent_changed.emit()
-        told = translate(error) or type(error).__name__
-        if self._goal is None:
-            self.failed.emit(told, details_of(error))
+        reason = translate(error) or type(error).__name__
+        if self._target is None:
+            self.failed.emit(reason, details_of(error))
             return
-        self.folder.note_failure(self._goal, told)
-        self.passed_over.emit(told)
-        passed, remembered = self._goal, self._remembered
+        self.folder.note_failure(self._target, reason)
+        self.passed_over.emit(reason)
+        passed, remembered = self._target, self._remembered
         if self._step:
             self.open_neighbour(self._step)
             self._remembered = remembered
-        if self._goal == passed:  # asked for itself, or the last: the open picture stays
-            self._goal = None
+        if self._target == passed:  # asked for itself, or the last: the open picture stays
+            self._target = None
             self.folder_changed.emit()
 
     # Saving -----------------------------------------------------------------------------
@@ -273,6 +273,6 @@ class Files(QObject):
             return None
 
     def close(self, timeout: float | None = None) -> bool:
-        """Wait for the threads; say whether they have ended."""
+        """Wait for the threads; return whether they have ended."""
         ended = [part.close(timeout) for part in (self._jobs, self._prefetch, self.folder)]
         return all(ended)

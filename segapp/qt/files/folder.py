@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from segapp.app.workspace import FolderWorkspace, UnreadableFileError
 from segapp.io.class_list import CLASS_LIST_FILE
 from segapp.io.folder_files import DISPLAY_FILE, PROGRESS_FILE
+from segapp.qt.i18n import translate
 from segapp.qt.session.jobs import Jobs
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class OpenFolder(QObject):
 
     def _complain(self) -> None:
         for problem in self.workspace.problems:
-            self.failed.emit(problem)
+            self.failed.emit(translate(problem))
 
     def note_failure(self, path: Path, reason: str) -> None:
         """Note that an image cannot be read."""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from segapp.model.settings import Settings
 
 
-_QUICKLY = 90  # of Qt's quality: PNG is exact at any, and this one is twice as fast
+_PNG_QUALITY = 90  # PNG is lossless at any; this one is twice as fast as the default
 
 
 def pasted_files(data: QMimeData | None) -> list[Path]:
@@ -49,7 +49,7 @@ def pasted_files(data: QMimeData | None) -> list[Path]:
 
 
 def pasted_picture(data: QMimeData | None) -> QImage | None:
-    """Return a picture that is no file yet, None when there is none."""
+    """Return a pasted or dropped picture that is not a file; None without one."""
     if data is None or not data.hasImage():
         return None
     image = QImage(data.imageData())
@@ -57,7 +57,7 @@ def pasted_picture(data: QMimeData | None) -> QImage | None:
 
 
 def pasted_path() -> Path:
-    """Return where the next pasted picture is kept, named by the time."""
+    """Return the file of the next pasted picture, named by the time."""
     name = datetime.now().astimezone().strftime("pasted %Y-%m-%d %H.%M.%S")
     path = pasted_folder() / f"{name}.png"
     number = 2
@@ -67,10 +67,10 @@ def pasted_path() -> Path:
     return path
 
 
-def keep_picture(image: QImage, path: Path) -> None:
-    """Write a picture to its file, or raise `OSError`; packing it well takes too long."""
+def save_pasted(image: QImage, path: Path) -> None:
+    """Write a picture to its file, fast rather than small."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    if not image.save(str(path), None, _QUICKLY):
+    if not image.save(str(path), None, _PNG_QUALITY):
         raise OSError(
             QCoreApplication.translate(
                 "Pasting", "The pasted picture cannot be written to {}."
@@ -121,7 +121,7 @@ def natural_sorted(paths: list[Path]) -> list[Path]:
 
 def open_pasted(image: QImage, path: Path) -> Iterator[Opened]:
     """Write a pasted picture to a file of its own, and load it as any other."""
-    keep_picture(image, path)
+    save_pasted(image, path)
     yield from open_image(path)
 
 
@@ -160,7 +160,7 @@ def open_image(
 
 
 def prepare(path: Path, display: DisplaySettings = DEFAULT_DISPLAY) -> Ready:
-    """Load an image and make what the canvas draws."""
+    """Load an image with the layer that the canvas draws."""
     picture = load_image(path, display)
     return picture, _layer(picture)
 
@@ -218,8 +218,8 @@ def arrival_notice(opened: Opened, known: PictureState | None, state: PictureSta
     else:
         before = known.sha256 if known is not None else ""
     if before and before != picture.sha256:
-        told = _tr("{} is not the same file as when the strokes were made")
-        return told.format(picture.path.name)
+        text = _tr("{} is not the same file as when the strokes were made")
+        return text.format(picture.path.name)
     return translate(picture.note)
 
 
@@ -274,12 +274,12 @@ class Prefetch(QObject):
         return sum(_pixels_of(ready[0]) for _, ready in self._kept.values())
 
     def look_ahead(self, paths: list[Path], display: DisplaySettings) -> None:
-        """Read these pictures, in this order, instead of what was looked for before."""
+        """Read these pictures, in this order, instead of those of an earlier call."""
 
         def work() -> Iterator[None]:
             for path in paths:
                 if self.take(path) is None:
-                    with suppress(ImageError, MemoryError):  # told when it is opened
+                    with suppress(ImageError, MemoryError):  # reported when it is opened
                         self.add(path, prepare(path, display))
                 yield
 
@@ -292,12 +292,12 @@ class Prefetch(QObject):
             self._kept.clear()
 
     def close(self, timeout: float | None = None) -> bool:
-        """Stop reading and wait for the thread; say whether it has ended."""
+        """Stop reading and wait for the thread; return whether it has ended."""
         return self._jobs.close(timeout)
 
 
 def _pixels_of(picture: Picture) -> int:
-    """Return a picture's pixels, with what was measured as if it were more of them."""
+    """Return the number of a picture's pixels; raw values count as more of them."""
     measured = 0 if picture.raw is None else picture.raw.values.nbytes
     return picture.rgb[..., 0].size + measured // _BYTES
 

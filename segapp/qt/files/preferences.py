@@ -21,7 +21,7 @@ _URI = "file://"
 
 
 class Preferences:
-    """A thin face of `QSettings`; a value of the wrong kind counts as absent."""
+    """A thin wrapper of `QSettings`; a value of the wrong type counts as absent."""
 
     def __init__(self) -> None:
         self._store = QSettings(
@@ -49,7 +49,7 @@ class Preferences:
             return b""
 
     def set_state(self, name: str, value: bytes) -> None:
-        """Remember what Qt gives as bytes, such as the places of the docks."""
+        """Remember bytes of Qt, such as the layout of the docks."""
         self._store.setValue(name, value.hex())
 
     def recent(self) -> list[Path]:
@@ -97,7 +97,7 @@ def _read(text: str) -> Path:
 
 
 def opening_folder(image: Path | None, last: Path | None = None) -> Path:
-    """Return where to look for files: beside the open image, if that is the user's.
+    """Return where dialogs for opening begin: beside the open image, if that is the user's.
 
     Else it is the folder used ``last``, and before there is one, the documents folder.
     """
@@ -107,11 +107,11 @@ def opening_folder(image: Path | None, last: Path | None = None) -> Path:
 
 
 _AUTOMATIC = -1.0
-"""Stands for an edge that suits the picture, where a number must be."""
+"""The stored number for an edge that depends on the picture."""
 
 
 def remembered_choices(preferences: Preferences) -> ExportChoices:
-    """Return what was chosen last; what is spoilt has a default."""
+    """Return the last choices for exports; invalid ones have defaults."""
     edge = preferences.get("export/edge", _AUTOMATIC)
     try:
         return ExportChoices(
@@ -124,7 +124,7 @@ def remembered_choices(preferences: Preferences) -> ExportChoices:
 
 
 def remember_choices(preferences: Preferences, choices: ExportChoices) -> None:
-    """Keep what was chosen."""
+    """Store choices for exports."""
     preferences.set("export/edge", _AUTOMATIC if choices.edge is None else choices.edge)
     preferences.set("export/pixel", choices.scale.pixel)
     preferences.set("export/unit", choices.scale.unit)

@@ -54,7 +54,7 @@ PATH_ROLE = Qt.ItemDataRole.UserRole + 2
 
 
 class FileModel(QAbstractListModel):
-    """Rows are the folder's pictures; all that is shown comes from the folder itself."""
+    """The list model of the workspace's images."""
 
     def __init__(
         self, folder: OpenFolder, thumbnails: Thumbnails, parent: QObject | None = None
@@ -80,7 +80,7 @@ class FileModel(QAbstractListModel):
         return 0 if parent is not None and parent.isValid() else len(self._folder.workspace.images)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Return what a view asks for."""
+        """Return the data of an image for a role."""
         if not index.isValid():
             return None
         path = self._folder.workspace.images[index.row()]
@@ -105,7 +105,7 @@ class FileModel(QAbstractListModel):
         return None
 
     def word(self, status: ImageStatus) -> str:
-        """Return what a status is called."""
+        """Return the name of a status."""
         return self._words[status]
 
     def _begin(self) -> None:
@@ -127,7 +127,7 @@ class FileModel(QAbstractListModel):
 
 
 class FileFilter(QSortFilterProxyModel):
-    """Shows the pictures of some status whose names hold some letters."""
+    """A filter by status and by a part of the name."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -135,12 +135,12 @@ class FileFilter(QSortFilterProxyModel):
         self._letters = ""
 
     def show_only(self, statuses: frozenset[ImageStatus], letters: str) -> None:
-        """Show others."""
+        """Show the images of some statuses whose names hold some letters."""
         self._statuses, self._letters = statuses, letters.casefold()
         self.invalidate()
 
     def filterAcceptsRow(self, row: int, parent: Index) -> bool:
-        """Tell whether a picture is shown."""
+        """Return whether a picture is shown."""
         index = self.sourceModel().index(row, 0, parent)
         return (
             index.data(STATUS_ROLE) in self._statuses
@@ -161,7 +161,7 @@ _COLOURS = {
 
 
 class FileDelegate(QStyledItemDelegate):
-    """Paints a row."""
+    """The painter of rows."""
 
     def sizeHint(
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -176,7 +176,7 @@ class FileDelegate(QStyledItemDelegate):
         option: QStyleOptionViewItem,
         index: QModelIndex | QPersistentModelIndex,
     ) -> None:
-        """Draw the ground as the style does, and the parts upon it."""
+        """Draw the background of the style, thumbnail, name and status."""
         row = QStyleOptionViewItem(option)
         style = QApplication.style()
         style.drawPrimitive(QStyle.PrimitiveElement.PE_PanelItemViewItem, row, painter, row.widget)
@@ -196,10 +196,10 @@ class FileDelegate(QStyledItemDelegate):
         )
         painter.setPen(text)
         painter.drawText(words, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft, name)
-        told = str(index.data(Qt.ItemDataRole.AccessibleDescriptionRole))
+        word = str(index.data(Qt.ItemDataRole.AccessibleDescriptionRole))
         # On the ground of the chosen row a fainter word could hardly be read.
         faint = text if chosen else _faded(text, _FAINT)
-        _draw_status(painter, words, index.data(STATUS_ROLE), told, faint)
+        _draw_status(painter, words, index.data(STATUS_ROLE), word, faint)
         painter.restore()
 
 
@@ -210,7 +210,7 @@ def _faded(colour: QColor, alpha: int) -> QColor:
 def _draw_thumbnail(
     painter: QPainter, box: QRectF, thumbnail: QPixmap | None, text: QColor
 ) -> None:
-    """Fit it into its box; while there is none, a pale ground keeps its place."""
+    """Fit a thumbnail into its box; a pale background stands for a missing one."""
     if thumbnail is None or thumbnail.isNull():
         painter.fillRect(box, _faded(text, 18))
         return
@@ -221,7 +221,7 @@ def _draw_thumbnail(
 
 
 def _draw_status(
-    painter: QPainter, words: QRectF, status: ImageStatus, told: str, faint: QColor
+    painter: QPainter, words: QRectF, status: ImageStatus, word: str, faint: QColor
 ) -> None:
     """Draw a dot, with a tick in it when the picture is done, and the word."""
     dot = QRectF(words.left(), words.bottom() - 12, 10, 10)
@@ -243,7 +243,7 @@ def _draw_status(
     painter.drawText(
         words.adjusted(16, 0, 0, 0),
         Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignLeft,
-        told,
+        word,
     )
 
 
@@ -253,7 +253,7 @@ _PAUSE = 150  # milliseconds after the last letter, before a long list is search
 
 
 class _Names(QListView):
-    """Takes the left button alone: another one opens nothing, so it highlights nothing."""
+    """A list view that reacts to the left button alone."""
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Choose with the left button."""
@@ -261,14 +261,14 @@ class _Names(QListView):
             super().mousePressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the open picture in sight where less room is left, by the export for instance."""
+        """Keep the open picture visible when the list shrinks, as for the export."""
         super().resizeEvent(event)
         if event.size().height() < event.oldSize().height() and self.currentIndex().isValid():
             self.scrollTo(self.currentIndex())
 
 
 class FileList(QWidget):
-    """Shows the folder's pictures and reports which one is wanted."""
+    """The list of the folder's images, with search, status filter and progress."""
 
     chosen = Signal(object)  # Path
 
@@ -287,7 +287,7 @@ class FileList(QWidget):
         self.search.setAccessibleName(self.tr("Search the images' names"))
         self.search.setClearButtonEnabled(True)
         self.statuses = self._status_box()
-        self._told = QLabel()
+        self._message = QLabel()
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setFixedHeight(6)
@@ -346,23 +346,23 @@ class FileList(QWidget):
         layout.setSpacing(6)
         layout.addLayout(narrowing)
         layout.addWidget(self.view, 1)
-        layout.addWidget(self._told)
+        layout.addWidget(self._message)
         layout.addWidget(self._bar)
         layout.addWidget(buttons)
 
     def add_below(self, *panels: QWidget) -> None:
-        """Put what belongs to the folder as a whole under the list."""
+        """Put panels for the whole folder under the list."""
         for panel in panels:
             self._rows.addWidget(panel)
 
     def sizeHint(self) -> QSize:
-        """Ask for the width of a name, and leave the rest to the picture."""
+        """Request the width of a name."""
         return QSize(_WIDTH, super().sizeHint().height())
 
     @property
-    def told(self) -> str:
-        """How many pictures are done, in words."""
-        return self._told.text()
+    def message(self) -> str:
+        """The progress in words."""
+        return self._message.text()
 
     def names(self) -> list[str]:
         """Return the names that are listed now."""
@@ -384,14 +384,14 @@ class FileList(QWidget):
             self.show_open(current)
 
     def show_progress(self) -> None:
-        """Say how many pictures are done."""
+        """Show how many pictures are done."""
         done, total = self._folder.workspace.n_done, len(self._folder.workspace.images)
-        self._told.setText(self.tr("{} of {} done").format(done, total))
+        self._message.setText(self.tr("{} of {} done").format(done, total))
         self._bar.setMaximum(max(total, 1))
         self._bar.setValue(done)
 
     def show_open(self, path: Path) -> None:
-        """Mark the picture that is open, or is being gone to."""
+        """Highlight the picture that is open, or is being opened."""
         row = self._folder.workspace.index(path)
         index = QModelIndex() if row is None else self._filter.mapFromSource(self.model.index(row))
         self.view.setCurrentIndex(index)

@@ -47,10 +47,10 @@ _MARGIN = 24  # pixels around the names of formats in their list
 
 
 class FolderExportPanel(QWidget):
-    """Writes the folder in a thread; the pictures can be worked on meanwhile."""
+    """The export of the folder as a data set, in a thread."""
 
     exported = Signal(str)  # a sentence about the end
-    about_to_run = Signal()  # strokes that are not yet in their projects should go there
+    about_to_run = Signal()  # unsaved strokes should go to their projects
 
     def __init__(
         self, folder: OpenFolder, preferences: Preferences, parent: QWidget | None = None
@@ -90,36 +90,36 @@ class FolderExportPanel(QWidget):
         self._bar.setFixedHeight(6)
         self._bar.setAccessibleName(self.tr("Progress of the export"))
         self._bar.setToolTip(self.tr("How many of the images are written"))
-        self._told = QLabel()
-        self._told.setWordWrap(True)
+        self._message = QLabel()
+        self._message.setWordWrap(True)
         rows = QFormLayout()
         rows.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
-        rows.addRow(self.form)  # without a word before it: its own need all the width
+        rows.addRow(self.form)  # without a label: the names of formats need all the width
         rows.addRow(self.tr("One for"), self.per)
-        rows.addRow(self.tr("To"), self._where())
+        rows.addRow(self.tr("To"), self._folder_row())
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 4, 0, 0)
         layout.addLayout(rows)
         layout.addWidget(self.done_only)
         layout.addLayout(self._buttons())
         layout.addWidget(self._bar)
-        layout.addWidget(self._told)
+        layout.addWidget(self._message)
         self.form.currentIndexChanged.connect(self._choose)
         self._show_running()
         self._choose()
 
-    def _where(self) -> QHBoxLayout:
-        self.place = QLineEdit()
-        self.place.setAccessibleName(self.tr("Folder to write to"))
-        self.place.setAccessibleDescription(self.tr("It is made if it is not there"))
-        self.place.textChanged.connect(self.place.setToolTip)  # most of it is out of sight
+    def _folder_row(self) -> QHBoxLayout:
+        self.out_folder = QLineEdit()
+        self.out_folder.setAccessibleName(self.tr("Folder to write to"))
+        self.out_folder.setAccessibleDescription(self.tr("It is made if it is not there"))
+        self.out_folder.textChanged.connect(self.out_folder.setToolTip)  # most of it is hidden
         browse = QToolButton()
         browse.setText("…")
         browse.setAccessibleName(self.tr("Choose another folder"))
         browse.setToolTip(self.tr("Choose where the files go"))
         browse.clicked.connect(self._browse)
         where = QHBoxLayout()
-        where.addWidget(self.place, 1)
+        where.addWidget(self.out_folder, 1)
         where.addWidget(browse)
         return where
 
@@ -136,18 +136,18 @@ class FolderExportPanel(QWidget):
         return buttons
 
     @property
-    def told(self) -> str:
-        """What is said about the export."""
-        return self._told.text()
+    def message(self) -> str:
+        """The progress or the outcome of the export."""
+        return self._message.text()
 
     def begin(self) -> None:
-        """Show the choices, or what is going on; Space does it."""
+        """Show the choices, or the progress; Space starts or stops it."""
         self.show()
         self.run_button.setFocus()
 
     def _begin(self) -> None:
         self.jobs.cancel()
-        self._told.clear()
+        self._message.clear()
         self.hide()
         self._choose()
 
@@ -158,20 +158,20 @@ class FolderExportPanel(QWidget):
         self.per.setEnabled(entry.per_region)
         folder = self._folder.workspace.folder
         if folder is not None:
-            self.place.setText(str(folder / EXPORT_FOLDER / entry.name))
+            self.out_folder.setText(str(folder / EXPORT_FOLDER / entry.name))
 
     def _browse(self) -> None:
         chosen = QFileDialog.getExistingDirectory(
-            self, self.tr("Export to"), self.place.text() or str(Path.home())
+            self, self.tr("Export to"), self.out_folder.text() or str(Path.home())
         )
         if chosen:
-            self.place.setText(chosen)
+            self.out_folder.setText(chosen)
 
     def run(self) -> None:
-        """Begin, or go on with an export that was left."""
-        folder, out = self._folder.workspace.folder, self.place.text().strip()
+        """Begin, or continue an export that was stopped."""
+        folder, out = self._folder.workspace.folder, self.out_folder.text().strip()
         if folder is None or not out:
-            self._told.setText(self.tr("Choose a folder first."))
+            self._message.setText(self.tr("Choose a folder first."))
             return
         # Edges and scales are chosen where one picture is exported, and hold for a folder.
         entry = folder_formats(remembered_choices(self._preferences))[self.form.currentData()]
@@ -188,13 +188,13 @@ class FolderExportPanel(QWidget):
         self._counts, self._problems = dict.fromkeys(ExportStatus, 0), []
         self._bar.setValue(0)
         self.jobs.run(export.run, self._take, self._fail, self._show_running)
-        self._close.setFocus()  # which stops it; the other button is of no use meanwhile
+        self._close.setFocus()  # stops it; the other button is disabled meanwhile
         self._show_running()
 
     def _stop_or_hide(self) -> None:
         if self.jobs.busy:
             self.jobs.cancel()
-            self._told.setText(self.tr("Stopped: another export goes on from here."))
+            self._message.setText(self.tr("Stopped: another export goes on from here."))
         else:
             self.hide()
 
@@ -211,35 +211,35 @@ class FolderExportPanel(QWidget):
                 self._problems.append(f"{sanitize(step.image.name)}: {translate(step.message)}")
             self._bar.setMaximum(step.total)
             self._bar.setValue(step.index)
-            self._told.setText(self.tr("{} of {}").format(step.index, step.total))
+            self._message.setText(self.tr("{} of {}").format(step.index, step.total))
         elif isinstance(step, ExportFinished):
             self._finish()
 
     def _finish(self) -> None:
         counts = self._counts
-        told = self.tr("{} exported").format(
+        text = self.tr("{} exported").format(
             counts[ExportStatus.WRITTEN] + counts[ExportStatus.KEPT]
         )
         if counts[ExportStatus.SKIPPED]:
-            told += self.tr(", {} without an answer").format(counts[ExportStatus.SKIPPED])
+            text += self.tr(", {} without an answer").format(counts[ExportStatus.SKIPPED])
         if counts[ExportStatus.FAILED]:
-            told += self.tr(", {} failed").format(counts[ExportStatus.FAILED])
-        self._told.setText(told)
-        self._told.setToolTip("\n".join(self._problems))
-        self.exported.emit(told)
+            text += self.tr(", {} failed").format(counts[ExportStatus.FAILED])
+        self._message.setText(text)
+        self._message.setToolTip("\n".join(self._problems))
+        self.exported.emit(text)
 
     def _fail(self, error: Exception) -> None:
-        self._told.setText(self.tr("The export failed: {}").format(translate(sentence(error))))
+        self._message.setText(self.tr("The export failed: {}").format(translate(sentence(error))))
 
 
 class FolderTask(QWidget):
-    """A line under the list while something runs."""
+    """The progress of a task on all images, with a button to stop it."""
 
-    stop_wanted = Signal()
+    stop_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._told = QLabel()
+        self._message = QLabel()
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setFixedHeight(6)
@@ -248,23 +248,23 @@ class FolderTask(QWidget):
         stop = QToolButton()
         stop.setText(self.tr("Stop"))
         stop.setToolTip(self.tr("Stop; what is done stays"))
-        stop.clicked.connect(self.stop_wanted)
+        stop.clicked.connect(self.stop_requested)
         layout = QGridLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self._told, 0, 0)
+        layout.addWidget(self._message, 0, 0)
         layout.addWidget(self._bar, 1, 0)
         layout.addWidget(stop, 0, 1, 2, 1)
         layout.setColumnStretch(0, 1)
         self.hide()
 
     @property
-    def told(self) -> str:
-        """What is said."""
-        return self._told.text()
+    def message(self) -> str:
+        """The text of the progress."""
+        return self._message.text()
 
     def show_progress(self, text: str, done: int, total: int) -> None:
-        """Say what is going on."""
-        self._told.setText(text)
+        """Show the progress of a task."""
+        self._message.setText(text)
         self._bar.setMaximum(max(total, 1))
         self._bar.setValue(done)
         self.show()

@@ -97,7 +97,7 @@ class FileCommands(QObject):
     def _folder(self) -> Path:
         state, recent = self._session.state, self._preferences.recent()
         last = recent[0] if recent else None
-        if last is not None and not last.is_dir():  # a picture; a folder is where to look itself
+        if last is not None and not last.is_dir():  # a picture
             last = last.parent
         return opening_folder(state.path if state is not None else None, last)
 
@@ -112,7 +112,7 @@ class FileCommands(QObject):
             self._files.open(path)
 
     def open_data(self, data: QMimeData | None) -> None:
-        """Open what was pasted or dropped: files, or a picture that is none yet."""
+        """Open pasted or dropped files, or a pasted picture that is not a file."""
         paths, picture = pasted_files(data), pasted_picture(data)
         if paths:
             self._files.open_several(paths)
@@ -246,7 +246,7 @@ class FileCommands(QObject):
             self._replaced.forget_saved(state)
 
     def close(self, timeout: float | None = None) -> bool:
-        """Wait for exports that are under way; say whether they have ended."""
+        """Wait for exports that are under way; return whether they have ended."""
         ended = [dialog.end(timeout) for dialog in self._window.findChildren(ExportDialog)]
         return all(ended)
 

@@ -97,7 +97,7 @@ class FolderCommands(QObject):
     # Progress ---------------------------------------------------------------------------------
 
     def _follow(self) -> None:
-        """Tell the folder what has become of the open picture."""
+        """Pass the state of the open picture to the folder."""
         state = self._session.state
         if state is None:
             return
@@ -140,7 +140,7 @@ class FolderCommands(QObject):
         self._class_offer.show_state(differs=differs, listed=self._workspace.classes is not None)
 
     def share_classes(self) -> None:
-        """Let all pictures have this one's classes; those that cannot, stay and say so."""
+        """Give all pictures this one's classes, except those with marks of other classes."""
         before, after = self._folder_classes(), self._session.document.classes
         if (
             self._workspace.root is None
@@ -182,7 +182,7 @@ class FolderCommands(QObject):
         self.message.emit(text)
 
     def _take_classes(self) -> None:
-        """Give the open picture the folder's classes, if all that it has marked is among them."""
+        """Give the open picture the folder's classes, if it has no marks of others."""
         if self._workspace.classes is not None:
             self._use(self._workspace.classes.classes)
 
@@ -215,7 +215,7 @@ class FolderCommands(QObject):
             self.message.emit(translate(error))
 
     def close(self, timeout: float | None = None) -> bool:
-        """Wait for the thread; say whether it has ended."""
+        """Wait for the thread; return whether it has ended."""
         return self._jobs.close(timeout)
 
 
@@ -250,7 +250,7 @@ class CarryOver(QObject):
         self._carrying = Jobs("carrying over", self)
         self._applying = Jobs("applying to all", self)
         self._n_answered = 0
-        task.stop_wanted.connect(self._stop)
+        task.stop_requested.connect(self._stop)
         session.answers.answer_changed.connect(self._remember)
         files.opened.connect(self._carry)
         files.folder_changed.connect(self._carrying.cancel)
@@ -303,8 +303,8 @@ class CarryOver(QObject):
         if self._session.picture is not carried.picture or document != document.without_marks():
             return  # the user was quicker
         name = carried.source.name
-        begun = answered_document(document, carried.model, carried.labelling, name)
-        self._session.edit(self.tr("carrying over from {}").format(sanitize(name)), begun)
+        answered = answered_document(document, carried.model, carried.labelling, name)
+        self._session.edit(self.tr("carrying over from {}").format(sanitize(name)), answered)
         self.message.emit(self.tr("Answered as {} was: strokes correct it").format(sanitize(name)))
 
     def _fail(self, error: Exception) -> None:
@@ -348,8 +348,8 @@ class CarryOver(QObject):
         if step.changed:
             self._n_answered += 1
             self._files.folder.note_work(step.path, marked=True, answered=True)
-        elif step.reason:
-            self._files.folder.note_failure(step.path, translate(step.reason))
+        elif step.error is not None:
+            self._files.folder.note_failure(step.path, translate(sentence(step.error)))
         text = self.tr("Answering {} of {}").format(step.number, step.total)
         self._task.show_progress(text, step.number, step.total)
         if step.number == step.total:
@@ -361,7 +361,7 @@ class CarryOver(QObject):
             self.message.emit(self.tr("Stopped; {} images are answered").format(self._n_answered))
 
     def close(self, timeout: float | None = None) -> bool:
-        """Stop, and wait for the threads; say whether they have ended."""
+        """Stop, and wait for the threads; return whether they have ended."""
         ended = [jobs.close(timeout) for jobs in (self._carrying, self._applying)]
         return all(ended)
 
@@ -403,7 +403,7 @@ class FolderParts:
         self.carry_over.message.connect(say)
 
     def close(self, timeout: float | None = None) -> bool:
-        """Stop all threads and wait so long for each; say whether they have ended."""
+        """Stop all threads and wait for each; return whether they have ended."""
         parts = (self.commands, self.carry_over, self.export.jobs, self.thumbnails)
         ended = [part.close(timeout) for part in parts]
         return all(ended)

@@ -110,7 +110,7 @@ def test_a_file_that_cannot_be_read_is_not_replaced(begin, images, name):
     path = images[0].parent / name
     path.write_text('{"version": 99}')
     work = begin()
-    assert name in work.problems[0]
+    assert name in str(work.problems[0])
     with pytest.raises(UnreadableFileError, match="move it away first"):
         work.share_classes(LEAF) if name == CLASS_LIST_FILE else work.share_display(
             DisplaySettings((1,))

@@ -14,6 +14,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from segapp.app import project_store, recovery
+from segapp.app.project_files import find_project
 from segapp.app.project_store import ProjectLocationPolicy, ProjectStore
 from segapp.app.recovery import RecoveryCopy, UnreadableCopy, orphaned_folders
 from segapp.io.images import load_image
@@ -44,7 +45,7 @@ def root(tmp_path):
 
 
 def orphaned(root):
-    return orphaned_folders(root, lambda _: None)
+    return orphaned_folders(root, lambda image: find_project(image, image.parent))
 
 
 @pytest.fixture
@@ -358,7 +359,9 @@ def test_the_dialog_names_the_copies_and_marks_the_newest_of_each_image(
     left(second, 7, name="b", age=90)
     folders = orphaned(root)
     offered = sorted((copy for each in folders for copy in each.copies), key=lambda c: -c.time)
-    bad = UnreadableCopy(Path("bad.segapp"), folders[0], 0.0, "bad.segapp is damaged: why.")
+    bad = UnreadableCopy(
+        Path("bad.segapp"), folders[0], 0.0, ProjectError("bad.segapp is damaged: why.")
+    )
     dialog = RestoreDialog([*offered, bad])
     qtbot.addWidget(dialog)
     rows = [dialog._list.item(row) for row in range(4)]
@@ -525,7 +528,7 @@ def test_a_copy_that_cannot_be_read_is_kept_and_named(
     window = make_window()
     assert not window.file_commands.offer_recovery()
     assert [type(copy) for copy in offered] == [UnreadableCopy]
-    assert offered[0].reason
+    assert str(offered[0].error)
     assert file.read_bytes() == before
     decide(lambda left: Decision(discard=tuple(left)))
     window.file_commands.offer_recovery()

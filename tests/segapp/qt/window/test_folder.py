@@ -255,13 +255,13 @@ def test_saying_no_is_an_answer_too(make_window, picture_file, two_strokes, qtbo
 def test_status_done_filter_search_and_next_undone(make_window, folder, answered, qtbot):
     window = make_window(folder[0].parent)
     listing = window.file_list
-    assert listing.told == "0 of 4 done"
+    assert listing.message == "0 of 4 done"
     answered(window)
     work = window.files.workspace
     assert work.status(folder[0]) is ImageStatus.ANSWERED
     window.commands["done"].trigger()
     assert work.status(folder[0]) is ImageStatus.DONE
-    assert listing.told == "1 of 4 done"
+    assert listing.message == "1 of 4 done"
     go(qtbot, window, folder[1])
     assert not window.commands["done"].isChecked()
     window.session.add_stroke(Stroke(((5.0, 5.0),), 2.0, 0))
@@ -362,7 +362,7 @@ def test_five_thousand_pictures_are_listed_and_memory_stays_flat(make_window, tm
     window = make_window(home)
     listing = window.file_list
     assert listing.model.rowCount() == 5000
-    assert listing.told == "0 of 5000 done"
+    assert listing.message == "0 of 5000 done"
     qtbot.waitUntil(lambda: listing.thumbnails.n_kept >= 3)
     for row in range(0, 5000, 100):
         listing.view.scrollTo(listing.view.model().index(row, 0))
@@ -387,14 +387,14 @@ def test_the_folder_is_exported_beside_the_work(
     panel = window.folder.export
     assert panel.isVisibleTo(window)
     panel.run_button.click()
-    qtbot.waitUntil(lambda: panel.told == "1 exported, 3 without an answer", timeout=20000)
+    qtbot.waitUntil(lambda: panel.message == "1 exported, 3 without an answer", timeout=20000)
     out = folder[0].parent / "segapp-export" / "coco-rle" / "annotations.json"
     content = json.loads(out.read_text())
     assert [image["file_name"] for image in content["images"]] == ["1.png"]
     labels = window.session.answers.answer.labelling.labels
     assert sum(a["area"] for a in content["annotations"]) == (labels == 0).sum()
     panel.form.setCurrentIndex(panel.form.findData("yolo"))
-    assert panel.place.text().endswith("yolo")
+    assert panel.out_folder.text().endswith("yolo")
     assert not panel.per.isEnabled()
 
 
@@ -448,7 +448,7 @@ def test_answering_all_can_be_stopped(make_window, folder, answered, qtbot):
     window = answered(make_window(folder[0].parent, make_trainer=Trainer))
     window.commands["apply_to_undone"].trigger()
     assert window.folder.task.isVisibleTo(window)
-    window.folder.task.stop_wanted.emit()
+    window.folder.task.stop_requested.emit()
     assert not window.folder.task.isVisibleTo(window)
     assert "Stopped" in window.status.currentMessage()
 
@@ -466,7 +466,7 @@ def test_what_is_done_before_a_place_is_chosen_is_not_forgotten(
     window.folder.banner.buttons[0].click()
     assert work.status(folder[0]) is ImageStatus.DONE
     assert work.status(folder[1]) is ImageStatus.MARKED
-    assert "1 of 4" in window.file_list.told
+    assert "1 of 4" in window.file_list.message
     kept(qtbot, window)
     assert window.close()
     again = make_window(folder[0].parent).files.workspace

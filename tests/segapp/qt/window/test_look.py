@@ -17,7 +17,7 @@ from segapp.io.desktop import SAMPLES
 from segapp.model.answer import Preview
 from segapp.model.classes import TWO_CLASSES
 from segapp.model.document import Stroke
-from segapp.qt.files.opening import keep_picture
+from segapp.qt.files.opening import save_pasted
 from segapp.qt.widgets.layouts import Banner, Card
 from segapp.qt.window.startup import default_geometry, open_initial
 from tests.segapp.qt.window.by_hand import paint, pixels
@@ -132,9 +132,9 @@ def test_a_pasted_picture_is_packed_beside_the_window(make_window, qtbot, monkey
 
     def note(image, path):
         packed.append(threading.current_thread())
-        keep_picture(image, path)
+        save_pasted(image, path)
 
-    monkeypatch.setattr("segapp.qt.files.opening.keep_picture", note)
+    monkeypatch.setattr("segapp.qt.files.opening.save_pasted", note)
     window = make_window()
     QGuiApplication.clipboard().setImage(QImage(40, 30, QImage.Format.Format_RGB32))
     with qtbot.waitSignal(window.files.opened):

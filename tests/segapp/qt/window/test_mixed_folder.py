@@ -119,7 +119,7 @@ def export(qtbot, window, form):
     panel.form.setCurrentIndex(panel.form.findData(form))
     with qtbot.waitSignal(panel.exported, timeout=300_000):
         panel.run()
-    assert panel.told == "5 exported, 1 without an answer", form
+    assert panel.message == "5 exported, 1 without an answer", form
     return window.files.workspace.folder / "segapp-export" / form
 
 
@@ -144,7 +144,7 @@ def test_pictures_of_all_kinds(make_window, home, qtbot, no_questions):
 
     window = make_window(home, Trainer)  # on the next day
     work = window.files.workspace
-    assert window.file_list.told == "5 of 6 done"
+    assert window.file_list.message == "5 of 6 done"
     assert [work.status(path) for path in work.images][:5] == [ImageStatus.DONE] * 5
     for path in work.images[:5]:
         with qtbot.waitSignal(window.files.opened, timeout=60_000):

@@ -1,3 +1,5 @@
+"""Atomic writes: failures, full disks, permissions, links."""
+
 import os
 import stat
 import sys

@@ -1,4 +1,4 @@
-"""Theorem 1 as printed fails; the bound that is offered instead does not."""
+"""Theorem 1 as printed, and the valid bound."""
 
 import numpy as np
 import pytest

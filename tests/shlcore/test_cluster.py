@@ -93,7 +93,7 @@ def test_a_worker_that_dies_costs_time_but_not_the_result(cluster, data, monkeyp
     np.testing.assert_array_equal(together.predict(X), alone.predict(X))
 
 
-def test_whoever_stops_leaves_the_cluster_clean(cluster, data):
+def test_a_stopped_fit_leaves_the_cluster_clean(cluster, data):
     X, y = data
     with distributed.Client(cluster) as client:
         steps = model().iter_fit(X, y)

@@ -62,7 +62,7 @@ def test_work_goes_over_tls_with_the_configured_certificates(certified, address)
         assert dict(map_on_cluster(client, abs, [-1, 2])) == {-1: 1, 2: 2}
 
 
-def test_a_stranger_is_not_let_in(certified, address, monkeypatch):
+def test_a_client_without_certificate_is_refused(certified, address, monkeypatch):
     monkeypatch.setattr("shlcore.parallel._CONNECT_TIMEOUT", "2s")
     with (
         dask.config.set(certified[1]),
@@ -83,7 +83,7 @@ NOWHERE = {f"distributed.comm.tls.{field}": "/no.pem" for field in ("ca-file", "
         ({"distributed.comm.require-encryption": True}, "tcp://127.0.0.1:9", "a tls:// address"),
     ],
 )
-def test_what_lacks_for_tls_is_one_clear_sentence(configuration, address, told):
+def test_missing_tls_settings_are_one_clear_sentence(configuration, address, told):
     with (
         dask.config.set(configuration),
         pytest.raises(ClusterError, match=told),

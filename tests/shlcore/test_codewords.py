@@ -1,3 +1,5 @@
+"""Block 3 against brute force, and the search of initial codewords."""
+
 import itertools
 
 import numpy as np
@@ -83,7 +85,7 @@ def test_proximal_average_approaches_the_true_prox_with_small_steps():
     assert errors[1] < 0.3 * errors[0]
 
 
-def test_proximal_average_draws_codewords_together():
+def test_proximal_average_moves_codewords_together():
     v = np.random.default_rng(6).choice([-1.0, 1.0], size=(3, 6))
     pulled = v
     for _ in range(60):

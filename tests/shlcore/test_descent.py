@@ -1,4 +1,4 @@
-"""Algorithm 2 as a whole: eq. (6) never rises, and its savings are exact."""
+"""Algorithm 2: a decreasing objective, and exact savings."""
 
 import itertools
 import warnings
@@ -165,7 +165,7 @@ def test_a_large_lambda2_merges_the_codewords_of_a_class_and_none_does_not():
     assert apart.score(X, y) == 1.0
 
 
-def test_rows_that_waited_do_not_raise_the_start_above_the_empty_model():
+def test_waiting_rows_do_not_raise_the_start_above_the_empty_model():
     X, labels, _ = blobs(n_classes=3)
     problem = Problem(labels, np.ones(len(X)), 3, 1, 4, 1000.0, 0.0, 2.0)
     # Words that are nowhere near what unlabelled rows far away will be given.
@@ -177,7 +177,7 @@ def test_rows_that_waited_do_not_raise_the_start_above_the_empty_model():
     assert last.objective <= 1000.0 * len(X) * 4
 
 
-def test_without_labels_no_cluster_is_given_up():
+def test_without_labels_every_cluster_keeps_a_member():
     rng = np.random.default_rng(3)
     X = rng.random((4, 2))[np.arange(48) % 4] + 0.02 * rng.normal(size=(48, 2))
     model = SHL(n_classes=4, random_state=0).fit(X)

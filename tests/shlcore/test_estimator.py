@@ -1,4 +1,4 @@
-"""SHL as its users meet it: answers, files, stopping, errors."""
+"""The public interface of SHL: predictions, files, stopping, errors."""
 
 import io
 import json
@@ -116,7 +116,7 @@ def test_margin_is_the_gap_in_hinge_distance(iris, fitted):
     np.testing.assert_allclose(fitted.margin(X), distances[:, 1] - distances[:, 0], atol=1e-9)
 
 
-def test_inductive_learning_does_not_see_the_unlabelled_samples():
+def test_inductive_learning_ignores_unlabelled_samples():
     X, y = make_moons(80, noise=0.1, random_state=0)
     labels = few_labels(y, 10)
     known = labels != -1
@@ -229,7 +229,7 @@ def test_a_stopped_fit_leaves_the_estimator_as_it_was(iris):
     assert fitted.n_features_in_ == 2
 
 
-def test_every_step_offers_a_usable_model(iris):
+def test_every_step_has_a_fitted_model(iris):
     X, y = iris
     labels = np.where(np.arange(150) % 3 == 0, y, "-1")
     model = SHL(random_state=0)
@@ -243,7 +243,7 @@ def test_every_step_offers_a_usable_model(iris):
     assert steps[len(steps) // 2].snapshot().predict(X).shape == (150,)
 
 
-def test_warm_start_goes_on_from_the_last_fit(iris):
+def test_warm_start_continues_the_last_fit(iris):
     X, y = iris
     labels = np.where(np.arange(150) % 4 == 0, y, "-1")
     cold = SHL(random_state=0).fit(X, labels)
@@ -263,7 +263,7 @@ def test_max_iter_warns():
     assert told[0].filename == __file__
 
 
-def test_same_seed_same_answer(iris):
+def test_same_seed_same_result(iris):
     X, y = iris
     first, second = (SHL(n_bits=8, n_codewords=2, random_state=3).fit(X, y) for _ in range(2))
     np.testing.assert_array_equal(first.project(X), second.project(X))
@@ -582,7 +582,7 @@ def test_function_norms_are_those_of_the_kernels(iris):
     )
 
 
-def test_theorem_1_refuses_what_it_does_not_cover(iris, fitted):
+def test_theorem_1_refuses_other_models(iris, fitted):
     X, y = iris
     several = SHL(n_codewords=2, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="one codeword a class, got 2"):

@@ -1,4 +1,4 @@
-"""The examples of the gallery run, and their pictures are small enough for a page."""
+"""Runs of the examples, and the size of their pictures."""
 
 import os
 import re
@@ -37,7 +37,7 @@ def test_an_example_runs_and_draws(name, tmp_path):
     assert 1000 < picture.stat().st_size < LARGEST
 
 
-def test_every_example_is_on_the_page_with_its_picture():
+def test_every_example_is_in_the_readme_with_its_picture():
     page = (ROOT / "shlcore" / "README.md").read_text(encoding="utf-8")
     scripts = {path.stem for path in EXAMPLES.glob("*.py")}
     assert scripts == set(SMALL)

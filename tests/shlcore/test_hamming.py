@@ -1,3 +1,5 @@
+"""Packed codes and Hamming distances against definitions."""
+
 import numpy as np
 import pytest
 from hypothesis import given

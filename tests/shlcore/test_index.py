@@ -1,3 +1,5 @@
+"""Exact search against brute force, files and memory."""
+
 import tracemalloc
 
 import numpy as np
@@ -40,7 +42,7 @@ def test_kneighbors_is_a_stable_sort_by_distance(codes, k, n_jobs):
 
 @settings(deadline=None)
 @given(code_sets(), st.integers(0, 320))
-def test_radius_neighbors_finds_all_within_and_nothing_else(codes, radius):
+def test_radius_neighbors_finds_exactly_the_rows_within(codes, radius):
     database, queries = codes
     search = HammingIndex().fit(hamming.pack(database))
     found = search.radius_neighbors(hamming.pack(queries), radius)
@@ -51,7 +53,7 @@ def test_radius_neighbors_finds_all_within_and_nothing_else(codes, radius):
         np.testing.assert_array_equal(distances, expected[rows])
 
 
-def test_a_loaded_index_answers_as_the_saved_one(tmp_path):
+def test_a_loaded_index_equals_the_saved_one(tmp_path):
     rng = np.random.default_rng(0)
     codes = hamming.pack(rng.integers(0, 2, (50, 21)))
     saved = HammingIndex().fit(codes)

@@ -1,4 +1,4 @@
-"""Parameters out of range cannot be made, and each refusal is one sentence."""
+"""Refusal of invalid parameters in one sentence."""
 
 import dataclasses
 import inspect
@@ -60,7 +60,7 @@ def test_the_defaults_are_those_of_the_estimator():
         ),
     ],
 )
-def test_an_impossible_state_cannot_be_made(name, value, sentence):
+def test_invalid_parameters_are_refused(name, value, sentence):
     with pytest.raises(ValueError, match=name) as refused:
         Parameters(**GOOD | {name: value})
     assert str(refused.value) == sentence

@@ -1,4 +1,4 @@
-"""Explicit maps against the kernels they stand for."""
+"""Explicit features against the kernels they approximate."""
 
 import numpy as np
 import pytest
@@ -61,7 +61,7 @@ def test_orthogonal_frequencies_are_better_than_independent_ones():
 
 
 @pytest.mark.parametrize("kind", ["landmarks", "fourier"])
-def test_a_gaussian_that_sees_no_likeness_gets_no_features(kind, rows):
+def test_a_very_narrow_gaussian_gets_no_features(kind, rows):
     bank = KernelBank([Gaussian(2.0**-7), Gaussian(1.0)], 4)
     map_ = draw_map(bank, rows, len(rows), 50, kind, np.random.default_rng(0))
     assert map_.widths[0] == 0
@@ -69,7 +69,7 @@ def test_a_gaussian_that_sees_no_likeness_gets_no_features(kind, rows):
     assert map_.widths[1] > 0
 
 
-def test_what_landmarks_lack_is_known_from_other_rows(rows):
+def test_the_missing_diagonal_is_estimated_from_other_rows(rows):
     bank = KernelBank([Gaussian(0.3)], 4)
     few, many = (
         draw_map(bank, rows, n_rows, 40, "landmarks", np.random.default_rng(0)).missing_diagonal[0]

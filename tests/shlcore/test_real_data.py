@@ -1,4 +1,4 @@
-"""What the paper claims, on real data; skipped where these are not at hand."""
+"""Claims of the paper on real data; skipped without the evaluation data."""
 
 import numpy as np
 import pytest

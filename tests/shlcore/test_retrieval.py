@@ -1,4 +1,4 @@
-"""The closed forms over ties against brute force over the orders of the rows."""
+"""Closed forms over ties against brute force over orders of the rows."""
 
 import itertools
 
@@ -89,7 +89,7 @@ def test_the_order_of_the_rows_does_not_count(search, random):
 
 @settings(deadline=None)
 @given(searches(max_rows=30))
-def test_precision_recall_counts_what_lies_within_each_radius(search):
+def test_precision_recall_counts_rows_within_each_radius(search):
     queries, wanted, database, labels = search
     distance = (queries[:, None] != database[None]).sum(axis=2)
     relevant = wanted[:, None] == labels[None]
@@ -104,7 +104,7 @@ def test_precision_recall_counts_what_lies_within_each_radius(search):
         assert found.lookup_precision(radius) == pytest.approx(np.mean(alone))
 
 
-def test_blocks_do_not_change_the_answer(monkeypatch):
+def test_blocks_do_not_change_the_result(monkeypatch):
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 2, (90, 9))
     labels = rng.integers(0, 3, 90)

@@ -1,7 +1,9 @@
-"""Imports, types and names of the package."""
+"""Imports, types and docstrings of the package."""
 
 import ast
+import inspect
 
+import shlcore
 from tests.benchmarks.structure import ROOT, modules_of
 
 SHLCORE = modules_of("shlcore")
@@ -42,3 +44,17 @@ def test_few_annotations_are_any():
 
 def test_type_marker_is_shipped():
     assert (ROOT / "shlcore" / "py.typed").exists()
+
+
+def test_public_methods_document_parameters_and_results():
+    own = [
+        (name, method)
+        for name, method in inspect.getmembers(shlcore.SHL, callable)
+        if not name.startswith("_") and method.__module__.startswith("shlcore")
+    ]
+    assert len(own) >= 14
+    for name, method in own:
+        told = method.__doc__
+        takes = set(inspect.signature(method).parameters) & {"X", "path"}
+        assert "Returns\n" in told or "Yields\n" in told or name in {"save", "paper"}, name
+        assert not takes or "Parameters" in told, name

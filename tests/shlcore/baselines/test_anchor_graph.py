@@ -1,3 +1,5 @@
+"""Anchor Graph Hashing against the dense graph."""
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize

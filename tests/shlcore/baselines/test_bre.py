@@ -1,3 +1,5 @@
+"""Binary Reconstructive Embedding: its loss and its exact line search."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -26,7 +28,7 @@ def test_the_best_step_is_that_of_a_fine_grid(n, seed):
     assert total(step) == pytest.approx(max(total(m) for m in middles), rel=1e-4, abs=1e-4)
 
 
-def test_an_anchor_without_a_kernel_value_is_left_alone():
+def test_the_weight_of_a_zero_kernel_stays():
     assert _best_step(np.ones(3), np.zeros(3), np.ones((3, 3), dtype=np.float32)) == 0
 
 

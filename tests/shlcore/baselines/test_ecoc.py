@@ -1,3 +1,5 @@
+"""Output codes against scikit-learn's ridge regression and SVMs."""
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
@@ -42,7 +44,7 @@ def test_ridge_solves_its_normal_equations(digits):
     np.testing.assert_allclose(residual, method.coefficients_ / 3.0, atol=1e-8)
 
 
-def test_machines_are_those_of_scikit_learn(digits):
+def test_svms_equal_those_of_scikit_learn(digits):
     X, y, queries, K, K_queries = digits
     method = ECOC(n_bits=6, learner="svm", cost=5.0, kernels=KERNELS, random_state=0).fit(X, y)
     for bit, column in enumerate(method.codewords_[y].T):
@@ -62,7 +64,7 @@ def test_one_hot_codes_are_one_versus_rest(digits):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_codewords_are_those_with_which_shl_begins(seed, digits):
+def test_codewords_equal_the_initial_ones_of_shl(seed, digits):
     X, y, *_ = digits
     model = SHL(n_bits=7, kernels=KERNELS, random_state=seed)
     start = next(model.iter_fit(X, y)).snapshot()

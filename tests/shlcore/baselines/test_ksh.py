@@ -1,3 +1,5 @@
+"""Kernel-Based Supervised Hashing: residual, eigenproblem, refinement."""
+
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
@@ -35,7 +37,7 @@ def dense(residual):
     return residual.columns @ np.diag(residual.factors) @ residual.columns.T
 
 
-def test_what_is_left_is_the_pairs_labels_less_the_bits():
+def test_the_residual_is_the_pair_labels_less_the_bits():
     rng = np.random.default_rng(0)
     classes = rng.integers(3, size=20)
     bits = rng.choice([-1.0, 1.0], (2, 20))
@@ -46,7 +48,7 @@ def test_what_is_left_is_the_pairs_labels_less_the_bits():
     assert residual.squared_norm() == pytest.approx((wanted**2).sum())
 
 
-def test_none_stands_for_all_anchors_and_all_labels(digits):
+def test_none_means_all_anchors_and_all_labels(digits):
     X, y = digits
     method = KSH(n_bits=2, n_anchors=None, n_labelled=None, random_state=0).fit(X, y)
     assert len(method.anchors_) == len(X)

@@ -1,3 +1,5 @@
+"""Supervised Discrete Hashing: its objective and its discrete steps."""
+
 import itertools
 
 import numpy as np

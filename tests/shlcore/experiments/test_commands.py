@@ -75,7 +75,7 @@ def test_results_carry_versions_settings_choices_and_parameters(digits_file, tmp
 
 
 @pytest.mark.slow
-def test_retrieval_goes_on_where_it_was_interrupted(digits_file, tmp_path, monkeypatch):
+def test_retrieval_continues_after_an_interruption(digits_file, tmp_path, monkeypatch):
     measured = []
     real = retrieval.measure
 
@@ -110,7 +110,7 @@ def timeless(folder):
 
 
 @pytest.mark.slow
-def test_choices_go_on_where_they_were_interrupted(digits_file, tmp_path, monkeypatch):
+def test_selection_continues_after_an_interruption(digits_file, tmp_path, monkeypatch):
     from shlcore.experiments import model_selection
 
     words = quick(digits_file, tmp_path, "--methods", "SDH-same", "--bits", 5, "--runs", 1)
@@ -206,7 +206,7 @@ def test_qualitative_resumes(digits_file, tmp_path, monkeypatch):
         (["--count", 151], "--count: wanted at most 150, got 151"),
     ],
 )
-def test_qualitative_says_what_is_wrong(digits_file, tmp_path, capsys, words, message):
+def test_qualitative_names_wrong_arguments(digits_file, tmp_path, capsys, words, message):
     assert run("qualitative", digits_file, "--output", tmp_path, "--train", 150, *words) == 1
     assert message in capsys.readouterr().err
 
@@ -273,7 +273,7 @@ def test_codewords_merge_if_the_pull_is_strong(digits_file, tmp_path):
     assert remaining[2, 1e9] == remaining[1, 0] == 1
 
 
-def test_datasets_that_need_no_file_go_by_their_name(tmp_path, monkeypatch):
+def test_generated_datasets_are_found_by_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = ["--codewords", 1, "--noise", 0, "--runs", 1, "--train", 60, "--queries", 40]
     assert run("codewords", "modes", "--kernels", "linear", *words) == 0
@@ -293,7 +293,7 @@ def test_means_and_errors_of_the_transductive_table():
     assert "| 4 | 0.600 | 0.650 | +0.050 ± 0.071 | 10.0% |" in transductive.markdown_table([line])
 
 
-def test_a_table_marks_the_best_and_what_rests_on_fewer_runs():
+def test_a_table_marks_the_best_and_cells_of_fewer_runs():
     found = [("*SHL", 0, 0.9), ("*SHL", 1, 0.8), ("LSH", 0, 0.5)]
     rows = [
         {"dataset": "d", "method": m, "bits": 5, "run": r, "k": 10, "precision": p}
@@ -304,7 +304,7 @@ def test_a_table_marks_the_best_and_what_rests_on_fewer_runs():
     assert "| LSH | 0.500 (1) |" in table
 
 
-def test_verdicts_tell_precision_and_area_apart():
+def test_verdicts_distinguish_precision_and_area():
     rows = [
         {"method": m, "bits": 5, "run": r, "k": 10, "precision": p, "mean_average_precision": a}
         for m, p, a in (("*SHL", 0.9, 0.8), ("LSH", 0.5, 0.8), ("ITQ", 0.95, 0.9))
@@ -322,7 +322,7 @@ def test_every_experiment_explains_itself_with_an_example(module, capsys):
     assert f"shlcore experiment {module.NAME} " in capsys.readouterr().out
 
 
-def test_a_missing_dataset_is_told_in_one_sentence(tmp_path, capsys):
+def test_a_missing_dataset_is_one_sentence(tmp_path, capsys):
     assert run("retrieval", tmp_path / "none.npz") == 1
     assert capsys.readouterr().err.strip().endswith("wanted a dataset file, got none there")
 
@@ -335,7 +335,7 @@ def test_a_missing_dataset_is_told_in_one_sentence(tmp_path, capsys):
         (["--bits", "many"], "got 'many'"),
     ],
 )
-def test_wrong_arguments_are_told_before_anything_runs(digits_file, words, message, capsys):
+def test_wrong_arguments_are_refused_before_the_run(digits_file, words, message, capsys):
     with pytest.raises(SystemExit, match="2"):
         run("retrieval", digits_file, *words)
     assert message in capsys.readouterr().err

@@ -1,3 +1,5 @@
+"""Dataset formats, damaged files, splits."""
+
 import bz2
 import gzip
 import struct
@@ -85,7 +87,7 @@ def test_every_format_gives_the_same_rows(tmp_path, write):
     np.testing.assert_array_equal(dataset.y.astype(float), y)
 
 
-def test_the_dataset_says_which_rows_are_for_testing(tmp_path):
+def test_the_dataset_defines_test_rows(tmp_path):
     np.testing.assert_array_equal(
         load_dataset(write_npz(tmp_path)).is_test, [False] * 4 + [True] * 2
     )
@@ -125,7 +127,7 @@ def npz(**arrays):
         ("d.libsvm", damaged(b"what is this"), "wanted a readable dataset"),
     ],
 )
-def test_what_is_no_dataset_is_refused_in_one_sentence(tmp_path, name, write, message):
+def test_other_files_are_refused_in_one_sentence(tmp_path, name, write, message):
     if write:
         write(tmp_path / name)
     with pytest.raises(DatasetError, match=message):

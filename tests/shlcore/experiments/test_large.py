@@ -30,7 +30,7 @@ def test_large_writes_the_rows_of_table_1(digits_file, tmp_path, capsys):
     assert "| digits | 200 | 5 | 0." in capsys.readouterr().out
 
 
-def test_large_offers_no_format_that_it_refuses(tmp_path, capsys):
+def test_large_accepts_the_formats_it_names(tmp_path, capsys):
     """CSV, LIBSVM and IDX files do not say which rows are queries."""
     with pytest.raises(SystemExit, match="0"):
         run("large", "--help")
@@ -43,7 +43,7 @@ def test_large_offers_no_format_that_it_refuses(tmp_path, capsys):
     assert "wanted is_test, which rows are queries, got none" in capsys.readouterr().err
 
 
-def test_where_nobody_tells_the_memory_the_table_has_a_dash(monkeypatch):
+def test_unknown_memory_is_a_dash_in_the_table(monkeypatch):
     assert large.peak_memory_mb() > 10
     monkeypatch.setitem(sys.modules, "resource", None)
     assert large.peak_memory_mb() is None
@@ -105,7 +105,7 @@ def test_no_shift_turn_or_bend_is_no_change(monkeypatch):
         (["infinite-mnist", "--source", "no.npz", "--out", "x"], "wanted a dataset file"),
     ],
 )
-def test_what_is_missing_is_one_sentence(
+def test_missing_files_are_one_sentence(
     digits_file, tmp_path, monkeypatch, capsys, words, message
 ):
     monkeypatch.chdir(tmp_path)

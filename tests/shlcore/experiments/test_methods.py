@@ -1,8 +1,17 @@
+"""Kernel banks, compared methods and rankings."""
+
 import numpy as np
 import pytest
 
 from shlcore import SHL
-from shlcore.experiments.methods import BANKS, METHODS, kernels_for, method_name, open_methods
+from shlcore.experiments.methods import (
+    BANKS,
+    METHODS,
+    kernels_for,
+    method_name,
+    open_methods,
+    rank_by_score,
+)
 from shlcore.kernels import Gaussian, Polynomial, paper_kernels
 
 
@@ -39,7 +48,7 @@ def test_all_methods_with_open_kernels_get_the_same_ones(bank):
     assert len(open_methods([*METHODS])) == 9
 
 
-def test_banks_are_what_they_are_called():
+def test_banks_have_the_kernels_of_their_names():
     X = np.random.default_rng(0).random((30, 2))
     fitted = SHL().fit(X, np.arange(30) % 2)
     assert kernels_for(X, "auto") == list(fitted.kernels_)
@@ -63,7 +72,7 @@ def test_the_papers_settings_and_the_published_ones_are_compared():
 
 
 @pytest.mark.parametrize("text", ["SHL", "*SHL", "shl"])
-def test_the_star_may_be_left_out(text):
+def test_the_star_is_optional(text):
     assert method_name(text) == "*SHL"
 
 
@@ -73,6 +82,23 @@ def test_an_unknown_method_is_named():
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_methods_have_the_asked_length_and_seed(name):
+def test_methods_have_the_given_length_and_seed(name):
     hasher = METHODS[name].hasher(7, 3, np.random.default_rng(0).random((30, 2)))
     assert (hasher.n_bits, hasher.random_state) == (7, 3)
+
+
+def test_ranking_by_score_is_that_of_a_sorted_list():
+    rng = np.random.default_rng(0)
+    queries, database = rng.normal(size=(7, 3)), rng.normal(size=(20, 3))
+    wanted, labels = rng.integers(3, size=7), rng.integers(3, size=20)
+    ranking = rank_by_score(queries, wanted, database, labels)
+    precisions, areas = [], []
+    for scores, label in zip(queries, wanted, strict=True):
+        best = max(range(3), key=lambda c: scores[c])
+        order = sorted(range(20), key=lambda row: -database[row, best])
+        hits = [int(labels[row] == label) for row in order]
+        precisions.append(sum(hits[:5]) / 5)
+        found = [sum(hits[: i + 1]) / (i + 1) for i in range(20) if hits[i]]
+        areas.append(np.mean(found))
+    np.testing.assert_allclose(ranking.precision_at([5])[0], np.mean(precisions))
+    np.testing.assert_allclose(ranking.mean_average_precision(), np.mean(areas))

@@ -1,3 +1,5 @@
+"""Corrected errors and verdicts over runs."""
+
 import numpy as np
 import pytest
 from scipy import stats

@@ -1,4 +1,4 @@
-"""ADMM against LIBSVM on the very same problem."""
+"""ADMM against LIBSVM on the same problem."""
 
 import numpy as np
 import pytest
@@ -59,7 +59,7 @@ def test_the_optimum_is_that_of_libsvm(problem, narrow):
     assert max(solver.residuals[-1]) <= 1e-3
 
 
-def test_blocks_do_not_change_the_answer(problem):
+def test_blocks_do_not_change_the_result(problem):
     _, _, whole, _ = solve(problem, narrow=True, block=150)
     _, _, split, _ = solve(problem, narrow=True, block=7)
     for one, other in zip(whole, split, strict=True):

@@ -1,4 +1,4 @@
-"""SHL with random features: as good as exact, whatever holds the rows."""
+"""Chunks of rows, and the solver for large data."""
 
 import dask.array as da
 import numpy as np
@@ -7,6 +7,41 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from shlcore import SHL
+from shlcore import row_blocks as module
+from shlcore.row_blocks import MappedRows, picklable, row_chunks, rows_per_block
+
+
+@pytest.fixture
+def rows():
+    return np.arange(40.0).reshape(20, 2)
+
+
+@pytest.mark.parametrize("chosen", [np.arange(20), np.array([0, 3, 4, 11, 19]), np.array([7])])
+def test_chunks_hold_the_chosen_rows_in_order(rows, chosen):
+    for table in (rows, da.from_array(rows, chunks=(6, 1))):
+        cut = row_chunks(table, chosen, 6)
+        assert sum(slab.size for slab in cut) == len(chosen)
+        np.testing.assert_array_equal(np.concatenate([s.read() for s in cut]), rows[chosen])
+
+
+def test_a_memory_map_is_pickled_as_a_file_position(rows, tmp_path):
+    np.save(tmp_path / "rows.npy", rows)
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    for slab in row_chunks(mapped, np.arange(2, 20), 5):
+        sent = picklable(slab)
+        assert isinstance(sent.source, MappedRows)
+        np.testing.assert_array_equal(sent.read(), slab.read())
+    in_memory = picklable(row_chunks(rows, np.arange(20), 20)[0])
+    assert isinstance(in_memory.source, np.ndarray)
+    assert picklable(sent) is sent
+
+
+def test_blocks_have_so_many_bytes_but_some_rows_at_least(monkeypatch):
+    monkeypatch.setattr(module, "BLOCK_BYTES", 1000)
+    assert rows_per_block(10) == 100
+    assert rows_per_block(5000) == 1
+    assert rows_per_block(5000, 64) == 64
+
 
 pytestmark = pytest.mark.filterwarnings("ignore:SHL stopped after max_iter")
 
@@ -58,7 +93,7 @@ def test_memory_maps_dask_arrays_and_little_memory_give_the_same_model(blobs, tm
         np.testing.assert_array_equal(model.transduction_, reference.transduction_)
 
 
-def test_whole_numbers_are_rows_too(blobs):
+def test_integers_are_valid_rows(blobs):
     X, y = blobs
     bytes_ = np.rint(100 * (X - X.min())).astype(np.uint8)
     model = large().fit(bytes_, y)
@@ -97,7 +132,7 @@ def test_without_labels_clusters_are_found(blobs):
     assert purity > 0.9
 
 
-def test_steps_hold_usable_models_and_a_stop_leaves_no_trace(blobs):
+def test_steps_hold_fitted_models_and_a_stop_changes_nothing(blobs):
     X, y = blobs
     model = large()
     steps = model.iter_fit(X, y)
@@ -107,7 +142,7 @@ def test_steps_hold_usable_models_and_a_stop_leaves_no_trace(blobs):
     assert not hasattr(model, "codewords_")
 
 
-def test_warm_start_goes_on(blobs):
+def test_warm_start_continues(blobs):
     X, y = blobs
     model = large(warm_start=True).fit(X, y)
     before = model.objective_[-1]
@@ -115,7 +150,7 @@ def test_warm_start_goes_on(blobs):
     assert model.objective_[-1] <= 1.01 * before
 
 
-def test_auto_chooses_by_size_and_says_so():
+def test_auto_chooses_by_size():
     X, y = load_iris(return_X_y=True)
     assert SHL(max_iter=2).fit(X, y).solver_ == "exact"
     small = SHL(memory="1MB", n_components=50, max_iter=2, n_bits=4)
@@ -124,7 +159,7 @@ def test_auto_chooses_by_size_and_says_so():
     assert SHL(n_components=50, max_iter=2).fit(chunked, y).solver_ == "random_features"
 
 
-def test_too_few_passes_are_told(blobs):
+def test_too_few_passes_warn(blobs):
     X, y = blobs
     labels = np.where(np.arange(len(y)) % 20 == 0, y, -1)
     with pytest.warns(ConvergenceWarning, match="max_iter=1"):
@@ -147,7 +182,7 @@ def test_bad_parameters_are_named(blobs, changes, message):
         large().set_params(**changes).fit(*blobs)
 
 
-def test_rows_that_are_no_numbers_are_refused(blobs):
+def test_rows_with_nan_are_refused(blobs):
     X, y = blobs
     broken = X.copy()
     broken[17, 2] = np.nan

@@ -1,4 +1,4 @@
-"""SHL among scikit-learn's tools: searches, clones, weights by class, routing, pages."""
+"""SHL in scikit-learn: its contract checks, searches, clones, routing."""
 
 import numpy as np
 import pytest
@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, load_wine
 from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import shlcore
 from shlcore import SHL, Gaussian, Polynomial
@@ -94,7 +95,7 @@ def test_probabilities_by_scikit_learns_calibration():
     assert abs(shares.max(axis=1).mean() - wrapped.score(X, y)) < 0.1
 
 
-def test_progress_is_told_on_demand(wine, capsys):
+def test_verbose_writes_the_log(wine, capsys):
     SHL(random_state=0).fit(*wine)
     assert capsys.readouterr().out == ""
     SHL(verbose=True, random_state=0).fit(*wine)
@@ -114,9 +115,27 @@ def test_folder_for_results_has_one_name_and_an_old_one(tmp_path):
         assert parser().parse_args(given).output == tmp_path
 
 
-def test_large_says_which_files_it_takes(capsys):
+def test_help_of_large_names_its_file_formats(capsys):
     with pytest.raises(SystemExit):
         parser().parse_args(["experiment", "large", "--help"])
     told = capsys.readouterr().out
     assert ".npy rows" in told
     assert "CSV" not in told
+
+
+EXPECTED_FAILURES = {
+    "check_classifiers_classes": (
+        "labels the classes -1 and 1, but in semi-supervised learning -1 marks a sample "
+        "without a label, as in sklearn.semi_supervised"
+    ),
+}
+
+
+@pytest.mark.contract
+@pytest.mark.slow
+@parametrize_with_checks(
+    [SHL(), SHL(n_codewords=2, n_bits=6)],
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
+)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)

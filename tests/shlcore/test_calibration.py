@@ -1,4 +1,4 @@
-"""Probabilities: sums, agreement with `predict`, calibration, files; leave-one-out by refits."""
+"""Probabilities, calibration, and leave-one-out values against refits."""
 
 import pickle
 
@@ -118,7 +118,7 @@ def test_given_matrices_have_the_probabilities_of_their_rows():
     np.testing.assert_allclose(found, by_rows.predict_proba(X[:9]), atol=0.02)
 
 
-def test_copies_and_files_answer_alike(tmp_path):
+def test_copies_and_files_predict_alike(tmp_path):
     X, y = load_iris(return_X_y=True)
     model = SHL(random_state=0).fit(X, y)
     wanted = model.predict_proba(X)
@@ -129,7 +129,7 @@ def test_copies_and_files_answer_alike(tmp_path):
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, float("nan"), float("inf"), 1e300, "1", [1.0], True])
-def test_a_temperature_that_is_none_is_refused(bad):
+def test_an_invalid_temperature_is_refused(bad):
     X, y = load_iris(return_X_y=True)
     model = SHL(random_state=0).fit(X, y)
     header, arrays = dump(model.get_params(deep=False), model._result)
@@ -137,7 +137,7 @@ def test_a_temperature_that_is_none_is_refused(bad):
         restore(header | {"temperature": bad}, arrays, "model.shl", model.get_params(deep=False))
 
 
-def test_asked_for_in_vain():
+def test_predict_proba_needs_a_fit_with_probability():
     X, y = load_iris(return_X_y=True)
     model = SHL(probability=False, random_state=0).fit(X, y)
     assert not hasattr(model, "predict_proba")
@@ -151,7 +151,7 @@ def test_asked_for_in_vain():
     np.testing.assert_array_equal(model.project(X), with_them.project(X))
 
 
-def test_scorers_of_probabilities_take_it():
+def test_probability_scorers_accept_it():
     X, y = load_iris(return_X_y=True)
     scores = cross_val_score(SHL(random_state=0), X, y, scoring="neg_log_loss", cv=3)
     assert scores.min() > -0.4
@@ -172,7 +172,7 @@ def test_the_temperature_is_the_one_that_made_the_labels():
 
 
 @pytest.mark.parametrize("cost", [0.05, 1.0, 1000.0])
-def test_the_span_rule_is_near_what_refits_find(cost):
+def test_the_span_rule_is_near_refits(cost):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(40, 2))
     targets = np.where(X[:, 0] + 0.6 * rng.normal(size=40) > 0, 1, -1).astype(np.int8)

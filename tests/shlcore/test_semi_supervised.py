@@ -1,4 +1,4 @@
-"""What samples without a label bring, and what marks them."""
+"""Learning from unlabelled samples, label spreading and stages."""
 
 import warnings
 
@@ -58,7 +58,7 @@ def test_rows_leave_the_guess_of_the_labelled_rows_alone(digits):
     assert staged.objective_[-1] < batch_size.objective_[-1]
 
 
-def test_no_class_swallows_the_rest(digits):
+def test_no_class_absorbs_the_others(digits):
     X, y = digits
     for seed in range(3):
         labels = few(y[:ROWS], 1, seed)

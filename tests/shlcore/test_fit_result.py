@@ -1,4 +1,4 @@
-"""The record of a fit: immutable, and its parts fit together."""
+"""The immutable result of a fit, and its header and arrays."""
 
 import dataclasses
 
@@ -16,7 +16,7 @@ def model():
     return SHL(n_bits=4, random_state=0, max_iter=5).fit(*load_iris(return_X_y=True))
 
 
-def test_the_attributes_are_the_record(model):
+def test_the_attributes_are_those_of_the_result(model):
     record = model._result
     for name, value in record.attributes().items():
         assert getattr(model, name) is value or getattr(model, name) == value
@@ -32,12 +32,12 @@ def test_the_attributes_are_the_record(model):
         {"codewords": np.ones((3, 1, 9), dtype=np.int8)},
     ],
 )
-def test_parts_that_do_not_fit_together_are_no_record(model, change):
+def test_inconsistent_parts_are_refused(model, change):
     with pytest.raises(ValueError, match="shape: wanted"):
         dataclasses.replace(model._result, **change)
 
 
-def test_a_record_survives_header_and_arrays(model):
+def test_a_result_survives_header_and_arrays(model):
     parameters = model.get_params(deep=False)
     header, arrays = dump(parameters, model._result)
     again, record = restore(header, arrays, "model", parameters)

@@ -1,4 +1,4 @@
-"""Kernels of few directions are those of all entries, and count among others like any."""
+"""Kernel matrices of low rank against dense ones."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def on_a_line(n=60, seed=0):
     return np.stack((values, 1 - values), axis=1)
 
 
-def test_no_entry_is_off_by_more_than_single_precision_is():
+def test_entries_are_exact_to_single_precision():
     rows = on_a_line()
     few = LowRank.from_kernels(KERNELS, rows, 32)
     for matrix, kernel in zip(few, KERNELS, strict=True):
@@ -25,19 +25,19 @@ def test_no_entry_is_off_by_more_than_single_precision_is():
         assert (matrix == matrix.T).all()
 
 
-def test_rows_that_are_alike_have_one_direction():
+def test_equal_rows_have_rank_one():
     few = LowRank.from_kernels(KERNELS, np.full((5, 2), 0.3), 1)
     assert_allclose(list(few), np.ones((2, 5, 5)), atol=1e-7)
 
 
 @pytest.mark.parametrize("most", [1, 8])
-def test_too_many_directions_are_none(most):
+def test_too_high_rank_gives_none(most):
     assert LowRank.from_kernels(KERNELS, on_a_line(), most) is None
     assert LowRank.from_kernels([Gaussian(0.01)], on_a_line(), 32) is None
 
 
 @pytest.mark.parametrize("count", [3, 25, 40, 60])
-def test_they_count_among_others_as_whole_matrices_do(count):
+def test_low_rank_matrices_mix_with_dense_ones(count):
     rng = np.random.default_rng(count)
     rows, other = on_a_line(), rng.random((60, 3))
     kept = Grams(Gaussian(0.5).of(other, other)[None].astype(np.float32))

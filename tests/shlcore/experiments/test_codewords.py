@@ -1,3 +1,5 @@
+"""Fixed, learnt and similar codewords, and label noise."""
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
@@ -64,7 +66,7 @@ def test_similar_classes_get_similar_codewords():
     assert max(within) < min(between)
 
 
-def test_words_are_signs_unless_taken_and_then_flip_the_weakest_bit():
+def test_repeated_words_flip_their_weakest_bit():
     values = np.array([[1.0, -2.0, 0.5], [3.0, -1.0, 0.1], [1.0, 0.2, -0.3], [2.0, -0.1, 2.0]])
     words = distinct_signs(values)
     np.testing.assert_array_equal(words[0], [1, -1, 1])
@@ -73,7 +75,7 @@ def test_words_are_signs_unless_taken_and_then_flip_the_weakest_bit():
     np.testing.assert_array_equal(words[3], [1, 1, 1])
 
 
-def test_all_words_there_are_can_be_handed_out():
+def test_all_words_can_be_used():
     words = distinct_signs(np.ones((32, 5)))
     assert len(np.unique(words, axis=0)) == 32
 

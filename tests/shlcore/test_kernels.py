@@ -1,4 +1,4 @@
-"""Distances and the hinge against their definitions."""
+"""Squared distances and the hinge against definitions."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is chosen is chosen on development rows, which nothing else ever sees."""
+"""Selection on development rows, which all splits exclude."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def test_no_split_ever_has_a_development_row(seed, given):
     assert sum(map(len, parts)) == len(set.union(*parts)) == 40 + 30 + 40
 
 
-def test_a_datasets_own_test_rows_are_never_put_aside():
+def test_own_test_rows_are_never_development_rows():
     dataset = numbered(is_test=np.arange(200) >= 120)
     assert hold_out(dataset, count=100, given=True, seed=0).max() < 120
 
@@ -54,7 +54,7 @@ def settings_of(path, **more):
     return {"dataset": path.stem, **found, **more}
 
 
-def test_choosing_sees_development_rows_alone(digits_file, monkeypatch):
+def test_selection_uses_development_rows_alone(digits_file, monkeypatch):
     """Whatever the choice fits on, hashes or scores, is among the rows put aside."""
     settings = settings_of(digits_file)
     dataset = options.dataset_at(digits_file)
@@ -122,7 +122,7 @@ def test_the_bank_is_best_in_the_mean_and_costs_are_best_on_it():
     }
 
 
-def test_a_cell_carries_what_was_chosen_for_its_method():
+def test_a_cell_holds_the_choice_for_its_method():
     choice = {"bank": "paper", "costs": {"*SHL": 30.0}}
     assert with_choice({"method": "*SHL"}, choice) == {
         "method": "*SHL",

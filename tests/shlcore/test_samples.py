@@ -1,4 +1,4 @@
-"""Samples in single precision and sparse ones: the same answers, and no copy of X in doubles."""
+"""Sparse and single-precision samples without a copy in double precision."""
 
 import tracemalloc
 
@@ -23,7 +23,7 @@ TABLES = hnp.arrays(
 
 
 @given(TABLES, st.sampled_from([np.array, sparse.csr_array]), st.booleans())
-def test_kinds_are_those_of_numpy(X, form, labelled):
+def test_unique_rows_are_those_of_numpy(X, form, labelled):
     labels = np.arange(len(X)) % 2 if labelled else np.zeros(len(X), dtype=int)
     given_rows = SampleRows(form(X))
     first, kind = given_rows.unique_rows(np.arange(len(X)), labels if labelled else None)

@@ -1,12 +1,15 @@
-"""What every baseline promises."""
+"""The common contract of the baselines, and kernels with anchors."""
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits
+from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from shlcore import baselines, hamming, retrieval
+from shlcore.baselines import KSH, SDH
+from shlcore.kernels import Gaussian, Polynomial
 
 EVERY = [
     baselines.LSH(),
@@ -23,6 +26,7 @@ EVERY = [
 
 
 @pytest.mark.contract
+@pytest.mark.slow
 @parametrize_with_checks(EVERY)
 def test_sklearn_contract(estimator, check):
     check(estimator)
@@ -76,6 +80,37 @@ def test_wrong_settings_are_named(method, message, digits):
 
 
 @pytest.mark.parametrize("method", [baselines.KSH(), baselines.SDH(), baselines.ECOC()], ids=repr)
-def test_supervised_methods_ask_for_classes(method, digits):
+def test_supervised_methods_require_classes(method, digits):
     with pytest.raises(ValueError, match="requires y to be passed"):
         method.fit(digits[0])
+
+
+KERNELS = [Polynomial(3), Gaussian(0.7)]
+
+
+@pytest.fixture(scope="module")
+def few_digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:200], y[:200], X[200:250]
+
+
+@pytest.mark.parametrize("method", [KSH, SDH])
+def test_given_kernels_act_on_scaled_columns_and_are_averaged(method, few_digits):
+    X, y, queries = few_digits
+    fitted = method(n_anchors=None, kernels=KERNELS, random_state=0).fit(X, y)
+    scaler = MinMaxScaler().fit(X)
+    rows, asked = scaler.transform(X), scaler.transform(queries)
+    wanted = (KERNELS[0].of(asked, rows) + KERNELS[1].of(asked, rows)) / 2
+    np.testing.assert_allclose(fitted.similarity_.of(queries), wanted)
+    assert not hasattr(fitted, "width_")
+
+
+@pytest.mark.parametrize("method", [KSH, SDH])
+def test_without_kernels_a_gaussian_is_as_wide_as_rows_are_apart(method, few_digits):
+    X, y, queries = few_digits
+    fitted = method(n_anchors=30, random_state=0).fit(X, y)
+    squared = ((X[:, None] - fitted.anchors_) ** 2).sum(axis=2)
+    assert fitted.width_ == pytest.approx(squared.mean())
+    squared = ((queries[:, None] - fitted.anchors_) ** 2).sum(axis=2)
+    wanted = np.exp(-squared / (2 * fitted.width_))
+    np.testing.assert_allclose(fitted.similarity_.of(queries), wanted)

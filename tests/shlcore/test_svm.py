@@ -1,4 +1,4 @@
-"""Gamma, block 1 and block 2 against definitions, certificates and other solvers."""
+"""Gamma and blocks 1 and 2 against certificates and other solvers; threads."""
 
 import itertools
 
@@ -7,13 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from sklearn.datasets import load_digits
 from sklearn.svm import SVC
 
-from shlcore import Grams, paper_kernels
+from shlcore import SHL, Grams, paper_kernels
+from shlcore.descent import BitSolution, BitTask
 from shlcore.hinge import hinge_distances, nearest_codewords
 from shlcore.kernels import KernelBank
 from shlcore.mkl import uniform_weights, weigh_kernels
-from shlcore.svm import duality_gap, solve_svm
+from shlcore.svm import LibsvmSolver, duality_gap, solve_svm
 
 
 @given(st.integers(0, 10_000))
@@ -87,7 +89,7 @@ def test_svm_agrees_with_libsvm_on_the_summed_kernel(seed):
     np.testing.assert_allclose(svm.projections, peer.decision_function(kernel), atol=1e-4)
 
 
-def test_a_guess_changes_the_time_and_not_the_answer():
+def test_a_guess_does_not_change_the_solution():
     grams, theta, targets, costs = svm_problem(0, n=900, noise=0.02)
     plain = solve_svm(grams, theta, targets, costs)
     for guess in (plain.projections, np.roll(plain.projections, 7), 2.0 * targets):
@@ -152,3 +154,65 @@ def test_kernels_in_single_precision_are_kept_as_they_are_and_solved_alike():
     exact, near = (solve_svm(Grams(K), theta, targets, costs) for K in (stack, single))
     np.testing.assert_allclose(near.projections, exact.projections, atol=1e-3)
     np.testing.assert_allclose(near.squared_norms, exact.squared_norms, rtol=1e-3, atol=1e-4)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:220], y[:220]
+
+
+def some(y, share):
+    return np.where(np.random.default_rng(0).random(len(y)) < share, y, -1)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.3])
+@pytest.mark.parametrize("n_codewords", [1, 2])
+def test_the_number_of_threads_changes_nothing(digits, share, n_codewords):
+    X, y = digits
+
+    def steps(n_jobs):
+        model = SHL(
+            n_bits=8,
+            n_codewords=n_codewords,
+            unlabelled_weight=0.01,
+            n_jobs=n_jobs,
+            random_state=0,
+        )
+        found = [(s.objective, s.block, s.bit) for s in model.iter_fit(X, some(y, share))]
+        return model, found
+
+    alone, path = steps(None)
+    for n_jobs in (2, 3, -1):
+        together, same_path = steps(n_jobs)
+        assert same_path == path
+        np.testing.assert_array_equal(together.project(X), alone.project(X))
+        np.testing.assert_array_equal(together.codewords_, alone.codewords_)
+        np.testing.assert_array_equal(together.transduction_, alone.transduction_)
+
+
+def test_prefetched_svms_are_not_solved_again(digits, monkeypatch):
+    X, y = digits
+    solved = []
+    solve = LibsvmSolver._solve
+    monkeypatch.setattr(LibsvmSolver, "_solve", lambda s, t: solved.append(1) or solve(s, t))
+    SHL(n_bits=8, random_state=0).fit(X, y)
+    alone = len(solved)
+    SHL(n_bits=8, n_jobs=3, random_state=0).fit(X, y)
+    assert len(solved) - alone == alone
+
+
+def test_changed_tasks_are_different_problems():
+    present = BitSolution("f", np.zeros(3), np.ones(2))
+    targets = np.array([1, -1, 1], dtype=np.int8)
+    task = BitTask(targets, np.ones(3), np.ones(2), present)
+    assert task.is_same_problem(BitTask(targets.copy(), np.ones(3), np.ones(2), present))
+    assert not task.is_same_problem(BitTask(-targets, np.ones(3), np.ones(2), present))
+    assert not task.is_same_problem(BitTask(targets, 2 * np.ones(3), np.ones(2), present))
+    assert not task.is_same_problem(BitTask(targets, np.ones(3), np.zeros(2), present))
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, True, "two"])
+def test_jobs_are_counted_as_scikit_learn_does(digits, n_jobs):
+    with pytest.raises(ValueError, match="n_jobs: wanted None or a nonzero integer"):
+        SHL(n_jobs=n_jobs).fit(*digits)

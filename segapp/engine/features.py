@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import ndimage
 from scipy.linalg import eigh
-from skimage.color import rgb2lab
 
+from segapp.imaging.colour import rgb_to_lab
 from segapp.model.display import MAX_CHANNELS
 from segapp.model.settings import FeatureGroup
 from segapp.model.validation import (
@@ -30,28 +30,25 @@ if TYPE_CHECKING:
 _TEXTURE_WINDOW = 7  # pixels
 
 
-def lab(rgb: NDArray[np.uint8] | NDArray[np.float64]) -> NDArray[np.float64]:
-    """Convert to CIE Lab divided by 100: a distance of 1 is that from black to white."""
-    return np.asarray(rgb2lab(rgb) / 100.0)
-
-
 class ColourImage:
-    """An image's colours in RGB and in CIE Lab, converted on demand."""
+    """An image's colours in RGB and in CIE Lab divided by 100: 1 is from black to white."""
 
     def __init__(self, rgb: NDArray[np.uint8]) -> None:
         self.rgb = rgb
 
     @cached_property
     def lab(self) -> NDArray[np.float32]:
-        """CIE Lab of the image, divided by 100."""
+        """CIE Lab of the image."""
         is_stretched = (self.rgb.min(), self.rgb.max()) == (0, 255)
-        return (self.stretched_lab if is_stretched else lab(self.rgb)).astype(np.float32)
+        lab = self.stretched_lab if is_stretched else rgb_to_lab(self.rgb) / 100.0
+        return lab.astype(np.float32)
 
     @cached_property
     def stretched_lab(self) -> NDArray[np.float64]:
         """The same with the image's contrast stretched from black to white."""
         darkest, brightest = self.rgb.min() / 255.0, self.rgb.max() / 255.0
-        return lab((self.rgb / 255.0 - darkest) / ((brightest - darkest) or 1.0))
+        stretched = (self.rgb / 255.0 - darkest) / ((brightest - darkest) or 1.0)
+        return rgb_to_lab(stretched) / 100.0
 
 
 def texture(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:

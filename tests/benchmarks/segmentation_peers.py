@@ -12,7 +12,7 @@ from skimage.segmentation import random_walker
 from sklearn.mixture import GaussianMixture
 from star_convexity import geodesic_parents, star_convex_cut, straight_parents
 
-from segapp.engine.features import lab
+from segapp.engine.features import ColourImage
 from segapp.engine.region_graph import PAIRS, pairwise_weights
 
 _COMPONENTS = 5
@@ -55,7 +55,7 @@ def boykov_jolly(rgb, marked):
     prohibitive = 1e5
     gain[marked == 0], gain[marked == 1] = prohibitive, -prohibitive
     number = np.arange(marked.size).reshape(marked.shape)
-    bonds = pairwise_weights(lab(rgb).astype(np.float32))
+    bonds = pairwise_weights(ColourImage(rgb).lab)
     pairs = (
         np.concatenate([number[pair[0]].ravel() for pair in PAIRS]),
         np.concatenate([number[pair[1]].ravel() for pair in PAIRS]),

@@ -8,13 +8,13 @@ from scipy import ndimage
 
 from segapp.engine import boundary_cut
 from segapp.engine.boundary_cut import PixelProblem, cut_band, cut_regions
-from segapp.engine.features import lab
+from segapp.engine.features import ColourImage
 from segapp.engine.region_graph import LENGTHS, PAIRS, Edges, pairwise_weights, weights_by_pixel
 
 
 def problem_of(marks, costs, rgb, smoothness):
     """Return the cut problem of an image, and flows to start cold."""
-    weights = weights_by_pixel(pairwise_weights(lab(rgb).astype(np.float32)))
+    weights = weights_by_pixel(pairwise_weights(ColourImage(rgb).lab))
     by_pixel = costs.reshape(-1, costs.shape[-1])
     problem = PixelProblem(marks, lambda pixels: by_pixel[pixels], weights, smoothness)
     return problem, np.zeros_like(weights)
@@ -23,7 +23,7 @@ def problem_of(marks, costs, rgb, smoothness):
 def potts_energy(labels, costs, rgb, smoothness):
     """Compute the energy of a whole pixel grid independently."""
     total = np.take_along_axis(costs, labels[..., None].astype(int), axis=2).sum()
-    for (a, b), bond in zip(PAIRS, pairwise_weights(lab(rgb).astype(np.float32)), strict=True):
+    for (a, b), bond in zip(PAIRS, pairwise_weights(ColourImage(rgb).lab), strict=True):
         total += smoothness * bond[labels[a] != labels[b]].sum()
     return float(total)
 

@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from segapp.engine.features import lab
+from segapp.engine.features import ColourImage
 from segapp.engine.region_graph import LENGTHS, pairwise_weights, region_edges
 
 
 def test_regions_are_joined_by_their_common_border():
     index_map = np.array([[0, 0, 1], [2, 2, 1]], np.int32)
     rgb = np.full((2, 3, 3), 9, np.uint8)
-    edges = region_edges(index_map, pairwise_weights(lab(rgb).astype(np.float32)))
+    edges = region_edges(index_map, pairwise_weights(ColourImage(rgb).lab))
     found = {(int(u), int(v)): w for u, v, w in zip(edges.u, edges.v, edges.weight, strict=True)}
     straight, diagonal = LENGTHS[0], LENGTHS[2]
     assert found == pytest.approx(
@@ -30,7 +30,7 @@ def test_boundary_lengths_hardly_depend_on_the_direction(degrees):
     flat = np.full((200, 200, 3), 90, np.uint8)
     # Regions: the two halves of a disc, and the ground around them.
     index_map = np.where(disc, np.where(inside, 0, 1), 2).astype(np.int32)
-    edges = region_edges(index_map, pairwise_weights(lab(flat).astype(np.float32)))
+    edges = region_edges(index_map, pairwise_weights(ColourImage(flat).lab))
     length = dict(zip(zip(edges.u, edges.v, strict=True), edges.weight, strict=True))
     assert 0.98 * 160 < length[0, 1] < 1.09 * 160
     round_about = length[0, 2] + length[1, 2]

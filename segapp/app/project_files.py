@@ -34,6 +34,7 @@ def project_names(image: Path) -> tuple[str, ...]:
     ``cat.segapp``, or beside the project of ``cat.png`` ``cat.jpg.segapp``. Where projects of
     several folders are collected, the last name has a digest of the image's own folder.
 
+    >>> from pathlib import Path
     >>> project_names(Path("/a/cat.jpg"))
     ('cat.segapp', 'cat.jpg.segapp', 'cat.jpg-15e49d6d.segapp')
     """

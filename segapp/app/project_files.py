@@ -36,7 +36,7 @@ def project_names(image: Path) -> tuple[str, ...]:
 
     >>> from pathlib import Path
     >>> project_names(Path("/a/cat.jpg"))
-    ('cat.segapp', 'cat.jpg.segapp', 'cat.jpg-15e49d6d.segapp')
+    ('cat.segapp', 'cat.jpg.segapp', 'cat.jpg-6a50dc85.segapp')
     """
     digest = hashlib.sha256(os.fsencode(image.absolute().parent)).hexdigest()[:8]
     stems = (image.stem, image.name, f"{image.name}-{digest}")

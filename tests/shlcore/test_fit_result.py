@@ -47,6 +47,14 @@ def test_a_result_survives_header_and_arrays(model):
     np.testing.assert_array_equal(record.hash.project(SampleRows(X)), model.project(X))
 
 
+def test_the_old_name_of_label_spreading_still_loads(model):
+    parameters = model.get_params(deep=False)
+    header, arrays = dump(parameters, model._result)
+    header["parameters"]["unlabelled_weight"] = "annealed"
+    restored, _ = restore(header, arrays, "model", parameters)
+    assert restored["unlabelled_weight"] == "label_spreading"
+
+
 def test_a_fit_without_names_forgets_those_of_the_last():
     pandas = pytest.importorskip("pandas")
     X, y = load_iris(return_X_y=True)

@@ -39,6 +39,11 @@ def test_the_defaults_are_those_of_the_estimator():
         ("lambda2", -1, "lambda2: wanted a finite number of at least 0, got -1"),
         ("p", 1.0, "p: wanted a finite number above 1, got 1.0"),
         ("tol", float("nan"), "tol: wanted a finite number of at least 0, got nan"),
+        (
+            "unlabelled_weight",
+            "annealed",
+            "unlabelled_weight: wanted 'label_spreading' or a number above 0, got 'annealed'",
+        ),
         ("memory", "4 apples", "memory: wanted an amount like '4GB' or bytes, got '4 apples'"),
         (
             "solver",

@@ -123,8 +123,10 @@ def save_picture(picture: Picture, stem: Path) -> Picture:
             else:
                 import tifffile
 
-                kind = "rgb" if values.shape[2] == 3 else "minisblack"
-                tifffile.imwrite(file, values, photometric=kind, planarconfig="contig")
+                n_channels = values.shape[2]
+                kind = "rgb" if n_channels == 3 else "minisblack"
+                plane = "contig" if n_channels > 1 else None
+                tifffile.imwrite(file, values, photometric=kind, planarconfig=plane)
     written = load_image(path, picture.display)
     if not np.array_equal(written.raw_image.values, picture.raw_image.values):
         raise SegappError(f"save: {path} is there already and is another image")

@@ -11,6 +11,7 @@ from segapp.app.inputs import picture_of
 from segapp.engine.loading import load_model, open_encoder, save_model
 from segapp.model.answer import final_answer
 from segapp.model.document import Document
+from shlcore.parallel import limit_threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -188,7 +189,8 @@ class SegmentationModel:
         """Segment another image: a path, a picture, or an array as for `segapp.segment`."""
         picture = picture_of(image)
         document = Document(self.learnt.classes, display=picture.display)
-        return Result(picture, document, final_answer(self.updates(picture)))
+        with limit_threads(1):
+            return Result(picture, document, final_answer(self.updates(picture)))
 
     def updates(self, picture: Picture) -> Iterator[Update]:
         """Yield reports, and the answer last."""

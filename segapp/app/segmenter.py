@@ -23,6 +23,7 @@ from segapp.model.settings import (
     with_encoder,
 )
 from segapp.model.validation import SegappError, short_repr
+from shlcore.parallel import limit_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -288,14 +289,16 @@ class Segmenter:
             return self._answered[1]
         self._match_display(content.document)
         self.read_features(content.settings)
-        for item in self.updates(content):
-            if isinstance(item, Answer):
-                self._answered = inputs, item
-                return item
-            if isinstance(item, NotEnoughStrokes):
-                raise item
-            if watch is not None and isinstance(item, Report):
-                watch(item)
+        self._ready_trainer()  # libraries that are loaded within the limit would keep it
+        with limit_threads(1):  # sums in another order would be other sums, and other pixels
+            for item in self.updates(content):
+                if isinstance(item, Answer):
+                    self._answered = inputs, item
+                    return item
+                if isinstance(item, NotEnoughStrokes):
+                    raise item
+                if watch is not None and isinstance(item, Report):
+                    watch(item)
         raise RuntimeError("the trainer ended without an answer")
 
     def updates(self, content: Content | None = None) -> Iterator[TrainingItem]:
@@ -345,7 +348,8 @@ class Segmenter:
         """Compute now everything that depends on the image and the settings alone."""
         self.read_features(self.settings)
         trainer = self._ready_trainer()
-        trainer.prepare(_usable_settings(trainer, self.settings, self._features))
+        with limit_threads(1):
+            trainer.prepare(_usable_settings(trainer, self.settings, self._features))
 
     def _ready_trainer(self) -> ImageTrainer:
         if self._trainer is None:
@@ -393,7 +397,8 @@ class Segmenter:
         if not isinstance(trainer, Trainer):
             raise TypeError(f"wanted the engine's trainer, got {type(trainer).__name__}")
         _usable_settings(trainer, self.settings, self._features)
-        return SegmentationModel(trainer.learnt_model(self.document, self.settings))
+        with limit_threads(1):
+            return SegmentationModel(trainer.learnt_model(self.document, self.settings))
 
     def save(self, path: str | Path) -> None:
         """Write strokes and settings to a project, which window and commands open.

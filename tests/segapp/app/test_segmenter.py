@@ -1,6 +1,8 @@
 """The headless segmenter: any input, any order of edits, the same pixels everywhere."""
 
 import json
+import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -17,6 +19,7 @@ import segapp
 from segapp.app.segmenter import ProvisionalAnswer
 from segapp.io.project import Project, save_project
 from segapp.model.answer import Answer, NotEnoughStrokes, Report
+from segapp.model.display import DisplaySettings, Levels
 from segapp.model.document import Document, Stroke
 from segapp.model.picture import EncoderFeatures
 from segapp.model.settings import DEFAULT_SETTINGS, PRESETS, SettingsChoice, with_encoder
@@ -353,8 +356,6 @@ def test_a_project_with_levels_is_segmented_as_it_is_displayed(tmp_path):
     deep = rng.integers(0, 1000, (24, 32)).astype(np.uint16)
     segmenter = segapp.Segmenter(deep, settings=QUICK)
     segmenter.save(tmp_path / "deep.segapp")
-    from segapp.model.display import DisplaySettings, Levels
-
     display = DisplaySettings(levels=(Levels(0, 500),))
     shown = Document(
         strokes=(Stroke(((5.0, 5.0),), 2, 0), Stroke(((25.0, 5.0),), 2, 1)), display=display
@@ -456,3 +457,16 @@ def test_the_command_gives_the_same_pixels(as_project, tmp_path):
             np.testing.assert_array_equal(arrays["labels"], one.labels)
             np.testing.assert_array_equal(arrays["margin"], one.confidence)
             np.testing.assert_array_equal(arrays["codes"], one.codes)
+
+
+@pytest.mark.slow
+def test_the_example_runs_and_writes_its_files(tmp_path):
+    example = SAMPLES.parent / "examples" / "segment_in_python.py"
+    command = [sys.executable, str(example), "--out", str(tmp_path), "--size", "80"]
+    environment = os.environ | {"PYTHONPATH": str(SAMPLES.parents[1])}
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    shares = re.findall(r"([0-9.]+)% is leaf", run.stdout)
+    assert [float(share) for share in shares] == pytest.approx([19.6, 19.6], abs=2)
+    written = {path.name for path in tmp_path.iterdir()}
+    assert written == {"leaf.json", "leaf.png", "leaf.segapp", "other-mask.png"}

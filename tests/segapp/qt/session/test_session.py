@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import segapp
 from segapp.app.state import PictureState, Stage
 from segapp.io.images import load_image
 from segapp.model.classes import ClassInfo
@@ -10,6 +11,7 @@ from segapp.model.document import Stroke
 from segapp.model.settings import DEFAULT_SETTINGS, PRESETS
 from segapp.qt.canvas.layers import Layer, add_alpha
 from segapp.qt.session.session import Session
+from shlcore.parallel import limit_threads
 
 
 @pytest.fixture
@@ -306,3 +308,28 @@ def test_learning_anew_is_an_edit_that_makes_one_state_of_all_strokes(session, q
     assert session.answers.is_current
     session.undo()
     assert session.document == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("as_project", [False, True])
+def test_the_api_gives_the_windows_pixels(as_project, picture_file, two_strokes, tmp_path, qtbot):
+    as_project, picture_file, two_strokes, tmp_path, qtbot
+):
+    session, path = Session(), picture_file()
+    picture = load_image(path)
+    layer = Layer(add_alpha(picture.rgb))
+    session.open(picture, layer, PictureState(picture.path, picture.sha256))
+    for stroke in (*two_strokes, Stroke(((62.0, 8.0), (70.0, 12.0)), 4.0, 0)):
+        session.add_stroke(stroke)
+    with limit_threads(1):
+        qtbot.waitUntil(lambda: session.answers.is_current, timeout=20_000)
+    strokes = session.document
+    if as_project:
+        strokes = tmp_path / "picture.segapp"
+        segapp.Segmenter(path, session.document).save(strokes)
+    result = segapp.segment(path, strokes)
+    labelling = session.answers.answer.labelling
+    np.testing.assert_array_equal(result.labels, labelling.labels)
+    np.testing.assert_array_equal(result.confidence, labelling.margin)
+    np.testing.assert_array_equal(result.codes, labelling.codes)
+    assert session.close(5)

@@ -313,8 +313,6 @@ def test_learning_anew_is_an_edit_that_makes_one_state_of_all_strokes(session, q
 @pytest.mark.slow
 @pytest.mark.parametrize("as_project", [False, True])
 def test_the_api_gives_the_windows_pixels(as_project, picture_file, two_strokes, tmp_path, qtbot):
-    as_project, picture_file, two_strokes, tmp_path, qtbot
-):
     session, path = Session(), picture_file()
     picture = load_image(path)
     layer = Layer(add_alpha(picture.rgb))

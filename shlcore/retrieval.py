@@ -110,13 +110,13 @@ def rank(
         Length of the codes.
     """
     codes, rows = _codes(queries, n_bits, "queries"), _codes(database, n_bits, "database")
-    wanted, given = np.asarray(query_labels), np.asarray(database_labels)
-    if wanted.shape != (len(codes),) or given.shape != (len(rows),):
+    of_queries, of_rows = np.asarray(query_labels), np.asarray(database_labels)
+    if of_queries.shape != (len(codes),) or of_rows.shape != (len(rows),):
         raise ValueError(
             f"labels: wanted one for each of {len(codes)} queries and {len(rows)} rows, "
-            f"got {wanted.shape} and {given.shape}"
+            f"got {of_queries.shape} and {of_rows.shape}"
         )
-    classes, labels = np.unique(np.concatenate([wanted, given]), return_inverse=True)
+    classes, labels = np.unique(np.concatenate([of_queries, of_rows]), return_inverse=True)
     distinct, members = np.unique(rows, axis=0, return_inverse=True)
     counts = np.zeros((len(distinct), len(classes)))
     np.add.at(counts, (members.ravel(), labels[len(codes) :]), 1)

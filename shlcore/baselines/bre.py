@@ -78,16 +78,16 @@ class BRE(HashTransformer):
         drawn = rng.choice(len(X), min(self.n_train, len(X)), replace=False)
         rows = self._scaled(X[drawn])
         if classes is None:
-            wanted = 1.0 - np.clip(rows @ rows.T, -1, 1)
+            targets = 1.0 - np.clip(rows @ rows.T, -1, 1)
         else:
-            wanted = (classes[drawn][:, None] != classes[drawn][None, :]).astype(float)
+            targets = (classes[drawn][:, None] != classes[drawn][None, :]).astype(float)
         n_anchors = min(self.n_anchors, len(rows))
         anchors = [
             rows[rng.choice(len(rows), n_anchors, replace=False)] for _ in range(self.n_bits)
         ]
         weights = rng.standard_normal((self.n_bits, n_anchors))
         kernels = [rows @ anchor.T for anchor in anchors]
-        descent = _BreDescent(wanted, kernels, weights)
+        descent = _BreDescent(targets, kernels, weights)
         losses = [descent.loss()]
         for _ in range(self.max_iter):
             for bit in rng.permutation(self.n_bits):
@@ -119,23 +119,23 @@ class _BreDescent:
 
     def __init__(
         self,
-        wanted: Array,
+        targets: Array,
         kernels: list[Array],
         weights: Array,
     ) -> None:
-        self.wanted, self.kernels, self.weights = wanted, kernels, weights.copy()
+        self.targets, self.kernels, self.weights = targets, kernels, weights.copy()
         pairs = zip(kernels, weights, strict=True)
         self.signs = np.array([_signs(kernel @ weight) for kernel, weight in pairs])
         self.distances = (len(weights) - self.signs.T @ self.signs) / 2
 
     def loss(self) -> float:
-        return float(((self.wanted - self.distances / len(self.weights)) ** 2).sum())
+        return float(((self.targets - self.distances / len(self.weights)) ** 2).sum())
 
     def improve(self, bit: int, order: NDArray[np.int64]) -> None:
         """Move each weight of a bit to its best value, one after another."""
         n_bits, signs = len(self.weights), self.signs[bit]
         others = self.distances - (1 - np.outer(signs, signs)) / 2
-        gains = 1 / n_bits**2 - 2 * (self.wanted - others / n_bits) / n_bits
+        gains = 1 / n_bits**2 - 2 * (self.targets - others / n_bits) / n_bits
         np.fill_diagonal(gains, 0)
         gains = gains.astype(
             np.float32
@@ -150,7 +150,7 @@ class _BreDescent:
         new = _signs(values)
         change = (1 - np.outer(new, new)) / 2 - (1 - np.outer(signs, signs)) / 2
         # Because the sums have single precision, a bit that is worse is rejected.
-        before = self.wanted - self.distances / n_bits
+        before = self.targets - self.distances / n_bits
         if ((before - change / n_bits) ** 2).sum() <= (before**2).sum():
             self.signs[bit] = new
             self.distances += change

@@ -167,8 +167,8 @@ def _smooth(K: Array, residual: PairResidual, start: Array, steps: int) -> tuple
         pull = residual.times(s)
         return -float(s @ pull), -(K.T @ (pull * (1 - s**2)))
 
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": steps})
-    return np.asarray(found.x), int(found.nit)
+    result = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": steps})
+    return np.asarray(result.x), int(result.nit)
 
 
 def _best_candidate(K: Array, residual: PairResidual, *candidates: Array) -> Array:

@@ -153,10 +153,10 @@ def measure(path: Path, settings: Cell, cell: Cell) -> Row:
         outcome = learn(model, split.X, labels, source, learnt=learning == "learnt")
     seconds = round(time.process_time() - started, 3)
     codes = outcome.hash(split.queries), outcome.hash(split.X)
-    ranking = rank(codes[0], split.wanted, codes[1], split.y, n_bits=settings["bits"])
+    ranking = rank(codes[0], split.query_labels, codes[1], split.y, n_bits=settings["bits"])
     return {
         "n_queries": len(split.queries),
-        "accuracy": float((outcome.predict(split.queries) == split.wanted).mean()),
+        "accuracy": float((outcome.predict(split.queries) == split.query_labels).mean()),
         "precision": float(ranking.precision_at([DEPTH])[0]),
         "moved": outcome.moved,
         "remaining": float(np.mean(outcome.record.n_codewords)),
@@ -173,21 +173,21 @@ def with_noise(y: AnyArray, share: float, seed: int) -> AnyArray:
     return np.asarray(classes[labels % len(classes)])
 
 
-def report(found: Sequence[Row], folder: Path, settings: Cell) -> None:
+def report(results: Sequence[Row], folder: Path, settings: Cell) -> None:
     """Write results and their summary as files, print the table, draw the figure."""
     means = ["accuracy", "precision", "moved", "remaining", "cpu_seconds"]
-    summary = grouped_means(found, [*_SETTING, "variant"], means=means, spread="accuracy")
-    write_results(folder, found, summary)
-    print(markdown_table(found, settings))
-    _draw(found[0]["dataset"], summary, folder)
+    summary = grouped_means(results, [*_SETTING, "variant"], means=means, spread="accuracy")
+    write_results(folder, results, summary)
+    print(markdown_table(results, settings))
+    _draw(results[0]["dataset"], summary, folder)
 
 
-def markdown_table(found: Sequence[Row], settings: Cell) -> str:
+def markdown_table(results: Sequence[Row], settings: Cell) -> str:
     """Tabulate accuracies by variant, and the gain of learning spread codewords."""
     names = ("kernels", "lambda1", "S", "wrong labels", *VARIANTS, "learnt − fixed", "bits moved")
     lines = ["| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
     groups: dict[tuple[object, ...], list[Row]] = {}
-    for row in found:
+    for row in results:
         groups.setdefault(tuple(row[name] for name in _SETTING), []).append(row)
     for (kernels, lambda1, _, count, noise), rows in groups.items():
         by_variant = {
@@ -218,7 +218,7 @@ def _draw(dataset: str, summary: Sequence[Row], folder: Path) -> None:
         return
     figure, axes = canvas
     for line, kind in zip(axes, kernels, strict=True):
-        for place, x, fixed, value in (
+        for panel, x, fixed, value in (
             (line[0], "codewords", "noise", 0.0),
             (line[1], "noise", "codewords", 1),
         ):
@@ -232,8 +232,8 @@ def _draw(dataset: str, summary: Sequence[Row], folder: Path) -> None:
                 )
                 for variant in VARIANTS
             }
-            plots.draw_lines(place, series, x=x, y="accuracy", title=f"{dataset}, {kind}")
-            place.set_xticks(sorted({row[x] for row in rows}))
+            plots.draw_lines(panel, series, x=x, y="accuracy", title=f"{dataset}, {kind}")
+            panel.set_xticks(sorted({row[x] for row in rows}))
     axes[0][0].legend(fontsize="small")
     plots.save_figure(figure, folder, NAME)
 

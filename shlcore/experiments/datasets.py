@@ -71,7 +71,7 @@ class Split:
     X: Array
     y: AnyArray
     queries: Array
-    wanted: AnyArray
+    query_labels: AnyArray
     unseen: Array = field(default_factory=lambda: np.empty((0, 0)))
     unseen_labels: AnyArray = field(default_factory=lambda: np.empty(0))
 

@@ -81,11 +81,11 @@ class Journal:
                 stacklevel=2,
             )
 
-    def add(self, cell: str, found: Row) -> None:
+    def add(self, cell: str, result: Row) -> None:
         """Add the result of a finished cell."""
-        self.cells[cell] = found
+        self.cells[cell] = result
         with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"cell": cell, "found": found}) + "\n")
+            file.write(json.dumps({"cell": cell, "found": result}) + "\n")
 
 
 def _lines(path: Path) -> list[bytes]:
@@ -115,13 +115,13 @@ def settings_in(folder: Path) -> Row:
 
 def versions() -> dict[str, str]:
     """Return the versions of the packages that results may depend on."""
-    found = {"python": platform.python_version()}
+    names = {"python": platform.python_version()}
     for name in ("segapp", "numpy", "scipy", "scikit-learn"):
         try:
-            found[name] = version(name)
+            names[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "unknown"
-    return found
+            names[name] = "unknown"
+    return names
 
 
 def write_rows(folder: Path, name: str, rows: Sequence[Cell], **more: object) -> None:
@@ -195,12 +195,12 @@ def run_cells(
     failed = 0
     progress = tqdm(total=len(cells), initial=len(cells) - len(missing), unit="cell")
     with progress:
-        for cell, found in _results(missing, measure, jobs, scheduler):
-            if isinstance(found, ValueError):
+        for cell, result in _results(missing, measure, jobs, scheduler):
+            if isinstance(result, ValueError):
                 failed += 1
-                progress.write(f"{cell_name(cell)}: {found}", file=sys.stderr)
+                progress.write(f"{cell_name(cell)}: {result}", file=sys.stderr)
             else:
-                journal.add(cell_name(cell), found)
+                journal.add(cell_name(cell), result)
             progress.set_postfix_str(cell_name(cell), refresh=False)
             progress.update()
     return failed

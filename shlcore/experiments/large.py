@@ -42,7 +42,7 @@ class LargeSplit:
     X: AnyArray
     y: AnyArray
     queries: AnyArray
-    wanted: AnyArray
+    query_labels: AnyArray
 
 
 def add_parser(commands: options.Commands) -> None:
@@ -113,7 +113,11 @@ def measure(path: Path, settings: Cell, cell: Cell) -> Row:
         model.fit(split.X, split.y)
     seconds, worked = time.perf_counter() - started, time.process_time() - worked
     ranking = rank(
-        model.hash(split.queries), split.wanted, model.hash(split.X), split.y, n_bits=cell["bits"]
+        model.hash(split.queries),
+        split.query_labels,
+        model.hash(split.X),
+        split.y,
+        n_bits=cell["bits"],
     )
     return {
         "samples": len(split.X),

@@ -168,10 +168,10 @@ def ranked(
     database, labels = (split.unseen, split.unseen_labels) if unseen else (split.X, split.y)
     if by_score:
         scores = hasher.project(database), hasher.project(split.queries)
-        return rank_by_score(scores[1], split.wanted, scores[0], labels)
+        return rank_by_score(scores[1], split.query_labels, scores[0], labels)
     codes = hash_rows(hasher, database)
     n_bits = hasher.project(database[:1]).shape[1]
-    return rank(hash_rows(hasher, split.queries), split.wanted, codes, labels, n_bits=n_bits)
+    return rank(hash_rows(hasher, split.queries), split.query_labels, codes, labels, n_bits=n_bits)
 
 
 def rank_by_score(

@@ -45,7 +45,7 @@ def select(arguments: argparse.Namespace, settings: Cell, folder: Path) -> tuple
         for bank in BANKS
         for cost in METHODS[method].costs
     ]
-    found, _ = measure_cells(
+    results, _ = measure_cells(
         arguments.dataset,
         settings,
         folder / FOLDER,
@@ -54,7 +54,7 @@ def select(arguments: argparse.Namespace, settings: Cell, folder: Path) -> tuple
         arguments.jobs,
         arguments.scheduler,
     )
-    return best_choice(found), found
+    return best_choice(results), results
 
 
 def measure(path: Path, settings: Cell, cell: Cell) -> Row:
@@ -75,13 +75,13 @@ def development_split(path: Path, settings: Cell) -> Split:
     return Split(dataset.X[fit], dataset.y[fit], dataset.X[ask], dataset.y[ask])
 
 
-def best_choice(found: Sequence[Row]) -> Row:
+def best_choice(results: Sequence[Row]) -> Row:
     """Return the best bank in the mean over methods, and their best costs with it.
 
     The first of equal ones wins.
     """
     best: dict[tuple[str, str], tuple[float, float]] = {}
-    for row in found:
+    for row in results:
         key, value = (row["method"], row["bank"]), row["mean_average_precision"]
         if key not in best or value > best[key][0]:
             best[key] = (value, row["cost"])
@@ -89,7 +89,7 @@ def best_choice(found: Sequence[Row]) -> Row:
         bank: float(np.mean([best[method, bank][0] for method in DECIDING])) for bank in BANKS
     }
     bank = max(BANKS, key=deciding.__getitem__)
-    methods = dict.fromkeys(row["method"] for row in found)
+    methods = dict.fromkeys(row["method"] for row in results)
     return {"bank": bank, "costs": {method: best[method, bank][1] for method in methods}}
 
 

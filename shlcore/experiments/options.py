@@ -170,11 +170,11 @@ def run_experiment(
     jobs = getattr(arguments, "jobs", None)
     scheduler = None if jobs is None else arguments.scheduler
     folder = output_folder(arguments, name)
-    found, failed = measure_cells(
+    results, failed = measure_cells(
         arguments.dataset, settings, folder, cells, measure, jobs or 1, scheduler
     )
-    if found:
-        report(found, folder)
+    if results:
+        report(results, folder)
     return 1 if failed else 0
 
 

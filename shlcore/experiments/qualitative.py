@@ -68,10 +68,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise DatasetError(f"--count: wanted at most {len(split.X)}, got {arguments.count}")
     cells = [{"method": method} for method in arguments.methods]
 
-    def report(found: Sequence[Row], folder: Path) -> None:
-        rows = [{"method": cell["method"], **row} for cell in found for row in cell["answers"]]
+    def report(results: Sequence[Row], folder: Path) -> None:
+        rows = [{"method": cell["method"], **row} for cell in results for row in cell["answers"]]
         write_rows(folder, "results", rows)
-        for cell in found:
+        for cell in results:
             print(f"{cell['method']}: {sum(row['right'] for row in cell['answers'])} right")
         for query in arguments.query:
             _draw(folder, split, [row for row in rows if row["query"] == query], shape)
@@ -101,13 +101,13 @@ def measure(path: Path, settings: Cell, cell: Cell) -> Row:
         "answers": [
             {
                 "query": query,
-                "rank": place + 1,
+                "rank": index + 1,
                 "row": int(row),
                 "distance": int(distance),
-                "right": bool(split.y[row] == split.wanted[query]),
+                "right": bool(split.y[row] == split.query_labels[query]),
             }
             for query, near, far in zip(settings["query"], answers, distances, strict=True)
-            for place, (row, distance) in enumerate(zip(near, far, strict=True))
+            for index, (row, distance) in enumerate(zip(near, far, strict=True))
         ]
     }
 
@@ -127,6 +127,6 @@ def _draw(folder: Path, split: Split, rows: Sequence[Row], shape: tuple[int, int
     for line, (method, answers) in zip(axes, by_method.items(), strict=True):
         plots.draw_image(line[0], np.reshape(split.queries[query], shape))
         line[0].set_ylabel(method, rotation=0, ha="right", va="center")
-        for place, row in zip(line[1:], answers, strict=True):
-            plots.draw_image(place, np.reshape(split.X[row["row"]], shape), wrong=not row["right"])
+        for axis, row in zip(line[1:], answers, strict=True):
+            plots.draw_image(axis, np.reshape(split.X[row["row"]], shape), wrong=not row["right"])
     plots.save_figure(figure, folder, f"query-{query}")

@@ -84,7 +84,7 @@ def measure(path: Path, settings: Cell, cell: Cell) -> Row:
     ranking = ranked(hasher, split, by_score=method.by_score)
     depths = [k for k in DEPTHS if k <= len(split.X)]
     precision, recall = ranking.precision_recall()
-    found: Row = {
+    result: Row = {
         "cpu_seconds": round(seconds, 3),
         "hash_cpu_seconds": round(hashing, 3),
         "n_queries": len(split.queries),
@@ -98,27 +98,27 @@ def measure(path: Path, settings: Cell, cell: Cell) -> Row:
     }
     if len(split.unseen) >= DEPTHS[0]:
         among = ranked(hasher, split, by_score=method.by_score, unseen=True)
-        found["unseen_precision"] = float(among.precision_at([DEPTHS[0]])[0])
-        found["unseen_mean_average_precision"] = among.mean_average_precision()
-    return found
+        result["unseen_precision"] = float(among.precision_at([DEPTHS[0]])[0])
+        result["unseen_mean_average_precision"] = among.mean_average_precision()
+    return result
 
 
-def report(found: Sequence[Row], folder: Path, settings: Cell, choice: Cell) -> None:
+def report(results: Sequence[Row], folder: Path, settings: Cell, choice: Cell) -> None:
     """Write results as JSON, CSV, Markdown tables and figures; print the tables."""
-    rows = precision_rows(found)
-    n_test = round(float(np.mean([cell["n_queries"] for cell in found])))
+    rows = precision_rows(results)
+    n_test = round(float(np.mean([cell["n_queries"] for cell in results])))
     sizes = {"n_train": settings["train"], "n_test": n_test}
     summary = summarise(rows, **sizes)
     fits = [
         {name: cell[name] for name in ("method", "bits", "run", "bank", "cost", "parameters")}
-        for cell in found
+        for cell in results
     ]
     write_results(folder, rows, summary, choices=choice, fits=fits)
-    write_csv(folder / "curves.csv", curve_rows(found))
+    write_csv(folder / "curves.csv", curve_rows(results))
     text = page(rows, choice, **sizes)
     write_text(folder / "tables.md", text + "\n")
     print(text)
-    draw(found, summary, folder)
+    draw(results, summary, folder)
 
 
 OURS = "*SHL"
@@ -139,7 +139,7 @@ _KEPT = (
 )
 
 
-def precision_rows(found: Sequence[Row]) -> list[Row]:
+def precision_rows(results: Sequence[Row]) -> list[Row]:
     """Return one row for each cell and k."""
     return [
         {
@@ -148,16 +148,16 @@ def precision_rows(found: Sequence[Row]) -> list[Row]:
             "precision": precision,
             **{name: cell[name] for name in _KEPT},
         }
-        for cell in found
+        for cell in results
         for k, precision in cell["precision_at"].items()
     ]
 
 
-def curve_rows(found: Sequence[Row]) -> list[Row]:
+def curve_rows(results: Sequence[Row]) -> list[Row]:
     """Return one row for each cell and Hamming radius."""
     return [
         {**{key: cell[key] for key in _KEYS}, "radius": radius, "precision": p, "recall": r}
-        for cell in found
+        for cell in results
         if cell["curve"] is not None
         for radius, (p, r) in enumerate(zip(*cell["curve"], strict=True))
     ]
@@ -279,17 +279,17 @@ def verdicts(rows: Sequence[Row], *, n_train: int, n_test: int) -> str:
                 (_values(rows, name, OURS, b), _values(rows, name, method, b)) for name in names
             ]
             alike = all(ours and len(ours) == len(theirs) for ours, theirs in pairs)
-            found = (
+            outcomes = (
                 [verdict(ours, theirs, n_train=n_train, n_test=n_test) for ours, theirs in pairs]
                 if alike
                 else ["–"]
             )
-            texts.append(found[0] if len(set(found)) == 1 else " / ".join(found))
+            texts.append(outcomes[0] if len(set(outcomes)) == 1 else " / ".join(outcomes))
         lines.append(f"| {method} | " + " | ".join(texts) + " |")
     return "\n".join(lines)
 
 
-def draw(found: Sequence[Row], summary: Sequence[Row], folder: Path) -> None:
+def draw(results: Sequence[Row], summary: Sequence[Row], folder: Path) -> None:
     """Draw the three panels of the paper: over bits, over k and over the radius."""
     canvas = plots.new_figure(1, 3, (13, 4.6))
     shown = [row for row in summary if not METHODS[row["method"]].one_hot]
@@ -308,7 +308,7 @@ def draw(found: Sequence[Row], summary: Sequence[Row], folder: Path) -> None:
         plots.draw_lines(axes, lines, x=x, y="precision", title=title)
     curves: dict[str, plots.Line] = {}
     for method in methods:
-        pairs = [c["curve"] for c in found if (c["method"], c["bits"]) == (method, longest)]
+        pairs = [c["curve"] for c in results if (c["method"], c["bits"]) == (method, longest)]
         if pairs:
             precision, recall = np.mean(pairs, axis=0)
             curves[method] = (recall, precision, None)
@@ -316,5 +316,5 @@ def draw(found: Sequence[Row], summary: Sequence[Row], folder: Path) -> None:
         right, curves, x="recall", y="precision", title=f"Hamming radius, {longest} bits"
     )
     figure.legend(*left.get_legend_handles_labels(), loc="outside right center", fontsize="small")
-    figure.suptitle(str(found[0]["dataset"]))
+    figure.suptitle(str(results[0]["dataset"]))
     plots.save_figure(figure, folder, "retrieval")

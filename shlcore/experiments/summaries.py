@@ -38,10 +38,12 @@ def grouped_means(
     for values, members in groups.items():
         line: Row = {**dict(zip(by, values, strict=True)), "runs": len(members)}
         for name in means:
-            found = [row[name] for row in members]
-            line[name] = float(np.mean(found))
+            values_of_runs = [row[name] for row in members]
+            line[name] = float(np.mean(values_of_runs))
             if name == spread:
-                line["deviation"] = float(np.std(found, ddof=1)) if len(found) > 1 else 0.0
+                line["deviation"] = (
+                    float(np.std(values_of_runs, ddof=1)) if len(values_of_runs) > 1 else 0.0
+                )
         summary.append(line)
     return summary
 

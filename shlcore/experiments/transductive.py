@@ -90,8 +90,8 @@ def measure(path: Path, settings: Cell, cell: Cell) -> Row:
     )
     classes, y = np.unique(rows.y, return_inverse=True)  # so that -1 is free for "unlabelled"
     X = np.concatenate([rows.X, rows.queries])
-    labels = np.concatenate([y, np.full(len(rows.wanted), UNLABELLED)])
-    found: Row = {}
+    labels = np.concatenate([y, np.full(len(rows.query_labels), UNLABELLED)])
+    result: Row = {}
     answers = []
     for mode in MODES:
         started = time.process_time()
@@ -102,15 +102,15 @@ def measure(path: Path, settings: Cell, cell: Cell) -> Row:
             random_state=seed,
         ).fit(X, labels)
         answers.append(classes[model.transduction_[len(y) :]])
-        found[mode] = float((answers[-1] == rows.wanted).mean())
-        found[f"{mode}_cpu_seconds"] = round(time.process_time() - started, 3)
-    found["differing"] = float((answers[0] != answers[1]).mean())
-    return found
+        result[mode] = float((answers[-1] == rows.query_labels).mean())
+        result[f"{mode}_cpu_seconds"] = round(time.process_time() - started, 3)
+    result["differing"] = float((answers[0] != answers[1]).mean())
+    return result
 
 
-def summarise(found: Sequence[Row], settings: Cell) -> list[Row]:
+def summarise(results: Sequence[Row], settings: Cell) -> list[Row]:
     """Return means over the runs by code length, with errors of the difference."""
-    rows = [{**row, "difference": row[MODES[1]] - row[MODES[0]]} for row in found]
+    rows = [{**row, "difference": row[MODES[1]] - row[MODES[0]]} for row in results]
     means = [*MODES, "difference", "differing"]
     summary = grouped_means(rows, ["bits"], means=means, spread="difference")
     for line in summary:
@@ -119,12 +119,12 @@ def summarise(found: Sequence[Row], settings: Cell) -> list[Row]:
     return sorted(summary, key=lambda line: line["bits"])
 
 
-def report(found: Sequence[Row], folder: Path, settings: Cell) -> None:
+def report(results: Sequence[Row], folder: Path, settings: Cell) -> None:
     """Write results and their summary as files, print the table, draw the figure."""
-    summary = summarise(found, settings)
-    write_results(folder, found, summary)
+    summary = summarise(results, settings)
+    write_results(folder, results, summary)
     print(markdown_table(summary))
-    _draw(found[0]["dataset"], summary, folder)
+    _draw(results[0]["dataset"], summary, folder)
 
 
 def markdown_table(summary: Sequence[Row]) -> str:

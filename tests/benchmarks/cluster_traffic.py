@@ -2,8 +2,8 @@
 
     python tests/benchmarks/cluster_traffic.py [--quick]
 
-Counted by the workers themselves (what they send each other and this process), plus the query
-that this process sends. See LARGE.md for the model that follows from it.
+The sum of the bytes that workers count (sent to each other and to this process) and of the input
+that this process sends. LARGE.md has the resulting model.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What a fit costs, in SVMs: a two-class semi-supervised fit against one ``SVC.fit``.
+"""Cost of a semi-supervised fit of two classes, in units of one ``SVC.fit``.
 
     python tests/benchmarks/fit_cost.py
 
@@ -30,7 +30,7 @@ def scaled(X):
 
 
 def digits(n):
-    """Even against odd digits; beyond the 1797 real ones, slightly noisy copies."""
+    """Return even and odd digits; beyond the 1797 real ones, noisy copies."""
     X, y = load_digits(return_X_y=True)
     rng = np.random.default_rng(0)
     rows = np.arange(n) % len(X)
@@ -116,10 +116,10 @@ def first_digits(n):
 
 
 def defaults_on_digits(n=None, n_bits=15):
-    """CPU of the default estimator and of an SVC on the same sum of kernels.
+    """Measure CPU times of the default estimator and of an SVC on the same sum of kernels.
 
-    Rows in: both compute the kernels, which *SHL keeps apart and SVC adds up. Matrices in:
-    SVC gets the finished sum, *SHL the finished kernels, which it adds up anew for every bit.
+    Given rows, both compute the kernels, and SVC sums them. Given matrices, SVC gets their sum,
+    and *SHL sums them for every bit.
     """
     X, y = first_digits(n)
     model = SHL(n_bits=n_bits, random_state=0)
@@ -142,19 +142,19 @@ def defaults_on_digits(n=None, n_bits=15):
     svc_fit, svc_predict = cpu(lambda: svc.fit(rows, y)), cpu(lambda: svc.predict(rows))
     print(f"\ndigits, {n_bits} bits, {len(theta)} kernels, CPU seconds against SVC, same kernels")
     print("\n| given | | SHL | SVC | ratio |\n|---|---|---|---|---|")
-    tell("rows", "fit", fit, svc_fit)
-    tell("rows", "predict", predict, svc_predict)
+    print_line("rows", "fit", fit, svc_fit)
+    print_line("rows", "predict", predict, svc_predict)
     total = kernel(rows, rows)
     grams = Grams.from_matrices(hash_.bank.cross_kernels(rows, rows), len(theta), len(rows))
     model = SHL(n_bits=n_bits, kernels="precomputed", random_state=0)
     svc = SVC(kernel="precomputed", C=1000.0)
-    tell("matrices", "fit", cpu(lambda: model.fit(grams, y)), cpu(lambda: svc.fit(total, y)))
+    print_line("matrices", "fit", cpu(lambda: model.fit(grams, y)), cpu(lambda: svc.fit(total, y)))
     cost = cpu(lambda: model.predict(grams)), cpu(lambda: svc.predict(total))
-    tell("matrices", "predict", *cost)
+    print_line("matrices", "predict", *cost)
 
 
-def tell(given, what, ours, theirs):
-    print(f"| {given} | {what} | {ours:.3f} | {theirs:.3f} | {ours / theirs:.2f} |")
+def print_line(given, step, ours, theirs):
+    print(f"| {given} | {step} | {ours:.3f} | {theirs:.3f} | {ours / theirs:.2f} |")
 
 
 def main():

@@ -48,7 +48,7 @@ def dataset(name, seed, folder):
 
 
 def some_labels(y, share, seed):
-    """One label of each class, the others at random."""
+    """Draw one label of each class, and the others at random."""
     rng = np.random.default_rng([seed, 7])
     first = [rng.choice(np.flatnonzero(y == c)) for c in np.unique(y)]
     rest = rng.permutation(np.setdiff1d(np.arange(len(y)), first))
@@ -59,7 +59,7 @@ def some_labels(y, share, seed):
 
 
 def settings_of(method, n_columns, seed):
-    """Settings to choose among; the first one is the default."""
+    """Return the settings to choose among; the first one is the default."""
     if method.endswith("*SHL"):
         mode = method.startswith("trans")
         return [SHL(transductive=mode, random_state=seed)]
@@ -99,7 +99,7 @@ def answers_of(model, X):
 
 
 def tuned(method, X, labels, seed):
-    """Choose by folds of the labelled rows; the others stay what they are, unlabelled."""
+    """Choose settings by folds of the labelled rows; the other rows stay unlabelled."""
     choices = settings_of(method, X.shape[1], seed)
     known = np.flatnonzero(labels != -1)
     if len(choices) == 1 or np.bincount(labels[known]).min() < 2:

@@ -150,18 +150,18 @@ def test_a_split_shares_no_row_and_depends_on_the_seed_alone():
     first = split(numbered(50), n_train=20, n_queries=None, given=False, seed=3)
     again = split(numbered(50), n_train=20, n_queries=None, given=False, seed=3)
     other = split(numbered(50), n_train=20, n_queries=None, given=False, seed=4)
-    assert sorted([*first.y, *first.wanted]) == list(range(50))
+    assert sorted([*first.y, *first.query_labels]) == list(range(50))
     np.testing.assert_array_equal(first.y, again.y)
     assert set(first.y) != set(other.y)
-    np.testing.assert_array_equal(first.queries[:, 0], first.wanted)
+    np.testing.assert_array_equal(first.queries[:, 0], first.query_labels)
 
 
 def test_a_given_split_keeps_to_its_sides():
     is_test = np.arange(50) % 2 == 0
     drawn = split(numbered(50, is_test=is_test), n_train=20, n_queries=9, given=True, seed=0)
     assert (drawn.y % 2 == 1).all()
-    assert (drawn.wanted % 2 == 0).all()
-    assert (len(drawn.y), len(drawn.wanted)) == (20, 9)
+    assert (drawn.query_labels % 2 == 0).all()
+    assert (len(drawn.y), len(drawn.query_labels)) == (20, 9)
 
 
 @pytest.mark.parametrize(

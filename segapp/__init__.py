@@ -8,10 +8,7 @@
 undo, and saves them as a project that the window opens.
 """
 
-from functools import cache
-from importlib import import_module
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # importing `typing` would take too long before Ctrl-C is handled
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -72,6 +69,8 @@ def __getattr__(name: str) -> object:
         return _version()
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
 
 
@@ -79,7 +78,6 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-@cache
 def _version() -> str:
     from importlib.metadata import PackageNotFoundError, version
 

@@ -93,11 +93,9 @@ def class_name(name: str) -> str:
 
     Files have the English names in every language.
     """
-    return {"foreground": _tr("foreground"), "background": _tr("background")}.get(name, name)
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("Classes", text)
+    if name == "foreground":
+        return QCoreApplication.translate("Classes", "foreground")
+    return QCoreApplication.translate("Classes", "background") if name == "background" else name
 
 
 def _value(value: object) -> object:

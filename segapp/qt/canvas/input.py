@@ -33,29 +33,21 @@ class StrokeInProgress:
         self._radius = radius
         self._label = label
         self._with_pressure = with_pressure
-        self._points: list[Point] = []
+        self.points: list[Point] = []
         self._pressures: list[float] = []
 
     def add(self, at: Point, pressure: float = 1.0) -> Stroke | None:
         """Append a position; return the new segment, None if the position is the last one."""
-        if self._points and self._points[-1] == at:
+        if self.points and self.points[-1] == at:
             return None
-        self._points.append(at)
+        self.points.append(at)
         self._pressures.append(min(max(pressure, _MIN_PRESSURE), 1.0))
-        return self._stroke(max(len(self._points) - 2, 0))
+        return self.stroke(first=max(len(self.points) - 2, 0))
 
-    def stroke(self) -> Stroke:
-        """Return the stroke along all points."""
-        return self._stroke(0)
-
-    @property
-    def end(self) -> Point:
-        """The last position."""
-        return self._points[-1]
-
-    def _stroke(self, first: int) -> Stroke:
+    def stroke(self, first: int = 0) -> Stroke:
+        """Return the stroke along the points, from the first one or a later one."""
         pressures = tuple(self._pressures[first:]) if self._with_pressure else ()
-        return Stroke(tuple(self._points[first:]), self._radius, self._label, pressures)
+        return Stroke(tuple(self.points[first:]), self._radius, self._label, pressures)
 
 
 class StrokePainter:
@@ -108,7 +100,7 @@ class StrokePainter:
         if not shape.two_ends or self._stroke is None:
             return self._strokes.stamp(replace(piece, radius=self._outline_radius, pressures=()))
         erased = self._strokes.drop()
-        corners = shape.outline(shape.defining_points(self._stroke.stroke().points))
+        corners = shape.outline(shape.defining_points(self._stroke.points))
         outline = replace(
             piece, points=(*corners, corners[0]), radius=self._outline_radius, pressures=()
         )
@@ -127,7 +119,7 @@ class StrokePainter:
         """End the stroke and return its mark; None if it has marked no pixel yet."""
         mark = self.mark()
         if mark is not None and self._stroke is not None:
-            self.last_end = self._stroke.end
+            self.last_end = self._stroke.points[-1]
             self._stroke = None
         return mark
 

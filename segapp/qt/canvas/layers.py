@@ -213,12 +213,8 @@ class Layer:
     ) -> None:
         self.size = size
         self._times, self._levels, self._shared = times, levels, shared
+        self.pixels = levels[0]  # to be written into; empty over a `ZeroCopyImage`
         self._tiles = [list(_tiles(level)) for level in levels]
-
-    @property
-    def pixels(self) -> NDArray[np.uint8]:
-        """The writable finest level; empty if that is a `ZeroCopyImage`."""
-        return self._levels[0]
 
     def _paint_first(self, painting: TilePainter) -> None:
         """Paint a clear layer; a tile of a single colour is filled at all levels at once."""
@@ -250,15 +246,12 @@ class Layer:
             box = left // 2, top // 2, (right + 1) // 2, (bottom + 1) // 2
             left, top, right, bottom = box
             self._levels[1][top:bottom, left:right] = halve(pixels)
-            self._refresh(box, self._levels[1:])
+            self.refresh(box, first_level=1)
 
-    def refresh(self, box: Box) -> None:
-        """Update the halved copies of a box (left, top, right, bottom)."""
-        self._refresh(box, self._levels)
-
-    def _refresh(self, box: Box, levels: list[NDArray[np.uint8]]) -> None:
+    def refresh(self, box: Box, first_level: int = 0) -> None:
+        """Update the halved copies of a box (left, top, right, bottom) of a level."""
         left, top, right, bottom = box
-        for finer, coarser in pairwise(levels):
+        for finer, coarser in pairwise(self._levels[first_level:]):
             left, top = left // 2, top // 2
             right, bottom = (right + 1) // 2, (bottom + 1) // 2
             coarser[top:bottom, left:right] = halve(

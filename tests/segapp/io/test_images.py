@@ -1,8 +1,12 @@
+"""Loading takes little more than the picture it gives: measured in a process of its own."""
+
 import contextlib
 import hashlib
 import io
+import json
 import os
 import struct
+import subprocess
 import sys
 import tracemalloc
 import zlib
@@ -13,8 +17,14 @@ import tifffile
 from PIL import Image, ImageCms, ImageOps
 
 from segapp.io import pages as image_limits
-from segapp.io.images import load_image, load_indices
+from segapp.io.export.formats import FORMATS
+from segapp.io.images import list_images, load_image, load_indices
 from segapp.io.pages import ImageError
+from segapp.io.project import Project, load_project, save_project
+from segapp.model.document import Document
+from segapp.model.labelling import Labelling
+from segapp.model.settings import Settings
+from segapp.model.validation import load_file_name, store_file_name
 
 RNG = np.random.default_rng(3)
 SMOOTH = np.stack(
@@ -473,3 +483,165 @@ def test_flat_pictures_of_any_format_open(tmp_path):
     flat.save(tmp_path / "a.jpg", progressive=True, optimize=True, quality=1)
     for name in ("a.webp", "a.jpg"):
         assert load_image(tmp_path / name).size == (3000, 5000)
+
+
+SIZE = (2000, 3000)
+RGB = 3  # bytes a pixel of the result
+ABOVE = 16  # bytes a pixel that may be used besides
+FIXED = 24 << 20  # what decoders load and keep, whatever the picture
+
+# The peak of `getrusage` begins with that of the process that started this one.
+MEASURE = """
+import sys
+from segapp.io.images import load_image
+from PIL import Image
+Image.init()
+def peak():
+    lines = open("/proc/self/status").read().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM"))
+before = peak()
+picture = load_image(sys.argv[1])
+print(peak() - before)
+"""
+
+
+@pytest.fixture(scope="module")
+def values():
+    block = np.random.default_rng(1).integers(0, 65536, (100, 100, 4), dtype=np.uint16)
+    return np.tile(block, (SIZE[0] // 100, SIZE[1] // 100, 1))
+
+
+def save(path, values, kind):
+    eight = (values >> 8).astype(np.uint8)
+    if kind == "8-bit PNG":
+        Image.fromarray(eight[:, :, :3]).save(path, "PNG", compress_level=1)
+    elif kind == "8-bit PNG with alpha":
+        Image.fromarray(eight).save(path, "PNG", compress_level=1)
+    elif kind == "turned JPEG":
+        exif = Image.Exif()
+        exif[274] = 6
+        Image.fromarray(eight[:, :, :3]).save(path, "JPEG", exif=exif)
+    elif kind == "16-bit grey PNG":
+        Image.fromarray(values[:, :, 0].copy()).save(path, "PNG", compress_level=1)
+    elif kind == "16-bit TIFF with alpha":
+        tifffile.imwrite(path, values, photometric="rgb", extrasamples=["unassalpha"])
+    elif kind == "32-bit float TIFF":
+        tifffile.imwrite(path, values[:, :, :3].astype(np.float32), photometric="rgb")
+    else:
+        compression = "zlib" if kind == "16-bit packed TIFF" else None
+        tifffile.imwrite(path, values[:, :, :3], photometric="rgb", compression=compression)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is told in another place")
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "8-bit PNG",
+        "8-bit PNG with alpha",
+        "turned JPEG",
+        "16-bit grey PNG",
+        "16-bit TIFF",
+        "16-bit packed TIFF",
+        "16-bit TIFF with alpha",
+        "32-bit float TIFF",
+    ],
+)
+def test_loading_needs_few_bytes_a_pixel(tmp_path, values, kind):
+    path = tmp_path / "picture"
+    save(path, values, kind)
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, check=True
+    )
+    pixels = SIZE[0] * SIZE[1]
+    assert int(done.stdout) < pixels * (RGB + ABOVE) + FIXED
+    if kind.startswith(("8-bit", "16-bit", "turned")):
+        assert int(done.stdout) < pixels * 13 + FIXED
+
+
+def listed(folder, *names):
+    for name in names:
+        (folder / name).touch()
+    return [path.name for path in list_images(folder)]
+
+
+def test_only_images_are_listed_and_by_name(tmp_path):
+    (tmp_path / "folder.png").mkdir()
+    names = listed(tmp_path, "b.PNG", "a.jpg", ".hidden.png", "notes.txt", "a.segapp")
+    assert names == ["a.jpg", "b.PNG"]
+
+
+@pytest.mark.parametrize("word", ["strokes", "truth", "anno", *FORMATS])
+def test_what_belongs_to_an_image_is_none_itself(tmp_path, word):
+    assert listed(tmp_path, "cat.jpg", f"cat-{word}.png") == ["cat.jpg"]
+
+
+def test_the_masks_of_the_classes_belong_to_their_image(tmp_path):
+    names = ("cat-classes-fur.png", "cat-classes-a-classes-b.png", "cat-classes-.png")
+    assert listed(tmp_path, "cat.jpg", *names) == ["cat.jpg"]
+    (tmp_path / "cat.jpg").unlink()
+    assert len(listed(tmp_path)) == 3  # nobody's
+
+
+def test_an_images_own_name_may_hold_the_word(tmp_path):
+    names = ("x-classes-y.jpg", "x-classes-y-classes-z.png")
+    assert listed(tmp_path, *names) == ["x-classes-y.jpg"]
+
+
+def test_the_same_name_without_its_image_is_an_image(tmp_path):
+    assert listed(tmp_path, "dog.jpg", "cat-mask.png") == ["cat-mask.png", "dog.jpg"]
+
+
+ODD = os.fsdecode(b"caf\xe9 \xff.png")
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+
+
+@pytest.fixture
+def odd(tmp_path):
+    path = tmp_path / os.fsdecode(b"f\xf6lder") / ODD
+    path.parent.mkdir()
+    Image.new("RGB", (6, 5), "red").save(path)
+    return path
+
+
+@pytest.mark.parametrize("name", ["plain.png", "été 中.png", ODD, "100%25 \udcff%ff"])
+def test_a_name_comes_back_through_utf8(name):
+    values: dict = {}
+    store_file_name(values, "relative", name)
+    text = json.dumps(values, ensure_ascii=False).encode("utf-8")
+    assert load_file_name(json.loads(text), "relative") == name
+
+
+def test_a_project_of_an_image_whose_name_is_not_utf8_comes_back(odd):
+    project = Project(Document(), Settings(), odd, load_image(odd).sha256)
+    path = odd.with_suffix(".segapp")
+    save_project(path, project)
+    assert load_project(path) == project
+    path = odd.parents[1] / "plain.segapp"
+    save_project(path, project)
+    assert load_project(path).image_path == odd
+
+
+def test_a_project_names_no_file_with_a_zero_byte():
+    with pytest.raises(ValueError, match="relative: wanted the name of a file"):
+        load_file_name({"relative": "a\0b"}, "relative")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_export_of_such_an_image_is_written(odd, name):
+    nothing = np.zeros((5, 6), np.uint8)
+    answer = Labelling(nothing, nothing.astype(np.float32), nothing.astype(np.uint32), 2, 1)
+    entry = FORMATS[name]
+    target = odd.with_suffix(entry.suffix).with_stem("out\udcff")
+    for path in entry.write(target, answer, Document(), load_image(odd)):
+        assert path.stat().st_size
+        if entry.suffix == ".json":
+            content = json.loads(path.read_text(encoding="utf-8"))
+            assert "imagePath" not in content or content["imagePath"] == ODD
+
+
+def test_sentences_about_such_files_can_be_printed(odd):
+    odd.write_bytes(b"no image\n")
+    with pytest.raises(ValueError, match="caf\ufffd") as caught:
+        load_image(odd)
+    assert str(caught.value).encode("utf-8")

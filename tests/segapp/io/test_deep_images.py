@@ -1,16 +1,19 @@
-"""Pages, channels and levels of files that instruments write, against tifffile and the formula."""
+"""PNG with 16 bits a channel: written here byte by byte, read to the last bit."""
 
 import json
+import struct
 import zipfile
+import zlib
 
 import numpy as np
 import pytest
 import tifffile
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from segapp.io.deep_images import rerender
+from segapp.imaging import tiles
+from segapp.io.deep_images import percentiles, rerender
 from segapp.io.folder_files import (
     DISPLAY_FILE,
     DisplaySettingsError,
@@ -26,8 +29,127 @@ from segapp.model.display import ColourMap, DisplaySettings, Levels, colour_tabl
 from segapp.model.document import Document
 from segapp.model.settings import Settings
 
-RNG = np.random.default_rng(3)
-FIVE = RNG.integers(0, 5000, (20, 30, 5), dtype=np.uint16)
+KINDS = {1: 0, 2: 4, 3: 2, 4: 6}  # channels, and what PNG calls it
+
+
+def paeth(left, above, corner):
+    guess = left + above - corner
+    distances = [abs(guess - other) for other in (left, above, corner)]
+    return (left, above, corner)[distances.index(min(distances))]
+
+
+def filtered(line, before, kind, step):
+    """Return a row of bytes as filter ``kind`` of the PNG specification writes it."""
+    out = bytearray()
+    for k, value in enumerate(line):
+        left = line[k - step] if k >= step else 0
+        corner = before[k - step] if k >= step else 0
+        above = before[k]
+        guess = (0, left, above, (left + above) // 2, paeth(left, above, corner))[kind]
+        out.append((value - guess) % 256)
+    return bytes(out)
+
+
+def png(values, filters=(0, 1, 2, 3, 4), more=b""):
+    height, width, channels = values.shape
+    lines = [row.astype(">u2").tobytes() for row in values]
+    before, packed = bytes(len(lines[0])), b""
+    for k, line in enumerate(lines):
+        kind = filters[k % len(filters)]
+        packed += bytes([kind]) + filtered(line, before, kind, 2 * channels)
+        before = line
+    header = struct.pack(">IIBBBBB", width, height, 16, KINDS[channels], 0, 0, 0)
+    parts = [chunk(b"IHDR", header), more, chunk(b"IDAT", zlib.compress(packed))]
+    return b"\x89PNG\r\n\x1a\n" + b"".join([*parts, chunk(b"IEND", b"")])
+
+
+def chunk(name, content):
+    return (
+        struct.pack(">I", len(content))
+        + name
+        + content
+        + struct.pack(">I", zlib.crc32(name + content))
+    )
+
+
+@given(st.sampled_from(list(KINDS)), st.integers(1, 9), st.integers(1, 9), st.integers(0, 99))
+@settings(deadline=None, max_examples=40)
+def test_every_bit_is_read(tmp_path_factory, channels, height, width, seed):
+    values = np.random.default_rng(seed).integers(0, 65536, (height, width, channels))
+    path = tmp_path_factory.mktemp("png") / "a.png"
+    path.write_bytes(png(values.astype(np.uint16)))
+    picture = load_image(path)
+    colours = values[:, :, :-1] if channels in (2, 4) else values
+    np.testing.assert_array_equal(picture.raw_image.values, colours)
+    if channels in (2, 4):
+        alpha = 255 if picture.alpha is None else picture.alpha
+        np.testing.assert_array_equal(alpha, np.rint(values[:, :, -1] / 65535 * 255))
+
+
+def test_colours_are_shown_between_levels_like_those_of_a_tiff(tmp_path):
+    values = np.random.default_rng(1).integers(177, 1209, (30, 40, 3)).astype(np.uint16)
+    path = tmp_path / "faint.png"
+    path.write_bytes(png(values))
+    picture = load_image(path)
+    low, high = np.percentile(values, (0.1, 99.9))
+    assert picture.note == f"16-bit, shown from {low:.5g} to {high:.5g}"
+    expected = np.rint(np.clip((values - low) / (high - low), 0, 1) * 255)
+    assert np.abs(picture.rgb - expected).max() <= 1
+    assert picture.exceeds_rgb8
+
+
+def test_a_photograph_with_a_profile_keeps_its_colours(tmp_path):
+    profile = chunk(b"iCCP", b"x\0\0" + zlib.compress(b"no real profile, and no reason to refuse"))
+    values = np.random.default_rng(2).integers(0, 65536, (8, 9, 3)).astype(np.uint16)
+    path = tmp_path / "photo.png"
+    path.write_bytes(png(values, more=profile))
+    picture = load_image(path)
+    assert picture.note == "16-bit, shown with the upper 8 bits"
+    np.testing.assert_array_equal(picture.rgb, values >> 8)
+
+
+def test_a_file_that_was_cut_is_told_in_one_sentence(tmp_path):
+    values = np.random.default_rng(3).integers(0, 65536, (60, 70, 4)).astype(np.uint16)
+    path = tmp_path / "cut.png"
+    path.write_bytes(png(values)[:9000])
+    with pytest.raises(ImageError, match=r"cut\.png is damaged and cannot be read"):
+        load_image(path)
+
+
+RNG = np.random.default_rng(8)
+
+
+@pytest.mark.parametrize(
+    "kind", ["u2", ">u2", "i2", "u4", "i4", "f2", "f4", ">f4", "f8", "i8", "u8"]
+)
+@pytest.mark.parametrize("size", [1, 2, 999, 20_000])
+def test_percentiles_are_numpys(monkeypatch, kind, size):
+    monkeypatch.setattr(tiles, "_STRIP_VALUES", 1000)
+    numbers = RNG.normal(300, 4000, (size, 3))
+    if kind.endswith(("u2", "u4", "u8")):
+        numbers = np.abs(numbers)
+    values = numbers.astype(kind)
+    found = percentiles(values, (0.1, 50, 99.9))
+    expected = np.percentile(values.astype(np.float64), (0.1, 50, 99.9))
+    np.testing.assert_allclose(found.values, expected, rtol=1e-14)
+    assert (found.least, found.largest) == (values.min(), values.max())
+    assert found.not_finite == 0
+
+
+def test_what_is_no_number_is_counted_and_left_out():
+    values = np.array([[np.nan, 1.0, -np.inf], [2.0, np.inf, 3.0]], np.float32)
+    found = percentiles(values, (50,))
+    assert (found.values, found.least, found.largest, found.not_finite) == ((2.0,), 1.0, 3.0, 3)
+    assert percentiles(np.full((2, 2), np.nan), (50,)) is None
+
+
+def test_the_largest_numbers():
+    found = percentiles(np.array([[-1.7e308, 1.7e308]]), (25, 50, 75))
+    np.testing.assert_allclose(found.values, (-0.85e308, 0, 0.85e308), atol=1e293)
+
+
+SHOWING_RNG = np.random.default_rng(3)
+FIVE = SHOWING_RNG.integers(0, 5000, (20, 30, 5), dtype=np.uint16)
 OWN = DisplaySettings((3, None, 1), (None, Levels(100, 900, 0.5), None, Levels(0, 4000)))
 
 
@@ -71,7 +193,7 @@ def test_showing_anew_is_loading_anew(five):
 
 
 def test_levels_of_an_ordinary_picture_are_taken_back_without_loss(tmp_path):
-    rgba = RNG.integers(0, 256, (9, 8, 4), dtype=np.uint8)
+    rgba = SHOWING_RNG.integers(0, 256, (9, 8, 4), dtype=np.uint8)
     Image.fromarray(rgba).save(tmp_path / "a.png")
     plain = load_image(tmp_path / "a.png")
     bright = rerender(plain, DisplaySettings(levels=(Levels(10, 20),) * 3))
@@ -92,7 +214,7 @@ def test_channels_that_a_picture_lacks_change_nothing(tmp_path):
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.float32])
 @pytest.mark.parametrize("bigtiff", [False, True])
 def test_each_page_of_a_tiff_is_a_picture(tmp_path, kind, bigtiff):
-    pages = RNG.integers(0, 250, (3, 20, 30)).astype(kind)
+    pages = SHOWING_RNG.integers(0, 250, (3, 20, 30)).astype(kind)
     path = tmp_path / "stack.tif"
     tifffile.imwrite(path, pages, photometric="minisblack", bigtiff=bigtiff)
     names = ["stack.tif", "stack[2].tif", "stack[3].tif"]
@@ -117,7 +239,7 @@ def test_frames_of_a_gif_are_pictures(tmp_path):
 )
 def test_channels_that_are_pages_make_one_picture(tmp_path, kind, axes):
     lengths = {"T": 2, "Z": 3, "C": 4, "Y": 12, "X": 9}
-    values = RNG.integers(0, 60000, [lengths[axis] for axis in axes], dtype=np.uint16)
+    values = SHOWING_RNG.integers(0, 60000, [lengths[axis] for axis in axes], dtype=np.uint16)
     path = tmp_path / ("a.ome.tif" if kind == "ome" else "a.tif")
     told = {"metadata": {"axes": axes}, "photometric": "minisblack"}
     tifffile.imwrite(path, values, imagej=kind == "imagej", **told)

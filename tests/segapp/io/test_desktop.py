@@ -17,6 +17,7 @@ from segapp.io.desktop import MIME_TYPE, install_desktop_entry, remove_desktop_e
 pytestmark = pytest.mark.skipif(
     sys.platform in ("win32", "darwin"), reason="desktop entries are for Linux and its kin"
 )
+
 ASK_QT = """
 from PySide6.QtCore import QMimeDatabase
 kind = QMimeDatabase().mimeTypeForFile("work.segapp")

@@ -58,3 +58,17 @@ def test_nothing_and_everything(shape):
     (polygon,) = polygons(np.ones(shape, bool))
     height, width = shape
     assert set(polygon) == {(0, 0), (width, 0), (width, height), (0, height)}
+
+
+@settings(max_examples=200, deadline=None)
+@given(masks)
+def test_joined_at_corners_each_component_has_one_polygon(mask):
+    parts, count = ndimage.label(mask, structure=np.ones((3, 3)))
+    found = polygons(mask, join_corners=True)
+    assert len(found) == count
+    total = np.zeros(mask.shape, int)
+    for polygon in found:
+        part = filled(polygon, mask.shape)
+        assert np.unique(parts[part]).size == 1
+        total += part
+    assert (total == mask).all()

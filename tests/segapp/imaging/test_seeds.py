@@ -48,7 +48,7 @@ def test_tiles_hold_what_painting_the_whole_picture_gives(first, then):
     after = before.with_marks(then)
     for marked, dense in ((before, painted(first)), (after, painted(first + then))):
         np.testing.assert_array_equal(marked.dense(), dense)
-        np.testing.assert_array_equal(marked.coarse, brute_force(dense, TIMES))
+        np.testing.assert_array_equal(marked.highest, brute_force(dense, TIMES))
         assert marked.classes() == sorted(set(np.unique(dense).tolist()) - {-1})
         for box in (
             (slice(40, 290), slice(200, 517)),

@@ -15,6 +15,7 @@ from PIL import Image
 from pycocotools.coco import COCO
 from scipy import ndimage
 
+from segapp.imaging.components import MeasuredRegions, component_at
 from segapp.io.class_list import ClassList
 from segapp.io.export.datasets import (
     AnnotationScope,
@@ -24,6 +25,7 @@ from segapp.io.export.datasets import (
     class_regions,
 )
 from segapp.io.export.formats import FOLDER_FORMATS
+from segapp.io.export.polygon_formats import write_labelme
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document
 from segapp.model.labelling import Labelling
@@ -369,3 +371,26 @@ def test_more_objects_than_a_palette_holds_are_told(tmp_path):
     dots = DatasetItem("dots", answer, Document((SOIL, LEAF)), picture)
     with pytest.raises(ValueError, match=r"255 objects, and dots\.png has 400"):
         FOLDER_FORMATS["voc"].add(plan_for(tmp_path), dots)
+
+
+def test_a_diagonal_pair_is_one_component_everywhere(tmp_path):
+    pair = item("pair.png", 1, (LEAF, SOIL))
+    labels = np.ones(SIZE, np.uint8)
+    labels[5, 5], labels[6, 6] = 0, 0
+    pair = replace(pair, labelling=replace(pair.labelling, labels=labels))
+    assert len(MeasuredRegions.measure(labels, labels, [0]).regions) == 1
+    assert component_at(labels, 5, 5)[6, 6]
+    for name in ("coco-rle", "coco-polygons"):
+        (tmp_path / name).mkdir()
+        (path,) = write(name, tmp_path / name, items=[pair])
+        coco = COCO(str(path))
+        (annotation,) = coco.loadAnns(coco.getAnnIds(iscrowd=None))
+        assert (coco.annToMask(annotation).astype(bool) == (labels == 0)).all()
+    assert [len(ring) for ring in annotation["segmentation"]] == [8, 8]  # simple polygons
+    (tmp_path / "yolo").mkdir()
+    write("yolo", tmp_path / "yolo", items=[pair])
+    assert len((tmp_path / "yolo" / "labels" / "pair.txt").read_text().splitlines()) == 1
+    shapes = tmp_path / "pair.json"
+    write_labelme(shapes, pair.labelling, pair.document, pair.picture)
+    groups = [shape["group_id"] for shape in json.loads(shapes.read_text())["shapes"]]
+    assert groups == [1, 1]

@@ -7,6 +7,7 @@ import pytest
 import tifffile
 from PIL import Image
 from pycocotools.coco import COCO
+from tests.segapp.io.test_deep_png import png
 
 from segapp.app.project_files import find_project
 from segapp.engine.trainer import Trainer
@@ -19,7 +20,6 @@ from segapp.model.answer import final_answer
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Patch, Stroke
 from segapp.qt.files import file_dialogs
-from tests.segapp.io.test_deep_png import png
 
 pytestmark = [
     pytest.mark.slow,  # every format of five pictures, each learnt anew

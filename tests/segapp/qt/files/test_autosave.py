@@ -457,25 +457,32 @@ def test_a_picture_whose_strokes_were_all_taken_back_comes_back_so(
     assert strokes_on_disk(root) == [0]
 
 
-def test_what_is_restored_is_saved_to_the_project_that_the_image_opens_with(
-    make_window, picture_file, left, qtbot, decide, monkeypatch
+@pytest.mark.parametrize("name", ["picture.segapp", "picture.png.segapp", "chosen/picture.segapp"])
+def test_restored_work_is_saved_to_the_project_that_the_image_opens_with(
+    make_window, picture_file, left, qtbot, decide, monkeypatch, tmp_path, name
 ):
-    image = picture_file()
-    project = image.with_suffix(".segapp")
-    project.write_bytes(left(image, 2, name="saved").read_bytes())
+    """Without a question, and without taking it for a project of another window."""
+    image, project = picture_file(), tmp_path / name
+    project.parent.mkdir(exist_ok=True)
+    save_project(project, load_project(left(image, 2, name="saved")))
     shutil.rmtree(left(image, 2, name="saved").parent)
     os.utime(project, (time.time() - 60,) * 2)
     left(image, 4)
     decide(restore_newest)
     monkeypatch.setattr(file_dialogs, "ask_project", lambda *_: pytest.fail("it has a project"))
     window = make_window()
+    window.preferences.set("keep/wish", "folder")
+    window.preferences.set_folder("keep/folder", project.parent)
     with qtbot.waitSignal(window.files.opened):
         open_initial(window, None)
     assert len(window.session.document.strokes) == 4
+    qtbot.waitUntil(lambda: not window.session.unsaved_states())
+    assert len(load_project(project).document.strokes) == 4
+    window.session.add_stroke(dot(4))
     assert window.isWindowModified()
     window.commands["save"].trigger()
     assert not window.isWindowModified()
-    assert len(load_project(project).document.strokes) == 4
+    assert len(load_project(project).document.strokes) == 5
 
 
 @pytest.mark.parametrize(("discard", "n_left"), [(True, 0), (False, 1)])

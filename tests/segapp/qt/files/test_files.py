@@ -142,6 +142,20 @@ def test_saving_under_a_name_and_then_again(make_window, picture_file, two_strok
     assert not window.isWindowModified()
 
 
+def test_a_project_is_found_again_where_its_saving_was_proposed(
+    make_window, picture_file, two_strokes, monkeypatch, tmp_path
+):
+    png, bmp = picture_file("cat.png"), picture_file("cat.bmp")
+    save_project(tmp_path / "cat.segapp", Project(Document(), PRESETS["best"], bmp, ""))
+    window = make_window(png)
+    monkeypatch.setattr(file_dialogs, "ask_project", lambda _, proposed: proposed)
+    window.session.add_stroke(two_strokes[0])
+    window.commands["save"].trigger()
+    assert not window.isWindowModified()
+    assert make_window(png).session.document.strokes == two_strokes[:1]
+    assert make_window(bmp).session.document.strokes == ()
+
+
 @pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() == 0, reason="this user may write everywhere"
 )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from segapp.app import project_store, workspace
+from segapp.app import folder_tasks, project_store, workspace
 from segapp.app.project_store import SaveLocation
 from segapp.engine.trainer import Trainer
 from segapp.io.class_list import CLASS_LIST_FILE, ClassList, read_class_list, write_class_list
@@ -451,6 +451,33 @@ def test_answering_all_can_be_stopped(make_window, folder, answered, qtbot):
     window.folder.task.stop_requested.emit()
     assert not window.folder.task.isVisibleTo(window)
     assert "Stopped" in window.status.currentMessage()
+
+
+def test_opening_another_folder_stops_answering_all_and_leaves_that_folder_alone(
+    make_window, folder, picture_file, answered, monkeypatch, qtbot
+):
+    others = [picture_file(f"other/{number}.png") for number in range(1, 5)]
+    window = answered(make_window(folder[0].parent, make_trainer=Trainer))
+    kept(qtbot, window)
+    reading, go_on, read = threading.Event(), threading.Event(), folder_tasks.load_image
+
+    def slow(path, *display):
+        reading.set()
+        assert go_on.wait(20)
+        return read(path, *display)
+
+    monkeypatch.setattr(folder_tasks, "load_image", slow)
+    messages = []
+    window.folder.carry_over.message.connect(messages.append)
+    window.commands["apply_to_undone"].trigger()
+    qtbot.waitUntil(reading.is_set, timeout=20000)
+    go(qtbot, window, others[0].parent)
+    assert messages[-1] == "Stopped; 0 images are answered"
+    assert not window.folder.task.isVisibleTo(window)
+    go_on.set()
+    assert window.folder.carry_over.close()
+    assert not list(others[0].parent.glob("*.segapp"))
+    assert window.files.workspace.images == others
 
 
 def test_what_is_done_before_a_place_is_chosen_is_not_forgotten(

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from segapp.app.project_files import ChangedByOthersError, writable_location
-from segapp.engine.loading import attach_encoder_features, open_encoder, trainer_of
+from segapp.app.result import SegmentationModel
+from segapp.app.segmenter import Segmenter
 from segapp.io.class_list import apply_folder_classes
 from segapp.io.images import load_image
 from segapp.io.project import Project
@@ -43,9 +44,8 @@ class AnnotatedImage:
 
     def learn_model(self) -> LearntModel:
         """Learn a model that can be applied to other images."""
-        learner = trainer_of(self.picture.rgb, self.picture.channels)
-        attach_encoder_features(learner, self.picture.rgb, self.content.settings)
-        return learner.learnt_model(self.content.document, self.content.settings)
+        content = self.content
+        return Segmenter(self.picture, content.document, settings=content.settings).model().learnt
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,7 @@ def answered_document(
 
 def apply_model(model: LearntModel, picture: Picture) -> Iterator[Labelling | None]:
     """Yield the model's answer last, and None before, so that it can be stopped."""
-    with open_encoder(model.settings) as sight:
-        encoded = sight(picture.rgb)
-    for update in model.updates(picture.rgb, picture.channels, encoded):
+    for update in SegmentationModel(model).updates(picture):
         yield update.labelling if isinstance(update, Answer) else None
 
 

@@ -10,14 +10,9 @@ from PySide6.QtCore import QObject, QPointF, QRectF, Signal
 from PySide6.QtGui import QGuiApplication, QImage
 
 from segapp.app.project_store import saving_folder
-from segapp.engine.loading import (
-    MODEL_SUFFIX,
-    attach_encoder_features,
-    load_model,
-    open_encoder,
-    save_model,
-    trainer_of,
-)
+from segapp.app.result import SegmentationModel
+from segapp.app.segmenter import Segmenter
+from segapp.engine.loading import MODEL_SUFFIX
 from segapp.imaging.overlay import mask
 from segapp.io.export.formats import ExportChoices, formats
 from segapp.io.export.rasters import matte_steps, object_pixels, straight_cutout
@@ -232,9 +227,8 @@ class AnswerCommands(QObject):
         content = state.content
 
         def work() -> Iterator[Path]:
-            learner = trainer_of(picture.rgb, picture.channels)
-            attach_encoder_features(learner, picture.rgb, content.settings)
-            save_model(learner.learnt_model(content.document, content.settings), path)
+            segmenter = Segmenter(picture, content.document, settings=content.settings)
+            segmenter.model().save(path)
             yield path
 
         self._jobs.run(work, self._tell_saved, self._fail)
@@ -252,10 +246,9 @@ class AnswerCommands(QObject):
         content = state.content
 
         def work() -> Iterator[_Applied]:
-            model = load_model(path)
-            with open_encoder(model.settings) as sight:
-                labelling = model.apply(picture.rgb, picture.channels, sight(picture.rgb))
-            yield _Applied(picture, content, path.stem, model.classes, labelling)
+            result = SegmentationModel.load(path).apply(picture)
+            classes = result.document.classes
+            yield _Applied(picture, content, path.stem, classes, result.labelling)
 
         self._jobs.run(work, self._show_applied, self._fail)
         self.message.emit(self.tr("Applying {} …").format(path.name))

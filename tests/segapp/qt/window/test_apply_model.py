@@ -5,11 +5,12 @@ import threading
 import numpy as np
 import pytest
 
+from segapp.app import result
+from segapp.model.answer import Answer
 from segapp.model.classes import TWO_CLASSES
 from segapp.model.labelling import Labelling
 from segapp.model.settings import DEFAULT_SETTINGS
 from segapp.qt.files import file_dialogs
-from segapp.qt.window import result_commands
 
 
 @pytest.fixture
@@ -21,19 +22,14 @@ def model(monkeypatch, tmp_path):
         classes = TWO_CLASSES
         settings = DEFAULT_SETTINGS
 
-        def apply(self, rgb, channels, encoded):
-            assert encoded is None
+        def updates(self, rgb, channels, features):
+            assert features is None
             assert go_on.wait(10)
             shape = rgb.shape[:2]
-            return Labelling(
-                np.ones(shape, np.uint8),
-                np.ones(shape, np.float32),
-                np.zeros(shape, np.uint32),
-                2,
-                1,
-            )
+            labels, margin = np.ones(shape, np.uint8), np.ones(shape, np.float32)
+            yield Answer(Labelling(labels, margin, np.zeros(shape, np.uint32), 2, 1))
 
-    monkeypatch.setattr(result_commands, "load_model", lambda _: Model())
+    monkeypatch.setattr(result, "load_model", lambda _: Model())
     monkeypatch.setattr(file_dialogs, "ask_model", lambda *_, **__: tmp_path / "sky.shlmodel")
     yield go_on
     go_on.set()

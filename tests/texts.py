@@ -7,10 +7,14 @@ import ast
 import json
 import re
 import sys
+from itertools import chain
 from pathlib import Path
 
 from segapp.io.export.formats import FOLDER_FORMATS, FORMATS
 from segapp.model.settings import FeatureGroup, Samples
+from segapp.qt.actions.command_table import COMMANDS
+from segapp.qt.i18n import table_entries
+from segapp.qt.panels.setting_texts import FEATURES, PRESETS, SETTINGS
 
 ROOT = Path(__file__).parents[1]
 TRANSLATIONS = ROOT / "assets" / "translations"
@@ -54,7 +58,8 @@ def differences(language):
 
 
 def _window_texts():
-    found = set()
+    entries = chain.from_iterable(map(table_entries, (COMMANDS, SETTINGS, FEATURES, PRESETS)))
+    found = {text for cells, explanation in entries for text in (cells[1], explanation)}
     for node in _nodes("qt"):
         if isinstance(node, ast.Call):
             place = 0 if re.fullmatch("tr|_tr|_tr_.*", _name(node.func)) else len(node.args)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
 from segapp.io.desktop import ASSETS
 from segapp.model.validation import Message, SegappError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 LANGUAGES = {"en": "English", "de": "Deutsch", "zh_CN": "简体中文"}
 """The window's languages, each by its own name."""
@@ -86,6 +91,25 @@ def translate(text: object) -> str:
         return QCoreApplication.translate(_SENTENCES, str(text))
     template = QCoreApplication.translate(_SENTENCES, text.template)
     return template.format(*map(_value, text.values)) if text.values else template
+
+
+def translated_table(table: str) -> Iterator[tuple[list[str], str]]:
+    """Yield the cells and the explanation of each entry of a table, both translated.
+
+    An entry is a line of cells, separated by bars, of which the second is a text, and indented
+    lines with the explanation below.
+    """
+    for cells, explanation in table_entries(table):
+        name, text, *rest = cells
+        cells = [name, QCoreApplication.translate("Table", text), *rest]
+        yield cells, QCoreApplication.translate("Table", explanation)
+
+
+def table_entries(table: str) -> Iterator[tuple[list[str], str]]:
+    """Yield the cells and the explanation of each entry of a table, in English."""
+    for entry in re.split(r"\n(?=\S)", table.strip()):
+        head, *lines = entry.splitlines()
+        yield [cell.strip() for cell in head.split("|")], " ".join(map(str.strip, lines)).strip()
 
 
 def class_name(name: str) -> str:

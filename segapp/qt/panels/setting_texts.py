@@ -1,275 +1,185 @@
-"""Names, explanations and example pictures of settings."""
+"""Names, explanations and example drawings of settings."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPalette, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from segapp.model.settings import FeatureGroup
+from segapp.qt.i18n import translated_table
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
 
+# "name | label", with the explanation below, in the order of the panel.
+SETTINGS = """
+features | Features
+    What the learner looks at. Each group gets kernels of its own.
+bits | Bits
+    Length of the hash code of a pixel. More bits tell more apart and take longer.
+codewords | Codewords a class
+    How many codes may stand for one class: more for classes of many looks.
+transductive | Learn from unmarked pixels
+    Let the pixels without strokes choose their codeword while learning.
+refine | Follow the edges
+    Draws the outline along the picture's edges, pixel by pixel.
+smallest_area | Smallest part
+    Specks with fewer pixels than this vanish. 0 keeps all.
+fill_holes | Fill holes
+    Closes holes in an object that no stroke has marked.
+smoothing | Smoothing
+    Rounds off edges over so many pixels. 0 is off.
+keep_touching | Keep only marked parts
+    Drops parts of an object that touch none of its strokes.
+threshold | Less or more
+    To the right more is taken for the object, to the left less. For two classes.
+smoothness | Smoothness
+    Higher gives simpler outlines, lower follows every detail.
+colour_likelihood | Colour evidence
+    Higher lets a pixel's own colour pull the outline, lower its surroundings.
+unlabelled_weight | Weight of unmarked pixels
+    How much an unmarked pixel counts against a marked one, while strokes are few.
+locality | Hold what is far away
+    How strongly the answer stays as it was far from the newest stroke. 0 lets every stroke
+    change the whole picture.
+few_strokes | Few strokes
+    Up to so many strokes, unmarked pixels count fully; with more strokes they count less and
+    less. 0 leaves their weight alone.
+samples | Samples
+    Learn from small regions of the picture, or from its colours alone.
+prototypes | Number of samples
+    How many regions or colours are learnt from. More is finer and slower.
+bandwidths | Widths of the kernels
+    Sigmas of the Gaussian kernels, with commas; none: the paper's eleven kernels.
+position_bandwidths | Widths for position
+    Sigmas of the kernels on position, with commas; 1 is the picture's longer side.
+stroke_bandwidths | Widths for strokes
+    Sigmas of the kernels on features that come from the strokes, with commas.
+p | Norm of the weights (p)
+    Near 1 few kernels count, higher spreads the weight over more of them.
+passes | Passes
+    How often learning goes over all bits, at the most.
+lambda1 | Cost of errors (λ₁)
+    How strictly the marked pixels are followed.
+lambda2 | Pull between codewords (λ₂)
+    How strongly the codewords of one class are drawn together.
+seed | Seed
+    Start of the random numbers: the same seed gives the same answer.
+"""
+FEATURES = """
+rgb | RGB
+    Red, green and blue, as in the paper.
+colour | Colour
+    Colour as the eye sees it (Lab).
+texture | Texture
+    How much the colours vary around a pixel.
+channels | All channels
+    Everything that the instrument measured, at its full depth, shown or not.
+likelihood | Colours of the strokes
+    How well a colour fits the strokes of each class.
+nearness | Nearness to the strokes
+    How far it is to the strokes of each class, around the picture's edges.
+position | Position
+    Where in the picture a pixel is.
+"""
+PRESETS = """
+best | One object
+    Finds the object that your strokes touch; what looks alike elsewhere stays out.
+alike | All alike
+    Finds everything that looks like your strokes, wherever it is in the picture.
+paper | As in paper
+    Colour alone, as published: rough edges and stray specks; for comparison.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class SettingText:
-    """Label and explanation of one field of `Settings` or `CleanUp`."""
+    """Label and explanation of a setting, a feature group or a preset."""
 
     label: str
     tip: str
 
 
-def tr(text: str) -> str:
-    """Translate a text of the settings."""
-    return QCoreApplication.translate("Settings", text)
+def _texts(table: str) -> dict[str, SettingText]:
+    return {name: SettingText(label, tip) for (name, label), tip in translated_table(table)}
 
 
 def setting_texts() -> dict[str, SettingText]:
     """Return the texts by field name, in the order of the panel."""
-    return {
-        "features": SettingText(
-            tr("Features"), tr("What the learner looks at. Each group gets kernels of its own.")
-        ),
-        "bits": SettingText(
-            tr("Bits"),
-            tr("Length of the hash code of a pixel. More bits tell more apart and take longer."),
-        ),
-        "codewords": SettingText(
-            tr("Codewords a class"),
-            tr("How many codes may stand for one class: more for classes of many looks."),
-        ),
-        "transductive": SettingText(
-            tr("Learn from unmarked pixels"),
-            tr("Let the pixels without strokes choose their codeword while learning."),
-        ),
-        "refine": SettingText(
-            tr("Follow the edges"),
-            tr("Draws the outline along the picture's edges, pixel by pixel."),
-        ),
-        "smallest_area": SettingText(
-            tr("Smallest part"),
-            tr("Specks with fewer pixels than this vanish. 0 keeps all."),
-        ),
-        "fill_holes": SettingText(
-            tr("Fill holes"), tr("Closes holes in an object that no stroke has marked.")
-        ),
-        "smoothing": SettingText(
-            tr("Smoothing"), tr("Rounds off edges over so many pixels. 0 is off.")
-        ),
-        "keep_touching": SettingText(
-            tr("Keep only marked parts"),
-            tr("Drops parts of an object that touch none of its strokes."),
-        ),
-        "threshold": SettingText(
-            tr("Less or more"),
-            tr("To the right more is taken for the object, to the left less. For two classes."),
-        ),
-        "smoothness": SettingText(
-            tr("Smoothness"),
-            tr("Higher gives simpler outlines, lower follows every detail."),
-        ),
-        "colour_likelihood": SettingText(
-            tr("Colour evidence"),
-            tr("Higher lets a pixel's own colour pull the outline, lower its surroundings."),
-        ),
-        "unlabelled_weight": SettingText(
-            tr("Weight of unmarked pixels"),
-            tr("How much an unmarked pixel counts against a marked one, while strokes are few."),
-        ),
-        "locality": SettingText(
-            tr("Hold what is far away"),
-            tr(
-                "How strongly the answer stays as it was far from the newest stroke. "
-                "0 lets every stroke change the whole picture."
-            ),
-        ),
-        "few_strokes": SettingText(
-            tr("Few strokes"),
-            tr(
-                "Up to so many strokes, unmarked pixels count fully; with more strokes they "
-                "count less and less. 0 leaves their weight alone."
-            ),
-        ),
-        "samples": SettingText(
-            tr("Samples"),
-            tr("Learn from small regions of the picture, or from its colours alone."),
-        ),
-        "prototypes": SettingText(
-            tr("Number of samples"),
-            tr("How many regions or colours are learnt from. More is finer and slower."),
-        ),
-        "bandwidths": SettingText(
-            tr("Widths of the kernels"),
-            tr("Sigmas of the Gaussian kernels, with commas; none: the paper's eleven kernels."),
-        ),
-        "position_bandwidths": SettingText(
-            tr("Widths for position"),
-            tr("Sigmas of the kernels on position, with commas; 1 is the picture's longer side."),
-        ),
-        "stroke_bandwidths": SettingText(
-            tr("Widths for strokes"),
-            tr("Sigmas of the kernels on features that come from the strokes, with commas."),
-        ),
-        "p": SettingText(
-            tr("Norm of the weights (p)"),
-            tr("Near 1 few kernels count, higher spreads the weight over more of them."),
-        ),
-        "passes": SettingText(
-            tr("Passes"),
-            tr("How often learning goes over all bits, at the most."),
-        ),
-        "lambda1": SettingText(
-            tr("Cost of errors (λ₁)"),
-            tr("How strictly the marked pixels are followed."),
-        ),
-        "lambda2": SettingText(
-            tr("Pull between codewords (λ₂)"),
-            tr("How strongly the codewords of one class are drawn together."),
-        ),
-        "seed": SettingText(
-            tr("Seed"),
-            tr("Start of the random numbers: the same seed gives the same answer."),
-        ),
-    }
+    return _texts(SETTINGS)
 
 
 def feature_texts() -> dict[FeatureGroup, SettingText]:
     """Return the texts of the feature groups."""
-    return {
-        FeatureGroup.RGB: SettingText(tr("RGB"), tr("Red, green and blue, as in the paper.")),
-        FeatureGroup.COLOUR: SettingText(tr("Colour"), tr("Colour as the eye sees it (Lab).")),
-        FeatureGroup.TEXTURE: SettingText(
-            tr("Texture"), tr("How much the colours vary around a pixel.")
-        ),
-        FeatureGroup.CHANNELS: SettingText(
-            tr("All channels"),
-            tr("Everything that the instrument measured, at its full depth, shown or not."),
-        ),
-        FeatureGroup.LIKELIHOOD: SettingText(
-            tr("Colours of the strokes"), tr("How well a colour fits the strokes of each class.")
-        ),
-        FeatureGroup.NEARNESS: SettingText(
-            tr("Nearness to the strokes"),
-            tr("How far it is to the strokes of each class, around the picture's edges."),
-        ),
-        FeatureGroup.POSITION: SettingText(tr("Position"), tr("Where in the picture a pixel is.")),
-    }
+    return {FeatureGroup(name): text for name, text in _texts(FEATURES).items()}
 
 
 def preset_texts() -> dict[str, SettingText]:
     """Return the texts of the presets by name."""
-    return {
-        "best": SettingText(
-            tr("One object"),
-            tr("Finds the object that your strokes touch; what looks alike elsewhere stays out."),
-        ),
-        "alike": SettingText(
-            tr("All alike"),
-            tr("Finds everything that looks like your strokes, wherever it is in the picture."),
-        ),
-        "paper": SettingText(
-            tr("As in paper"),
-            tr("Colour alone, as published: rough edges and stray specks; for comparison."),
-        ),
-    }
+    return _texts(PRESETS)
 
 
-# By the setting's name, and the value that is shown. "#" is the object, "o" a stroke on it.
-EXAMPLES: dict[str, tuple[int | bool, str, str]] = {
-    "smallest_area": (
-        4,
-        """
-        ................
-        ..######........
-        .########....#..
-        .##oooo##.......
-        .########..##...
-        ..######........
-        ..........#.....
-        ................
-        """,
-        """
-        ................
-        ..######........
-        .########.......
-        .##oooo##.......
-        .########.......
-        ..######........
-        ................
-        ................
+def _example(*, value: int, drawings: str) -> tuple[int, list[str], list[str]]:
+    rows = [line.split() for line in drawings.splitlines() if line.strip()]
+    return value, [before for before, _ in rows], [after for _, after in rows]
+
+
+# By setting: its value, and drawings before and after. "#" is the object, "o" a stroke on it.
+EXAMPLES = {
+    "smallest_area": _example(
+        value=4,
+        drawings="""
+        ................    ................
+        ..######........    ..######........
+        .########....#..    .########.......
+        .##oooo##.......    .##oooo##.......
+        .########..##...    .########.......
+        ..######........    ..######........
+        ..........#.....    ................
+        ................    ................
         """,
     ),
-    "fill_holes": (
-        True,
-        """
-        ................
-        ...##########...
-        ..####...#####..
-        ..###....#####..
-        ..####..######..
-        ..#oooooooo###..
-        ...##########...
-        ................
-        """,
-        """
-        ................
-        ...##########...
-        ..############..
-        ..############..
-        ..############..
-        ..#oooooooo###..
-        ...##########...
-        ................
+    "fill_holes": _example(
+        value=True,
+        drawings="""
+        ................    ................
+        ...##########...    ...##########...
+        ..####...#####..    ..############..
+        ..###....#####..    ..############..
+        ..####..######..    ..############..
+        ..#oooooooo###..    ..#oooooooo###..
+        ...##########...    ...##########...
+        ................    ................
         """,
     ),
-    "smoothing": (
-        1,
-        """
-        ................
-        ...#.####.##....
-        ..###########...
-        ..##########....
-        .############...
-        ..##oooo####....
-        ...##.###.##....
-        ................
-        """,
-        """
-        ................
-        ....########....
-        ..##########....
-        ..###########...
-        ..##########....
-        ..##oooo####....
-        ...########.....
-        ................
+    "smoothing": _example(
+        value=1,
+        drawings="""
+        ................    ................
+        ...#.####.##....    ....########....
+        ..###########...    ..##########....
+        ..##########....    ..###########...
+        .############...    ..##########....
+        ..##oooo####....    ..##oooo####....
+        ...##.###.##....    ...########.....
+        ................    ................
         """,
     ),
-    "keep_touching": (
-        True,
-        """
-        ................
-        ..#####....##...
-        .#######..####..
-        .##ooo##..####..
-        .#######..####..
-        ..#####....##...
-        ................
-        ................
-        """,
-        """
-        ................
-        ..#####.........
-        .#######........
-        .##ooo##........
-        .#######........
-        ..#####.........
-        ................
-        ................
+    "keep_touching": _example(
+        value=True,
+        drawings="""
+        ................    ................
+        ..#####....##...    ..#####.........
+        .#######..####..    .#######........
+        .##ooo##..####..    .##ooo##........
+        .#######..####..    .#######........
+        ..#####....##...    ..#####.........
+        ................    ................
+        ................    ................
         """,
     ),
 }
@@ -283,7 +193,7 @@ class BeforeAfter(QWidget):
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         _, before, after = EXAMPLES[name]
-        self._pictures = (before.split(), after.split())
+        self._pictures = before, after
         self.setAccessibleName(self.tr("An example, before and after"))
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 

@@ -15,8 +15,8 @@ from segapp.qt.panels.setting_texts import EXAMPLES, BeforeAfter
 NOTHING = CleanUp(smallest_area=0, fill_holes=False, smoothing=0, keep_touching=False)
 
 
-def signs(text):
-    return np.array([list(row) for row in text.split()])
+def signs(rows):
+    return np.array([list(row) for row in rows])
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))

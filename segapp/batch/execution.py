@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from segapp.batch.task import Cancelled, Outcome, Task, run_case
 from segapp.io.project import is_project, load_project
 from segapp.io.strokes import load_image_with_strokes
-from segapp.model.settings import FeatureGroup
+from segapp.model.settings import wants_encoder
 from shlcore.parallel import (
     ClusterError,
     ProcessDied,
@@ -121,7 +121,7 @@ def needs_features(task: Task) -> bool:
     if choice.preset is None and choice.encoder is None and is_project(strokes):
         with suppress(ValueError, OSError, MemoryError):  # reported when the task is run
             own = load_project(strokes).settings
-    return FeatureGroup.ENCODER in choice.settings(own).features
+    return wants_encoder(choice.settings(own))
 
 
 class _ExtractorPool:

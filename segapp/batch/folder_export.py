@@ -10,7 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from segapp.app.project_files import find_project
-from segapp.engine.loading import attach_encoder_features, trainer_of
+from segapp.app.segmenter import Segmenter
 from segapp.io.class_list import find_class_list
 from segapp.io.export.datasets import (
     AnnotationScope,
@@ -21,7 +21,7 @@ from segapp.io.export.datasets import (
     Journal,
 )
 from segapp.io.folder_files import PROGRESS_FILE, ImageStatus, read_progress
-from segapp.io.images import list_images, load_image
+from segapp.io.images import list_images
 from segapp.io.pages import page_file
 from segapp.io.project import ProjectError, load_project
 from segapp.model.answer import Answer, NotEnoughStrokes, Report
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from segapp.io.class_list import ClassList
     from segapp.io.export.datasets import DatasetFormat
-    from segapp.io.project import Project
     from segapp.model.answer import MakeTrainer
 
 
@@ -102,7 +101,7 @@ class FolderExport:
         return cls(tuple(list_images(folder)), folder, form, out)
 
     def run(
-        self, make_trainer: MakeTrainer = trainer_of
+        self, make_trainer: MakeTrainer | None = None
     ) -> Iterator[ImageExported | ExportFinished | Report]:
         """Write image by image; after a stop, the next run continues.
 
@@ -186,20 +185,19 @@ def _answer(
     project_path: Path,
     stem: str,
     choice: SettingsChoice,
-    make_trainer: MakeTrainer,
+    make_trainer: MakeTrainer | None,
 ) -> Generator[Report, None, DatasetItem]:
-    project: Project = load_project(project_path)
-    settings = choice.settings(project.settings)
-    picture = load_image(image, project.document.display)
-    segmenter = make_trainer(picture.rgb, picture.channels)
-    attach_encoder_features(segmenter, picture.rgb, settings)
-    if project.answer is not None:
-        segmenter.recall(project.answer)
-    for update in segmenter.updates(project.document, settings):
-        if isinstance(update, Answer):
-            return DatasetItem(stem, update.labelling, project.document, picture)
-        yield update
-    raise ValueError(f"There is no answer for {sanitize(image.name)}.")
+    project = load_project(project_path)
+    segmenter = Segmenter(image, project, settings=choice, make_trainer=make_trainer)
+    segmenter.read_features(segmenter.settings)
+    for item in segmenter.updates():
+        if isinstance(item, Answer):
+            return DatasetItem(stem, item.labelling, project.document, segmenter.picture)
+        if isinstance(item, NotEnoughStrokes):
+            raise item
+        if isinstance(item, Report):
+            yield item
+    raise RuntimeError(f"there is no answer for {sanitize(image.name)}")
 
 
 def _reported(work: Generator[float, None, ItemRecord]) -> Generator[Report, None, ItemRecord]:

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from segapp.app.segmenter import Segmenter
+from segapp.app.state import Content
 from segapp.batch.cases import Case, CaseError, load_truth
 from segapp.batch.robot_user import IGNORED, first_dabs, robot_steps
-from segapp.engine.loading import attach_encoder_features
 from segapp.io.export.formats import default_format, formats
 from segapp.io.export.rasters import write_strokes_png
 from segapp.io.folder_files import display_to_plain, folder_display
 from segapp.io.images import digest_of, load_indices
 from segapp.io.project import PROJECT_SUFFIX, Project, save_project
-from segapp.io.strokes import load_image_with_strokes
-from segapp.model.answer import final_answer
 from segapp.model.display import DEFAULT_DISPLAY
 from segapp.model.settings import to_plain
 from segapp.model.validation import (
@@ -42,10 +41,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.io.export.formats import ExportChoices
-    from segapp.model.answer import Answer, ImageTrainer, MakeTrainer, Report
+    from segapp.model.answer import Answer, MakeTrainer, Report
     from segapp.model.document import Document
     from segapp.model.labelling import Labelling
-    from segapp.model.settings import Settings, SettingsChoice
+    from segapp.model.settings import SettingsChoice
 
 
 _MAX_RECORD_BYTES = 16 << 20  # the robot's two thousand strokes take a hundred thousand
@@ -152,15 +151,13 @@ def run_case(task: Task, make_trainer: MakeTrainer, cancelled: Callable[[], bool
 
 
 def _run(task: Task, make_trainer: MakeTrainer, cancelled: Callable[[], bool]) -> Outcome:
-    picture, strokes = load_image_with_strokes(task.case.image, task.case.strokes)
-    document, settings = strokes.document, task.settings.settings(strokes.settings)
+    segmenter = Segmenter(
+        task.case.image, task.case.strokes, settings=task.settings, make_trainer=make_trainer
+    )
+    segmenter.prepare()
+    picture, document, settings = segmenter.picture, segmenter.document, segmenter.settings
     n_classes = len(document.classes)
-    segmenter = make_trainer(picture.rgb, picture.channels)
-    attach_encoder_features(segmenter, picture.rgb, settings)
-    segmenter.prepare(settings)
-    if strokes.answer is not None:
-        segmenter.recall(strokes.answer)
-    answers = _Answers(segmenter, settings, cancelled)
+    answers = _Answers(segmenter, cancelled)
     if task.case.truth is None:
         truth = np.full(picture.size, IGNORED, np.int16)  # neither scores nor strokes of the robot
     else:
@@ -208,15 +205,14 @@ def _dabs(task: Task, truth: NDArray[np.int16], document: Document) -> Document:
 class _Answers:
     """The answers for one document after the other, of which the last is kept."""
 
-    def __init__(
-        self, segmenter: ImageTrainer, settings: Settings, cancelled: Callable[[], bool]
-    ) -> None:
-        self._segmenter, self._settings, self._cancelled = segmenter, settings, cancelled
+    def __init__(self, segmenter: Segmenter, cancelled: Callable[[], bool]) -> None:
+        self._segmenter, self._cancelled = segmenter, cancelled
         self.last: Answer | None = None
 
     def labelling(self, document: Document) -> Labelling:
         """Return the final labelling, unless the user asks to stop."""
-        self.last = final_answer(self._segmenter.updates(document, self._settings), self._watch)
+        content = Content(document, self._segmenter.settings)
+        self.last = self._segmenter.answer(self._watch, content)
         return self.last.labelling
 
     def _watch(self, _: Report) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
+from segapp.app.result import SegmentationModel
 from segapp.cli.arguments import (
     add_format,
     add_page,
@@ -25,20 +26,12 @@ from segapp.cli.console import (
     print_result,
 )
 from segapp.cli.segment import result_summary
-from segapp.engine.learnt_model import load_model
-from segapp.engine.loading import open_encoder
 from segapp.io.export.formats import default_format, formats
-from segapp.io.folder_files import folder_display
-from segapp.io.images import load_image
-from segapp.model.document import Document
 from segapp.model.validation import SegappError, failure_message
 
 if TYPE_CHECKING:
     import argparse
-
-    from segapp.engine.learnt_model import LearntModel
-    from segapp.engine.loading import EncodeImage
-    from segapp.io.export.formats import ExportFormat
+    from collections.abc import Iterator
 
 
 _log = logging.getLogger(__name__)
@@ -64,7 +57,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    model = load_model(arguments.model)
+    model = SegmentationModel.load(arguments.model)
     name = arguments.format or default_format(len(model.classes)).name
     entry = formats(export_choices_from(arguments))[name]
     if entry.name == "strokes":
@@ -73,43 +66,38 @@ def run(arguments: argparse.Namespace) -> int:
     results: list[dict[str, Any]] = []
     names: set[str] = set()
     images = [page_from(arguments, image) for image in arguments.images]
-    with ExitStack() as stack:
-        sight = _sight(model, stack)
+    with _opened(model):
         for image in tqdm(images, unit="image", disable=None):
             target = out / (_new_name(image, names) + entry.suffix)
             try:
-                results.append(_apply(model, image, target, entry, sight))
+                result = model.apply(image)
+                files = entry.write(target, result.labelling, result.document, result.picture)
+                summary = result_summary(result.labelling, result.document, result.picture)
+                results.append(summary | {"files": [str(path) for path in files]})
             except Exception as error:  # noqa: BLE001 - one image, not the others
                 _log.debug("image %s", image, exc_info=True)
                 message = failure_message(error)
                 print_beside_progress(f"{image}: {message}")
                 results.append({"image": str(image), "error": message})
     failed = sum("error" in result for result in results)
-    files = [name for result in results for name in result.get("files", [])]
-    print_result(arguments, {"images": len(results), "failed": failed, "results": results}, files)
+    written = [name for result in results for name in result.get("files", [])]
+    summary = {"images": len(results), "failed": failed, "results": results}
+    print_result(arguments, summary, written)
     return SOME_FAILED if failed else 0
 
 
-def _sight(model: LearntModel, stack: ExitStack) -> EncodeImage:
-    """Return what the model's encoder sees with, for as long as the stack is open."""
-    digest = model.settings.encoder
-    try:
-        return stack.enter_context(open_encoder(model.settings))
-    except SegappError as error:
-        raise CommandError(
-            f"The model was learnt with the encoder {digest[:12]}…, which is not there: add it by "
-            "segapp encoder add."
-        ) from error
-
-
-def _apply(
-    model: LearntModel, image: Path, target: Path, entry: ExportFormat, sight: EncodeImage
-) -> dict[str, Any]:
-    picture = load_image(image, folder_display(image))
-    labelling = model.apply(picture.rgb, picture.channels, sight(picture.rgb))
-    document = Document(model.classes, display=picture.display)
-    files = entry.write(target, labelling, document, picture)
-    return result_summary(labelling, document, picture) | {"files": [str(path) for path in files]}
+@contextmanager
+def _opened(model: SegmentationModel) -> Iterator[None]:
+    """Keep the process of the model's encoder, if it has one."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(model)
+        except SegappError as error:
+            raise CommandError(
+                f"The model was learnt with the encoder {model.learnt.settings.encoder[:12]}…, "
+                "which is not there: add it by segapp encoder add."
+            ) from error
+        yield
 
 
 def _new_name(image: Path, taken: set[str]) -> str:

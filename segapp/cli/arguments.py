@@ -8,28 +8,19 @@ from typing import TYPE_CHECKING
 
 from segapp.cli.console import CommandError
 from segapp.imaging.components import Scale
-from segapp.io.export.formats import FORMATS, ExportChoices, ExportFormat, formats
+from segapp.io.export.formats import FORMATS, ExportChoices, ExportFormat, choose_format
 from segapp.io.pages import MAX_PAGES, with_page
 from segapp.model.settings import (
     DEFAULT_PRESET,
     PRESETS,
-    FeatureGroup,
     SettingsChoice,
     setting_names,
+    wants_encoder,
 )
 from segapp.model.validation import SegappError
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-_BY_SUFFIX = {
-    ".png": "mask",
-    ".json": "coco-rle",
-    ".npz": "numpy",
-    ".tif": "confidence-tiff",
-    ".csv": "measures",
-}
 
 
 def new_parser(
@@ -81,7 +72,7 @@ def settings_from(arguments: argparse.Namespace) -> SettingsChoice:
     if arguments.without_encoder:
         return replace(choice, encoder="")
     settings = choice.settings(None)
-    unnamed = FeatureGroup.ENCODER in settings.features and not settings.encoder
+    unnamed = wants_encoder(settings) and not settings.encoder
     if arguments.encoder is None and not unnamed:
         return choice
     from segapp.encoders.feature_cache import resolve_encoder  # seldom used, and slow to import
@@ -150,21 +141,12 @@ def export_choices_from(arguments: argparse.Namespace) -> ExportChoices:
         raise CommandError(f"{error}.") from error
 
 
-def choose_format(name: str | None, path: Path, choices: ExportChoices) -> ExportFormat:
-    """Choose a format by its name or, without one, by the file's suffix."""
-    suffix = path.suffix.lower()
-    if name is None:
-        name = _BY_SUFFIX.get(".tif" if suffix == ".tiff" else suffix)
-        if name is None:
-            raise CommandError(
-                f"--out: wanted a name that ends in {', '.join(_BY_SUFFIX)}, got {path.name!r}."
-            )
-    entry = formats(choices)[name]
-    if suffix != entry.suffix and (suffix, entry.suffix) != (".tiff", ".tif"):
-        raise CommandError(
-            f"--out: {name} is written to a name that ends in {entry.suffix}, got {path.name!r}."
-        )
-    return entry
+def format_from(name: str | None, path: Path, choices: ExportChoices) -> ExportFormat:
+    """Return the format of ``--as`` or, without it, of the suffix of ``--out``."""
+    try:
+        return choose_format(path, name, choices)
+    except SegappError as error:
+        raise CommandError(f"--out: {error}.") from error
 
 
 def add_page(parser: argparse.ArgumentParser) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
+from segapp.app.segmenter import Segmenter
 from segapp.batch.folder_export import (
     EXPORT_FOLDER,
     ExportFinished,
@@ -20,8 +21,8 @@ from segapp.batch.folder_export import (
 from segapp.cli.arguments import (
     add_choices,
     add_settings,
-    choose_format,
     export_choices_from,
+    format_from,
     make_folder,
     new_parser,
     settings_from,
@@ -35,8 +36,6 @@ from segapp.cli.console import (
     print_result,
 )
 from segapp.cli.segment import result_summary, segment_with_progress
-from segapp.engine.loading import attach_encoder_features
-from segapp.engine.trainer import Trainer
 from segapp.io.export.datasets import AnnotationScope
 from segapp.io.export.formats import (
     DEFAULT_EXPORT,
@@ -142,12 +141,8 @@ def run(arguments: argparse.Namespace) -> int:
     table = formats(export_choices_from(arguments))
     targets = _targets(arguments)
     picture = _picture(project, arguments.image)
-    settings = settings_from(arguments).settings(project.settings)
-    trainer = Trainer(picture.rgb, picture.channels)
-    attach_encoder_features(trainer, picture.rgb, settings)
-    if project.answer is not None:
-        trainer.recall(project.answer)
-    labelling = segment_with_progress(trainer, project.document, settings)
+    segmenter = Segmenter(picture, project, settings=settings_from(arguments))
+    labelling = segment_with_progress(segmenter)
     files: list[str] = []
     for name, target in targets.items():
         make_folder(target.parent)
@@ -209,7 +204,7 @@ def _targets(arguments: argparse.Namespace) -> dict[str, Path]:
     if out is not None and not out.is_dir():
         if len(arguments.formats) > 1:
             raise CommandError(f"--out: several formats want a folder that exists, got {out}.")
-        return {choose_format(arguments.formats[0], out, DEFAULT_EXPORT).name: out}
+        return {format_from(arguments.formats[0], out, DEFAULT_EXPORT).name: out}
     folder = project.parent if out is None else out
     return {
         name: folder / f"{project.stem}-{name}{FORMATS[name].suffix}" for name in arguments.formats

@@ -10,24 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
+from segapp.app.segmenter import Segmenter
 from segapp.cli.arguments import (
     add_format,
     add_page,
     add_settings,
-    choose_format,
     export_choices_from,
+    format_from,
     make_folder,
     new_parser,
     page_from,
     settings_from,
 )
 from segapp.cli.console import add_output_options, print_result
-from segapp.engine.learnt_model import save_model
-from segapp.engine.loading import attach_encoder_features
-from segapp.engine.trainer import Trainer
 from segapp.io.export.formats import default_format, formats
-from segapp.io.strokes import load_image_with_strokes
-from segapp.model.answer import final_answer
 
 if TYPE_CHECKING:
     import argparse
@@ -36,7 +32,6 @@ if TYPE_CHECKING:
     from segapp.model.document import Document
     from segapp.model.labelling import Labelling
     from segapp.model.picture import Picture
-    from segapp.model.settings import Settings
 
 
 _log = logging.getLogger(__name__)
@@ -80,19 +75,15 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     choices = export_choices_from(arguments)
-    entry = choose_format(arguments.format, arguments.out, choices)
+    entry = format_from(arguments.format, arguments.out, choices)
     image = page_from(arguments, arguments.image)
-    picture, strokes = load_image_with_strokes(image, arguments.strokes)
-    document = strokes.document
+    segmenter = Segmenter(image, arguments.strokes, settings=settings_from(arguments))
+    document, picture = segmenter.document, segmenter.picture
     if arguments.format is None and entry.name == "mask":
         entry = default_format(len(document.classes))
-    settings = settings_from(arguments).settings(strokes.settings)
-    trainer = Trainer(picture.rgb, picture.channels)
-    attach_encoder_features(trainer, picture.rgb, settings)
-    if strokes.answer is not None:
-        trainer.recall(strokes.answer)
+    segmenter.read_features(segmenter.settings)
     start = time.perf_counter()
-    labelling = segment_with_progress(trainer, document, settings)
+    labelling = segment_with_progress(segmenter)
     seconds = time.perf_counter() - start
     make_folder(arguments.out.parent)
     files = [*entry.write(arguments.out, labelling, document, picture)]
@@ -103,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if arguments.save_model is not None:
         make_folder(arguments.save_model.parent)
-        save_model(trainer.learnt_model(document, settings), arguments.save_model)
+        segmenter.model().save(arguments.save_model)
         files.append(arguments.save_model)
     result = result_summary(labelling, document, picture) | {
         "files": [str(path) for path in files],
@@ -113,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def segment_with_progress(trainer: Trainer, document: Document, settings: Settings) -> Labelling:
+def segment_with_progress(segmenter: Segmenter) -> Labelling:
     """Compute the answer beside a progress bar."""
     with tqdm(total=100, disable=None, leave=False, bar_format="{desc:<22}{bar}{n:3.0f} %") as bar:
 
@@ -121,7 +112,7 @@ def segment_with_progress(trainer: Trainer, document: Document, settings: Settin
             bar.set_description_str(report.step)
             bar.update(100 * report.fraction - bar.n)
 
-        answer = final_answer(trainer.updates(document, settings), show)
+        answer = segmenter.answer(show)
     if answer.insight is not None:
         steps = (f"{name} {seconds:.3f}" for name, seconds in answer.insight.seconds.items())
         _log.info("seconds: %s", ", ".join(steps))

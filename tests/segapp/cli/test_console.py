@@ -20,7 +20,7 @@ FAULT = (
 )
 
 
-def faulty(*_):
+def faulty(*_, **__):
     raise ValueError("operands could not be broadcast together")
 
 
@@ -30,7 +30,7 @@ def words(ball, tmp_path):
 
 
 def test_a_fault_of_the_program_is_called_so_and_logged(segapp, words, monkeypatch, caplog):
-    monkeypatch.setattr("segapp.cli.segment.load_image_with_strokes", faulty)
+    monkeypatch.setattr("segapp.cli.segment.Segmenter", faulty)
     caplog.set_level(logging.DEBUG, "segapp")
     done = segapp(*words, "--json")
     assert done.code == 4
@@ -40,7 +40,7 @@ def test_a_fault_of_the_program_is_called_so_and_logged(segapp, words, monkeypat
 
 
 def test_debug_prints_the_traceback(segapp, words, monkeypatch):
-    monkeypatch.setattr("segapp.cli.segment.load_image_with_strokes", faulty)
+    monkeypatch.setattr("segapp.cli.segment.Segmenter", faulty)
     done = segapp(*words, "--debug")
     assert done.code == 4
     assert "Traceback (most recent call last):" in done.err
@@ -52,7 +52,7 @@ def test_a_fault_with_one_image_stops_no_other(segapp, ball, tmp_path, monkeypat
     model = tmp_path / "ball.shlmodel"
     words = ("segment", ball.image, "--strokes", ball.strokes, "--out", tmp_path / "mask.png")
     assert segapp(*words, "--save-model", model).code == 0
-    monkeypatch.setattr("segapp.cli.apply.folder_display", faulty)
+    monkeypatch.setattr("segapp.app.result.picture_of", faulty)
     done = segapp("apply", model, ball.image, "--out", tmp_path / "out", "--debug")
     assert done.code == 3
     assert f"{ball.image}: {FAULT}\n" in done.err
@@ -62,7 +62,7 @@ def test_a_fault_with_one_image_stops_no_other(segapp, ball, tmp_path, monkeypat
 def test_a_mistake_of_the_user_has_no_traceback(segapp, words):
     done = segapp(*words[:-1], "mask.nothing")
     assert done.code == 1
-    assert done.err.startswith("segapp: --out: wanted a name that ends in")
+    assert done.err.startswith("segapp: --out: mask.nothing: wanted a format, or a name")
     assert done.err.count("\n") == 1
 
 

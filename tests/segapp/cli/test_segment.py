@@ -107,8 +107,8 @@ def test_settings_come_from_the_project_unless_told(segapp, ball, tmp_path):
     ("changes", "sentence"),
     [
         ({"--strokes": "none.png"}, "There is no file none.png."),
-        ({"--out": "mask.jpg"}, "--out: wanted a name that ends in .png, .json, .npz, .tif"),
-        ({"--as": "numpy"}, "--out: numpy is written to a name that ends in .npz"),
+        ({"--out": "mask.jpg"}, "--out: mask.jpg: wanted a format, or a name that ends in .png, "),
+        ({"--as": "numpy"}, "--out: m.png: numpy is written to a name that ends in .npz"),
         ({"--set": "bits=none"}, "bits: wanted a whole number, got 'none'."),
         ({"--set": "bits=77"}, "bits: wanted 1 to 32, got 77"),
         ({"--set": "bit=7"}, "There is no setting 'bit': wanted one of features"),

@@ -1,5 +1,6 @@
 """The project store: where projects go, what waits to be saved, and replaced work."""
 
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,8 @@ from segapp.app.project_store import (
 from segapp.app.state import PictureState
 from segapp.io.project import ProjectLocation, save_project
 from tests.segapp.app.projects import numbers, project, work_on
+
+PACKAGE = Path(project_store.__file__).parents[1]
 
 
 @settings(
@@ -170,3 +173,24 @@ def test_replaced_work_is_lost_until_undo_or_a_save_brings_it_back():
     assert replaced.lost({image: work_on(image, 1, 2)}.get) == []
     replaced.forget_saved(state.written(state.content, ProjectLocation(Path("/a/a.segapp"))))
     assert replaced.lost({}.get) == []
+
+
+# The only writers ------------------------------------------------------------------------------
+
+
+def test_projects_of_the_window_are_written_by_the_store_alone():
+    """The public API and the batch write the file that their caller has named."""
+    writers, makers = set(), set()
+    for path in PACKAGE.rglob("*.py"):
+        text, name = path.read_text(encoding="utf-8"), path.relative_to(PACKAGE).as_posix()
+        if re.search(r"(?<!def )\bsave_project\(", text):
+            writers.add(name)
+        if re.search(r"\bProjectLocation\(", text):
+            makers.add(name)
+    assert writers == {
+        "app/project_files.py",
+        "app/recovery.py",
+        "app/segmenter.py",
+        "batch/task.py",
+    }
+    assert makers == {"app/project_files.py", "app/project_store.py", "io/project.py"}

@@ -1,4 +1,4 @@
-"""Segment an image with two strokes, correct it with a third, and label another with the model.
+"""Segment an image by strokes, and another one by the learnt model.
 
     python assets/examples/segment_in_python.py --out .
 

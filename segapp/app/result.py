@@ -91,7 +91,7 @@ class Result:
 
     @property
     def codewords(self) -> NDArray[np.int8] | None:
-        """The codewords, ``classes x codewords x bits`` of -1 and +1; ``None`` without a fit."""
+        """The codewords, ``classes x codewords x bits``; ``None`` without a fit."""
         return None if self.answer.insight is None else self.answer.insight.codewords
 
     @property

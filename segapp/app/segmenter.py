@@ -115,8 +115,8 @@ def segment(
 class Segmenter:
     """An image with its strokes and settings, their history, and the learner's answers.
 
-    Strokes count in their order: each answer takes the one before it into account. What is
-    computed for one answer makes the next one quick.
+    Strokes count in their order: each answer takes the one before it into account, and
+    reuses its computations.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ class Segmenter:
 
     @property
     def result(self) -> Result:
-        """The segmentation for the present strokes and settings, computed when it is asked for."""
+        """The segmentation for the present strokes and settings."""
         return Result(self._picture, self.document, self.answer())
 
     def answer(
@@ -360,7 +360,7 @@ class Segmenter:
         return self._trainer
 
     def _match_display(self, document: Document) -> None:
-        """Render the image with the levels and channels of a document, which are learnt from."""
+        """Render the image with the display settings of a document."""
         if document.display != self._picture.display:
             from segapp.io.deep_images import rerender
 
@@ -379,7 +379,7 @@ class Segmenter:
         self._features = features
 
     def read_features(self, settings: Settings) -> None:
-        """Let the encoder of these settings read the image, unless that is done or not wanted."""
+        """Read the image by the encoder of these settings, unless that is done."""
         known = self._features is not None and self._features.encoder == settings.encoder
         if wants_encoder(settings) and not known:
             with open_encoder(settings) as encode:

@@ -113,7 +113,7 @@ class _Reading:
 
 
 class EncoderService(QObject):
-    """Reads the open image for the encoder of the settings, then the next images of the folder.
+    """Features of the open image, then of the next images of its folder.
 
     The features go to the segmenter, and the answer follows.
     """

@@ -26,7 +26,7 @@ class _Job:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Handlers:
-    """The part of a job that stays here: the thread must never own the last reference to it."""
+    """The handlers of a job, of which the thread must never own the last reference."""
 
     on_item: Callable[[Any], object]
     on_error: Callable[[Exception], object]

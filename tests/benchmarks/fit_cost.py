@@ -116,7 +116,7 @@ def first_digits(n):
 
 
 def defaults_on_digits(n=None, n_bits=15):
-    """Measure CPU times of the default estimator and of an SVC on the same sum of kernels.
+    """Measure CPU times of the default estimator and of an SVC on the same kernels.
 
     Given rows, both compute the kernels, and SVC sums them. Given matrices, SVC gets their sum,
     and *SHL sums them for every bit.

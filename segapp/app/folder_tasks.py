@@ -110,7 +110,7 @@ def apply_to_all(
     untouched: Document,
     is_busy: Callable[[Path], bool],
 ) -> Iterator[TaskStep | None]:
-    """Answer images without strokes by the model of one, and save the answers in projects.
+    """Save answers of one image's model in projects of images without strokes.
 
     Images without a project begin with the document ``untouched``; those for which ``is_busy``
     returns True, as the user works on them meanwhile, are left alone.

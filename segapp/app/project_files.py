@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def project_names(image: Path) -> tuple[str, ...]:
-    """Return the names that the project of an image may have; the first free one is taken.
+    """Return the names that the project of an image may have, in order of choice.
 
     ``cat.segapp``, or beside the project of ``cat.png`` ``cat.jpg.segapp``. Where projects of
     several folders are collected, the last name has a digest of the image's own folder.
@@ -59,7 +59,7 @@ class FoundProject:
 
 
 def digest_of(path: Path) -> str:
-    """Return a digest of a file's bytes; empty when there is no file, or it is unreadable."""
+    """Return a digest of a file's bytes; empty for a missing or unreadable file."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:
@@ -98,7 +98,7 @@ def find_project(image: Path, *folders: Path) -> FoundProject | None:
 
 
 def new_location(image: Path, folder: Path) -> ProjectLocation:
-    """Return where work on an image goes that does not come from a project in the folder.
+    """Return the location in a folder for work that comes from no project there.
 
     A project of the image that was made meanwhile is not replaced: saving there fails.
     """
@@ -243,11 +243,12 @@ _PATIENCE, _PAUSE = 2.0, 0.01
 def write_project(
     location: ProjectLocation, project: Project, written: str | None = None
 ) -> ProjectLocation:
-    """Write a project unless another process has changed the file; return its new location.
+    """Write a project unless another process has changed the file.
 
-    What may be replaced has the location's digest, or the digest that this process has
-    ``written`` since; a file that is gone is made anew. Windows take turns by a lock beside the
-    file. A program that ignores the lock can still write within the milliseconds of one write.
+    Returns the new location. A file is replaced if it has the location's digest, or the digest
+    that this process has ``written`` since; a file that is gone is made anew. Windows take turns
+    by a lock beside the file. A program that ignores the lock can still write within the
+    milliseconds of one write.
     """
     path = location.path
     with _turn(path):

@@ -167,7 +167,7 @@ def documents_folder() -> Path:
 
 
 def saving_folder(image: Path, last: Path | None) -> Path:
-    """Return an image's own folder, or where that is not writable, the ``last`` one used."""
+    """Return an image's own folder, or if that is not writable, the ``last`` one."""
     return image.parent if is_writable(image.parent) else last or documents_folder()
 
 
@@ -200,7 +200,7 @@ class SaveTask:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SaveResult:
-    """The outcome of a task: the saved project, or else a recovery copy; and any error."""
+    """The outcome of a task: the saved project, or the error that prevented saving."""
 
     task: SaveTask
     location: ProjectLocation | None = None
@@ -208,7 +208,7 @@ class SaveResult:
 
 
 class ProjectStore:
-    """The projects of all images, and the recovery copies of work that is in no project.
+    """The projects of all images, and the recovery copies of unsaved work.
 
     It alone makes locations and writes to them. `write` is for any thread, `run` for one at a
     time, everything else for the thread that made the store.
@@ -275,7 +275,7 @@ class ProjectStore:
         )
 
     def save_in_folder(self, task: SaveTask) -> SaveResult:
-        """Save to the image's project, or to a new one in the task's folder, if there is one."""
+        """Save to the image's project, or to a new one in the task's folder."""
         state, folder = task.state, task.folder
         if folder is None or task.replaced or not state.unsaved:
             return SaveResult(task)
@@ -359,7 +359,7 @@ class SaveQueue:
         return bool(self._images or self._replaced)
 
     def take(self) -> Path | PictureState | None:
-        """Return the next item; replaced work first, as its image's copy may hold the same."""
+        """Return the next item, replaced work first."""
         if self._replaced:
             self._current = self._replaced.pop(0)
         else:
@@ -369,7 +369,7 @@ class SaveQueue:
         return self._current
 
     def succeed(self) -> bool:
-        """Note that the item taken last is written; return whether that ends a row of failures."""
+        """Note that the last item is written; return whether all failures are over."""
         had_failed = bool(self._failed)
         self._failed = [item for item in self._failed if item != self._current]
         if had_failed and not self._failed:
@@ -378,7 +378,7 @@ class SaveQueue:
         return False
 
     def fail(self) -> bool:
-        """Note that the item taken last is not written; return whether it is the first one."""
+        """Note that the last item has failed; return whether it is the only one."""
         is_first = not self._failed
         if self._current is not None and self._current not in self._failed:
             self._failed.append(self._current)
@@ -397,7 +397,7 @@ class SaveQueue:
 
 
 class ReplacedWork:
-    """Unsaved work that was replaced by an opened project, and that only undo brings back."""
+    """Unsaved work, replaced by an opened project, that only undo brings back."""
 
     def __init__(self) -> None:
         self._states: list[PictureState] = []
@@ -407,7 +407,7 @@ class ReplacedWork:
         self._states.append(state)
 
     def lost(self, state_of: Callable[[Path], PictureState | None]) -> list[PictureState]:
-        """Return the work, each once, that is not part of the present states of its images."""
+        """Return the work, each once, that the present states of images do not hold."""
         lost: list[PictureState] = []
         for state in self._states:
             own, present = state.document.strokes, state_of(state.path)

@@ -31,12 +31,12 @@ _ATTEMPTS = 20
 
 
 def recovery_root() -> Path:
-    """Return the folder in which each running program has a recovery folder of its own."""
+    """Return the folder that holds the recovery folders of all running programs."""
     return user_state_path("segapp", appauthor=False) / "recovery"
 
 
 class RecoveryFolder:
-    """The recovery copies of this program: made with the first, removed after a clean end.
+    """The folder of this program's recovery copies, removed after a clean end.
 
     It is used from one thread at a time.
     """
@@ -170,7 +170,7 @@ class OrphanedFolder:
 
 
 def _is_outdated(copy: Project, modified: float, found: FoundProject) -> bool:
-    """Return whether the saved project holds what a recovery copy holds, or newer work.
+    """Return whether the saved project is as new as a recovery copy, or newer.
 
     A copy knows the project that it continues: while that has not changed, the copy is newer,
     whatever the clocks say.
@@ -184,7 +184,7 @@ def _is_outdated(copy: Project, modified: float, found: FoundProject) -> bool:
 
 
 def orphaned_folders(root: Path, search: Search) -> list[OrphanedFolder]:
-    """Return the recovery folders of programs that have ended; those without a copy go."""
+    """Return the recovery folders of programs that have ended; remove empty ones."""
     orphaned = []
     for folder in _folders(root):
         lock = None

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class UnreadableFileError(SegappError):
-    """A folder's file, whose ``name`` is given, cannot be read and is therefore not replaced."""
+    """The file ``name`` of a folder cannot be read and is therefore not replaced."""
 
     def __init__(self, name: str) -> None:
         super().__init__("{} cannot be read, and is left as it is: move it away first.", name)
@@ -58,7 +58,7 @@ class ProgressChanges:
 
 
 class FolderWorkspace:
-    """Images that are worked through one after the other, and the files that they share.
+    """Images that are worked through in a row, and the files that they share.
 
     The images are those of ``root``, or, when that is None, some that were opened together:
     these have their projects beside each, and share no files.
@@ -147,7 +147,7 @@ class FolderWorkspace:
 
     @property
     def n_done(self) -> int:
-        """How many images are done."""
+        """The number of images that are done."""
         names = {name for name, kept in self._progress.states.items() if kept is ImageStatus.DONE}
         return len(names & self._names)
 
@@ -173,7 +173,7 @@ class FolderWorkspace:
         return self._failures.pop(path, None) is not None
 
     def note_work(self, path: Path, *, marked: bool, answered: bool) -> bool:
-        """Note whether an image has strokes and an answer; return whether its status changes.
+        """Note whether an image has strokes and an answer; return if its status changes.
 
         An image that is done stays done.
         """
@@ -200,7 +200,7 @@ class FolderWorkspace:
         self._changes[path.name] = status
 
     def take_changes(self) -> ProgressChanges | None:
-        """Return the changes that are to be written; None without any, or without a folder."""
+        """Return the changes to be written; None without any, or without a folder."""
         if self.folder is None or not (self._changes or self._last):
             return None
         changes = ProgressChanges(self.folder / PROGRESS_FILE, self._changes, self._last)
@@ -221,7 +221,7 @@ class FolderWorkspace:
         return Document(self.classes.classes, display=self.display)
 
     def share_classes(self, classes: tuple[ClassInfo, ...]) -> bool:
-        """Let all images begin with these classes; return whether there is a folder for it.
+        """Let all images begin with these classes; return False without a folder.
 
         Raises
         ------

@@ -37,7 +37,7 @@ def current_answer(session: Session, state: PictureState) -> Answer | None:
 
 
 class Autosave(QObject):
-    """Writes unsaved work to projects, or to recovery copies that only a clean end removes.
+    """The timers and the thread that write unsaved work to projects or copies.
 
     Each image is a job of its own, so that an error in one stops no other. A job is never
     cancelled for a newer edit: the image waits, and is written again right after.

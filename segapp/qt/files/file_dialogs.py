@@ -167,7 +167,7 @@ class Decision:
 
 
 class RestoreDialog(QDialog):
-    """A list of recovery copies with check marks, at first on the newest of each image."""
+    """A list of recovery copies to check, at first the newest of each image."""
 
     def __init__(self, offered: list[AnyCopy], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -298,7 +298,7 @@ def complain(parent: QWidget, sentence: str, details: str = "") -> None:
 
 
 def ask_where(parent: QWidget, title: str, proposed: Path, kinds: tuple[str, ...]) -> Path | None:
-    """Ask where to save; ``kinds`` are filters such as "CSV (*.csv)", the first one chosen.
+    """Ask where to save; ``kinds`` are filters such as "CSV (*.csv)".
 
     A name without a suffix gets that of the chosen kind.
     """

@@ -257,7 +257,7 @@ class Files(QObject):
         return location is not None
 
     def save_replaced(self, state: PictureState, path: Path) -> bool:
-        """Save work that an opened project has replaced; return whether it is safe on disk."""
+        """Save work that an opened project has replaced; return whether it is on disk."""
         return self._write(state, path) is not None
 
     def _write(

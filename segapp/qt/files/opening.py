@@ -42,7 +42,7 @@ _PNG_QUALITY = 90  # PNG is lossless at any; this one is twice as fast as the de
 
 
 def pasted_files(data: QMimeData | None) -> list[Path]:
-    """Return the files that were pasted or dropped; an empty clipboard may have no data."""
+    """Return pasted or dropped files; an empty clipboard may have no data."""
     if data is None:
         return []
     return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]

@@ -86,7 +86,7 @@ class Preferences:
 
 
 def _written(path: Path) -> str:
-    """Return a path as text: Qt's text cannot hold a name that is not UTF-8, a URI can."""
+    """Return a path as text, as a URI if its name is not UTF-8."""
     return str(path) if is_unicode(str(path)) else path.absolute().as_uri()
 
 
@@ -97,7 +97,7 @@ def _read(text: str) -> Path:
 
 
 def opening_folder(image: Path | None, last: Path | None = None) -> Path:
-    """Return where dialogs for opening begin: beside the open image, if that is the user's.
+    """Return where dialogs for opening begin: beside an open image of the user.
 
     Else it is the folder used ``last``, and before there is one, the documents folder.
     """

@@ -16,6 +16,7 @@ import threading
 import time
 import traceback
 from contextlib import ExitStack, contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from unittest import mock
 
@@ -37,8 +38,7 @@ from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Unsaved
 from segapp.qt.files.preferences import Preferences
 from segapp.qt.session.session import Session
-from segapp.qt.window import main_window
-from segapp.qt.window import main_window as wiring
+from segapp.qt.window import main_window, startup
 from segapp.qt.window.startup import build_window
 from shlcore import parallel
 from shlcore.parallel import ClusterError
@@ -57,7 +57,7 @@ class Desk:
 
     def __init__(self, folder, stack, make=QuickSegmenter):
         self.told, self.folder = [], folder
-        for module in (file_dialogs, wiring, main_window):
+        for module in (file_dialogs, startup, main_window):
             stack.enter_context(
                 mock.patch.object(module, "complain", lambda _, *told: self.told.append(told[0]))
             )
@@ -213,8 +213,8 @@ def a_read_only_folder_for_an_ordinary_user():
         draw(folder / "data" / "picture.png")
         script = f"""
             from pathlib import Path
-            from tests.campaign.faults import desk_for_nobody
-            desk_for_nobody(Path({str(folder)!r}))
+            from tests.campaign.faults import desk_for_an_ordinary_user
+            desk_for_an_ordinary_user(Path({str(folder)!r}))
         """
         place = str(folder / "home")
         done = subprocess.run(
@@ -236,14 +236,15 @@ def a_read_only_folder_for_an_ordinary_user():
         assert list((folder / "data").iterdir()) == [folder / "data" / "picture.png"]
 
 
-def desk_for_nobody(folder):
+def desk_for_an_ordinary_user(folder):
     """Be an ordinary user in folders of root."""
     application()
+    import_module("segapp.encoders.registry")  # unreadable for other users, perhaps
     os.setgroups([])
     os.setgid(UNPRIVILEGED)
     os.setuid(UNPRIVILEGED)  # only now: other users may not be able to read the interpreter
     told = []
-    for module in (file_dialogs, wiring, main_window):
+    for module in (file_dialogs, startup, main_window):
         module.complain = lambda _, *words: told.append(words[0])
     file_dialogs.ask_unsaved = lambda *_: Unsaved.DISCARD
     window = build_window(Session(QuickSegmenter), Preferences(), folder / "state")

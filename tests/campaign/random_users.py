@@ -34,7 +34,7 @@ from PySide6.QtWidgets import QApplication
 
 from segapp.app.state import Content, PictureState, Stage
 from segapp.io.images import load_image, load_indices
-from segapp.io.project import Project, load_project, save_project
+from segapp.io.project import Project, ProjectLocation, load_project, save_project
 from segapp.model.answer import Answer, NotEnoughStrokes, final_answer
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document, Stroke
@@ -46,8 +46,7 @@ from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Conflict, Decision, Unsaved
 from segapp.qt.files.preferences import Preferences
 from segapp.qt.session.session import Session
-from segapp.qt.window import main_window
-from segapp.qt.window import main_window as wiring
+from segapp.qt.window import main_window, startup
 from segapp.qt.window.startup import build_window
 from tests.campaign.folders import draw, own_folders
 from tests.campaign.processor import ran_and_waited, taken
@@ -221,7 +220,7 @@ class SessionUser(RuleBasedStateMachine):
         state = self.session.state
         content, target = state.content, state.path.with_suffix(".segapp")
         save_project(target, Project(content.document, content.settings, state.path, "0"))
-        self.session.mark_saved(state.path, content, target, "")
+        self.session.mark_saved(state.path, content, ProjectLocation(target))
 
     @rule()
     def be_quiet(self):
@@ -249,7 +248,7 @@ class WindowUser(RuleBasedStateMachine):
         self.errors, self.complaints, self.foreign = [], [], set()
         self.conflict = Conflict.REPLACE
         self.roots = (self.folder / f"recovery {number}" for number in count())
-        for module in (file_dialogs, wiring, main_window):
+        for module in (file_dialogs, startup, main_window):
             self.patch(module, "complain", lambda _, *told: self.complaints.append(told[0]))
         self.patch(file_dialogs, "ask_unsaved", lambda *_: Unsaved.DISCARD)
         self.patch(file_dialogs, "ask_project", lambda _, proposed: proposed)

@@ -58,6 +58,17 @@ class PreviousState:
     marked: SeedMap
     answer: PastAnswer
 
+    @property
+    def classes(self) -> tuple[int, ...]:
+        """The classes that took part: those with marks, and the one that the border stands for."""
+        marked = tuple(self.marked.classes())
+        return (*marked, self.document.background) if self.assumes_background else marked
+
+    @property
+    def assumes_background(self) -> bool:
+        """Whether the image's border stood for the background."""
+        return self.document.border_is_background(self.marked.classes())
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RegionFit:
@@ -82,8 +93,8 @@ class StateUpdate:
     Parameters
     ----------
     marked
-        The class of each marked pixel; if it is one class alone, which is not the background, the
-        image's border is trained on as well.
+        The class of each marked pixel; while the background has no marks, the image's border is
+        trained on as well.
     before
         The answered state before this one, or ``None`` for the first.
     """
@@ -100,7 +111,7 @@ class StateUpdate:
         self._graph = picture.graph(settings)
         self._prototypes = picture.table(settings).prototypes
         marks = marked.coarse
-        if len(marked.classes()) == 1:
+        if document.border_is_background(marked.classes()):
             marks = with_border(marks, document.background)
         self._supervision = Supervision.of(self._prototypes, marks, settings)
         classes = self._supervision.classes
@@ -194,14 +205,15 @@ class StateUpdate:
         painted = np.where(newest, refiner.marked.coarse, UNMARKED)
         old = before.marked.coarse >= 0
         shares = before.answer.shares.of_classes(refiner.classes)
-        # A class without marks could not be the answer: all regions may become it.
-        shares[:, ~np.isin(refiner.classes, list(before.marked.classes()))] = 1.0
+        # A class that took no part could not be the answer: all regions may become it.
+        shares[:, ~np.isin(refiner.classes, before.classes)] = 1.0
         return temporal_prior(
             geodesics,
             np.flatnonzero(self._prototypes.count(newest)),
             np.flatnonzero(self._prototypes.count(old & ~newest)),
             shares,
             before.answer.shares.confirmed_by(self._prototypes, painted),
+            background_is_assumed=before.assumes_background,
         )
 
     def apply_threshold(self, scores: RegionScores) -> RegionScores:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
     _StateKey = tuple[tuple[Mark, ...], int, Settings]
     """Marks, background and settings: all inputs of an answer, besides the image."""
+
+Value = TypeVar("Value")
 
 _MAX_PAST_ANSWERS = 4096
 """Earlier answers, of a few kilobytes each: more than users undo."""
@@ -159,9 +161,7 @@ class Trainer:
     def _answerable(self, document: Document) -> SeedMap:
         """Return the marked pixels; `NotEnoughStrokes` names the marks that are missing."""
         marked = self._seeds.of(document.strokes)
-        classes, coarse = marked.classes(), marked.coarse
-        has_second_class = len(classes) > 1 or (coarse[border_mask(coarse.shape)] < 0).any()
-        if not document.is_answerable(classes) or not has_second_class or marked.lost:
+        if not _suffices(document, marked):
             raise NotEnoughStrokes(_missing_marks(document, marked))
         return marked
 
@@ -204,8 +204,7 @@ class Trainer:
         answer = yield from update.refiner.working_answer(
             fit.scores, flows, timer, update.cut_before, update.newly_marked, with_preview=True
         )
-        if len(marked.classes()) > 1:  # else there is no prior: see `_previous_state`
-            self._remember(document, settings, update.past_answer(answer))
+        self._remember(document, settings, update.past_answer(answer))
         scores = update.apply_threshold(fit.scores)
         if scores is not fit.scores:  # the next state does not depend on the threshold
             answer = yield from update.thresholded_answer(scores, answer, flows, timer)
@@ -244,8 +243,7 @@ class Trainer:
     ) -> Generator[Report, None, PreviousState | None]:
         """Return the last of the earlier states, answered; remembered answers are reused.
 
-        A state with fewer than two classes has no answer that is a useful prior, and the next
-        one starts without a prior.
+        A state without an answer leaves the next one without a prior.
         """
         before: PreviousState | None = None
         if settings.locality == 0 or not settings.refine:
@@ -258,19 +256,23 @@ class Trainer:
                 break
             missing.append(state)
         for number, state in enumerate(reversed(missing), start=1):
-            yield Report(Message("Earlier strokes, {} of {}", number, len(missing)), 0.1)
+            report = Report(Message("Earlier strokes, {} of {}", number, len(missing)), 0.1)
+            yield report
             marked = self._seeds.of(state.strokes)
-            if len(marked.classes()) - len(marked.lost) < 2:
+            if not _suffices(state, marked):
                 before = None
                 continue
             update = StateUpdate(self._picture, state, marked, settings, before)
-            fit = yield from update.learn(StepTimer())
-            answer = yield from update.refiner.working_answer(
-                fit.scores,
-                self._warm_start(settings),
-                StepTimer(),
-                update.cut_before,
-                update.newly_marked,
+            fit = yield from _report_as(report, update.learn(StepTimer()))
+            answer = yield from _report_as(
+                report,
+                update.refiner.working_answer(
+                    fit.scores,
+                    self._warm_start(settings),
+                    StepTimer(),
+                    update.cut_before,
+                    update.newly_marked,
+                ),
             )
             past = update.past_answer(answer)
             self._remember(state, settings, past)
@@ -309,6 +311,27 @@ class Trainer:
 def _state_key(document: Document, settings: Settings) -> _StateKey:
     """Return the key of a past answer, which does not depend on the threshold."""
     return document.strokes, document.background, replace(settings, threshold=0.0)
+
+
+def _report_as(
+    report: Report, steps: Generator[Report, None, Value]
+) -> Generator[Report, None, Value]:
+    """Run steps of an earlier state; their own progress is not that of the update."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            value: Value = end.value
+            return value
+        yield report
+
+
+def _suffices(document: Document, marked: SeedMap) -> bool:
+    """Return whether the marked pixels suffice for an answer."""
+    classes, coarse = marked.classes(), marked.coarse
+    if marked.lost or not document.is_answerable(classes):
+        return False
+    return len(classes) > 1 or bool((coarse[border_mask(coarse.shape)] < 0).any())
 
 
 def _missing_marks(document: Document, marked: SeedMap) -> Message:

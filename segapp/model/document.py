@@ -203,20 +203,27 @@ class Document:
             ),
         )
 
-    def is_answerable(self, marked: Collection[int]) -> bool:
-        """Tell whether marks of these classes suffice: of any two, or of an object.
+    def border_is_background(self, marked: Collection[int]) -> bool:
+        """Return whether the image's border stands for the background, which has no marks yet.
 
-        Where a class is named background, an object alone is enough: the image's border is
-        taken for background until the user marks some.
+        That is so where a class is named background, and any number of others has marks.
+
+        >>> Document().border_is_background({0}), Document().border_is_background({0, 1})
+        (True, False)
+        """
+        return (
+            bool(marked)
+            and self.background not in marked
+            and self.classes[self.background].is_background
+        )
+
+    def is_answerable(self, marked: Collection[int]) -> bool:
+        """Return whether marks of these classes suffice: any two, or objects and the border.
 
         >>> Document().is_answerable({0}), Document().is_answerable({1})
         (True, False)
         """
-        return len(marked) > 1 or (
-            len(marked) == 1
-            and self.background not in marked
-            and self.classes[self.background].is_background
-        )
+        return len(marked) > 1 or self.border_is_background(marked)
 
     def with_stroke(self, stroke: Mark) -> Document:
         """Add a stroke."""

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from segapp.batch.robot_user import score
+from segapp.batch.robot_user import iou, score
 from segapp.engine.trainer import Trainer, segment
 from segapp.imaging import pyramid
 from segapp.imaging.rasterise import rasterize
 from segapp.model.answer import Answer, NotEnoughStrokes, final_answer
-from segapp.model.classes import PALETTE, ClassInfo
+from segapp.model.classes import PALETTE, TWO_CLASSES, ClassInfo
 from segapp.model.document import Document, Patch, Stroke
 from segapp.model.settings import PRESETS, CleanUp, FeatureGroup, Samples, Settings
 
@@ -192,17 +192,57 @@ def test_a_large_picture_is_answered_from_an_object_alone():
     assert score(labels, np.where(inside, 0, 1), 2) > 0.95
 
 
-def test_the_answer_for_one_class_is_no_prior():
-    """An answer from the border alone is no prior, remembered or not."""
+def disc(height, width, x, y, radius):
+    rows, columns = np.mgrid[:height, :width]
+    return (columns - x) ** 2 + (rows - y) ** 2 <= radius**2
+
+
+def two_discs():
+    """Return an image of a red and a yellow disc on noisy ground, and the mask of each."""
+    noise = np.random.default_rng(5).normal(0, 6, (90, 140, 3))
+    red, yellow = disc(90, 140, 40, 45, 22), disc(90, 140, 100, 45, 22)
+    rgb = np.full((90, 140, 3), (70, 90, 80), float)
+    rgb[red], rgb[yellow] = (190, 60, 50), (200, 190, 60)
+    return np.clip(rgb + noise, 0, 255).astype(np.uint8), red, yellow
+
+
+def test_the_first_background_stroke_keeps_a_good_answer():
+    rgb, red, _ = two_discs()
+    document = Document(strokes=(dot(40, 45, 0, 6),))
+    trainer = Trainer(rgb)
+    scores = []
+    for following in (dot(10, 10, 1), dot(130, 80, 1), dot(70, 45, 1)):
+        labels = final_answer(trainer.updates(document, BEST)).labelling.labels
+        scores.append(iou(labels, np.where(red, 0, 1)))
+        document = document.with_stroke(following)
+    assert min(scores) > 0.95
+
+
+def test_a_second_object_class_keeps_the_first_and_the_background():
+    rgb, red, yellow = two_discs()
+    classes = (*TWO_CLASSES, ClassInfo("yellow", (250, 250, 0)))
+    document = Document(classes, (dot(40, 45, 0, 6), dot(100, 45, 2, 6)))
+    truth = np.where(red, 0, np.where(yellow, 2, 1))
+    assert score(segment(rgb, document, BEST).labels, truth, 3) > 0.95
+    assert score(segment(rgb, document.as_one_state(), BEST).labels, truth, 3) > 0.95
+
+
+def test_an_object_at_the_border_is_whole_once_the_background_is_marked():
+    """The border stands for the background only as long as that has no marks."""
+    labels = segment(HALVES, ON_HALVES, BEST).labels
+    np.testing.assert_array_equal(labels, np.broadcast_to(np.arange(64) >= 32, (48, 64)))
+
+
+def test_the_answer_from_the_border_is_the_prior_of_the_next_one():
+    """Remembered or computed anew, it is the same."""
     first = Document(strokes=(dot(10, 20, 0),))
     second = first.with_stroke(dot(50, 20, 1))
     trainer = Trainer(HALVES)
     final_answer(trainer.updates(first, QUICK))
     step_by_step = final_answer(trainer.updates(second, QUICK)).labelling
-    for other in (second, second.as_one_state()):
-        at_once = segment(HALVES, other, QUICK)
-        np.testing.assert_array_equal(step_by_step.labels, at_once.labels)
-        np.testing.assert_array_equal(step_by_step.margin, at_once.margin)
+    afresh = segment(HALVES, second, QUICK)
+    np.testing.assert_array_equal(step_by_step.labels, afresh.labels)
+    np.testing.assert_array_equal(step_by_step.margin, afresh.margin)
 
 
 def test_a_model_still_wants_two_classes():
@@ -425,7 +465,8 @@ def test_a_live_preview_needs_the_marks_of_an_answer():
 def test_a_threshold_takes_more_or_less_for_the_object_and_changes_no_later_answer():
     rng = np.random.default_rng(0)
     rgb = rng.integers(0, 256, (60, 80, 3), np.uint8)
-    document = Document(strokes=(dot(20, 30, 0), dot(60, 30, 1), dot(20, 10, 0)))
+    first = Document(strokes=(dot(20, 30, 0), dot(60, 30, 1))).as_one_state()
+    document = first.with_stroke(dot(20, 10, 0))
     areas = []
     trainer = Trainer(rgb)
     for threshold in (-0.6, 0.0, 0.6):

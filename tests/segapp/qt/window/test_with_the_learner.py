@@ -4,9 +4,11 @@ import time
 
 import numpy as np
 import pytest
+from PIL import Image
 from PySide6.QtCore import Qt
 from threadpoolctl import threadpool_limits
 
+from segapp.batch.robot_user import iou, score
 from segapp.engine.trainer import Trainer, segment
 from segapp.io.desktop import SAMPLES
 from segapp.model.classes import ClassInfo
@@ -150,3 +152,52 @@ def test_a_file_that_is_no_model_is_told(make_window, picture_file, qtbot, tmp_p
     qtbot.waitUntil(lambda: bool(told))
     assert "no.shlmodel" in told[0]
     assert window.session.answers.shown is None
+
+
+@pytest.fixture
+def two_discs(tmp_path):
+    """Save an image of a red and a yellow disc on noisy ground; return its path and the truth."""
+    rows, columns = np.mgrid[:150, :240]
+    noise = np.random.default_rng(3).normal(0, 6, (150, 240, 3))
+    truth = np.ones((150, 240), np.uint8)
+    truth[(columns - 70) ** 2 + (rows - 75) ** 2 <= 35**2] = 0
+    truth[(columns - 175) ** 2 + (rows - 75) ** 2 <= 35**2] = 2
+    colours = np.array([(190, 60, 50), (70, 90, 80), (200, 190, 60)])
+    path = tmp_path / "discs.png"
+    Image.fromarray(np.clip(colours[truth] + noise, 0, 255).astype(np.uint8)).save(path)
+    return path, truth
+
+
+def begin_with_the_first_disc(qtbot, make_window, path):
+    window = make_window(path, Trainer)
+    paint(qtbot, window, LEFT, (60, 70), (80, 80))
+    wait(qtbot, window)
+    return window
+
+
+@pytest.mark.slow
+def test_the_first_background_stroke_keeps_a_good_answer(make_window, two_discs, qtbot):
+    path, truth = two_discs
+    window = begin_with_the_first_disc(qtbot, make_window, path)
+    assert iou(window.session.answers.shown.labels, truth) > 0.95
+    for end in ((20, 130), (220, 20), (230, 140)):
+        paint(qtbot, window, RIGHT, (end[0] - 8, end[1]), end)
+        wait(qtbot, window)
+        assert iou(window.session.answers.shown.labels, truth) > 0.95
+    for _ in range(3):
+        window.session.undo()
+    wait(qtbot, window)
+    assert iou(window.session.answers.shown.labels, truth) > 0.95
+
+
+@pytest.mark.slow
+def test_a_second_object_class_keeps_the_first_object(make_window, two_discs, qtbot):
+    path, truth = two_discs
+    window = begin_with_the_first_disc(qtbot, make_window, path)
+    session = window.session
+    yellow = ClassInfo("yellow", (250, 250, 0))
+    session.edit("adding yellow", session.document.with_class(yellow))
+    window.brush.choose_left(2)
+    paint(qtbot, window, LEFT, (165, 70), (185, 80))
+    wait(qtbot, window)
+    assert score(session.answers.shown.labels, truth, 3) > 0.95

@@ -1,4 +1,4 @@
-"""Interactive image segmentation by supervised hash learning through codewords (*SHL).
+"""Interactive image segmentation by supervised hash learning (*SHL).
 
 >>> import segapp
 >>> result = segapp.segment("cat.jpg", "cat-strokes.png")  # doctest: +SKIP

@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _loading(load: Callable[[], Loaded]) -> Loaded:
-    """Import libraries, which takes a second; Ctrl-C ends the process at once meanwhile.
+    """Import libraries, which takes a second; Ctrl-C ends the process at once.
 
     An exception would pass through modules that are half imported, some of which replace or
     swallow it.

@@ -5,7 +5,7 @@ import pytest
 from tests.benchmarks.structure import Module, duplicate_classes, modules_of
 
 
-@pytest.mark.parametrize("package", ["shlcore"])
+@pytest.mark.parametrize("package", ["segapp", "shlcore"])
 def test_words_are_those_of_the_field(package):
     assert [hit for module in modules_of(package) for hit in module.word_hits()] == []
 

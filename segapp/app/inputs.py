@@ -66,7 +66,7 @@ def picture_of(image: ImageInput, display: DisplaySettings | None = None) -> Pic
 
 
 def image_array(image: ArrayLike) -> NDArray[Any]:
-    """Return a copy as an array of a number type and shape that an image file can have."""
+    """Return a copy of a number type and shape that an image file can have."""
     values = np.array(image)
     if values.ndim not in (2, 3) or not values.size:
         raise SegappError(
@@ -101,7 +101,7 @@ def _picture_of_array(values: NDArray[Any]) -> Picture:
 
 
 def save_picture(picture: Picture, stem: Path) -> Picture:
-    """Write an image that came as an array beside its project, and return it with its file.
+    """Write an image that came as an array beside its project.
 
     It is a PNG or a TIFF, without loss. A file that is there already is kept, and must hold the
     same image.
@@ -136,7 +136,7 @@ def save_picture(picture: Picture, stem: Path) -> Picture:
 def load_inputs(
     image: ImageInput, strokes: StrokesInput | None, classes: Sequence[str] | None = None
 ) -> tuple[Picture, Strokes]:
-    """Return an image, and its strokes with the settings and the answer of their project.
+    """Return an image, and its strokes, settings and stored answer.
 
     Parameters
     ----------

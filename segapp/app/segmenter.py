@@ -1,4 +1,4 @@
-"""Segmentation of one image from strokes: the core of window, commands and scripts."""
+"""Segmentation of one image from strokes, for window, commands and scripts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProvisionalAnswer:
-    """The answer without the encoder of the settings, which has not read the image yet."""
+    """An answer without the encoder, which has not read the image yet."""
 
     preview: Preview
 
@@ -113,7 +113,7 @@ def segment(
 
 
 class Segmenter:
-    """An image with its strokes and settings, their history, and the learner's answers.
+    """An image with its strokes and settings, their history, and its answers.
 
     Strokes count in their order: each answer takes the one before it into account, and
     reuses its computations.
@@ -327,7 +327,7 @@ class Segmenter:
             trainer.prepare(settings)
 
     def live_preview(self, content: Content) -> Iterator[Report]:
-        """Return an iterator of reports, the last of which may have a preview of ``content``.
+        """Return an iterator of reports, the last of which may have a preview.
 
         It is for a stroke that is being painted, and changes no later answer. The remarks on
         threads of `updates` hold.
@@ -435,7 +435,7 @@ def _new_trainer(rgb: NDArray[np.uint8], channels: NDArray[Any] | None) -> Train
 def _usable_settings(
     trainer: ImageTrainer, settings: Settings, features: EncoderFeatures | None
 ) -> Settings:
-    """Hand the features to the trainer; without them, return settings without the encoder."""
+    """Hand the features to the trainer, or return settings without the encoder."""
     if not wants_encoder(settings):
         return settings
     if features is None or features.encoder != settings.encoder:
@@ -450,7 +450,7 @@ def _chosen_settings(
     encoder: str | None,
     settings: Settings | SettingsChoice | None,
 ) -> Settings:
-    """Return the settings by all that is said of them; ``own`` are those of the project."""
+    """Return the chosen settings; ``own`` are those of the project."""
     if isinstance(settings, SettingsChoice):
         return settings.settings(own)
     if settings is None:

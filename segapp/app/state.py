@@ -23,7 +23,7 @@ _BLANK = Document()
 
 @dataclass(frozen=True, slots=True)
 class TrainingInputs:
-    """All that an answer depends on besides the image: equal inputs have equal answers.
+    """All inputs of an answer besides the image: equal inputs, equal answers.
 
     Names and colours of classes teach nothing, except that a name may make a class the
     background, which the clean-up treats in its own way, and which need not be marked then.

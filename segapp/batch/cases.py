@@ -24,7 +24,7 @@ _IGNORED_GREY = 128  # the band between object (255) and background (0)
 
 
 class CaseError(SegappError):
-    """A folder or truth that is unusable; the message is one sentence with what was wanted."""
+    """A folder or truth that is unusable; the message is one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def _case(
 
 
 def _with_unique_names(cases: list[Case]) -> list[Case]:
-    """Name each case so that no two share a result, even where file systems ignore case.
+    """Name each case so that no two share a result on any file system.
 
     The name is that of the image without its suffix; with it, where two would be equal; and with
     a number where even that is not enough.

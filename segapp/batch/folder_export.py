@@ -164,7 +164,7 @@ class FolderExport:
         return Categories.of(listing, others)
 
     def _key(self, plan: ExportPlan, image: Path, project: Path) -> str:
-        """Return a digest of everything that the files depend on; the image by size and time."""
+        """Return a digest of all inputs of the files; of the image, size and time."""
         stat = page_file(image).stat()
         rows = [
             _VERSION,
@@ -212,7 +212,7 @@ def _reported(work: Generator[float, None, ItemRecord]) -> Generator[Report, Non
 
 
 def _stems(images: tuple[Path, ...]) -> dict[Path, str]:
-    """Return names for the images' files: the stem, or the whole name where stems collide."""
+    """Return names for the images' files: stems, or whole names where they collide."""
     counts: dict[str, int] = {}
     for image in images:
         counts[image.stem.casefold()] = counts.get(image.stem.casefold(), 0) + 1

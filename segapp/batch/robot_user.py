@@ -26,7 +26,7 @@ IGNORED = -1
 
 
 def iou(labels: NDArray[np.integer], truth: NDArray[np.integer], label: int = 0) -> float:
-    """Return the intersection over union of a class outside the ignored band; 1 if absent.
+    """Return the intersection over union of a class outside the ignored band.
 
     >>> iou(np.array([0, 0, 1, 0]), np.array([0, 1, 1, IGNORED]))
     0.5
@@ -61,7 +61,7 @@ class RobotStep:
 
 
 def robot_stroke(labels: NDArray[np.integer], truth: NDArray[np.integer]) -> Patch | None:
-    """Mark the middle of the largest error with its true class; ``None`` when there is none.
+    """Mark the middle of the largest error with its true class, if there is one.
 
     The largest connected component of pixels that miss their class is taken (of equal ones that
     of the last class, the background), and a disc around its deepest pixel is painted as far as
@@ -72,7 +72,7 @@ def robot_stroke(labels: NDArray[np.integer], truth: NDArray[np.integer]) -> Pat
 
 
 def first_dabs(truth: NDArray[np.integer], classes: tuple[ClassInfo, ...]) -> Document:
-    """Return one dab for each class of the truth, in the middle of its largest component.
+    """Return one dab for each class, in the middle of its largest component.
 
     They count as one edit.
     """
@@ -147,7 +147,7 @@ def dips(ious: Sequence[float]) -> list[float]:
 
 
 def strokes_to(ious: Sequence[float], level: float) -> int:
-    """Count the strokes until an IoU of ``level``; one more than all where it is not reached.
+    """Count the strokes until an IoU of ``level``, all and one more if never.
 
     ``ious`` begins with the value before the first stroke.
 

@@ -1,4 +1,4 @@
-"""``segapp batch``: a folder of images with strokes in; masks, scores and pictures out."""
+"""``segapp batch``: masks, scores and pictures of a folder of images."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _precompute_features(tasks: Sequence[Task], jobs: int) -> None:
-    """Compute all encoder features before the first segmentation, beside a progress bar."""
+    """Compute all encoder features first, beside a progress bar."""
     reading_tasks = [task for task in tasks if needs_features(task)]
     if not reading_tasks:
         return

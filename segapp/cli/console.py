@@ -1,4 +1,4 @@
-"""Standard output and standard error of the commands: results, log messages and failures."""
+"""Output of the commands: results, log messages and failures."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class _LinesBesideProgress:
 
 @contextmanager
 def log_to_stderr(arguments: argparse.Namespace) -> Iterator[None]:
-    """Print the log of segapp and shlcore as far as ``--verbose`` or ``--debug`` ask for it."""
+    """Print the log as far as ``--verbose`` or ``--debug`` ask for it."""
     if not (arguments.verbose or arguments.debug):
         yield
         return

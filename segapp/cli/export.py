@@ -158,7 +158,7 @@ def _listed(entries: Sequence[ExportFormat | DatasetFormat]) -> str:
 
 
 def _export_folder(arguments: argparse.Namespace) -> int:
-    """Write a folder in each format; repeated, the command continues where it was stopped."""
+    """Write a folder in each format, continuing where the command was stopped."""
     folder, choice = arguments.project, settings_from(arguments)
     if arguments.image is not None:
         raise CommandError("--image: is for a project, got a folder.")

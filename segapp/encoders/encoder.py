@@ -1,4 +1,4 @@
-"""Encoder descriptions: a network, its preprocessing, and the meaning of its output."""
+"""Encoder descriptions: a network, its preprocessing and its output."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def encoder_to_plain(encoder: Encoder) -> dict[str, Any]:
 
 
 def encoder_from_plain(plain: object) -> Encoder:
-    """Make an encoder from `encoder_to_plain`'s values; a `ValueError` says what is wrong."""
+    """Make an encoder from `encoder_to_plain`'s values, or raise `ValueError`."""
     values = require_object(plain, "encoder")
     mean, std = (_three(values, name) for name in ("mean", "std"))
     size, grid = (_two(values, name) for name in ("size", "grid"))

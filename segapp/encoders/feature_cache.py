@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FeatureCache:
-    """A folder with a file for each image and encoder; the least recently used go first."""
+    """A folder with a file for each image and encoder, least recently used first."""
 
     root: Path
     max_bytes: int = MAX_CACHE_BYTES

@@ -146,7 +146,7 @@ def min_step_in_cells(content: bytes) -> int:
 
 
 def resize_network(content: bytes, square: int, size: tuple[int, int]) -> bytes:
-    """Return a network for ``square`` pixels a side as one for fewer rows, or fewer columns.
+    """Return a network for a square as one for fewer rows, or fewer columns.
 
     A `ValueError` names a number of the graph that would not be whole.
     """
@@ -294,7 +294,7 @@ def extract_subgraph(content: bytes, value: str) -> bytes:
 
 
 def _activated(value: str, graph: GraphProto) -> str:
-    """Follow a value through element-wise operators that read it, constants and nothing else."""
+    """Follow a value through element-wise operators of it and constants."""
     own, constants = {value}, {tensor.name for tensor in graph.initializer}
     for node in graph.node:
         inputs = _inputs(node)

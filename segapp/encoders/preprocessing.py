@@ -45,7 +45,7 @@ def _longest_shorter_side(encoder: Encoder, axis: int) -> int:
 
 
 def input_size(shape: tuple[int, int], encoder: Encoder) -> tuple[int, int]:
-    """Return the rows and columns of the input: one side whole, the other as short as it can be.
+    """Return the rows and columns of the input: one side whole, the other shorter.
 
     A network can be made shorter along one side alone: the one where that saves more.
     """
@@ -89,7 +89,7 @@ class CellGrid:
 
 
 def cell_grids(shape: tuple[int, int], encoder: Encoder) -> list[CellGrid]:
-    """Return the grid of an encoder's cells on an image of this shape, then that of its head."""
+    """Return the grid of an encoder's cells on an image, then that of its head."""
     grids = [(encoder.grid, encoder.channels)]
     if encoder.head is not None:
         grids.append((encoder.head.grid, encoder.head.channels))

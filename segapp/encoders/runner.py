@@ -33,14 +33,14 @@ def has_runtime() -> bool:
 
 
 def missing_runtime() -> str:
-    """Return a sentence about what is missing to run networks; empty when all is there."""
+    """Return a sentence about what networks need to run; empty when it is there."""
     if has_runtime():
         return ""
     return Message('An encoder needs onnxruntime: pip install "segapp[encoder]".')
 
 
 def inspect_network(worker: WorkerProcess, path: Path) -> NetworkFile:
-    """Read the facts of a file; `EncoderError` gives the reason why it is not to be run."""
+    """Read the facts of a file; `EncoderError` gives the reason of a refusal."""
     name = sanitize(path.name)
     try:
         with path.open("rb"):

@@ -76,7 +76,7 @@ class _Output:
 def describe_encoder(
     name: str, network: NetworkFile, options: NetworkOptions, shapes: Callable[[Size], Shapes]
 ) -> Encoder:
-    """Describe a network; ``shapes`` runs it once and returns the shapes of its outputs.
+    """Describe a network; ``shapes`` runs it once for the shapes of its outputs.
 
     `EncoderError` names an option that is missing, or that does not fit.
     """
@@ -249,7 +249,7 @@ def _tokens(
 
 
 def head_file(path: Path, network: NetworkFile) -> HeadFile:
-    """Name the values that are taken from a mask decoder; `EncoderError` if it is none."""
+    """Name the values to take from a mask decoder; `EncoderError` if it is none."""
     shapes = {port.name: port.shape for port in network.inputs}
     if set(shapes) != {CELLS_INPUT, *PROMPT_INPUTS} or not network.upsampled:
         raise EncoderError(
@@ -289,7 +289,7 @@ def probe_network(
     options: NetworkOptions,
     on_identity: Callable[[str], None] = lambda _: None,
 ) -> Encoder:
-    """Inspect and run a network, and its head; `EncoderError` gives the reason of a refusal.
+    """Inspect and run a network and its head, or raise `EncoderError`.
 
     Parameters
     ----------

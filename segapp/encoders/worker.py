@@ -185,7 +185,7 @@ class _Network:
     def encode(
         self, pixels: NDArray[np.uint8], request: dict[str, Any]
     ) -> list[NDArray[np.float16]]:
-        """Compute features, rows x columns x channels; then smaller ones if there is a head."""
+        """Compute features, rows x columns x channels, and those of a head."""
         ready = normalise(pixels, request["input_size"], request["mean"], request["std"])
         output, cells = self._cells(ready, request)
         (rows, columns), *head_grids = request["grids"]
@@ -243,7 +243,7 @@ class _Network:
         ]
 
     def _features_match(self, request: dict[str, Any], size: tuple[int, int]) -> bool:
-        """Compare the features of a shorter input with those of the same image in the square."""
+        """Compare features of a shorter input with those of the whole square."""
         rows, columns = size
         tiles = np.random.default_rng(0).standard_normal((1, 3, _TILES, _TILES), np.float32)
         side = -(-max(request["size"]) // _TILES)

@@ -79,7 +79,7 @@ _LIBRARIES = ("numpy", "scipy", "scikit-image", "scikit-learn")
 
 
 def pixels_digest(pixels: NDArray[np.uint8] | NDArray[np.uint16], other: str = "") -> str:
-    """Compute the digest of an image's pixels, whatever file stored them, and of another one."""
+    """Compute the digest of an image's pixels and of another digest."""
     digest = hashlib.sha256((repr(pixels.shape) + other).encode())
     digest.update(np.ascontiguousarray(pixels).data)
     return digest.hexdigest()
@@ -122,7 +122,7 @@ def encode_snapshot(
 def decode_snapshot(
     snapshot: AnswerSnapshot, pixels: str, document: Document, settings: Settings, n_regions: int
 ) -> PastAnswer | None:
-    """Decode a project's snapshot; ``None`` when it is not the answer to this document."""
+    """Decode a project's snapshot; ``None`` if it is of another document."""
     n_classes, content = snapshot.n_classes, (snapshot.shares, snapshot.boundary)
     if len(snapshot.shares) != n_regions * n_classes:
         return None

@@ -49,7 +49,7 @@ _PROHIBITIVE = 1e4
 
 @dataclass(frozen=True, slots=True)
 class Seam:
-    """The line between two pieces: before row (axis 0) or column ``at``, from start to stop."""
+    """The line between two pieces, before row (axis 0) or column ``at``."""
 
     axis: int
     at: int
@@ -68,7 +68,7 @@ def split_pieces(pixels: PixelSet, share: float, seams: list[Seam]) -> list[Pixe
 
 
 def split_in_two(pixels: PixelSet, share: float) -> tuple[Seam, tuple[PixelSet, PixelSet]]:
-    """Split pixels across the longer side, so that such a share goes into the first half."""
+    """Split pixels across the longer side; ``share`` goes into the first half."""
     axis = int(np.ptp(pixels[1]) > np.ptp(pixels[0]))
     along, other = pixels[axis], pixels[1 - axis]
     first = int(share * len(along))
@@ -89,7 +89,7 @@ def at_seam(seams: list[Seam], pixels: PixelSet) -> NDArray[np.bool_]:
 
 
 def split_components(pixels: PixelSet) -> list[PixelSet]:
-    """Split pixels into large connected components and the rest: their cuts are independent.
+    """Split pixels into large connected components and the rest.
 
     The solver runs over its whole network as often as the longest of its paths has nodes. So each
     component alone takes less time, unless preparing it takes more than it saves.
@@ -149,7 +149,7 @@ def cut_band(
     again: int = 0,
     where: NDArray[np.bool_] | None = None,
 ) -> Iterator[None]:
-    """Lower the energy within a band around the boundary, in place; yield after each piece.
+    """Lower the energy within a band around the boundary, in place.
 
     ``flows``, shaped like the weights, are the warm start and are overwritten. Where the boundary
     has run into fixed pixels, it is cut at most ``again`` times more. ``where`` is the part of the

@@ -99,7 +99,7 @@ class ComponentGraph:
         return np.where(dropped, length.argmax(axis=1)[group], self.labels).astype(np.uint8)
 
     def relabelled(self, labels: NDArray[np.uint8]) -> tuple[ComponentGraph, NDArray[np.intp]]:
-        """Merge components that touch and have one of the new labels; return their new numbers."""
+        """Merge components that touch and share a new label; return their numbers."""
         one, other = self.borders.one, self.borders.other
         same = labels[one] == labels[other]
         number = _connected(len(self.labels), one[same], other[same])
@@ -216,7 +216,7 @@ class Runs:
     def _vertical_contacts(
         self,
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-        """Return the pairs of runs that touch from above to below, and for how many pixels."""
+        """Return the pairs of runs that touch across rows, and for how many pixels."""
         size, width = self.shape[0] * self.shape[1], self.shape[1]
         upper = self.starts[: np.searchsorted(self.starts, size - width)] + width
         lower = self.starts[np.searchsorted(self.starts, width) :]
@@ -251,7 +251,7 @@ _ROWS_AT_ONCE = 256
 def clean_up(
     labels: NDArray[np.uint8], marked: SeedMap, options: CleanUp, background: int
 ) -> NDArray[np.uint8]:
-    """Smooth, then drop small components, holes and unseeded components, as the options say.
+    """Smooth, then drop small components, holes and unseeded components.
 
     ``background`` is the class whose holes are filled, and whose components need no stroke.
     Marked pixels must have their class in ``labels``, which stay as they are; without a change,
@@ -271,7 +271,7 @@ def clean_up(
 def clean_up_patch(
     labels: NDArray[np.uint8], marked: SeedMap, options: CleanUp, background: int
 ) -> LabelPatch | None:
-    """Return what `clean_up` changes after smoothing; None if the options ask for no change."""
+    """Return the changes of `clean_up` after smoothing, or ``None``."""
     steps: list[Callable[[ComponentGraph], NDArray[np.bool_]]] = []
     if options.smallest_area > 1:
         steps.append(lambda graph: graph.small(options.smallest_area))
@@ -292,7 +292,7 @@ def clean_up_patch(
 
 
 def smoothed(labels: NDArray[np.uint8], radius: int) -> NDArray[np.uint8]:
-    """Return the most frequent class of the square around each pixel, the lowest on a tie."""
+    """Return the most frequent class around each pixel, the lowest on a tie."""
     best = np.zeros(labels.shape, dtype=np.uint8)
     for top in range(0, len(labels), _ROWS_AT_ONCE):
         bottom = min(top + _ROWS_AT_ONCE, len(labels))

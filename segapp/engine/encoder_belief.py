@@ -43,7 +43,7 @@ dabs, on half of the tuning images, weights of 1, 2 and 3 whatever the evidence 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncoderBelief:
-    """Class scores of regions by encoder features: near 1 for a class that fits, else near 0.
+    """Class scores of regions by encoder features: near 1 for a class that fits.
 
     ENCODER.md among the benchmarks has measurements and alternatives.
 
@@ -202,7 +202,7 @@ def _with_constant(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def leave_one_out_evidence(left_out: NDArray[np.float64], labels: NDArray[np.intp]) -> float:
-    """Return the mean lead of the right class in predictions of rows left out, per class.
+    """Return the mean lead of the right class in left-out predictions.
 
     A class with one region does not count: without that one, the class is not there.
     """
@@ -224,7 +224,7 @@ def ridge(
     targets: NDArray[np.float64],
     penalty: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return B with the smallest ``sum_i w_i |x_i B - y_i|² + penalty |B|²``, and predictions.
+    """Solve ``min sum_i w_i |x_i B - y_i|² + penalty |B|²``; return predictions too.
 
     The predictions are those for each row if it were left out, in closed form. By rows or by
     columns, whichever are fewer: an encoder may have many channels.
@@ -245,7 +245,7 @@ def kernel_ridge(
     targets: NDArray[np.float64],
     penalty: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the dual coefficients of the same ridge over a kernel, and its predictions."""
+    """Return dual coefficients of the ridge over a kernel, and its predictions."""
     inverted = inverse(kernel + np.diag(penalty / weights))
     dual = inverted @ targets
     return dual, targets - dual / np.diag(inverted)[:, None]
@@ -328,14 +328,14 @@ class TransferableEncoderClassifier:
         return values.astype("<f8").tobytes()
 
     def vectors(self, picture: PreparedPicture, settings: Settings) -> NDArray[np.float64]:
-        """Return the directions of any image's regions, from the centre of the training image."""
+        """Return directions of an image's regions from the training image's centre."""
         return _diffused_directions(picture, settings, self.centre)
 
 
 def _strokes(
     prototypes: Prototypes, marked: NDArray[np.int16], supervision: Supervision
 ) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """Yield class and rows of each stroke (connected marks) that is not all of its class."""
+    """Yield class and rows of each stroke that is not all of its class."""
     for position, label in enumerate(supervision.classes):
         components, count = ndimage.label(marked == label)
         of_class = np.flatnonzero(supervision.labels == position)

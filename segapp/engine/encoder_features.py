@@ -86,7 +86,7 @@ def region_affinity(
     edges: Edges,
     edge_feature_distances: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Return a kernel of regions: the product of their directions plus a Laplacian kernel.
+    """Return a kernel of regions: product of directions plus Laplacian kernel.
 
     The latter joins regions that touch, and those with the most similar directions wherever they
     are. Labels of one part of an object so reach its other parts, which may look different,
@@ -129,7 +129,7 @@ def inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
 def _laplacian(
     vectors: NDArray[np.float64], u: NDArray[np.integer], v: NDArray[np.integer], scale: float
 ) -> csr_array:
-    """Return the Laplacian of a graph with Gaussian weights of the distances between its ends."""
+    """Return the Laplacian of a graph with Gaussian weights of distances."""
     distances = ((vectors[u] - vectors[v]) ** 2).sum(axis=1)
     return _weighted_laplacian(len(vectors), u, v, np.exp(-distances / (2 * scale**2)))
 
@@ -165,7 +165,7 @@ def region_means(
 def _linear_weights(
     length: int, cells_per_pixel: float, count: int
 ) -> tuple[tuple[NDArray[np.intp], NDArray[np.float64]], ...]:
-    """Return the two cells whose centres are around each pixel of a side, with their weights.
+    """Return the two cells around each pixel of a side, with their weights.
 
     Before the first centre and after the last one, it is that cell alone.
     """

@@ -31,7 +31,7 @@ _TEXTURE_WINDOW = 7  # pixels
 
 
 class ColourImage:
-    """An image's colours in RGB and in CIE Lab divided by 100: 1 is from black to white."""
+    """Colours of an image in RGB and in CIE Lab divided by 100."""
 
     def __init__(self, rgb: NDArray[np.uint8]) -> None:
         self.rgb = rgb
@@ -254,7 +254,7 @@ class Channels:
 
     @cached_property
     def colours(self) -> tuple[NDArray[np.uint8], ...]:
-        """Three colours that show most of the channels, as large as `PreparedPicture.levels`."""
+        """Three colours that show most of the channels, at all levels."""
         small = self.scales.colours(self.coarse)
         if self._times == 1:
             return (small,)

@@ -67,7 +67,7 @@ class Geodesics:
 
 
 def nearness(geodesics: Geodesics, sources: Sequence[NDArray[np.intp]]) -> NDArray[np.float64]:
-    """Return the share of each class in a region's nearness to all strokes, regions x classes.
+    """Return the share of each class in a region's nearness to all strokes.
 
     The nearness to a class is one over the distance to the nearest of its ``sources``, the
     regions labelled so. Each row sums to 1: at a stroke of a class that class has all of it.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def kernels_of(groups: Iterable[FeatureGroup], settings: Settings) -> list[Kernel]:
-    """Return the kernels that act on the columns of some groups, one group after the other."""
+    """Return the kernels on the columns of some groups, group after group."""
     kernels: list[Kernel] = []
     for group in groups:
         if group in STROKE_DEPENDENT:
@@ -121,7 +121,7 @@ def _low_rank_kernels(features: Columns, settings: Settings) -> LowRank | None:
 def _write_grams(
     columns: NDArray[np.float64], kernels: Sequence[Kernel], grams: NDArray[np.float32]
 ) -> None:
-    """Write the kernel matrices of a group, a few rows at a time, and their mirror images.
+    """Write the kernel matrices of a group, a few rows at a time, mirrored.
 
     They are computed for every stroke: single precision makes distances, and above all
     their exponentials, several times faster, intermediate values stay in the caches, and a
@@ -151,7 +151,7 @@ def _squared_distances(
     squared: NDArray[np.float32],
     room: NDArray[np.float32],
 ) -> None:
-    """Write squared distances of the first rows to all in single precision, column by column.
+    """Write squared distances of the first rows to all, column by column.
 
     `shlcore.kernels.squared_distances` computes ``|x|² + |y|² - 2 xy``, which would lose small
     distances in single precision.

@@ -328,7 +328,7 @@ def _checked_header(header: object, name: str) -> dict[str, Any]:
 
 
 def _read_learner(path: Path) -> SHL:
-    """Read the learner's own file, whose arrays must be finite numbers of a sensible size."""
+    """Read the learner's own file; its arrays must be finite and of sensible size."""
     with zipfile.ZipFile(path) as archive:
         check_members(archive, _LARGEST_LEARNER)
     _, arrays = read_model(path)

@@ -123,7 +123,7 @@ class ClassDensities:
         background: int,
         estimator: DensityEstimator = COLOURS,
     ) -> ClassDensities:
-        """Estimate the densities under the strokes of the classes, each of which must have some.
+        """Estimate the densities under the strokes of the classes.
 
         The image's unmarked border counts a little as background: with few strokes, most of
         the surroundings of an object are unmarked.
@@ -172,7 +172,7 @@ def class_probabilities(costs: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnaryTerm:
-    """A unary term of the cut energy: the costs of the classes for one kind of pixel value.
+    """A unary term of the cut energy, for one kind of pixel value.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ _UNSEEN_CLUSTER = 0.3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AppearanceModel:
-    """Likelihood of one kind of pixel value (colour or feature cluster) under each class.
+    """Likelihood of colours or feature clusters under each class.
 
     Parameters
     ----------

@@ -171,7 +171,7 @@ class PreparedPicture:
         return region_means(self._encoded, self.table(settings).prototypes, self.times)
 
     def encoder_kernel(self, settings: Settings) -> NDArray[np.float64] | None:
-        """Return the affinity of prototypes by encoder features; ``None`` without an encoder."""
+        """Return the affinity of prototypes by encoder features, if there are any."""
         if FeatureGroup.ENCODER not in settings.features:
             return None
         table = self.table(settings)

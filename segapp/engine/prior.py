@@ -33,7 +33,7 @@ def border_mask(shape: tuple[int, ...]) -> NDArray[np.bool_]:
 
 
 def with_border(marked: NDArray[np.int16], background: int) -> NDArray[np.int16]:
-    """Mark the unmarked border as background, for an image with marks of objects alone.
+    """Mark the unmarked border as background, where objects alone have marks.
 
     It is a guess and no mark: the object may still reach the border, and the first stroke on the
     background takes its place; the answer until then is a weaker prior of the next one. On half
@@ -87,7 +87,7 @@ class RegionShares:
         return shares
 
     def confirmed_by(self, prototypes: Prototypes, marked: NDArray[np.int16]) -> float:
-        """Return the share of marked pixels that had their class before, judged by regions.
+        """Return the share of marked pixels that had their class before.
 
         ``marked`` is of the working resolution, -1 where nothing is marked; without marks
         nothing is confirmed.

@@ -93,7 +93,7 @@ class CutProblem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CutLabels:
-    """The labels of a cut at the working resolution, from which that of the next stroke starts.
+    """The labels of a cut at the working resolution.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class CutLabels:
         return CutLabels(numbers.take(self.patches), numbers.take(self.labels))
 
     def among(self, classes: NDArray[np.intp]) -> CutLabels | None:
-        """Return the cut in positions among some classes; ``None`` if it has another class."""
+        """Return the cut in positions among some classes, if it has no other."""
         absent = 255  # more than there are positions
         positions = np.full(256, absent, dtype=np.uint8)
         positions[classes] = np.arange(len(classes))
@@ -167,7 +167,7 @@ def initial_labels(
     before: CutLabels | None = None,
     newly_marked: NDArray[np.bool_] | None = None,
 ) -> tuple[NDArray[np.uint8], NDArray[np.bool_] | None]:
-    """Return the class of each pixel to start from, and the mask to cut (``None``: all).
+    """Return the initial class of each pixel and the mask to cut (``None``: all).
 
     With the cut of the previous answer, its labels stay except where patches have another class
     now, and it is cut again near those and near newly marked pixels.
@@ -225,7 +225,7 @@ def _pixel_costs(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PixelRegions:
-    """The prototype of each pixel at full size; at the working resolution that is an array."""
+    """The prototype of each pixel at full size."""
 
     picture: PreparedPicture
     prototypes: Prototypes
@@ -401,7 +401,7 @@ class PixelRefiner:
         timer: StepTimer,
         before: UpsampledLabels | None = None,
     ) -> Generator[Report, None, tuple[Labelling, UpsampledLabels | None]]:
-        """Upsample an answer to the image's size, clean it up there, and add margins and codes.
+        """Upsample an answer to the image's size, and clean it up there.
 
         ``before`` is the upsampling of any earlier answer for this image, which saves time and
         changes nothing; that of this answer is returned for the next one.
@@ -445,7 +445,7 @@ class PixelRefiner:
     def _clean_upsampled(
         self, small: NDArray[np.uint8], labels: NDArray[np.uint8]
     ) -> tuple[NDArray[np.uint8], UpsampledLabels]:
-        """Clean up labels at full size: in place, as copying takes longer than all of that."""
+        """Clean up labels at full size, in place: a copy takes longer."""
         options, background = self.settings.clean_up, self.document.background
         if options.smoothing:  # which may change every pixel
             upsampled = UpsampledLabels(small, self.marked, labels, None)

@@ -131,7 +131,7 @@ def make_estimator(
     kernels: Literal["precomputed"] | Sequence[Kernel],
     column_groups: Mapping[str, Sequence[int]] | None = None,
 ) -> SHL:
-    """Return an estimator with the settings' parameters, for features that are scaled already."""
+    """Return an estimator with the settings' parameters, for scaled features."""
     return SHL(
         n_bits=settings.bits,
         n_codewords=settings.codewords,

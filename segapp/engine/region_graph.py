@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arcs:
-    """Links in both directions, sorted by node, with one spare arc before those of a node.
+    """Links in both directions, sorted by node, with one spare arc for each node.
 
     Parameters
     ----------

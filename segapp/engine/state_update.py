@@ -60,7 +60,7 @@ class PreviousState:
 
     @property
     def classes(self) -> tuple[int, ...]:
-        """The classes that took part: those with marks, and the one that the border stands for."""
+        """The classes with marks, and the one that the border stands for."""
         marked = tuple(self.marked.classes())
         return (*marked, self.document.background) if self.assumes_background else marked
 
@@ -131,7 +131,7 @@ class StateUpdate:
     def _appearances(
         self, marks: NDArray[np.int16], background: int
     ) -> tuple[AppearanceModel, ...]:
-        """Estimate appearances from strokes: by colours, and by feature clusters if there are."""
+        """Estimate appearances from strokes: colours, and feature clusters if any."""
         graph, classes = self._graph, self._supervision.classes
         strokes = ClassDensities.of(graph.bins, marks, classes, background)
         weight = self._settings.colour_likelihood

@@ -64,7 +64,7 @@ _MAX_MARK_SIDE = 1500
 
 
 def suggests_many_objects(document: Document, labels: NDArray[np.uint8]) -> bool:
-    """Return whether a class has many small marks, on as many small components of the answer.
+    """Return whether a class has many small marks on as many small components.
 
     Small marks on one large object lie on one component, and mean that object.
     """

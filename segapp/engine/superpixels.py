@@ -90,7 +90,7 @@ class Palette:
         return cls(levels, n_channels, cells, table, of_channels)
 
     def extended_to(self, colours: Colours | Channels) -> Palette:
-        """Return the palette with the nearest numbers of all colours of an image tabulated.
+        """Return the palette with the nearest numbers of an image's colours tabulated.
 
         At full size an image has colours that its working resolution lacks.
         """
@@ -225,7 +225,7 @@ def _slic_labels(image: NDArray[np.floating], n_segments: int) -> NDArray[np.int
 
 
 def colour_palette(colours: Colours, largest: int, *, of_channels: bool = False) -> Prototypes:
-    """Group equal colours on the finest grid with at most ``largest`` occurring colours.
+    """Group equal colours on the finest grid with at most ``largest`` colours.
 
     With all the colours of an image as weighted rows, training on the rows equals training on
     all the pixels; a coarser grid makes a photograph with its tens of thousands of colours

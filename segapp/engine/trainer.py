@@ -104,7 +104,7 @@ class Trainer:
         self._pixels_digest(settings)
 
     def recall(self, carried: AnswerSnapshot) -> None:
-        """Use a project's snapshot where it fits, so that only its newest stroke is learnt."""
+        """Use a project's snapshot, so that only its newest stroke is learnt."""
         self._snapshot = carried
 
     def updates(self, document: Document, settings: Settings) -> Iterator[Update]:

@@ -61,7 +61,7 @@ _PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 
 class GuideWindows:
-    """Means and inverse covariances of the guide's colours in the windows of some blocks.
+    """Means and inverse covariances of the guide's colours in windows.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class GuideWindows:
     def coefficients(
         self, mask: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return coefficients of the colours and a constant, and the mask's share of windows.
+        """Return coefficients of the colours, a constant, and the mask's share.
 
         ``mask`` is ``blocks x side x side``. Shares are of the windows that lie in a block,
         and coefficients are averaged over such windows again: the former are `RADIUS` cells
@@ -118,7 +118,7 @@ class GuideWindows:
 
 
 def _box_mean(stack: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Average over all windows that lie in a block: nine cells by sums of two, four and eight."""
+    """Average over the windows of a block: nine cells by sums of two, four, eight."""
     for axis in (1, 2):
         lines = np.moveaxis(stack, axis, 0)
         pairs = lines[:-1] + lines[1:]
@@ -155,7 +155,7 @@ def guided_upsample(
     n_classes: int,
     before: UpsampledLabels | None,
 ) -> Generator[float, None, NDArray[np.uint8]]:
-    """Upsample labels to full size; yield the share that is done, and return the caller's array.
+    """Upsample labels to full size; yield the share done, return the array.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ class _GuidedUpsampler:
     def write(
         self, small: NDArray[np.uint8], labels: NDArray[np.uint8], blocks: NDArray[np.bool_]
     ) -> Iterator[float]:
-        """Upsample the chosen blocks of ``small`` into ``labels``, in place; yield the share done.
+        """Upsample the chosen blocks of ``small`` into ``labels``, in place.
 
         In all other blocks ``labels`` are already those of ``small``.
         """
@@ -313,7 +313,7 @@ class _GuidedUpsampler:
     def _share(
         self, near: NDArray[np.float32], colours: NDArray[np.float32]
     ) -> NDArray[np.float32]:
-        """Compute the class share of each pixel of some cells from coefficients of 3 x 3 cells."""
+        """Compute class shares of the pixels of some cells from coefficients."""
         share = self._interpolate(near[..., 3])
         for channel, colour in enumerate(colours):
             share += self._interpolate(near[..., channel]) * colour
@@ -327,7 +327,7 @@ class _GuidedUpsampler:
 
 
 def _interpolation_weights(times: int) -> NDArray[np.float32]:
-    """Return the weights of the cell before, the cell itself and the one after at each pixel."""
+    """Return the weights of a pixel's cell and of the cells on both sides."""
     offset = (np.arange(times) + 0.5) / times - 0.5
     return np.stack((np.maximum(-offset, 0), 1 - np.abs(offset), np.maximum(offset, 0))).astype(
         np.float32
@@ -348,7 +348,7 @@ def _stack(framed: NDArray[np.uint8], blocks: NDArray[np.intp]) -> NDArray[np.ui
 
 
 def _mixed_blocks(small: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Return which blocks have a window with an edge; a few without one may be among them."""
+    """Return the blocks that have a window with an edge, and maybe a few more."""
     edge = np.zeros(small.shape, dtype=bool)
     edge[1:] |= small[1:] != small[:-1]
     edge[:, 1:] |= small[:, 1:] != small[:, :-1]

@@ -204,7 +204,7 @@ class Document:
         )
 
     def border_is_background(self, marked: Collection[int]) -> bool:
-        """Return whether the image's border stands for the background, which has no marks yet.
+        """Return whether the image's border stands for the unmarked background.
 
         That is so where a class is named background, and any number of others has marks.
 
@@ -218,7 +218,7 @@ class Document:
         )
 
     def is_answerable(self, marked: Collection[int]) -> bool:
-        """Return whether marks of these classes suffice: any two, or objects and the border.
+        """Return whether marks of these classes suffice for an answer.
 
         >>> Document().is_answerable({0}), Document().is_answerable({1})
         (True, False)

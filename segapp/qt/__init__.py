@@ -1,1 +1,1 @@
-"""The window: widgets, painting and the worker thread. The only place that knows Qt."""
+"""The window: widgets, painting and worker threads, the only Qt code."""

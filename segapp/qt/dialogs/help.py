@@ -129,7 +129,7 @@ class ProblemReport(QDialog):
         told = QLabel(
             self.tr(
                 "This is what helps to understand a problem. Nothing is sent: copy or save it, "
-                "take out what nobody should see, and add what you did and what happened."
+                "take out what is private, and add what you did and what happened."
             )
         )
         told.setWordWrap(True)

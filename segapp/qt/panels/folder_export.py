@@ -84,7 +84,7 @@ class FolderExportPanel(QWidget):
         self.per.addItem(self.tr("each part"), AnnotationScope.PART)
         self.per.addItem(self.tr("each class"), AnnotationScope.CLASS)
         self.done_only = QCheckBox(self.tr("Only images that are done"))
-        self.done_only.setToolTip(self.tr("Leave out images that nobody has called done"))
+        self.done_only.setToolTip(self.tr("Leave out images that are not marked as done"))
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setFixedHeight(6)

@@ -48,7 +48,7 @@ def _ignore() -> None:
 
 
 class Jobs(QObject):
-    """One thread that runs one generator at a time; a new one replaces the present one.
+    """One thread with one generator at a time; a new one replaces the present one.
 
     Handlers are called in the thread of this object, and for the newest job only: a late item
     of an older job is dropped here and can never be shown. A generator is stopped by not being

@@ -76,7 +76,7 @@ class LivePreview(QObject):
 
 
 def thin_out(mark: Mark) -> Mark:
-    """Leave out points that hardly widen the brush's path: a preview need not be exact."""
+    """Leave out points that hardly widen the path, as a preview may."""
     if isinstance(mark, Patch):
         return mark
     kept = [0]

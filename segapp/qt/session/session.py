@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class PictureRenderer(QObject):
-    """Renders the image with other display settings; a newer request replaces an older one."""
+    """Renderer of the image with other display settings, the newest request first."""
 
     rendered = Signal(object, object)  # Picture, Layer
     previewed = Signal(object)  # Layer, while the user is still choosing
@@ -48,7 +48,7 @@ class PictureRenderer(QObject):
         self._run(picture, display)
 
     def preview(self, picture: Picture, display: DisplaySettings) -> None:
-        """Render a preview; of many requests in a row, the last one is sure to be rendered."""
+        """Render a preview; of many requests in a row the last one is rendered."""
         if not self._jobs.busy:
             self._is_preview = True
             self._run(picture, display)

@@ -61,6 +61,7 @@ def ball(tmp_path):
     for points, label in ((((38.0, 28.0), (52.0, 32.0)), 0), (((6.0, 5.0), (84.0, 6.0)), 1)):
         document = document.with_stroke(Stroke(points, 3.0, label))
     picture = load_image(folder / "ball.png")
+    document = document.as_one_state()  # as the strokes of a picture are
     project = Project(document, PRESETS["best"], picture.path, picture.sha256)
     save_project(folder / "ball.segapp", project)
     marks = (rasterize(document, SIZE) + 1).astype(np.uint8)

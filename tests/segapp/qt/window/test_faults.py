@@ -1,6 +1,5 @@
 """Faults that the window once had, each by what a hand does; `ways/FAULTS.md` lists them all."""
 
-import re
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from segapp.io.desktop import SAMPLES
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Decision
 from segapp.qt.window.startup import open_initial
-from tests.benchmarks.structure import ROOT
 from tests.segapp.qt.window.by_hand import paint, pixels
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
@@ -196,17 +194,3 @@ def test_10h_one_of_many_classes_is_marked_and_no_list_is_read_out(
     paint(qtbot, window, RIGHT, (10, 10), (20, 20))
     told = "Only background is marked so far: mark one other class as well."
     qtbot.waitUntil(lambda: window.status.state_text == told, timeout=20_000)
-
-
-def test_every_test_that_the_page_names_is_there():
-    ways = ROOT / "tests" / "segapp" / "ways"
-    page = (ways / "FAULTS.md").read_text(encoding="utf-8")
-    rows = [line for line in page.splitlines() if re.match(r"\| 1?\d", line)]
-    assert len(rows) == 18
-    for row in rows:
-        named = re.findall(r"\]\(([\w/.]+\.py)\)((?:,? `\w+`)+)", row)
-        assert named, row
-        for file, tests in named:
-            for test in re.findall(r"`(\w+)`", tests):
-                assert f"\ndef {test}(" in (ways / file).read_text(encoding="utf-8"), test
-    assert (ways / "../../../assets/shots/faults.jpg").exists()

@@ -7,7 +7,7 @@ import pytest
 import tifffile
 from PIL import Image
 from pycocotools.coco import COCO
-from tests.segapp.io.test_deep_png import png
+from tests.segapp.io.test_deep_images import png
 
 from segapp.app.project_files import find_project
 from segapp.engine.trainer import Trainer

@@ -1,6 +1,5 @@
 """Faults that the window once had, each by what a hand does; `ways/FAULTS.md` lists them all."""
 
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt

@@ -7,7 +7,6 @@ import pytest
 import tifffile
 from PIL import Image
 from pycocotools.coco import COCO
-from tests.segapp.io.test_deep_images import png
 
 from segapp.app.project_files import find_project
 from segapp.engine.trainer import Trainer
@@ -20,6 +19,7 @@ from segapp.model.answer import final_answer
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Patch, Stroke
 from segapp.qt.files import file_dialogs
+from tests.segapp.io.test_deep_images import png
 
 pytestmark = [
     pytest.mark.slow,  # every format of five pictures, each learnt anew

@@ -32,7 +32,7 @@ and 0.2, 100 and 0.15 differ by about 0.01."""
 _NEIGHBOURS = 10
 _NEIGHBOUR_SCALE = 0.3
 _DECAY = 0.01
-"""How many nearest neighbours anywhere each region is joined to besides those that it touches, the
+"""Number of nearest neighbours that each region is joined to besides those that it touches, the
 distance between directions at which an edge counts little, and the decay along a path. On the
 tuning images, in colour and with half of the contrast and none of the colours, 5 to 20, 0.2 to 0.5
 and 0.003 to 0.01 differ by less than a point of the ridge's IoU."""

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from segapp.engine.learnt_model import LearntModel
     from segapp.engine.trainer import Trainer
-    from segapp.model.answer import ImageTrainer
     from segapp.model.picture import EncoderFeatures
     from segapp.model.settings import Settings
 
@@ -90,13 +89,3 @@ def open_encoder(settings: Settings) -> Iterator[EncodeImage]:
 
     with FeatureExtractor.with_identity(settings.encoder) as extractor:
         yield extractor.features
-
-
-def attach_encoder_features(
-    segmenter: ImageTrainer, rgb: NDArray[np.uint8], settings: Settings
-) -> None:
-    """Encode the image for a segmenter, if the settings have an encoder."""
-    with open_encoder(settings) as encode:
-        encoded = encode(rgb)
-    if encoded is not None:
-        segmenter.set_encoder_features(encoded)

@@ -53,7 +53,7 @@ _HALF_WIDTH = 7
 """Of the band that is cut pixel by pixel: a patch's boundary may be off by that much. Rows "band"
 of the trials in SEGMENTATION.md: narrower needs more strokes, wider not fewer."""
 _AGAIN = 6
-"""How often the boundary may move on where it has come to the band's edge."""
+"""Number of times that the boundary may move on from the band's edge."""
 _BLOCK = 16
 _BLOCKS_AROUND = 2
 """A boundary is cut again near changes: in blocks of so many pixels, and so many around them. That

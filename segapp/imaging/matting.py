@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     _Real = np.floating[Any]
 
 _EPSILON = 1e-7
-"""How steep alpha may be over colour: the value of the authors' code, for colours from 0 to 1."""
+"""Largest slope of alpha over colour: the value of the authors' code, for colours from 0 to 1."""
 _STRIP = 16
 """Rows of windows at a time, so that their products stay in the processor's caches."""
 _WINDOW = [(dy, dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1)]

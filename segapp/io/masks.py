@@ -265,7 +265,7 @@ def _point(plain: object) -> tuple[float, float]:
 
 _LARGEST = 256 << 20  # bytes; a COCO file of five thousand annotated photographs has a tenth
 _OBJECT = "foreground"
-"""What the object of a mask without names is called."""
+"""Name of the object in a mask without names."""
 _NOTHING = -1
 _BLACK = (0, 0, 0)
 _DEPTH = 0.35  # of the way from a part's outline to its middle, which is left out of its marks

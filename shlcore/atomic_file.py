@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,31 +15,79 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def atomic_write(
+    path: str | os.PathLike[str],
+    *,
+    beside: Path | None = None,
+    replace_link: bool = False,
+) -> Iterator[IO[bytes]]:
     """Write a file that replaces ``path`` when the ``with`` block succeeds.
 
-    The block gets a temporary file beside ``path``. If the block raises an error, or the disk is
-    full, ``path`` is unchanged. A link stays a link, and permissions are kept.
+    The block gets a temporary file. If the block raises an error, or the disk is full, ``path``
+    is unchanged; after a success it is on the disk, whatever happens to the machine.
+    Permissions are kept.
+
+    Parameters
+    ----------
+    beside
+        The temporary file, in the folder of ``path``; by default one with a name of its own.
+    replace_link
+        Replace a link by a file, instead of writing the file that it leads to.
     """
-    target = Path(os.path.realpath(path))
-    handle, beside = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
-    os.close(handle)  # opened again below, because some libraries need the file's name
+    target = Path(path) if replace_link else Path(os.path.realpath(path))
+    if beside is None:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
+        os.close(handle)  # opened again below, because some libraries need the file's name
+        beside, mode = Path(name), "wb"
+    else:
+        beside.unlink(missing_ok=True)  # of a program that was killed
+        mode = "xb"
     try:
-        with open(beside, "wb") as file:
+        with open(beside, mode) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
+            _check_own(file, beside)
         os.chmod(beside, _permissions(target))
         os.replace(beside, target)
     except BaseException:
-        Path(beside).unlink(missing_ok=True)
+        beside.unlink(missing_ok=True)
         raise
+    sync_folder(target.parent)
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> None:
+def write_text(path: str | os.PathLike[str], text: str, *, replace_link: bool = False) -> None:
     """Write UTF-8 text by `atomic_write`."""
-    with atomic_write(path) as file:
+    with atomic_write(path, replace_link=replace_link) as file:
         file.write(text.encode("utf-8"))
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder with its parents, so that they are on the disk."""
+    if not path.is_dir():
+        make_folder(path.parent)
+        path.mkdir(exist_ok=True)
+        sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Wait until new, replaced and removed names of a folder are on the disk."""
+    if sys.platform == "win32":  # where the names are written with the files
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # file systems that know no folders
+            raise
+    finally:
+        os.close(handle)
+
+
+def _check_own(file: IO[bytes], beside: Path) -> None:
+    """Check that no other program has begun to write the same temporary file."""
+    if not beside.exists() or not os.path.samestat(os.fstat(file.fileno()), beside.stat()):
+        raise BlockingIOError(errno.EBUSY, "another program is writing it", str(beside))
 
 
 def _permissions(target: Path) -> int:

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from segapp.io.pages import open_regular
 from segapp.io.project import (
     PROJECT_SUFFIX,
     Project,
@@ -18,6 +19,7 @@ from segapp.io.project import (
     ProjectLocation,
     load_project,
     save_project,
+    unfinished,
 )
 
 if TYPE_CHECKING:
@@ -43,6 +45,9 @@ def project_names(image: Path) -> tuple[str, ...]:
     return tuple(f"{stem}{PROJECT_SUFFIX}" for stem in stems)
 
 
+_MOST_BYTES = 512 << 20  # of a project's file, twice what its parts may have
+
+
 @dataclass(frozen=True, slots=True)
 class FoundProject:
     """A project on disk; where it cannot be read, the ``error`` that says why."""
@@ -59,11 +64,17 @@ class FoundProject:
 
 
 def digest_of(path: Path) -> str:
-    """Return a digest of a file's bytes; empty for a missing or unreadable file."""
+    """Return a digest of a file's bytes; empty only where there is no file.
+
+    Files larger than any project, and those that cannot be read now, count as some other file.
+    """
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:
+        with open_regular(path) as file:
+            return hashlib.sha256(file.read(_MOST_BYTES)).hexdigest()
+    except FileNotFoundError:
         return ""
+    except OSError:
+        return "unreadable"
 
 
 def read_project(path: Path) -> FoundProject:
@@ -87,7 +98,7 @@ def find_project(image: Path, *folders: Path) -> FoundProject | None:
     for folder in folders:
         for name in reversed(project_names(image)):
             path = folder / name
-            if not path.is_file():
+            if not (path.is_file() or unfinished(path).is_file()):
                 continue
             found = read_project(path)
             if found.project is None:
@@ -118,7 +129,7 @@ def writable_location(
 def free_location(image: Path, folder: Path) -> ProjectLocation:
     """Return where an image that has no project in a folder gets one."""
     paths = [folder / name for name in project_names(image)]
-    return ProjectLocation(next((path for path in paths if not path.exists()), paths[-1]))
+    return ProjectLocation(next((path for path in paths if not os.path.lexists(path)), paths[-1]))
 
 
 def with_projects(images: list[Path], *folders: Path) -> set[Path]:
@@ -181,7 +192,8 @@ class FileLock:
 
     def __init__(self, file: Path, *, create: bool) -> None:
         self._file = file
-        self._handle = os.open(file, os.O_RDWR | (os.O_CREAT if create else 0), 0o600)
+        flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        self._handle = os.open(file, flags | (os.O_CREAT if create else 0), 0o600)
         try:
             _lock(self._handle)
         except OSError as error:
@@ -236,8 +248,8 @@ class ChangedByOthersError(Exception):
 
 
 # Seconds to wait for another window, and between two attempts: writing a project takes
-# milliseconds.
-_PATIENCE, _PAUSE = 2.0, 0.01
+# milliseconds, and some seconds on a slow disk.
+_PATIENCE, _PAUSE = 20.0, 0.01
 
 
 def write_project(
@@ -251,7 +263,7 @@ def write_project(
     milliseconds of one write.
     """
     path = location.path
-    with _turn(path):
+    with turn(path):
         present = digest_of(path)
         if present not in ("", location.digest, written):
             raise ChangedByOthersError(present)
@@ -260,8 +272,9 @@ def write_project(
 
 
 @contextmanager
-def _turn(path: Path) -> Iterator[None]:
-    file = path.resolve().with_name(f".{path.name[:40]}.lock")
+def turn(path: Path) -> Iterator[None]:
+    """Keep other windows from writing a file, as they wait for their turn here too."""
+    file = path.with_name(f".{path.name[:40]}.lock")
     lock = _acquired(file)
     try:
         yield
@@ -280,6 +293,8 @@ def _acquired(file: Path) -> FileLock | None:
             if time.monotonic() > until:
                 raise
         except OSError:
+            if file.is_symlink():  # which no program of ours has made
+                raise
             return None
         else:
             if lock.in_place:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -15,7 +16,7 @@ from segapp.app.project_files import (
     FoundProject,
     digest_of,
     find_project,
-    free_location,
+    new_location,
     writable_location,
     write_project,
 )
@@ -218,6 +219,7 @@ class ProjectStore:
         self.policy = policy
         self.root = root or recovery_root()
         self._recovery = RecoveryFolder(self.root)
+        self._writing = threading.Lock()  # the threads of this window write in turn
         self._written: dict[tuple[Path, Path], str] = {}  # digests by image and project
         self._orphaned: list[OrphanedFolder] = []
         self._restored: dict[Path, list[RecoveryCopy]] = {}
@@ -235,17 +237,19 @@ class ProjectStore:
         """
         if state.location is not None:
             return state.location
-        return free_location(state.path, self.policy.proposed_folder(state.path))
+        return new_location(state.path, self.policy.proposed_folder(state.path))
 
-    @staticmethod
-    def chosen(state: PictureState, path: Path, digest: str | None = None) -> ProjectLocation:
+    def chosen(
+        self, state: PictureState, path: Path, digest: str | None = None
+    ) -> ProjectLocation:
         """Return a file that the user has chosen.
 
         It is replaced if it has the ``digest``: by default the one that was read or written last
-        in the image's own project, or else the present one.
+        in the image's own project, or else the present one. A project that another window has
+        made of the image meanwhile is not replaced: saving there fails.
         """
-        if digest is None and state.location is not None and state.location.path == path:
-            return state.location
+        if digest is None and path == (own := self.proposed(state)).path:
+            return own
         return ProjectLocation(path, digest_of(path) if digest is None else digest)
 
     # Saving
@@ -259,8 +263,9 @@ class ProjectStore:
             When it is not written.
         """
         key = project.image_path, location.path
-        saved = write_project(location, project, self._written.get(key))
-        self._written[key] = saved.digest
+        with self._writing:
+            saved = write_project(location, project, self._written.get(key))
+            self._written[key] = saved.digest
         return saved
 
     def save(

@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import uuid
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,11 +17,14 @@ from segapp.app.project_files import FileLock, FoundProject, LockHeldError, read
 from segapp.app.state import Content, History, PictureState
 from segapp.io.project import (
     PROJECT_SUFFIX,
+    UNFINISHED_SUFFIX,
     Project,
     ProjectError,
     load_project,
     save_project,
+    unfinished,
 )
+from shlcore.atomic_file import make_folder
 
 Search = Callable[[Path], FoundProject | None]
 
@@ -71,7 +75,7 @@ class RecoveryFolder:
         self._release()
         for _ in range(_ATTEMPTS):
             folder = self._root / uuid.uuid4().hex
-            folder.mkdir(parents=True)
+            make_folder(folder)
             try:
                 lock = FileLock(folder / _LOCK, create=True)
             except (LockHeldError, FileNotFoundError):
@@ -129,7 +133,10 @@ class OrphanedFolder:
         self._lock = lock
         self.copies: list[AnyCopy] = []
         for file in sorted(_copy_files(folder)):
-            self.copies.append(self._read(file, search))
+            if file.exists() or zipfile.is_zipfile(unfinished(file)):
+                self.copies.append(self._read(file, search))
+            else:  # half of a copy
+                unfinished(file).unlink()
 
     def _read(self, file: Path, search: Search) -> AnyCopy:
         modified = _modified(file)
@@ -147,14 +154,16 @@ class OrphanedFolder:
         if found is None or found.project is None:
             return RecoveryCopy(file, self, modified, state)
         saved = Content(found.project.document, found.project.settings)
-        if _is_outdated(copy, modified, found):
+        if copy.base != found.location and _goes_on_from(state.content, saved):
             return RecoveryCopy(file, self, modified, state, outdated=True)
-        state = replace(state, saved=saved, location=copy.base or found.location)
+        if copy.base is not None or _goes_on_from(saved, state.content):
+            state = replace(state, saved=saved, location=copy.base or found.location)
         return RecoveryCopy(file, self, modified, state)
 
     def discard(self, copy: AnyCopy) -> None:
         """Remove one copy for good, and with the last one the folder."""
-        copy.file.unlink(missing_ok=True)
+        for file in (copy.file, unfinished(copy.file)):
+            file.unlink(missing_ok=True)
         self.remove_if_empty()
 
     def remove_if_empty(self) -> None:
@@ -169,18 +178,16 @@ class OrphanedFolder:
             self._lock.release()
 
 
-def _is_outdated(copy: Project, modified: float, found: FoundProject) -> bool:
-    """Return whether the saved project is as new as a recovery copy, or newer.
-
-    A copy knows the project that it continues: while that has not changed, the copy is newer,
-    whatever the clocks say.
-    """
-    if copy.base == found.location:
-        return False
-    saved = found.project
-    if saved is not None and (copy.document, copy.settings) == (saved.document, saved.settings):
+def _goes_on_from(before: Content, after: Content) -> bool:
+    """Return whether one work is the other, or continues it, whatever the clocks say."""
+    if before == after:
         return True
-    return _modified(found.location.path) > modified
+    old, new = before.document, after.document
+    return (
+        len(old.strokes) < len(new.strokes)
+        and old.strokes == new.strokes[: len(old.strokes)]
+        and old.retouches == new.retouches[: len(old.retouches)]
+    )
 
 
 def orphaned_folders(root: Path, search: Search) -> list[OrphanedFolder]:
@@ -210,8 +217,10 @@ def _folders(root: Path) -> list[Path]:
         return []
 
 
-def _copy_files(folder: Path) -> list[Path]:
-    return list(folder.glob(f"*{PROJECT_SUFFIX}"))
+def _copy_files(folder: Path) -> set[Path]:
+    left = folder.glob(f".*{PROJECT_SUFFIX}{UNFINISHED_SUFFIX}")
+    names = {path.name[1:].removesuffix(UNFINISHED_SUFFIX) for path in left}
+    return {*folder.glob(f"*{PROJECT_SUFFIX}"), *(folder / name for name in names)}
 
 
 def _modified(file: Path) -> float:

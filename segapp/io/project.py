@@ -5,17 +5,18 @@ from __future__ import annotations
 import base64
 import binascii
 import errno
+import hashlib
 import io
 import json
 import os
 import zipfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any
 
 from segapp.io.folder_files import display_from_plain, display_to_plain
-from segapp.io.pages import DAMAGE, MAX_PIXELS, page_file
+from segapp.io.pages import DAMAGE, MAX_PIXELS, open_regular, page_file
 from segapp.model.answer import MAX_BOUNDARY_BYTES, MAX_REGIONS, AnswerSnapshot
 from segapp.model.classes import MAX_CLASSES, ClassInfo
 from segapp.model.display import DEFAULT_DISPLAY
@@ -207,7 +208,7 @@ def open_archive(path: Path, wanted: str, error: type[SegappError]) -> Iterator[
     ``wanted`` is the expected kind of file, with its article.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_regular(path) as file, zipfile.ZipFile(file) as archive:
             yield archive
     except error:
         raise
@@ -274,7 +275,8 @@ def _pieces(part: IO[bytes], name: str, largest: int) -> Iterator[bytes]:
 # cannot: what is damaged of it is left out, and programs that do not know it open the project too,
 # so that the version stays.
 
-PROJECT_SUFFIX = ".segapp"
+PROJECT_SUFFIX, UNFINISHED_SUFFIX = ".segapp", ".unfinished"
+_LONGEST_NAME = 200  # bytes; file systems allow 255
 VERSION = 4
 """The newest there is. 2 has answers of models, and retouches; 3 has how the picture is shown,
 and pages; 4 an encoder. What is without them is written for older programs too."""
@@ -352,13 +354,24 @@ def save_project(path: str | Path, project: Project) -> None:
             f"{_LARGEST_CONTENT >> 20} MB could not be opened again",
             str(path),
         )
-    with atomic_write(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+    with (
+        atomic_write(path, beside=unfinished(path), replace_link=True) as file,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
         archive.writestr(zipfile.ZipInfo(_CONTENT, _DATE), packed, zipfile.ZIP_DEFLATED)
         if project.model is not None:
             archive.writestr(zipfile.ZipInfo(_MODEL, _DATE), project.model, zipfile.ZIP_STORED)
         if answer is not None:
             archive.writestr(zipfile.ZipInfo(_ANSWER, _DATE), answer.shares, zipfile.ZIP_DEFLATED)
             archive.writestr(zipfile.ZipInfo(_OUTLINE, _DATE), answer.boundary, zipfile.ZIP_STORED)
+
+
+def unfinished(path: Path) -> Path:
+    """Return the file that becomes a project when it is written; see `load_project`."""
+    name = path.name
+    if len(os.fsencode(name)) > _LONGEST_NAME:
+        name = hashlib.sha256(os.fsencode(name)).hexdigest()
+    return path.with_name(f".{name}{UNFINISHED_SUFFIX}")
 
 
 def is_project(path: Path) -> bool:
@@ -369,12 +382,19 @@ def is_project(path: Path) -> bool:
 def load_project(path: str | Path) -> Project:
     """Open a project.
 
+    Where a program, or the whole machine, was stopped between writing a project and moving it
+    into place, the complete file that is left is the project.
+
     Raises
     ------
     ProjectError
         When the file is missing, no project, damaged, or of a newer version.
     """
     path = Path(path)
+    left = unfinished(path)
+    if left.is_file():
+        with suppress(ProjectError), open_archive(left, "a project", ProjectError) as archive:
+            return _read(archive, path)
     with open_archive(path, "a project", ProjectError) as archive:
         return _read(archive, path)
 

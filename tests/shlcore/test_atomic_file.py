@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from shlcore.atomic_file import atomic_write, write_text
+from shlcore.atomic_file import atomic_write, make_folder, write_text
+from tests.campaign.power_loss import ForgetfulDisk
 
 
 def test_the_file_appears_whole(tmp_path):
@@ -77,3 +78,45 @@ def test_a_link_stays_a_link(tmp_path):
 def test_a_missing_folder_is_an_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         write_text(tmp_path / "none" / "a.txt", "x")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the disk is read through /proc")
+def test_a_file_that_is_written_survives_a_power_failure(tmp_path):
+    (tmp_path / "disk").mkdir()
+    write_text(tmp_path / "disk" / "b.txt", "old")
+    with ForgetfulDisk(tmp_path / "disk").mounted() as disk:
+        make_folder(tmp_path / "disk" / "new" / "folder")
+        write_text(tmp_path / "disk" / "new" / "folder" / "a.txt", "x")
+        write_text(tmp_path / "disk" / "b.txt", "new")
+        left = disk.survivors(tmp_path / "left")
+    assert (left / "new" / "folder" / "a.txt").read_text() == "x"
+    assert (left / "b.txt").read_text() == "new"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
+def test_a_file_of_our_own_replaces_a_link(tmp_path):
+    target, link = tmp_path / "target.txt", tmp_path / "link.txt"
+    for text in (None, "of the user"):  # a link to nothing, then to a file
+        if text is not None:
+            target.write_text(text)
+            link.unlink()
+        link.symlink_to(target)
+        write_text(link, "x", replace_link=True)
+        assert link.read_text() == "x"
+        assert not link.is_symlink()
+        assert (target.read_text() if target.exists() else None) == text
+
+
+def test_two_programs_that_write_one_temporary_file_move_no_half_file_into_place(tmp_path):
+    path, beside = tmp_path / "a.txt", tmp_path / ".a.txt.unfinished"
+
+    def lose():
+        with atomic_write(path, beside=beside) as file:
+            file.write(b"mine")
+            with atomic_write(path, beside=beside) as other:
+                other.write(b"theirs")
+
+    with pytest.raises(OSError, match="another program"):
+        lose()
+    assert path.read_bytes() == b"theirs"
+    assert os.listdir(tmp_path) == ["a.txt"]

@@ -1,8 +1,10 @@
 """Project files of images: names, locks and safe writing."""
 
 import os
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
@@ -15,10 +17,12 @@ from segapp.app.project_files import (
     find_project,
     free_location,
     new_location,
+    read_project,
     with_projects,
     write_project,
 )
-from segapp.io.project import ProjectLocation, save_project
+from segapp.io.project import ProjectError, ProjectLocation, load_project, save_project
+from tests.campaign.power_loss import ForgetfulDisk
 from tests.segapp.app.projects import numbers, project
 
 # Names -----------------------------------------------------------------------------------------
@@ -142,3 +146,89 @@ def test_a_program_that_hangs_in_its_turn_is_an_error(tmp_path, monkeypatch):
 def test_where_no_lock_can_be_made_the_writing_itself_fails(tmp_path):
     with pytest.raises(FileNotFoundError):
         save_over(tmp_path / "nowhere" / "x.segapp", project(1), "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the disk is read through /proc")
+def test_a_power_failure_at_any_step_leaves_the_newest_save_that_has_ended(tmp_path):
+    folder, ended, found = tmp_path / "disk", [[0]], []
+    folder.mkdir()
+    path = folder / "x.segapp"
+    location = write_project(ProjectLocation(path), project(0))
+
+    def fail():
+        left = disk.survivors(tmp_path / f"left {len(found)}")
+        found.append((numbers(left / path.name), list(ended)))
+
+    with ForgetfulDisk(folder, fail).mounted() as disk:
+        for number in range(1, 4):
+            location = write_project(location, project(number))
+            ended.append([number])
+        fail()
+    assert len(found) > 12
+    for survivor, before in found:
+        assert survivor == before[-1] or survivor[0] > before[-1][0]
+    assert found[-1][0] == [3]
+
+
+def test_what_a_killed_program_had_written_beside_its_project_is_the_project(picture, tmp_path):
+    image, path = picture(), tmp_path / "cat.segapp"
+    write_project(ProjectLocation(path), project(1, image=image))
+    save_project(tmp_path / "y.segapp", project(1, 2, image=image))
+    (tmp_path / "y.segapp").rename(tmp_path / ".cat.segapp.unfinished")
+    found = find_project(image, tmp_path)
+    assert len(found.project.document.strokes) == 2
+    write_project(found.location, project(1, 2, 3, image=image))
+    assert (sorted(os.listdir(tmp_path)), numbers(path)) == (["cat.png", "cat.segapp"], [1, 2, 3])
+    (tmp_path / ".cat.segapp.unfinished").write_bytes(path.read_bytes()[:-9])
+    assert numbers(path) == [1, 2, 3]
+
+
+# Hostile folders -------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
+@pytest.mark.parametrize("name", ["cat.segapp", ".cat.segapp.unfinished", ".cat.segapp.lock"])
+@pytest.mark.parametrize("there", [True, False])
+def test_no_project_is_written_through_a_link(picture, tmp_path, name, there):
+    image, secret = picture("a/cat.png"), tmp_path / "secret"
+    if there:
+        secret.write_text("of the user")
+    (tmp_path / "a" / name).symlink_to(secret)
+    with suppress(OSError):
+        write_project(free_location(image, image.parent), project(1, image=image))
+    with suppress(OSError, ChangedByOthersError):
+        write_project(ProjectLocation(image.with_suffix(".segapp")), project(1, image=image))
+    assert (secret.read_text() if secret.exists() else None) == ("of the user" if there else None)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such pipes")
+@pytest.mark.parametrize("name", ["cat.segapp", ".cat.segapp.unfinished", ".cat.segapp.lock"])
+def test_no_pipe_keeps_a_project_waiting(picture, tmp_path, name):
+    image = picture()
+    os.mkfifo(tmp_path / name)
+    assert find_project(image, tmp_path) is None
+    with pytest.raises(ProjectError):
+        load_project(tmp_path / "cat.segapp")
+    location = write_project(new_location(image, tmp_path), project(1, image=image))
+    assert numbers(location.path) == [1]
+
+
+def test_a_huge_file_with_holes_is_not_read_whole(tmp_path):
+    path = tmp_path / "x.segapp"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    assert digest_of(path) == digest_of(path) != ""
+    assert read_project(path).project is None
+
+
+def test_a_project_that_cannot_be_read_now_is_not_taken_for_none(tmp_path, monkeypatch):
+    path = tmp_path / "x.segapp"
+    write_project(ProjectLocation(path), project(1))
+
+    def fail(_):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(project_files, "open_regular", fail)
+    with pytest.raises(ChangedByOthersError):
+        write_project(ProjectLocation(path), project(2))
+    assert numbers(path) == [1]

@@ -1,14 +1,18 @@
 """The project store: where projects go, what waits to be saved, and replaced work."""
 
+import os
 import re
 import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from segapp.app import project_store
+from segapp.app import project_files, project_store
 from segapp.app.project_files import (
     ChangedByOthersError,
     find_project,
@@ -17,6 +21,7 @@ from segapp.app.project_files import (
 )
 from segapp.app.project_store import (
     ProjectLocationPolicy,
+    ProjectStore,
     ReplacedWork,
     SaveLocation,
     SaveQueue,
@@ -125,6 +130,43 @@ def test_work_that_does_not_come_from_a_project_does_not_replace_it(picture, sto
     assert isinstance(result.error, ChangedByOthersError)
     assert numbers(image.with_suffix(".segapp")) == [1]
     assert len(list(store.root.glob("*/*.segapp"))) == 1  # a recovery copy instead
+
+
+def test_the_second_of_two_windows_neither_replaces_nor_hides_the_firsts_project(
+    picture, store, tmp_path
+):
+    image = picture()
+    store.policy.choose(SaveLocation.BESIDE)
+    other = ProjectStore(store.policy, tmp_path / "other")
+    first, second = work_on(image, 1), work_on(image, 2)
+    saved = store.save(first, store.proposed(first))
+    with pytest.raises(ChangedByOthersError):
+        other.save(second, other.chosen(second, other.proposed(second).path))
+    assert other.run(SaveTask(second, image.parent)).location is None
+    assert os.listdir(tmp_path / "other") != []  # the strokes are kept for recovery
+    assert [path.name for path in tmp_path.glob("*.segapp")] == [saved.path.name]
+    assert numbers(saved.path) == [1]
+
+
+def test_saves_of_one_window_wait_for_each_other(picture, store, monkeypatch):
+    image, release = picture(), threading.Event()
+    state = work_on(image, 1)
+    monkeypatch.setattr(project_files, "_PATIENCE", 0.0)
+    save, begun = project_files.save_project, threading.Event()
+
+    def slow(path, project):
+        begun.set()
+        release.wait(5)
+        save(path, project)
+
+    monkeypatch.setattr(project_files, "save_project", slow)
+    with ThreadPoolExecutor(2) as pool:
+        autosave = pool.submit(store.run, SaveTask(state, image.parent))
+        begun.wait(5)
+        by_hand = pool.submit(store.save, state, store.proposed(state))
+        release.set()
+        assert autosave.result().error is None
+        assert numbers(by_hand.result().path) == [1]
 
 
 def test_own_saves_are_recognised_before_the_session_knows_of_them(picture, store):

@@ -94,6 +94,42 @@ def test_a_copy_is_outdated_by_a_later_save(picture, store, crash):
     assert numbers(path) == [1, 2]
 
 
+def test_no_clock_makes_newer_work_outdated(picture, store, crash):
+    image = picture()
+    save_project(image.with_suffix(".segapp"), project(1, image=image))
+    crash(work_on(image, 1, 2), age=3600)  # after the clock was set back by an hour
+    copy = restored(store)
+    assert (copy.outdated, copy.state.saved.document) == (False, dots(1))
+
+
+def test_work_on_a_project_of_another_window_is_neither_outdated_nor_saved_over_it(
+    picture, store, crash
+):
+    image = picture()
+    path = image.with_suffix(".segapp")
+    save_project(path, project(1, 2, image=image))
+    crash(work_on(image, 7), age=60)
+    copy = restored(store)
+    assert not copy.outdated
+    result = store.run(SaveTask(copy.state, image.parent))
+    assert isinstance(result.error, ChangedByOthersError)
+    assert numbers(path) == [1, 2]
+
+
+@pytest.mark.parametrize("half", [False, True])
+def test_a_copy_that_was_not_moved_into_place_is_offered(picture, store, crash, half):
+    file = crash(work_on(picture(), 1))
+    left = file.rename(file.with_name(f".{file.name}.unfinished"))
+    if half:
+        left.write_bytes(left.read_bytes()[:-9])
+        assert store.recovery_copies() == []
+    else:
+        copy = restored(store)
+        assert len(copy.state.document.strokes) == 1
+        copy.folder.discard(copy)
+    assert not file.parent.exists()
+
+
 def test_a_copy_that_another_window_has_saved_over_asks_before_it_replaces_that(
     picture, store, crash
 ):

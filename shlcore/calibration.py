@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import lapack
 from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax, softmax
+from scipy.special import log_softmax
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -67,9 +67,14 @@ def learn_temperature(scores: Array, labels: Indices, weights: Array) -> float:
     return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
 
 
-def probabilities(scores: Array, temperature: float) -> Array:
-    """Return the probability of each class, ``n x C``."""
-    return np.asarray(softmax(np.asarray(scores, dtype=np.float64) / temperature, axis=1))
+def is_at_bound(temperature: float) -> bool:
+    """Whether a temperature is at a bound of the range that is searched."""
+    return not 1.01 * _MIN_TEMPERATURE < temperature < 0.99 * _MAX_TEMPERATURE
+
+
+def log_probabilities(scores: Array, temperature: float) -> Array:
+    """Return the logarithm of the probability of each class, ``n x C``."""
+    return np.asarray(log_softmax(np.asarray(scores, dtype=np.float64) / temperature, axis=1))
 
 
 def leave_one_out(
@@ -102,7 +107,9 @@ def leave_one_out(
             free = np.abs(function.coefficients) < _AT_BOUND * costs[function.support]
             known[key] = squared_spans(kernel, free)
         held_out[function.support, bit] -= function.coefficients * known[key]
-    return held_out
+    # Two equal rows with different labels have dual variables as large as lambda1, with which the
+    # rule leaves its domain. A function of the other rows has the range of the function of all.
+    return np.clip(held_out, projections.min(axis=0), projections.max(axis=0))
 
 
 def squared_spans(kernel: Array, free: NDArray[np.bool_]) -> Array:

@@ -28,13 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import TextIO
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from shlcore.array_types import Array
     from shlcore.fit_result import FitResult
     from shlcore.hash_classifier import Samples
-    from shlcore.kernels import Kernel
-    from shlcore.parameters import Label
+    from shlcore.parameters import KernelChoice, Label
     from shlcore.training_data import FitState
 
 
@@ -99,9 +98,11 @@ class SHL(HashClassifier):
         Initial number of codewords S of each class; equal ones merge (`n_codewords_`).
     kernels
         ``"auto"`` (polynomials, and Gaussians at the distance of neighbours: `kernels_`),
-        ``"paper"`` (linear, polynomial and nine Gaussians), a list of kernel objects from
-        `shlcore.kernels`, or ``"precomputed"``: then X is a stack of M Gram matrices,
-        ``M x n x n`` in `fit` and ``M x m x n`` (rows against training samples) elsewhere.
+        ``"paper"`` (linear, polynomial and nine Gaussians), ``"linear"``, ``"poly"`` and
+        ``"rbf"`` (those of ``"auto"``), a kernel object of `shlcore.kernels`, a function
+        ``k(X, Y)``, or a list of these; or ``"precomputed"``: then X is a stack of M Gram
+        matrices, ``M x n x n`` in `fit` and ``M x m x n`` (rows against training samples)
+        elsewhere.
     column_groups
         Column indices by name, for kernels that act on a named group.
     lambda1
@@ -165,7 +166,7 @@ class SHL(HashClassifier):
     n_codewords_ : array of shape (C,), distinct codewords of each class
     kernel_weights_ : array of shape (B, M)
     kernels_ : the M kernels, unless they were precomputed
-    transduction_ : array of shape (n,), label of each training sample
+    transduction_, labels_ : array of shape (n,), label of each training sample
     objective_ : array, eq. (6) at the start of each stage and after every block
     stage_starts_, stage_weights_, stage_costs_ : index in it of each stage's first step, weight of
         the unlabelled samples, and lambda1 of each stage
@@ -188,7 +189,7 @@ class SHL(HashClassifier):
         *,
         n_bits: int | Literal["auto"] = "auto",
         n_codewords: int = 1,
-        kernels: Literal["auto", "paper", "precomputed"] | Sequence[Kernel] = "auto",
+        kernels: KernelChoice = "auto",
         column_groups: Mapping[str, Sequence[int]] | None = None,
         lambda1: float = 1000.0,
         lambda2: float = 2000.0,
@@ -256,7 +257,8 @@ class SHL(HashClassifier):
             ``n x d`` samples, or M Gram matrices if ``kernels="precomputed"``. A memory map or
             a Dask array is read block by block (``solver="random_features"``).
         y
-            Class labels, or None to learn without any; then ``n_classes`` must be set.
+            Class labels, or None to learn without any; then ``n_classes`` must be set. NaN, None
+            and pandas' NA mean "no label", as ``unlabelled`` does.
         sample_weight
             Weight of each sample; 0 leaves it out.
 
@@ -268,6 +270,17 @@ class SHL(HashClassifier):
             for _ in self.iter_fit(X, y, sample_weight):
                 pass
         return self
+
+    def fit_predict(
+        self, X: Samples, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> NDArray[Any]:  # labels of the type of y
+        """Fit, and return the label of each sample (`transduction_`). Parameters as in `fit`.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        return np.asarray(self.fit(X, y, sample_weight).transduction_)
 
     def iter_fit(
         self, X: Samples, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -316,7 +329,7 @@ class SHL(HashClassifier):
             )
         if state is not None:
             self._set_attributes(state.result())
-            self._warn_of_small_lambda1(state.projections)
+            self._warn_of_lost_classes(state.projections)
 
 
 def _with_result(learner: SHL, result: Callable[[], FitResult]) -> SHL:

@@ -211,6 +211,8 @@ def featurise(map_: FeatureMap, scaling: Scaling, rows: AnyArray) -> Features:
 
 def as_finite_floats(rows: AnyArray) -> Floats:
     """Return rows as floating-point numbers, or raise a ValueError."""
+    if rows.dtype.kind not in "biufO":
+        raise ValueError(f"X: wanted real numbers, got {rows.dtype}")
     numbers = cast("Floats", rows) if rows.dtype.kind == "f" else rows.astype(np.float64)
     if not np.isfinite(numbers).all():
         raise ValueError("X: wanted finite numbers, got NaN or infinity")

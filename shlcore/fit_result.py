@@ -11,7 +11,7 @@ import numpy as np
 
 from shlcore.feature_data import FeatureHash
 from shlcore.kernel_data import KernelHash, PrecomputedHash, RowHash
-from shlcore.kernels import Gaussian, Kernel, Linear, Polynomial, kernel_bank
+from shlcore.kernels import Gaussian, Kernel, KernelBank, Linear, Polynomial, choose_kernels
 from shlcore.model_file import READ_ERRORS, ModelFileError
 from shlcore.parameters import DECODINGS, LABEL_SPREADING
 from shlcore.random_features import FeatureMap, Whitening
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shlcore.array_types import AnyArray, Array, FileArrays, Indices
-    from shlcore.kernels import Kernel, KernelBank
 
 
 Hash = RowHash | PrecomputedHash | FeatureHash
@@ -139,6 +138,7 @@ class FitResult:
             "stage_weights_": np.array(self.stages.weights),
             "stage_costs_": np.array(self.stages.costs),
             "transduction_": self.transduction,
+            "labels_": self.transduction,
             "n_iter_": self.n_iter,
             "solver_": self.solver,
             "n_features_in_": self.columns.count,
@@ -225,8 +225,10 @@ def _restore_parameters(written: Json, known: Collection[str]) -> Json:
     if parameters["unlabelled_weight"] == _OLD_WEIGHT_CHOICE:
         parameters["unlabelled_weight"] = LABEL_SPREADING
     if not isinstance(parameters["kernels"], str):
-        kernels = cast("Iterable[Json]", parameters["kernels"])
-        parameters["kernels"] = [_restore_kernel(kernel) for kernel in kernels]
+        kernels = cast("Iterable[str | Json]", parameters["kernels"])
+        parameters["kernels"] = [
+            item if isinstance(item, str) else _restore_kernel(item) for item in kernels
+        ]
     return parameters
 
 
@@ -350,9 +352,9 @@ def _restore_map(bank: KernelBank, n_columns: int, arrays: FileArrays) -> Featur
 
 
 def _bank(parameters: Json, columns: ColumnInfo) -> KernelBank:
-    kernels = cast("str | Sequence[Kernel]", parameters["kernels"])
+    kernels = choose_kernels(parameters["kernels"], np.zeros((1, columns.count)))
     groups = cast("Mapping[str, Sequence[int]] | None", parameters.get("column_groups"))
-    return kernel_bank(kernels, columns.count, groups, columns.names)
+    return KernelBank(kernels, columns.count, groups, columns.names)
 
 
 def _scaling(arrays: FileArrays, n_columns: int) -> Scaling:
@@ -363,7 +365,10 @@ def _scaling(arrays: FileArrays, n_columns: int) -> Scaling:
 
 def _dump_parameter(name: str, value: object) -> object:
     if name == "kernels" and not isinstance(value, str):
-        return [_dump_kernel(kernel) for kernel in cast("Iterable[Kernel]", value)]
+        items = value if isinstance(value, list | tuple) else [value]
+        return [
+            item if isinstance(item, str) else _dump_kernel(cast("Kernel", item)) for item in items
+        ]
     if name == "column_groups" and value is not None:
         groups = cast("Mapping[str, Sequence[int]]", value)
         return {group: [int(i) for i in columns] for group, columns in groups.items()}
@@ -380,11 +385,13 @@ def _json_value(value: object) -> object:
 
 
 def _dump_kernel(kernel: Kernel) -> Json:
+    kind = next((name for name, type_ in _KERNELS.items() if type(kernel) is type_), None)
+    if kind is None:
+        raise ValueError(f"kernels: wanted kernels that a file can hold, got {kernel!r}")
     fields = dataclasses.asdict(kernel)
     columns = fields["columns"]
     if columns is not None and not isinstance(columns, str):
         fields["columns"] = [c if isinstance(c, str) else int(c) for c in columns]
-    kind = next(name for name, type_ in _KERNELS.items() if type(kernel) is type_)
     return {"kind": kind, **{key: _json_value(value) for key, value in fields.items()}}
 
 

@@ -14,12 +14,12 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shlcore import hamming
-from shlcore.calibration import probabilities
+from shlcore.calibration import is_at_bound, log_probabilities
 from shlcore.fit_result import dump, restore
 from shlcore.gram_matrices import Grams
 from shlcore.hinge import class_margins, class_scores
@@ -136,14 +136,24 @@ def _with_probabilities(model: HashClassifier) -> bool:
     """Whether the model has, or will have, a temperature for `predict_proba`."""
     if not model.probability:
         raise AttributeError(
-            "predict_proba: wanted a model that was fitted with probability=True, got another"
+            "predict_proba: wanted a model with probability=True, got probability=False"
         )
     return True
 
 
 def _temperature(result: FitResult) -> float:
+    """Return the temperature; warn if the training samples did not determine it."""
     if result.temperature is None:
         raise NotFittedError("predict_proba: wanted a fit with probability=True, got another")
+    if is_at_bound(result.temperature):
+        kind = "equal for all classes" if result.temperature > 1 else "0 or 1"
+        warnings.warn(
+            f"predict_proba: probabilities are {kind}, because the temperature "
+            f"{result.temperature:.1e} is at a bound of its range: the training samples, each "
+            f"judged by the functions of the others, do not determine it.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
     return result.temperature
 
 
@@ -286,7 +296,7 @@ class HashClassifier(
         check_is_fitted(self)
         return np.sqrt(2.0 * regularisers(self._result.squared_norms, self.kernel_weights_))
 
-    def _warn_of_small_lambda1(self, projections: Floats) -> None:
+    def _warn_of_lost_classes(self, projections: Floats) -> None:
         """Warn if lambda1 was raised, or some class is still never predicted."""
         cost = float(self._result.stages.costs[-1])
         known = projections[~np.isnan(projections).any(axis=1)]
@@ -297,8 +307,8 @@ class HashClassifier(
                 f"{self.lambda1!r} is so small that functions are nearly constant: "
                 f"{cost:g} was used instead (stage_costs_)"
             )
-        if cost <= 1.0 and len(predicted) < len(self.classes_):
-            missing = len(self.classes_) - len(predicted)
+        missing = len(self.classes_) - len(predicted)
+        if missing and cost <= 1.0:
             reasons.append(
                 f"at {cost:g} no training sample is decoded as {missing} of "
                 f"{len(self.classes_)} classes. Raise lambda1"
@@ -345,9 +355,24 @@ class HashClassifier(
         array([[1., 0., 0.],
                [1., 0., 0.]])
         """
+        return np.asarray(np.exp(self.predict_log_proba(X)))
+
+    @available_if(_with_probabilities)  # type: ignore[untyped-decorator] # sklearn has no types
+    def predict_log_proba(self, X: Samples) -> Array:
+        """Return the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X
+            Samples as in `fit`.
+
+        Returns
+        -------
+        array of shape (n, C), columns in the order of `classes_`
+        """
         check_is_fitted(self)
         scores = class_scores(self.project(X), self.codewords_, self.decoding)
-        return probabilities(scores, _temperature(self._result))
+        return log_probabilities(scores, _temperature(self._result))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted estimator into one file: arrays and JSON, no pickle.

@@ -14,7 +14,9 @@ from shlcore.samples import SampleRows, ScaledRows
 from shlcore.scaling import unscaled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import ArrayLike
 
     from shlcore.array_types import Array, Features, Floats, Reals
 
@@ -72,6 +74,29 @@ class Gaussian:
         return cast("Reals", np.exp(scaled, out=scaled))
 
 
+@dataclass(frozen=True)
+class FunctionKernel:
+    """A kernel given as a function from rows x and y to their matrix.
+
+    It should be positive semidefinite with k(x, x) = 1. A model that has one cannot be saved.
+    """
+
+    function: Callable[[Floats, Floats], ArrayLike]
+    columns: Columns = None
+
+    def of(self, x: Reals, y: Reals) -> Reals:
+        """Return the kernel between the rows of ``x`` and those of ``y``."""
+        if not x.size or not y.size:
+            return cast("Reals", np.empty((len(x), len(y)), dtype=x.dtype))
+        matrix = np.asarray(self.function(x, y), dtype=x.dtype)
+        if matrix.shape != (len(x), len(y)):
+            raise ValueError(
+                f"kernels: wanted a function that returns a matrix of shape {(len(x), len(y))}, "
+                f"got {matrix.shape}"
+            )
+        return cast("Reals", matrix)
+
+
 def _power(base: Floats, degree: float) -> Floats:
     """Return a power by squares and products, ten times as fast as numpy's power."""
     if degree != int(degree) or degree > _LARGEST_PRODUCT:
@@ -87,7 +112,7 @@ def _power(base: Floats, degree: float) -> Floats:
 _LARGEST_PRODUCT = 16
 """Largest degree computed by products, because their rounding errors accumulate."""
 
-Kernel = Linear | Polynomial | Gaussian
+Kernel = Linear | Polynomial | Gaussian | FunctionKernel
 
 PAPER_SIGMAS: tuple[float, ...] = tuple(2.0**e for e in (-7, -5, -3, -1, 0, 1, 3, 5, 7))
 
@@ -214,19 +239,37 @@ class KernelBank:
                 yield kernel.of(left, right)
 
 
-def kernel_bank(
-    kernels: str | Sequence[Kernel],
-    n_features: int,
-    groups: Mapping[str, Sequence[int]] | None,
-    names: Sequence[str] | None,
-) -> KernelBank:
-    """Return the bank of the given kernels, or of the paper's for a name."""
-    chosen = paper_kernels() if isinstance(kernels, str) else kernels
-    return KernelBank(chosen, n_features, groups, names)
+KERNEL_NAMES = ("auto", "paper", "linear", "poly", "rbf")
+
+
+def choose_kernels(given: object, rows: Array | ScaledRows) -> tuple[Kernel, ...]:
+    """Return the kernels for names, functions, kernel objects, or a list of these.
+
+    "poly" and "rbf" are the polynomials and the Gaussians of "auto".
+    """
+    kernels: list[Kernel] = []
+    for item in given if isinstance(given, list | tuple) else [given]:
+        if isinstance(item, Kernel):
+            kernels.append(item)
+        elif item == "paper":
+            kernels.extend(paper_kernels())
+        elif item == "linear":
+            kernels.append(Linear())
+        elif isinstance(item, str) and item in KERNEL_NAMES:
+            wanted = {"poly": Polynomial, "rbf": Gaussian}.get(item, Kernel)
+            kernels.extend(k for k in automatic_kernels(rows) if isinstance(k, wanted))
+        elif callable(item):
+            kernels.append(FunctionKernel(item))
+        else:
+            raise ValueError(
+                f"kernels: wanted 'precomputed', or one or several of {KERNEL_NAMES}, kernel "
+                f"objects and functions, got {item!r}"
+            )
+    return tuple(kernels)
 
 
 def _check(kernel: Kernel) -> None:
-    if not isinstance(kernel, Linear | Polynomial | Gaussian):
+    if not isinstance(kernel, Kernel):
         raise TypeError(f"kernels: wanted Linear, Polynomial or Gaussian objects, got {kernel!r}")
     if isinstance(kernel, Gaussian) and not kernel.sigma > 0:
         raise ValueError(f"kernels: wanted a positive sigma, got {kernel.sigma!r}")

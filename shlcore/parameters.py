@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 import numbers
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from shlcore.kernels import Kernel, KernelBank, automatic_kernels, kernel_bank
+from shlcore.kernels import Kernel, KernelBank, choose_kernels
 from shlcore.scaling import SCALES
 
 if TYPE_CHECKING:
     from shlcore.samples import ColumnInfo, ScaledRows
 
-KernelChoice = Literal["auto", "paper", "precomputed"] | Sequence[Kernel]
+KernelChoice = str | Kernel | Callable[..., object] | Sequence[object]
 ScaleChoice = Literal["minmax", "standard"] | None
 SolverChoice = Literal["auto", "exact", "random_features"]
 FeatureChoice = Literal["landmarks", "fourier"]
@@ -30,7 +30,6 @@ Label = int | float | str | None
 DECODINGS = ("hinge", "hamming")
 FEATURES = ("landmarks", "fourier")
 SOLVERS = ("auto", "exact", "random_features")
-NAMED = ("auto", "paper", "precomputed")
 LABEL_SPREADING = "label_spreading"
 _BITS_PER_DOUBLING = 5
 """Bits for each doubling of the number of classes. Two classes: 5 bits, which have one SVM; ten:
@@ -105,11 +104,8 @@ class Parameters:
         ):
             if getattr(self, name) not in wanted:
                 raise ValueError(f"{name}: wanted one of {wanted}, got {getattr(self, name)!r}")
-        if isinstance(self.kernels, str) and self.kernels not in NAMED:
-            raise ValueError(
-                "kernels: wanted 'auto', 'paper', 'precomputed' or a list of kernels, "
-                f"got {self.kernels!r}"
-            )
+        if not self.precomputed:
+            choose_kernels(self.kernels, np.zeros((1, 1)))  # raises an error for other values
 
     @property
     def precomputed(self) -> bool:
@@ -136,10 +132,9 @@ class Parameters:
 
     def bank(self, columns: ColumnInfo, rows: ScaledRows | None = None) -> KernelBank:
         """Return the kernels for the columns of X; "auto" depends on scaled rows, too."""
-        kernels = self.kernels
-        if isinstance(kernels, str) and kernels == "auto":
-            kernels = automatic_kernels(np.zeros((1, columns.count)) if rows is None else rows)
-        return kernel_bank(kernels, columns.count, self.column_groups, columns.names)
+        sample = np.zeros((1, columns.count)) if rows is None else rows
+        kernels = choose_kernels(self.kernels, sample)
+        return KernelBank(kernels, columns.count, self.column_groups, columns.names)
 
 
 def _check_whole(name: str, value: object, least: int) -> None:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shlcore.kernels import (
+    FunctionKernel,
     Gaussian,
     Kernel,
     KernelBank,
@@ -155,6 +156,8 @@ def _draw(kernel: Kernel, width: int, count: int, rng: np.random.Generator) -> P
     if isinstance(kernel, Gaussian):
         frequencies = _orthogonal(width, -(-count // 2), rng) / kernel.sigma
         return (frequencies.astype(np.float32),)
+    if isinstance(kernel, FunctionKernel):
+        raise ValueError(f"features: wanted 'landmarks' for {kernel!r}, got 'fourier'")  # noqa: TRY004
     degree = kernel.degree if isinstance(kernel, Polynomial) else 1
     return tuple(_orthogonal(width + 1, count, rng).astype(np.float32) for _ in range(degree))
 
@@ -307,7 +310,7 @@ def _width(kernel: Kernel, part: Part, d: int) -> int:
         return 2 * int(part[0].shape[1])
     if isinstance(kernel, Linear):
         return d
-    if not part:
+    if isinstance(kernel, Polynomial) and not part:
         return n_monomials(d, kernel.degree)
     return int(part[0].shape[1])
 
@@ -322,7 +325,7 @@ def _fill(out: Features, kernel: Kernel, part: tuple[Features, ...], rows: Featu
         out *= np.float32(half**-0.5)
     elif isinstance(kernel, Linear):
         np.divide(rows, np.maximum(np.linalg.norm(rows, axis=1), _TINY)[:, None], out=out)
-    else:
+    elif isinstance(kernel, Polynomial):
         biased = np.column_stack([rows, np.full(len(rows), kernel.bias**0.5, np.float32)])
         biased /= np.linalg.norm(biased, axis=1)[:, None]
         if part:

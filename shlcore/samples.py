@@ -69,17 +69,29 @@ def encode_labels(
 ) -> tuple[AnyArray, Indices]:
     """Return the classes, and the class index of each sample or `UNLABELLED`.
 
-    ``unlabelled`` is the value of y for samples without a label; None: every sample has one.
+    ``unlabelled`` is the value of y for samples without a label; None: every sample has one. NaN,
+    None and pandas' NA mean "no label", too.
     """
+    if isinstance(y, list | tuple) and not all(isinstance(value, str) for value in y):
+        text = np.asarray(y).dtype.kind == "U"  # numpy would convert NaN to text
+        y = np.asarray(y, dtype=object) if text else y
     array = np.asarray(column_or_1d(y, warn=True))
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise ValueError("y: wanted finite labels, got NaN or infinity")
     if array.shape != (n_samples,):
         raise ValueError(f"y: wanted {n_samples} labels, one for each sample, got {array.shape}")
-    missing = _missing(array, unlabelled)
+    absent = _absent(array)
+    if unlabelled is None and absent.any():
+        raise ValueError(
+            f"y: wanted a label for every sample (unlabelled=None), got {absent.sum()} NaN or None"
+        )
+    missing = absent | _missing(array, unlabelled)
     known = array[~missing]
     if known.dtype.kind == "O":
         known = np.array(known.tolist())
+    if known.dtype.kind == "f":
+        if not np.isfinite(known).all():
+            raise ValueError("y: wanted finite labels, got infinity")
+        if absent.any() and (known == np.round(known)).all():
+            known = known.astype(np.int64)  # pandas turns whole numbers beside NaN into floats
     if not known.size:
         raise ValueError(
             "y: wanted labelled samples of at least two classes, got none; "
@@ -102,6 +114,20 @@ def encode_labels(
     return classes, labels
 
 
+def _absent(array: AnyArray) -> NDArray[np.bool_]:
+    """Return a mask of NaN, None and pandas' NA, the values that differ from themselves."""
+    if array.dtype.kind != "O":
+        return np.asarray(array != array)
+
+    def is_absent(value: object) -> bool:
+        try:
+            return value is None or bool(value != value)
+        except TypeError:  # pandas' NA has no truth value
+            return True
+
+    return np.array([is_absent(value) for value in array], dtype=bool)
+
+
 def _missing(array: AnyArray, unlabelled: Label) -> NDArray[np.bool_]:
     """Return a mask of the samples without a label."""
     kind = array.dtype.kind
@@ -111,8 +137,8 @@ def _missing(array: AnyArray, unlabelled: Label) -> NDArray[np.bool_]:
         text = isinstance(unlabelled, str)
         return np.array(
             [
-                v == unlabelled and isinstance(v, str) == text and not isinstance(v, bool)
-                for v in array
+                isinstance(v, str) == text and not isinstance(v, bool) and bool(v == unlabelled)
+                for v in np.where(_absent(array), np.True_, array)
             ],
             dtype=bool,
         )

@@ -83,12 +83,30 @@ def learn_scaling(scale: str | None, summary: ColumnSummary) -> Scaling:
 
     A constant column is shifted and not stretched.
     """
+    scaling = _scaling(scale, summary)
+    width = float(((summary.high - summary.low) * scaling.factors).max())
+    if width and not _LEAST_WIDTH < width < 1.0 / _LEAST_WIDTH:
+        raise ValueError(
+            f"X: wanted columns whose distances have squares above 0, got a largest range of "
+            f"{width:.1e}; scale='minmax' helps"
+        )
+    return scaling
+
+
+_LEAST_WIDTH = 1e-150
+"""Smallest range of a column whose square is above 0."""
+
+
+def _scaling(scale: str | None, summary: ColumnSummary) -> Scaling:
     if scale is None:
         return unscaled(len(summary.mean))
     if scale == "minmax":
         offsets, widths = summary.low, summary.high - summary.low
     else:
         offsets, widths = summary.mean, np.sqrt(summary.scatter / summary.weight)
-    # A width of the order of rounding errors means that the column is constant.
-    usable = widths > 10 * np.finfo(float).eps * np.maximum(1.0, np.abs(offsets))
+    # A width of the order of rounding errors means that the column is constant: errors of its own
+    # values, or of values of size 1, unless all columns are smaller.
+    largest = max(float(np.abs([summary.low, summary.high]).max()), np.finfo(float).tiny)
+    usable = widths > 10 * np.finfo(float).eps * np.maximum(min(1.0, largest), np.abs(offsets))
+    usable &= widths >= np.finfo(float).tiny  # 1 / width would be infinite
     return Scaling(offsets, 1.0 / np.where(usable, widths, 1.0))

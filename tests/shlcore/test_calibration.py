@@ -8,14 +8,15 @@ from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import log_loss
 from sklearn.model_selection import cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 
 from shlcore import SHL, Gaussian, Linear, ModelFileError
-from shlcore.calibration import learn_temperature, probabilities, squared_spans
+from shlcore.calibration import is_at_bound, learn_temperature, log_probabilities, squared_spans
 from shlcore.fit_result import dump, restore
 from shlcore.gram_matrices import Grams
 from shlcore.svm import solve_svm
@@ -53,7 +54,7 @@ def test_as_well_calibrated_as_a_calibrated_svc(load):
     scores = model.decision_function(new)
     scores = scores if scores.ndim == 2 else np.column_stack([-scores, scores]) / 2
     best = learn_temperature(scores, wanted, np.ones(len(wanted)))
-    assert brier(ours, wanted) < 1.1 * brier(probabilities(scores, best), wanted)
+    assert brier(ours, wanted) < 1.1 * brier(np.exp(log_probabilities(scores, best)), wanted)
 
 
 @pytest.mark.parametrize(
@@ -200,3 +201,25 @@ def test_spans_of_a_kernel_without_full_rank_are_finite():
         spans = squared_spans(X @ X.T, free)
         assert np.isfinite(spans).all()
         assert (spans >= 0).all()
+
+
+def test_a_contradictory_pair_leaves_probabilities_informative():
+    rng = np.random.RandomState(0)
+    X = rng.randn(1200, 5)
+    y = (X[:, 0] + 0.3 * rng.randn(1200) > 0).astype(int)
+    some, labels = X[:300].copy(), y[:300].copy()
+    some[1] = some[0]
+    labels[:2] = [0, 1]
+    model = SHL(random_state=0).fit(some, labels)
+    assert log_loss(y[300:], model.predict_proba(X[300:])) < 0.35
+    np.testing.assert_allclose(
+        np.exp(model.predict_log_proba(X)), model.predict_proba(X), atol=1e-12
+    )
+
+
+def test_a_temperature_at_its_bound_is_reported():
+    X = np.arange(60.0)[:, None]  # neighbours always have another label
+    model = SHL(kernels=[Gaussian(0.02)], random_state=0).fit(X, np.arange(60) % 2)
+    assert is_at_bound(model.temperature_)
+    with pytest.warns(ConvergenceWarning, match="probabilities are equal for all classes"):
+        model.predict_proba(X)

@@ -160,3 +160,11 @@ def test_codewords_are_distinct_and_spread(seed, n_classes, s, n_bits):
 def test_too_few_bits_for_the_codewords_are_refused():
     with pytest.raises(ValueError, match="n_bits: wanted enough bits for 10 distinct codewords"):
         spread_codewords(5, 2, 3, np.random.default_rng(0))
+
+
+def test_long_codewords_are_spread_in_parts():
+    words = spread_codewords(10, 1, 1000, np.random.default_rng(0))[:, 0].astype(int)
+    gaps = 0.5 * (1000 - words @ words.T)[np.triu_indices(10, 1)]
+    assert gaps.min() >= 490
+    with pytest.raises(ValueError, match="n_bits: wanted enough bits for 9 distinct codewords"):
+        spread_codewords(9, 1, 3, np.random.default_rng(0))

@@ -520,7 +520,7 @@ Y4 = [0, 0, 1, 1]
         (
             {"kernels": "magic"},
             (X4, Y4),
-            "kernels: wanted 'auto', 'paper', 'precomp",
+            "kernels: wanted 'precomputed', or one or several of",
         ),
         ({"kernels": []}, (X4, Y4), "kernels: wanted at least one kernel"),
         ({"kernels": [Gaussian(0.0)]}, (X4, Y4), "kernels: wanted a positive sigma, got 0.0"),

@@ -55,7 +55,10 @@ def test_the_defaults_are_those_of_the_estimator():
         (
             "kernels",
             "cosine",
-            "kernels: wanted 'auto', 'paper', 'precomputed' or a list of kernels, got 'cosine'",
+            (
+                "kernels: wanted 'precomputed', or one or several of ('auto', 'paper', 'linear', "
+                "'poly', 'rbf'), kernel objects and functions, got 'cosine'"
+            ),
         ),
         ("decoding", "x", "decoding: wanted one of ('hinge', 'hamming'), got 'x'"),
         (

@@ -2,17 +2,19 @@
 
 import tracemalloc
 
+import dask.array as da
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_iris
 
 from shlcore import SHL, Gaussian, Linear, row_blocks
 from shlcore.kernels import KernelBank, automatic_kernels, paper_kernels
-from shlcore.samples import SampleRows, ScaledRows
+from shlcore.samples import SampleRows, ScaledRows, encode_labels
 from shlcore.scaling import Scaling, unscaled
 
 TABLES = hnp.arrays(
@@ -105,3 +107,52 @@ def test_wide_samples_are_not_copied_as_a_whole(monkeypatch):
     for given_rows in (X, dense):
         # In doubles X is 58 MB; support rows (24 of 240 at the most) are kept: 6 MB.
         assert peak(lambda rows=given_rows: run(rows)) < 0.8 * dense.nbytes
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        ["a", np.nan, "b"],
+        ["a", None, "b"],
+        pd.Series(["a", np.nan, "b"], dtype=object),
+        pd.Series(["a", pd.NA, "b"], dtype=object),
+        pd.Series(["a", None, "b"], dtype="string"),
+        pd.Series(["a", None, "b"], dtype="category"),
+        [1, None, 2],
+        [1.0, np.nan, 2.0],
+        pd.Series([1, None, 2], dtype="Int64"),
+        pd.Series([False, None, True], dtype="boolean"),
+    ],
+)
+def test_absent_labels_mean_no_label(y):
+    classes, labels = encode_labels(y, 3)
+    assert labels.tolist() == [0, -1, 1]
+    assert classes.tolist() in (["a", "b"], [1, 2], [0, 1])
+    assert classes.dtype.kind in "iU"
+    with pytest.raises(ValueError, match=r"wanted a label for every sample .* got 1 NaN"):
+        encode_labels(y, 3, unlabelled=None)
+
+
+def test_labels_of_infinity_are_refused():
+    with pytest.raises(ValueError, match="y: wanted finite labels, got infinity"):
+        encode_labels([0.0, np.inf, 1.0], 3)
+
+
+@pytest.mark.parametrize("values", [np.array([[1j], [2.0]]), np.array([["1"], ["2"]])])
+@pytest.mark.parametrize("change", [np.asarray, da.from_array])
+def test_random_features_refuse_other_than_real_numbers(values, change):
+    with pytest.raises(ValueError, match="X: wanted real numbers, got"):
+        SHL(solver="random_features").fit(change(values), [0, 1])
+
+
+def test_the_size_of_all_columns_does_not_matter():
+    X, y = load_iris(return_X_y=True)
+    small = SHL(random_state=0).fit(X * 1e-300, y)
+    assert small.score(X * 1e-300, y) > 0.95
+
+
+@pytest.mark.parametrize("scale", ["standard", None])
+def test_samples_whose_distances_vanish_are_refused(scale):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="X: wanted columns whose distances have squares above 0"):
+        SHL(scale=scale).fit(X * 1e-300, y)

@@ -7,11 +7,13 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, load_wine
+from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import shlcore
-from shlcore import SHL, Gaussian, Polynomial
+from shlcore import SHL, Gaussian, Linear, Polynomial
 from shlcore.__main__ import parser
 
 
@@ -131,6 +133,8 @@ EXPECTED_FAILURES = {
 }
 
 
+# Some checks draw labels at random, which determine no temperature.
+@pytest.mark.filterwarnings("ignore:predict_proba. probabilities are equal for all classes")
 @pytest.mark.contract
 @pytest.mark.slow
 @parametrize_with_checks(
@@ -139,3 +143,30 @@ EXPECTED_FAILURES = {
 )
 def test_scikit_learn_check(estimator, check):
     check(estimator)
+
+
+def test_kernels_by_name_and_by_function(wine, tmp_path):
+    X, y = wine
+    automatic = SHL(random_state=0).fit(X, y).kernels_
+    names = SHL(kernels=["linear", "poly", "rbf"], random_state=0).fit(X, y)
+    assert names.kernels_ == [Linear(), *automatic]
+    names.save(tmp_path / "model")
+    assert SHL.load(tmp_path / "model").kernels == ["linear", "poly", "rbf"]
+    for solver in ("exact", "random_features"):
+        function = SHL(kernels=cosine_similarity, solver=solver, random_state=0).fit(X, y)
+        linear = SHL(kernels="linear", solver=solver, random_state=0).fit(X, y)
+        assert (function.predict(X) == linear.predict(X)).mean() > 0.98
+    with pytest.raises(ValueError, match="wanted kernels that a file can hold"):
+        function.save(tmp_path / "other")
+    with pytest.raises(ValueError, match="wanted a function that returns a matrix of shape"):
+        SHL(kernels=lambda x, y: x).fit(X, y)
+    with pytest.raises(ValueError, match="wanted 'landmarks' for FunctionKernel"):
+        SHL(kernels=cosine_similarity, solver="random_features", features="fourier").fit(X, y)
+
+
+def test_fit_predict_is_the_transduction(wine):
+    X, y = wine
+    model = SHL(n_classes=3, random_state=0)
+    clusters = model.fit_predict(X)
+    np.testing.assert_array_equal(clusters, model.labels_)
+    assert adjusted_rand_score(y, clusters) > 0.7

@@ -56,6 +56,8 @@ def summary(outcomes: Sequence[Outcome], preset: str, robot: int | None) -> dict
             },
             "dips": _mean([len(dips(ious)) for ious in scored]),
             "dip_sum": _mean([sum(dips(ious)) for ious in scored]),
+            "first_five": _mean([float(np.mean(ious[1:6])) for ious in scored if len(ious) > 1]),
+            "first_worse": _mean([float(bool(dips(ious[:2]))) for ious in scored]),
             "curve": [float(value) for value in np.mean(scored, axis=0)] if scored else [],
         }
     return result

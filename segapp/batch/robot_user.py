@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
 
-from segapp.model.document import Document, Patch
+from segapp.imaging.rasterise import paint_mark, rasterize
+from segapp.model.document import Document, Patch, Stroke
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from segapp.model.classes import ClassInfo
     from segapp.model.labelling import Labelling
 
 
@@ -60,38 +62,128 @@ class RobotStep:
     seconds: float
 
 
-def robot_stroke(labels: NDArray[np.integer], truth: NDArray[np.integer]) -> Patch | None:
-    """Mark the middle of the largest error with its true class, if there is one.
+class Start(StrEnum):
+    """The strokes that a robot user begins with."""
 
-    The largest connected component of pixels that miss their class is taken (of equal ones that
-    of the last class, the background), and a disc around its deepest pixel is painted as far as
-    the class goes. Ignored pixels are no errors.
+    STROKES = "strokes"
+    """All given strokes at once."""
+    DABS = "dabs"
+    """One dab in the middle of each class of the truth, at once."""
+    OBJECT = "object"
+    """The largest given stroke of each class, one after the other, the background last."""
+    CLASSES = "classes"
+    """The dabs one after the other, the background last."""
+
+
+class ExactHand:
+    """A hand that dabs a disc onto the deepest pixel of an error."""
+
+    def mark(self, component: NDArray[np.bool_], truth: NDArray[np.integer], label: int) -> Patch:
+        """Mark an error with its class, as far as that class goes."""
+        depth = _depth(component)
+        row, column = np.unravel_index(int(np.argmax(depth)), depth.shape)
+        y, x = np.ogrid[: truth.shape[0], : truth.shape[1]]
+        disc = (y - row) ** 2 + (x - column) ** 2 <= RADIUS**2
+        return Patch.of_mask(disc & (truth == label), label)
+
+
+class NoisyHand:
+    """A hand that paints curved strokes of any length, seldom through the middle of an error.
+
+    Real clicks scatter around the middle of an error (RClicks, arXiv 2410.11722). Here a stroke
+    begins at a pixel of the error, the likelier the deeper it is, and bends at random; its radius
+    is 4 to 10 pixels and its length up to 80, short ones being as frequent as long ones on a
+    logarithmic scale. It stays on its class.
+
+    Parameters
+    ----------
+    seed
+        Equal seeds paint equal strokes.
+    """
+
+    def __init__(self, seed: Sequence[int]) -> None:
+        self._rng = np.random.default_rng(seed)
+
+    def mark(self, component: NDArray[np.bool_], truth: NDArray[np.integer], label: int) -> Patch:
+        """Mark a part of an error with its class."""
+        rng, depth = self._rng, _depth(component)
+        inside = np.flatnonzero(component)
+        weights = depth.ravel()[inside]
+        start = int(rng.choice(inside, p=weights / weights.sum()))
+        row, column = divmod(start, truth.shape[1])
+        radius, length = rng.uniform(4, 10), math.exp(rng.uniform(0, math.log(80)))
+        heading, bend = rng.uniform(0, 2 * math.pi), rng.normal(0, 0.05)
+        points = [(column + 0.5, row + 0.5)]
+        for _ in range(int(length / 2)):
+            heading += 2 * bend + rng.normal(0, 0.1)
+            x, y = points[-1]
+            points.append((x + 2 * math.cos(heading), y + 2 * math.sin(heading)))
+        painted = np.zeros(truth.shape, np.int16)
+        paint_mark(painted, Stroke(tuple(points), radius, 1))
+        return Patch.of_mask((painted == 1) & (truth == label), label)
+
+
+Hand = ExactHand | NoisyHand
+EXACT = ExactHand()
+
+
+def robot_stroke(
+    labels: NDArray[np.integer], truth: NDArray[np.integer], hand: Hand = EXACT
+) -> Patch | None:
+    """Mark the largest error with its true class, if there is one.
+
+    The largest connected component of pixels that miss their class is taken; of equal ones that
+    of the last class, the background. Ignored pixels are no errors.
     """
     component, label = _largest_error(labels, truth)
-    return None if component is None else _dab(component, truth, label)
+    return None if component is None else hand.mark(component, truth, label)
 
 
-def first_dabs(truth: NDArray[np.integer], classes: tuple[ClassInfo, ...]) -> Document:
-    """Return one dab for each class, in the middle of its largest component.
-
-    They count as one edit.
-    """
+def first_dabs(
+    truth: NDArray[np.integer], n_classes: int, hand: Hand = EXACT
+) -> tuple[Patch, ...]:
+    """Return one dab for each class, in its largest component."""
     unlabelled = np.full(truth.shape, IGNORED)
     dabs = []
-    for label in range(len(classes)):
+    for label in range(n_classes):
         component, _ = _largest_error(unlabelled, np.where(truth == label, label, IGNORED))
         if component is not None:
-            dabs.append(_dab(component, truth, label))
-    return Document(classes, tuple(dabs)).as_one_state()
+            dabs.append(hand.mark(component, truth, label))
+    return tuple(dabs)
 
 
-def _dab(component: NDArray[np.bool_], truth: NDArray[np.integer], label: int) -> Patch:
-    """Paint a disc around the deepest pixel of a component, as far as its class goes."""
-    depth = scipy.ndimage.distance_transform_edt(np.pad(component, 1))[1:-1, 1:-1]
-    row, column = np.unravel_index(int(np.argmax(depth)), depth.shape)
-    y, x = np.ogrid[: truth.shape[0], : truth.shape[1]]
-    disc = (y - row) ** 2 + (x - column) ** 2 <= RADIUS**2
-    return Patch.of_mask(disc & (truth == label), label)
+def largest_strokes(document: Document, size: tuple[int, int]) -> tuple[Patch, ...]:
+    """Return the largest connected component of the marked pixels of each class."""
+    marks = []
+    labels = rasterize(document, size)
+    for label in range(len(document.classes)):
+        components, count = scipy.ndimage.label(labels == label)
+        if count:
+            largest = 1 + int(np.argmax(np.bincount(components.ravel())[1:]))
+            marks.append(Patch.of_mask(components == largest, label))
+    return tuple(marks)
+
+
+def begin(
+    start: Start, given: Document, truth: NDArray[np.integer], hand: Hand
+) -> tuple[Document, tuple[Patch, ...]]:
+    """Return the document to begin with, and the strokes that follow whatever its answer is."""
+    if start is Start.STROKES:
+        return given, ()
+    if start is Start.OBJECT:
+        size = (truth.shape[0], truth.shape[1])
+        marks = largest_strokes(given, size)
+    else:
+        marks = first_dabs(truth, len(given.classes), hand)
+    if start is Start.DABS:
+        return replace(given.without_marks(), strokes=marks).as_one_state(), ()
+    ordered = tuple(sorted(marks, key=lambda mark: mark.label == given.background))
+    return replace(given.without_marks(), strokes=ordered[:1]), ordered[1:]
+
+
+def _depth(component: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the distance of each pixel to the component's boundary."""
+    return np.asarray(scipy.ndimage.distance_transform_edt(np.pad(component, 1))[1:-1, 1:-1])
 
 
 def _largest_error(
@@ -115,10 +207,12 @@ def robot_steps(
     document: Document,
     truth: NDArray[np.integer],
     strokes: int,
+    hand: Hand = EXACT,
+    planned: Sequence[Patch] = (),
 ) -> Iterator[RobotStep]:
-    """Segment from the given strokes, then after each of at most ``strokes`` more.
+    """Segment a document, then after each of at most ``strokes`` more.
 
-    It ends early when there is no error left.
+    The planned strokes come first, the others mark errors; it ends early without an error.
     """
     for step in range(strokes + 1):
         start = time.perf_counter()
@@ -126,7 +220,10 @@ def robot_steps(
         seconds = time.perf_counter() - start
         value = score(labelling.labels, truth, len(document.classes), document.background)
         yield RobotStep(document, labelling, value, seconds)
-        stroke = robot_stroke(labelling.labels, truth) if step < strokes else None
+        if step == strokes:
+            return
+        is_planned = step < len(planned)
+        stroke = planned[step] if is_planned else robot_stroke(labelling.labels, truth, hand)
         if stroke is None:
             return
         document = document.with_stroke(stroke)

@@ -6,7 +6,8 @@ import hashlib
 import json
 import logging
 import traceback
-from dataclasses import asdict, dataclass, replace
+import zlib
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from segapp.app.segmenter import Segmenter
 from segapp.app.state import Content
 from segapp.batch.cases import Case, CaseError, load_truth
-from segapp.batch.robot_user import IGNORED, first_dabs, robot_steps
+from segapp.batch.robot_user import EXACT, IGNORED, Hand, NoisyHand, Start, begin, robot_steps
 from segapp.io.export.formats import default_format, formats
 from segapp.io.export.rasters import write_strokes_png
 from segapp.io.folder_files import display_to_plain, folder_display
@@ -37,8 +38,6 @@ from shlcore.atomic_file import write_text
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    from numpy.typing import NDArray
 
     from segapp.io.export.formats import ExportChoices
     from segapp.model.answer import Answer, MakeTrainer, Report
@@ -65,10 +64,12 @@ class Task:
     ----------
     robot
         Number of the robot's strokes, or ``None`` for no robot.
-    dabs
-        Whether to begin with one dab for each class instead of the given strokes; needs a truth.
     resume
         Whether an earlier result of exactly the same task is taken as it is.
+    start
+        The strokes to begin with; those that the robot makes need a truth.
+    noise
+        Seed of a robot's noisy hand, or ``None`` for an exact one.
     measures
         Scale and splitting for measures, or ``None`` for no measures.
     """
@@ -78,7 +79,8 @@ class Task:
     settings: SettingsChoice
     robot: int | None = None
     resume: bool = False
-    dabs: bool = False
+    start: Start = Start.STROKES
+    noise: int | None = None
     measures: ExportChoices | None = None
 
     @property
@@ -162,9 +164,11 @@ def _run(task: Task, make_trainer: MakeTrainer, cancelled: Callable[[], bool]) -
         truth = np.full(picture.size, IGNORED, np.int16)  # neither scores nor strokes of the robot
     else:
         truth = load_truth(task.case.truth, picture.size, n_classes, document.background)
-    if task.dabs:
-        document = _dabs(task, truth, document)
-    steps = robot_steps(answers.labelling, document, truth, task.robot or 0)
+    hand = _hand(task)
+    if task.start in (Start.DABS, Start.CLASSES) and task.case.truth is None:
+        raise CaseError("--start: wanted a truth that shows where the classes are, got none.")
+    document, planned = begin(task.start, document, truth, hand)
+    steps = robot_steps(answers.labelling, document, truth, task.robot or 0, hand, planned)
     last = next(steps)
     ious, seconds = [last.iou], [last.seconds]
     for last in steps:
@@ -196,10 +200,11 @@ def _run(task: Task, make_trainer: MakeTrainer, cancelled: Callable[[], bool]) -
     return outcome
 
 
-def _dabs(task: Task, truth: NDArray[np.int16], document: Document) -> Document:
-    if task.case.truth is None:
-        raise CaseError("--start dabs: wanted a truth that shows where the classes are, got none.")
-    return replace(first_dabs(truth, document.classes), display=document.display)
+def _hand(task: Task) -> Hand:
+    """Return the robot's hand; noise differs between images and is the same in each run."""
+    if task.noise is None:
+        return EXACT
+    return NoisyHand((task.noise, zlib.crc32(task.case.name.encode())))
 
 
 class _Answers:
@@ -233,7 +238,7 @@ def _key(task: Task) -> str:
     """Return a digest of everything that the result depends on."""
     choice = task.settings
     options: list[object] = [choice.preset, choice.changes, to_plain(choice.settings(None))]
-    options += [task.robot, task.dabs]
+    options += [task.robot, task.start, task.noise]
     display = folder_display(task.case.image)
     options += [display_to_plain(display)] if display != DEFAULT_DISPLAY else []
     options += [repr(task.measures)] if task.measures is not None else []

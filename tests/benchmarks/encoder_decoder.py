@@ -24,6 +24,7 @@ from segapp.io.images import load_image
 from segapp.io.strokes import load_strokes
 from segapp.model.answer import final_answer
 from segapp.model.classes import TWO_CLASSES
+from segapp.model.document import Document
 from segapp.model.settings import PRESETS, with_value
 
 METHODS = (
@@ -56,7 +57,7 @@ def main():
             embedding = networks.cells(networks.ready(rgb))
             trainer = Trainer(rgb, encoded=extractor.features(rgb))
             starts = {
-                "dabs": first_dabs(truth, TWO_CLASSES),
+                "dabs": Document(TWO_CLASSES, first_dabs(truth, 2)).as_one_state(),
                 "strokes": load_strokes(case.strokes, picture.size).document,
             }
             for start, document in starts.items():

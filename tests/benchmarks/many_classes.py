@@ -24,6 +24,7 @@ from segapp.batch.robot_user import IGNORED, first_dabs
 from segapp.io.export.rasters import write_strokes_png
 from segapp.io.images import load_image
 from segapp.model.classes import PALETTE, ClassInfo
+from segapp.model.document import Document
 from segapp.model.labelling import Labelling
 
 _SHARE = 0.12  # of the picture's area that a pasted object covers
@@ -96,7 +97,7 @@ def make_case(cases, place, more, out):
         more + 2,
         1,
     )
-    dabs = first_dabs(truth, classes)
+    dabs = Document(classes, first_dabs(truth, len(classes))).as_one_state()
     write_strokes_png(out / f"{first.name}-strokes.png", labelling, dabs, load_image(path))
 
 

@@ -1,10 +1,21 @@
 import numpy as np
 import pytest
 
-from segapp.batch.robot_user import first_dabs, iou, robot_steps, robot_stroke, score, strokes_to
+from segapp.batch.robot_user import (
+    EXACT,
+    NoisyHand,
+    Start,
+    begin,
+    first_dabs,
+    iou,
+    robot_steps,
+    robot_stroke,
+    score,
+    strokes_to,
+)
 from segapp.imaging.rasterise import rasterize
 from segapp.model.classes import TWO_CLASSES, ClassInfo
-from segapp.model.document import Document
+from segapp.model.document import Document, Stroke
 from segapp.model.labelling import Labelling
 
 SIZE = (60, 80)
@@ -118,13 +129,17 @@ def test_strokes_to_a_level(level, count):
     assert strokes_to([0.5, 0.85, 0.8, 0.95], level) == count
 
 
-def test_the_first_dabs_lie_in_the_middle_of_each_class_and_count_as_one_state():
+def begun(start, truth, given=None, hand=EXACT):
+    return begin(start, given or Document(TWO_CLASSES), truth, hand)
+
+
+def test_first_dabs_lie_in_the_middle_of_each_class_and_are_one_state():
     truth = np.ones((60, 80), np.int16)
-    truth[5:15, 5:15] = 0  # a small part of the object
+    truth[5:15, 5:15] = 0  # a small component of the object
     truth[20:50, 30:60] = 0  # its largest one
     truth[:3] = -1
-    document = first_dabs(truth, TWO_CLASSES)
-    assert document.previous_state is None
+    document, planned = begun(Start.DABS, truth)
+    assert (document.previous_state, planned) == (None, ())
     marked = rasterize(document, truth.shape)
     assert marked[35, 45] == 0
     assert (truth[marked == 0] == 0).all()
@@ -133,8 +148,50 @@ def test_the_first_dabs_lie_in_the_middle_of_each_class_and_count_as_one_state()
 
 
 def test_a_class_that_the_truth_lacks_gets_no_dab():
-    document = first_dabs(np.zeros((30, 30), np.int16), TWO_CLASSES)
-    assert [mark.label for mark in document.strokes] == [0]
+    assert [mark.label for mark in first_dabs(np.zeros((30, 30), np.int16), 2)] == [0]
+
+
+def test_classes_are_dabbed_one_after_the_other_with_the_background_last():
+    names = ("background", "one", "two")
+    given = Document(tuple(ClassInfo(name, (0, 0, 0)) for name in names))
+    truth = np.zeros(SIZE, int)
+    truth[10:30, 10:30], truth[30:50, 40:70] = 1, 2
+    document, planned = begun(Start.CLASSES, truth, given)
+    assert [mark.label for mark in (*document.strokes, *planned)] == [1, 2, 0]
+    steps = list(robot_steps(copying, document, truth, 2, planned=planned))
+    assert [len(step.document.strokes) for step in steps] == [1, 2, 3]
+
+
+def test_the_largest_given_stroke_of_each_class_comes_first():
+    given = Document(TWO_CLASSES).with_stroke(Stroke(((10.5, 10.5), (20.5, 10.5)), 2, 1))
+    given = given.with_stroke(Stroke(((40.5, 30.5), (60.5, 30.5)), 2, 0))
+    given = given.with_stroke(Stroke(((70.5, 50.5),), 2, 0))
+    document, planned = begun(Start.OBJECT, np.ones(SIZE, int), given)
+    (first,), (second,) = document.strokes, planned
+    assert (marked(first) == 0)[30, 41:60].all()
+    assert not (marked(first) == 0)[50, 70]
+    assert (marked(second) == 1)[10, 11:20].all()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_noisy_strokes_are_right_and_touch_the_error(seed):
+    truth = np.where(disc(30, 40, 15), 0, 1)
+    labels = np.where(disc(30, 34, 12), 0, 1)
+    patch = robot_stroke(labels, truth, NoisyHand((seed,)))
+    painted = marked(patch) >= 0
+    assert (truth[painted] == patch.label).all()
+    assert (painted & (truth == patch.label) & (labels != truth)).any()
+    again = robot_stroke(labels, truth, NoisyHand((seed,)))
+    assert again == patch
+
+
+def test_noisy_strokes_scatter():
+    truth = np.where(disc(30, 40, 15), 0, 1)
+    hand = NoisyHand((1,))
+    strokes = [robot_stroke(np.ones(SIZE, int), truth, hand) for _ in range(20)]
+    sizes = [np.count_nonzero(stroke.mask()) for stroke in strokes]
+    assert len(set(strokes)) == 20
+    assert max(sizes) > 3 * min(sizes)
 
 
 # Scores -------------------------------------------------------------------------

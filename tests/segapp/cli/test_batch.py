@@ -316,6 +316,24 @@ def test_begun_with_dabs(segapp, folder, tmp_path):
     assert "wanted a truth" in failed.err
 
 
+def test_begun_with_the_object_by_a_noisy_hand(segapp, folder, tmp_path):
+    words = ("batch", folder, "--robot", 2, "--json", *QUICK, "--start", "object")
+    exact = segapp(*words, "--out", tmp_path / "exact").json
+    assert 0 <= exact["robot"]["first_five"] <= 1
+    assert 0 <= exact["robot"]["first_worse"] <= 1
+    begun = load_project(tmp_path / "exact" / "projects" / "a.segapp").document
+    assert [mark.label for mark in begun.strokes[:2]] == [0, 1]
+    for seed, name in ((1, "one"), (1, "same"), (2, "two")):
+        noisy = ("--start", "classes", "--hand", "noisy", "--hand-seed", seed)
+        segapp(*words, "--out", tmp_path / name, *noisy)
+    one, same, two = (
+        load_project(tmp_path / name / "projects" / "a.segapp").document.strokes
+        for name in ("one", "same", "two")
+    )
+    assert one == same
+    assert one != two
+
+
 def test_the_kept_project_gives_the_kept_mask(segapp, folder, tmp_path):
     """The order of the strokes counts, and a picture of them does not hold it."""
     # So coarse that the robot finds something to correct.

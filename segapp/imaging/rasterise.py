@@ -249,18 +249,66 @@ def polygon_inside(
     return Patch.of_mask(mask, label) if mask.any() else None
 
 
-def core_stroke(outside: Patch, size: tuple[int, int], label: int) -> Stroke | None:
-    """Return a dab in the middle of the pixels outside a patch, likely the object."""
+def outline_marks(
+    document: Document, outside: Patch, size: tuple[int, int], label: int
+) -> tuple[Mark, ...]:
+    """Return the marks of an outline around an object; they make one state.
+
+    A dab in the middle of the inside stands for the object, unless that is marked there. The
+    outside is marked as it is while no object is marked there. Otherwise this is one object
+    more: the inside is freed of what outlines around other objects have marked, and of nothing
+    that strokes have.
+    """
     free = np.ones(size, bool)
     rows = slice(outside.top, outside.top + outside.height)
     columns = slice(outside.left, outside.left + outside.width)
     free[rows, columns] = ~outside.mask()
     if not free.any():
-        return None
-    depth = np.asarray(scipy.ndimage.distance_transform_edt(np.pad(free, 1)))[1:-1, 1:-1]
+        return (outside,)
+    box = Patch.of_mask(free, label)
+    inside, (left, top) = box.mask(), (box.left, box.top)
+    marks = [_shifted(mark, -left, -top) for mark in document.strokes]
+    painted = rasterize_marks(marks, inside.shape)
+    is_marked = bool((painted[inside] == label).any())
+    core = _core_stroke(inside, left, top, label)
+    elsewhere = (mark for mark in marks if mark.label not in (None, outside.label))
+    if not any(_reaches_outside(mark, inside) for mark in elsewhere):
+        return (outside,) if is_marked else (outside, replace(core, joined=True))
+    by_hand = [m for m in marks if not (isinstance(m, Patch) and m.label == outside.label)]
+    strokes = rasterize_marks(by_hand, inside.shape)
+    freed = inside & (painted == outside.label) & (strokes != outside.label)
+    if not freed.any():
+        return (core,)
+    patch = _shifted(Patch.of_mask(freed, None), left, top)
+    return (patch,) if is_marked else (patch, replace(core, joined=True))
+
+
+def _shifted(mark: Mark, right: int, down: int) -> Mark:
+    if isinstance(mark, Patch):
+        return replace(mark, left=mark.left + right, top=mark.top + down)
+    return replace(mark, points=tuple((x + right, y + down) for x, y in mark.points))
+
+
+def _reaches_outside(mark: Mark, inside: NDArray[np.bool_]) -> bool:
+    """Return whether a mark has a point outside of a mask that begins at (0, 0)."""
+    if isinstance(mark, Patch):
+        rows, columns = (
+            at + start
+            for at, start in zip(np.nonzero(mark.mask()), (mark.top, mark.left), strict=True)
+        )
+    else:
+        columns, rows = np.floor(np.array(mark.points)).T.astype(np.int64)
+    height, width = inside.shape
+    within = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
+    return not (within.all() and inside[rows, columns].all())
+
+
+def _core_stroke(inside: NDArray[np.bool_], left: int, top: int, label: int) -> Stroke:
+    """Return a dab in the middle of a mask that begins at ``left``, ``top``."""
+    depth = np.asarray(scipy.ndimage.distance_transform_edt(np.pad(inside, 1)))[1:-1, 1:-1]
     y, x = np.unravel_index(int(depth.argmax()), depth.shape)
     radius = max(_CORE * float(depth[y, x]), 0.5)
-    return Stroke(((float(x) + 0.5, float(y) + 0.5),), radius, label)
+    return Stroke(((float(x) + left + 0.5, float(y) + top + 0.5),), radius, label)
 
 
 def polygon_outside(

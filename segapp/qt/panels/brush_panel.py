@@ -137,12 +137,12 @@ class BrushState(QObject):
         self.brush = Brush(unit=BrushUnit.SCREEN)
 
     def choose_left(self, index: int) -> None:
-        """Assign a class to the left button and choose the brush."""
-        self._set(replace(self.brush, left=index, tool=Tool.BRUSH))
+        """Assign a class to the left button, with a tool that marks classes."""
+        self._set(replace(self.brush, left=index, tool=_marking_tool(self.brush.tool)))
 
     def choose_right(self, index: int) -> None:
-        """Assign a class to the right button and choose the brush."""
-        self._set(replace(self.brush, right=index, tool=Tool.BRUSH))
+        """Assign a class to the right button, with a tool that marks classes."""
+        self._set(replace(self.brush, right=index, tool=_marking_tool(self.brush.tool)))
 
     def follow(self, left: int, right: int) -> None:
         """Set the new indices of both classes after a reordering."""
@@ -204,3 +204,8 @@ class BrushState(QObject):
         if brush != self.brush:
             self.brush = brush
             self.changed.emit()
+
+
+def _marking_tool(tool: Tool) -> Tool:
+    """Return the tool, or the brush in place of one that marks no class."""
+    return Tool.BRUSH if tool in (Tool.ERASER, Tool.HAND) else tool

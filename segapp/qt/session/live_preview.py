@@ -14,7 +14,7 @@ from segapp.model.document import Patch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from segapp.model.document import Mark
+    from segapp.model.document import Document, Mark
     from segapp.qt.session.session import Session
 
 # Milliseconds between two previews, in which the window paints the first one: while a thread
@@ -34,13 +34,19 @@ class LivePreview(QObject):
     ----------
     stroke
         Returns the unfinished stroke as it is now, None when nothing is being painted.
+    with_mark
+        Returns the document with a mark.
     """
 
     def __init__(
-        self, session: Session, stroke: Callable[[], Mark | None], parent: QObject | None = None
+        self,
+        session: Session,
+        stroke: Callable[[], Mark | None],
+        with_mark: Callable[[Mark], Document],
+        parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._session, self._stroke = session, stroke
+        self._session, self._stroke, self._with_mark = session, stroke, with_mark
         self._previewed: Mark | None = None
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE)
         self._pause.timeout.connect(self.update)
@@ -57,7 +63,7 @@ class LivePreview(QObject):
         if mark is None or mark == self._previewed:
             return
         self._previewed = mark
-        document = self._session.document.with_stroke(thin_out(mark))
+        document = self._with_mark(thin_out(mark))
         answers.show_live_preview(Content(document, self._session.settings))
 
     def discard(self) -> None:

@@ -96,7 +96,10 @@ class MainWindow(QMainWindow):
         self.canvas = Canvas()
         self.hint = Hint(self.canvas)
         self.preview_badge = PreviewBadge(self.canvas)
-        self.live_preview = LivePreview(self.session, self.canvas.unfinished_stroke, self)
+        self.mark_commands = MarkCommands(self.session, self.brush, self)
+        self.live_preview = LivePreview(
+            self.session, self.canvas.unfinished_stroke, self.mark_commands.with_mark, self
+        )
         self.legend = CodeLegend(self.canvas)
         self.alike_suggestion = AlikeSuggestion(self.session, self.canvas)
         self.welcome = Welcome(self.canvas, self.commands)
@@ -127,7 +130,6 @@ class MainWindow(QMainWindow):
         self.answer_commands = AnswerCommands(
             self.session, self.files, self.preferences, self.labelling_view, self.canvas, self
         )
-        self.mark_commands = MarkCommands(self.session, self.brush, self)
         shown = self.file_list, self.class_panel, self.canvas
         self.folder = FolderParts(
             self.session, self.files, self.store, self.autosave, self.preferences, shown, self

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from PySide6.QtCore import QObject, QPointF, Qt, Signal
 from PySide6.QtWidgets import QMessageBox
 
 from segapp.engine.suggestion import suggests_many_objects
-from segapp.imaging.rasterise import core_stroke
+from segapp.imaging.rasterise import outline_marks
 from segapp.imaging.retouch import class_lock, component_fill, component_lock
 from segapp.io.masks import load_mask, mark_with_mask, retouch_with_mask
 from segapp.model.document import Patch
@@ -56,28 +56,31 @@ class MarkCommands(QObject):
 
     def take(self, mark: Mark) -> None:
         """Add a mark of the canvas as a stroke or a retouch."""
-        brush, picture = self._brush.brush, self._session.picture
-        if brush.retouches:
+        if self._brush.brush.retouches:
             self._retouch(mark)
             return
-        self._session.add_stroke(mark)
-        around = brush.tool in (Tool.AROUND, Tool.AROUND_BOX)
-        if around and isinstance(mark, Patch) and picture is not None:
-            self._add_core(mark, picture.size)
+        if self._is_outline(mark):
+            classes, other = self._session.document.classes, self._inside_label(mark)
+            name = self.tr("drawing around {}").format(classes[other].name)
+            self._session.edit(name, self.with_mark(mark))
+        else:
+            self._session.add_stroke(mark)
 
-    def _add_core(self, outside: Patch, size: tuple[int, int]) -> None:
-        """Mark the middle inside an outline as the object, if it has no mark yet."""
-        document, brush = self._session.document, self._brush.brush
-        other = brush.left if outside.label == brush.right else brush.right
-        if any(mark.label == other for mark in document.strokes):
-            return
-        core = core_stroke(outside, size, other)
-        if core is not None:
-            self._session.undo()
-            both = (outside, replace(core, joined=True))
-            name = self.tr("drawing around {}").format(document.classes[other].name)
-            document = self._session.document
-            self._session.edit(name, replace(document, strokes=(*document.strokes, *both)))
+    def with_mark(self, mark: Mark) -> Document:
+        """Return the document with a mark of the canvas, which may be an outline."""
+        document, picture = self._session.document, self._session.picture
+        if picture is None or not self._is_outline(mark):
+            return document.with_stroke(mark)
+        marks = outline_marks(document, mark, picture.size, self._inside_label(mark))
+        return replace(document, strokes=(*document.strokes, *marks))
+
+    def _is_outline(self, mark: Mark) -> TypeGuard[Patch]:
+        around = self._brush.brush.tool in (Tool.AROUND, Tool.AROUND_BOX)
+        return around and isinstance(mark, Patch)
+
+    def _inside_label(self, outside: Patch) -> int:
+        brush = self._brush.brush
+        return brush.left if outside.label == brush.right else brush.right
 
     def fill(self, at: QPointF, label: int | None) -> None:
         """Mark the connected component of the answer at a point with a class."""

@@ -1,6 +1,7 @@
 """Shapes as pixels, against a test of every pixel's centre."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from segapp.imaging.rasterise import (
     _covered,
     _segments,
     box_corners,
+    outline_marks,
     paint_mark,
     polygon_inside,
     polygon_mask,
@@ -205,3 +207,63 @@ def test_inside_and_outside_share_no_pixel_and_leave_none():
         columns = slice(patch.left, patch.left + patch.width)
         whole[rows, columns] += patch.mask()
     assert (whole == 1).all()
+
+
+SIZE = (40, 60)
+
+
+def outline(document, left, top, right, bottom, label=0):
+    outside = polygon_outside(box_corners((left, top), (right, bottom)), SIZE, 1)
+    marks = outline_marks(document, outside, SIZE, label)
+    return replace(document, strokes=(*document.strokes, *marks))
+
+
+def test_a_first_outline_marks_its_outside_and_a_dab_inside():
+    document = outline(Document(), 10, 5, 30, 25)
+    marked = rasterize(document, SIZE)
+    assert document.previous_state is None
+    assert (marked[5:25, 10:30] != 1).all()
+    assert np.count_nonzero(marked == 1) == 40 * 60 - 20 * 20
+    rows, columns = np.nonzero(marked == 0)
+    assert (rows.mean(), columns.mean()) == pytest.approx((14.5, 19.5), abs=1)
+
+
+def test_a_second_outline_frees_its_inside_and_keeps_the_first():
+    first = outline(Document(), 5, 5, 25, 25)
+    second = outline(first, 35, 10, 55, 30)
+    before, after = rasterize(first, SIZE), rasterize(second, SIZE)
+    inside = np.zeros(SIZE, bool)
+    inside[10:30, 35:55] = True
+    assert (after[~inside] == before[~inside]).all()
+    assert (before[inside] == 1).all()
+    assert not (after[inside] == 1).any()
+    assert (after[inside] == 0).any()
+    assert second.previous_state == first
+
+
+def test_an_outline_that_overlaps_another_frees_what_is_new():
+    document = outline(outline(Document(), 5, 5, 25, 25), 20, 10, 40, 30)
+    marked = rasterize(document, SIZE)
+    assert (marked[10:30, 20:40] != 1).all()
+    assert (marked[5:25, 5:25] != 1).all()
+
+
+def test_strokes_on_the_background_stay_inside_a_second_outline():
+    by_hand = Stroke(((38.5, 12.5), (52.5, 12.5)), 1, 1)
+    document = outline(Document(), 5, 5, 25, 25).with_stroke(by_hand)
+    marked = rasterize(outline(document, 35, 10, 55, 30), SIZE)
+    assert (marked[12, 39:52] == 1).all()
+    assert not (marked[16:30, 35:55] == 1).any()
+
+
+def test_an_outline_beside_a_painted_object_marks_no_background():
+    document = Document().with_stroke(Stroke(((10, 10), (20, 10)), 2, 0))
+    marked = rasterize(outline(document, 35, 10, 55, 30), SIZE)
+    assert not (marked == 1).any()
+    assert (marked[10:30, 35:55] == 0).any()
+
+
+def test_an_outline_around_a_painted_object_needs_no_dab():
+    document = Document().with_stroke(Stroke(((40, 15), (50, 15)), 2, 0))
+    both = outline(document, 35, 10, 55, 30)
+    assert [mark.label for mark in both.strokes] == [0, 1]

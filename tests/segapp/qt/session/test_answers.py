@@ -64,7 +64,11 @@ class AnySequence(RuleBasedStateMachine):
         self.session = Session(self.segmenter)
         picture = Picture(RGB, None, Path("picture.png"), "0", "")
         self.mark = None  # the stroke in the making
-        self.live_preview = LivePreview(self.session, lambda: self.mark)
+        self.live_preview = LivePreview(
+            self.session,
+            lambda: self.mark,
+            lambda mark: self.session.document.with_stroke(mark),
+        )
         self.session.open(picture, Layer(add_alpha(RGB)), PictureState(picture.path, "0"))
         self.paint(0, 3, 6)
         self.paint(1, 12, 6)

@@ -10,6 +10,7 @@ from segapp.app.state import Stage
 from segapp.engine.trainer import Trainer
 from segapp.imaging.retouch import retouch_updates
 from segapp.io.project import load_project
+from segapp.model.classes import ClassInfo
 from segapp.qt.files import file_dialogs
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
@@ -97,6 +98,49 @@ def test_drawing_around_what_is_marked_adds_no_second_mark(window, qtbot):
     window.commands["around_box"].trigger()
     drag(qtbot, window, (20, 10), (60, 50))
     assert [mark.label for mark in window.session.document.strokes] == [0, 1, 1]
+
+
+@pytest.fixture
+def three_discs(tmp_path):
+    """Save three discs of other colours on dark ground, and return its path and the discs."""
+    y, x = np.mgrid[:90, :160]
+    rng = np.random.default_rng(1)
+    rgb = np.full((90, 160, 3), (40, 60, 90)) + rng.normal(0, 5, (90, 160, 3))
+    discs = []
+    for column, colour in ((30, (220, 180, 60)), (80, (200, 80, 80)), (130, (215, 200, 190))):
+        discs.append((x - column) ** 2 + (y - 45) ** 2 < 17**2)
+        rgb[discs[-1]] += np.array(colour) - (40, 60, 90)
+    path = tmp_path / "discs.png"
+    Image.fromarray(np.clip(rgb, 0, 255).astype(np.uint8)).save(path)
+    return path, discs
+
+
+@pytest.mark.slow
+def test_three_boxes_are_three_objects(make_window, three_discs, qtbot):
+    path, discs = three_discs
+    window = make_window(path, Trainer)
+    window.commands["around_box"].trigger()
+    for count, column in enumerate((30, 80, 130), 1):
+        drag(qtbot, window, (column - 21, 23), (column + 21, 67))
+        labels = labels_of(qtbot, window)
+        assert share(labels, np.logical_or.reduce(discs[:count])) > 0.9
+    window.commands["undo"].trigger()
+    assert share(labels_of(qtbot, window), discs[0] | discs[1]) > 0.9
+
+
+@pytest.mark.slow
+def test_a_box_around_a_second_class_keeps_the_first(make_window, three_discs, qtbot):
+    path, discs = three_discs
+    window = make_window(path, Trainer)
+    window.session.edit("a class", window.session.document.with_class(ClassInfo("cat", (9, 9, 9))))
+    window.commands["around_box"].trigger()
+    drag(qtbot, window, (9, 23), (51, 67))
+    labels_of(qtbot, window)
+    window.brush.choose_left(2)
+    drag(qtbot, window, (59, 23), (101, 67))
+    labels = labels_of(qtbot, window)
+    assert share(labels, discs[0]) > 0.9
+    assert share(np.where(labels == 2, 0, 1), discs[1]) > 0.9
 
 
 def test_fill_gives_the_part_under_the_pointer_to_a_class(window, qtbot):

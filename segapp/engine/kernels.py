@@ -8,7 +8,7 @@ import numpy as np
 
 from segapp.engine.geodesics import nearness
 from segapp.engine.likelihood import LARGEST_COST
-from segapp.model.settings import STROKE_DEPENDENT, FeatureGroup, Settings
+from segapp.model.settings import STROKE_DEPENDENT, FeatureGroup, Settings, dense_group
 from shlcore import Grams
 from shlcore.gram_matrices import LowRank
 from shlcore.kernels import Gaussian, Kernel, Linear, paper_kernels
@@ -59,8 +59,11 @@ def fixed_groups(settings: Settings) -> tuple[FeatureGroup, ...]:
 
 
 def stroke_groups(settings: Settings) -> tuple[FeatureGroup, ...]:
-    """Return the groups that depend on the strokes."""
-    return tuple(group for group in settings.features if group in STROKE_DEPENDENT)
+    """Return the groups that depend on the strokes, with one kind of dense features."""
+    unused = {FeatureGroup.DESCRIPTORS, FeatureGroup.ENCODER} - {dense_group(settings)}
+    return tuple(
+        group for group in settings.features if group in STROKE_DEPENDENT and group not in unused
+    )
 
 
 _ROWS_AT_ONCE = 64

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from segapp.engine.encoder_belief import TransferableEncoderClassifier
 from segapp.engine.features import ChannelScales
 from segapp.engine.kernels import kernels_of
 from segapp.engine.likelihood import (
@@ -22,6 +21,7 @@ from segapp.engine.likelihood import (
 )
 from segapp.engine.preparation import PreparedPicture
 from segapp.engine.refinement import PixelRefiner, StepTimer
+from segapp.engine.region_belief import TransferableEncoderClassifier
 from segapp.engine.region_classifier import (
     RegionScores,
     Supervision,
@@ -61,8 +61,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from segapp.engine.encoder_belief import EncoderBelief
     from segapp.engine.preparation import FeatureTable
+    from segapp.engine.region_belief import RegionBelief
     from segapp.model.answer import Update
     from segapp.model.classes import ClassInfo
     from segapp.model.labelling import Labelling
@@ -223,7 +223,7 @@ def _described(
     picture: PreparedPicture,
     settings: Settings,
     classifier: TransferableEncoderClassifier | None,
-) -> tuple[FeatureTable, EncoderBelief | None]:
+) -> tuple[FeatureTable, RegionBelief | None]:
     """Return an image's features for the learner, and the scores by encoder features."""
     table = picture.table(settings)
     if classifier is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from segapp.engine.descriptors import descriptor_kernel, local_statistics
 from segapp.engine.encoder_features import (
     FineRegionFeatures,
     diffuse,
@@ -21,7 +22,7 @@ from segapp.engine.kernels import fixed_groups, kernels_of, stroke_groups
 from segapp.engine.region_graph import RegionGraph
 from segapp.engine.superpixels import Prototypes, colour_palette, superpixels
 from segapp.imaging.pyramid import count_halvings, downsample
-from segapp.model.settings import FeatureGroup, Samples, Settings
+from segapp.model.settings import FeatureGroup, Samples, Settings, dense_group
 from shlcore import Grams
 from shlcore.kernels import KernelBank
 
@@ -82,13 +83,13 @@ class PreparedPicture:
         self._table: tuple[object, FeatureTable] | None = None
         self._graph: tuple[FeatureTable, RegionGraph] | None = None
         self._grams: tuple[object, Grams | None] | None = None
-        self._encoder_kernel: tuple[FeatureTable, NDArray[np.float64]] | None = None
+        self._dense_kernel: tuple[object, NDArray[np.float64]] | None = None
         self._fine_features: tuple[RegionGraph, FineRegionFeatures] | None = None
 
     def set_encoder_features(self, encoded: EncoderFeatures) -> None:
         """Replace the encoder features, which may arrive after the first strokes."""
         if encoded is not self._encoded:
-            self._encoded, self._encoder_kernel, self._fine_features = encoded, None, None
+            self._encoded, self._dense_kernel, self._fine_features = encoded, None, None
 
     def require_encoder_features(self, settings: Settings) -> None:
         """Raise an error if the settings ask for encoder features that are missing."""
@@ -164,25 +165,40 @@ class PreparedPicture:
             self._graph = (table, RegionGraph.of(colours, table.prototypes, channels))
         return self._graph[1]
 
-    def encoded_means(self, settings: Settings) -> NDArray[np.float64]:
-        """Return the mean encoder features of each prototype."""
-        if self._encoded is None:
-            raise ValueError("encoded: wanted what the encoder sees in the picture, got nothing")
-        return region_means(self._encoded, self.table(settings).prototypes, self.times)
+    @cached_property
+    def descriptors(self) -> EncoderFeatures:
+        """Local statistics of the working resolution."""
+        return local_statistics(self.colours.lab, self.times)
 
-    def encoder_kernel(self, settings: Settings) -> NDArray[np.float64] | None:
-        """Return the affinity of prototypes by encoder features, if there are any."""
-        if FeatureGroup.ENCODER not in settings.features:
+    def dense_means(self, settings: Settings) -> NDArray[np.float64]:
+        """Return the mean dense features of each prototype."""
+        if dense_group(settings) is FeatureGroup.DESCRIPTORS:
+            features = self.descriptors
+        elif self._encoded is None:
+            raise ValueError("encoded: wanted what the encoder sees in the picture, got nothing")
+        else:
+            features = self._encoded
+        return region_means(features, self.table(settings).prototypes, self.times)
+
+    def dense_kernel(self, settings: Settings) -> NDArray[np.float64] | None:
+        """Return the affinity of prototypes by dense features, if there are any."""
+        group = dense_group(settings)
+        if group is None:
             return None
         table = self.table(settings)
-        if self._encoder_kernel is None or self._encoder_kernel[0] is not table:
-            means, edges = self.encoded_means(settings), self.graph(settings).edges
+        key = table, group
+        if self._dense_kernel is None or self._dense_kernel[0] != key:
+            means, edges = self.dense_means(settings), self.graph(settings).edges
             centre = np.average(means, axis=0, weights=table.prototypes.sizes)
             vectors = diffuse(directions(means, centre), edges)
-            fine = self.fine_features(settings)
-            distances = None if fine is None else fine.edge_distances
-            self._encoder_kernel = (table, region_affinity(vectors, edges, distances))
-        return self._encoder_kernel[1]
+            if group is FeatureGroup.DESCRIPTORS:
+                kernel = descriptor_kernel(vectors)
+            else:
+                fine = self.fine_features(settings)
+                distances = None if fine is None else fine.edge_distances
+                kernel = region_affinity(vectors, edges, distances)
+            self._dense_kernel = (key, kernel)
+        return self._dense_kernel[1]
 
     def fine_features(self, settings: Settings) -> FineRegionFeatures | None:
         """Return the fine encoder features of regions; ``None`` where there are none."""

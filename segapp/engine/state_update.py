@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from segapp.engine.answer_codec import PastAnswer
-from segapp.engine.encoder_belief import EncoderBelief
+from segapp.engine.descriptors import DESCRIPTOR_WEIGHT
 from segapp.engine.geodesics import Geodesics
 from segapp.engine.kernels import gram_matrices, kernel_names, stroke_features
 from segapp.engine.likelihood import (
@@ -20,6 +20,7 @@ from segapp.engine.likelihood import (
 )
 from segapp.engine.prior import RegionShares, border_mask, temporal_prior, with_border
 from segapp.engine.refinement import PixelRefiner
+from segapp.engine.region_belief import RegionBelief
 from segapp.engine.region_classifier import (
     RegionScores,
     Supervision,
@@ -28,7 +29,7 @@ from segapp.engine.region_classifier import (
 )
 from segapp.imaging.rasterise import UNMARKED
 from segapp.model.answer import Insight, Report
-from segapp.model.settings import FeatureGroup
+from segapp.model.settings import FeatureGroup, dense_group
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -150,15 +151,16 @@ class StateUpdate:
         settings, supervision, graph = self._settings, self._supervision, self._graph
         by_colour = self.refiner.appearances[0].likelihood
         colour_costs = by_colour.mean_costs(graph.prototype_colours, self._prototypes.sizes)
-        probabilities, belief = class_probabilities(colour_costs), self._encoder_belief()
-        if belief is not None:
+        group, belief = dense_group(settings), self._region_belief()
+        probabilities = class_probabilities(colour_costs)
+        if belief is not None and group is FeatureGroup.ENCODER:
             probabilities = belief.mixed_with(probabilities)
         fine = self._picture.fine_features(settings)
         distances = None if fine is None else fine.edge_distances
         geodesics = Geodesics.of(graph.edges, graph.lengths, probabilities, distances)
         features = stroke_features(colour_costs, geodesics, supervision)
-        if belief is not None:
-            features[FeatureGroup.ENCODER] = belief.columns()
+        if belief is not None and group is not None:
+            features[group] = belief.columns()
         timer.end("colours")
         grams = gram_matrices(self._picture.grams(settings), features, settings)
         grams = grams.submatrices(supervision.rows)
@@ -189,14 +191,17 @@ class StateUpdate:
         timer.end("learning")
         return RegionFit(model, scores, tuple(objective))
 
-    def _encoder_belief(self) -> EncoderBelief | None:
-        """Fit the encoder features, if they are used."""
-        kernel = self._picture.encoder_kernel(self._settings)
+    def _region_belief(self) -> RegionBelief | None:
+        """Fit the dense features, if there are any."""
+        kernel = self._picture.dense_kernel(self._settings)
         if kernel is None:
             return None
         border = self._prototypes.count(border_mask(self._prototypes.index_map.shape))
         background = self.refiner.document.background
-        return EncoderBelief.of(kernel, self._supervision, border, background)
+        belief = RegionBelief.of(kernel, self._supervision, border, background)
+        if dense_group(self._settings) is FeatureGroup.DESCRIPTORS:
+            return replace(belief, weight=DESCRIPTOR_WEIGHT)
+        return belief
 
     def _temporal_prior(
         self, before: PreviousState, newest: NDArray[np.bool_], geodesics: Geodesics

@@ -99,7 +99,7 @@ class Trainer:
         self._picture.require_encoder_features(settings)
         self._picture.graph(settings)
         self._picture.grams(settings)
-        self._picture.encoder_kernel(settings)
+        self._picture.dense_kernel(settings)
         self._picture.fine_features(settings)
         self._pixels_digest(settings)
 

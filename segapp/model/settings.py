@@ -28,16 +28,29 @@ class FeatureGroup(StrEnum):
     POSITION = "position"
     LIKELIHOOD = "likelihood"
     NEARNESS = "nearness"
+    DESCRIPTORS = "descriptors"
     ENCODER = "encoder"
 
 
 STROKE_DEPENDENT = frozenset(
-    {FeatureGroup.LIKELIHOOD, FeatureGroup.NEARNESS, FeatureGroup.ENCODER}
+    {
+        FeatureGroup.LIKELIHOOD,
+        FeatureGroup.NEARNESS,
+        FeatureGroup.DESCRIPTORS,
+        FeatureGroup.ENCODER,
+    }
 )
 """Groups that depend on the strokes."""
 
-IMAGE_SPECIFIC = frozenset({FeatureGroup.LIKELIHOOD, FeatureGroup.NEARNESS, FeatureGroup.POSITION})
-"""Groups that mean nothing in another image."""
+IMAGE_SPECIFIC = frozenset(
+    {
+        FeatureGroup.LIKELIHOOD,
+        FeatureGroup.NEARNESS,
+        FeatureGroup.POSITION,
+        FeatureGroup.DESCRIPTORS,
+    }
+)
+"""Groups that a learnt model does not carry to another image."""
 
 
 class Samples(StrEnum):
@@ -154,6 +167,7 @@ class Settings:
         FeatureGroup.POSITION,
         FeatureGroup.LIKELIHOOD,
         FeatureGroup.NEARNESS,
+        FeatureGroup.DESCRIPTORS,
     )
     encoder: str = ""
     bandwidths: tuple[float, ...] = _between(1e-3, 1e3, default=(0.0625, 0.25))
@@ -191,6 +205,12 @@ class Settings:
 def wants_encoder(settings: Settings) -> bool:
     """Tell whether a vision network takes part."""
     return FeatureGroup.ENCODER in settings.features
+
+
+def dense_group(settings: Settings) -> FeatureGroup | None:
+    """Return the group of dense features: an encoder takes the place of the descriptors."""
+    dense = (FeatureGroup.ENCODER, FeatureGroup.DESCRIPTORS)
+    return next((group for group in dense if group in settings.features), None)
 
 
 def with_encoder(settings: Settings, digest: str) -> Settings:

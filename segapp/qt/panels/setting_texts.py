@@ -83,6 +83,8 @@ likelihood | Colours of the strokes
     How well a colour fits the strokes of each class.
 nearness | Nearness to the strokes
     How far it is to the strokes of each class, around the picture's edges.
+descriptors | Surroundings
+    Colours and edges around a pixel, at three scales. An encoder takes their place.
 position | Position
     Where in the picture a pixel is.
 """

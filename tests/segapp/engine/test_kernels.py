@@ -1,7 +1,5 @@
 """Kernels of strokes in single precision against those of the learner."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -14,7 +12,7 @@ from segapp.engine.kernels import (
 )
 from segapp.engine.region_classifier import UNLABELLED, Supervision
 from segapp.engine.region_graph import Edges
-from segapp.model.settings import PRESETS
+from segapp.model.settings import FeatureGroup, Settings
 
 
 def features(n_classes, n=70):
@@ -31,7 +29,8 @@ def features(n_classes, n=70):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("bandwidths", [(0.35, 1.4), ()])
 def test_kernels_are_those_of_all_columns(n_classes, bandwidths):
-    settings = replace(PRESETS["best"], stroke_bandwidths=bandwidths)
+    groups = FeatureGroup.LIKELIHOOD, FeatureGroup.NEARNESS
+    settings = Settings(features=groups, stroke_bandwidths=bandwidths)
     columns = features(n_classes)
     wanted = [
         kernel.of(columns[group], columns[group])

@@ -1,4 +1,4 @@
-"""Class probabilities of regions from encoder features."""
+"""Class probabilities of regions from dense features."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ dabs, on half of the tuning images, weights of 1, 2 and 3 whatever the evidence 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EncoderBelief:
-    """Class scores of regions by encoder features: near 1 for a class that fits.
+class RegionBelief:
+    """Class scores of regions by dense features: near 1 for a class that fits.
 
     ENCODER.md among the benchmarks has measurements and alternatives.
 
@@ -56,11 +56,14 @@ class EncoderBelief:
         and sure, 0 no better than a guess.
     background
         The position of the background among the classes; ``None`` if it is not one of them.
+    weight
+        Of the costs where the evidence is 1.
     """
 
     fit: NDArray[np.float64]
     evidence: float
     background: int | None = None
+    weight: float = _WEIGHT
 
     @classmethod
     def of(
@@ -69,13 +72,14 @@ class EncoderBelief:
         supervision: Supervision,
         border: NDArray[np.int64],
         background: int,
-    ) -> EncoderBelief:
+    ) -> RegionBelief:
         """Fit the marked regions of an image, and score all of them.
 
         Parameters
         ----------
         kernel
-            Regions x regions, by `segapp.engine.encoder_features.region_affinity`.
+            Regions x regions, by `region_affinity` of encoder features or by
+            `descriptor_kernel`.
         border
             How many pixels of the border each region has.
         background
@@ -108,7 +112,7 @@ class EncoderBelief:
     def costs(self) -> NDArray[np.float64]:
         """Return the cost of each class above the best; the less, the less evidence."""
         behind = self.fit.max(axis=1, keepdims=True) - self.fit
-        return np.asarray(_WEIGHT * self.evidence**2 * np.minimum(behind, 1.0))
+        return np.asarray(self.weight * self.evidence**2 * np.minimum(behind, 1.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +124,7 @@ class EncoderRidge:
     coefficients
         Channels + 1 x classes.
     evidence
-        As in `EncoderBelief`.
+        As in `RegionBelief`.
     """
 
     coefficients: NDArray[np.float64]
@@ -140,9 +144,9 @@ class EncoderRidge:
         coefficients, left_out = ridge(x, training.weights, training.targets, _RIDGE)
         return cls(coefficients, training.evidence(left_out))
 
-    def belief(self, vectors: NDArray[np.float64]) -> EncoderBelief:
+    def belief(self, vectors: NDArray[np.float64]) -> RegionBelief:
         """Score regions, of this image or of another."""
-        return EncoderBelief(_with_constant(vectors) @ self.coefficients, self.evidence)
+        return RegionBelief(_with_constant(vectors) @ self.coefficients, self.evidence)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -293,7 +297,7 @@ class TransferableEncoderClassifier:
         make it too strict for answers.
         """
         prototypes = picture.table(settings).prototypes
-        centre = np.average(picture.encoded_means(settings), axis=0, weights=prototypes.sizes)
+        centre = np.average(picture.dense_means(settings), axis=0, weights=prototypes.sizes)
         vectors = _diffused_directions(picture, settings, centre)
         border = prototypes.count(border_mask(prototypes.index_map.shape))
         supervision = Supervision.of(prototypes, marked, settings)
@@ -348,7 +352,7 @@ def _strokes(
 def _diffused_directions(
     picture: PreparedPicture, settings: Settings, centre: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    means = picture.encoded_means(settings)
+    means = picture.dense_means(settings)
     if means.shape[1] != len(centre):
         raise ValueError(f"encoded: wanted {len(centre)} channels, got {means.shape[1]}")
     return diffuse(directions(means, centre), picture.graph(settings).edges)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from segapp.engine.encoder_belief import EncoderBelief, EncoderRidge, ridge
+from segapp.engine.region_belief import EncoderRidge, RegionBelief, ridge
 from segapp.engine.region_classifier import UNLABELLED, Supervision
 from segapp.engine.trainer import Trainer
 from segapp.model.answer import final_answer
@@ -109,7 +109,7 @@ def test_kernel_ridge_over_products_is_the_linear_ridge(n_classes, background):
     x, labels = seen(30), [0, 1, *range(n_classes), 1, *[U] * (27 - n_classes)]
     border = np.arange(30) % 4
     linear = belief(x, supervised(labels, n_classes), border, background)
-    found = EncoderBelief.of(x @ x.T, supervised(labels, n_classes), border, background)
+    found = RegionBelief.of(x @ x.T, supervised(labels, n_classes), border, background)
     np.testing.assert_allclose(found.fit, linear.fit, atol=1e-10)
     assert found.evidence == pytest.approx(linear.evidence)
     assert found.background == (background if background < n_classes else None)
@@ -118,7 +118,7 @@ def test_kernel_ridge_over_products_is_the_linear_ridge(n_classes, background):
 def test_doubtful_regions_are_no_background_in_probabilities_alone():
     # From certain object to certain background; the third is doubtful.
     fit = np.array([[1.0, 0.0], [0.6, 0.4], [0.4, 0.6], [0.0, 1.0]])
-    found, plain = EncoderBelief(fit, 1.0, background=1), EncoderBelief(fit, 1.0)
+    found, plain = RegionBelief(fit, 1.0, background=1), RegionBelief(fit, 1.0)
     np.testing.assert_array_equal(found.probabilities().argmax(axis=1), [0, 0, 0, 1])
     np.testing.assert_array_equal(plain.probabilities().argmax(axis=1), [0, 0, 1, 1])
     np.testing.assert_array_equal(found.costs(), plain.costs())

@@ -88,7 +88,7 @@ class ExactHand:
 
 
 class NoisyHand:
-    """A hand that paints curved strokes of any length, seldom through the middle of an error.
+    """A hand that paints curved strokes of any length beside the middle of an error.
 
     Real clicks scatter around the middle of an error (RClicks, arXiv 2410.11722). Here a stroke
     begins at a pixel of the error, the likelier the deeper it is, and bends at random; its radius
@@ -167,7 +167,7 @@ def largest_strokes(document: Document, size: tuple[int, int]) -> tuple[Patch, .
 def begin(
     start: Start, given: Document, truth: NDArray[np.integer], hand: Hand
 ) -> tuple[Document, tuple[Patch, ...]]:
-    """Return the document to begin with, and the strokes that follow whatever its answer is."""
+    """Return the document to begin with, and the strokes that follow in any case."""
     if start is Start.STROKES:
         return given, ()
     if start is Start.OBJECT:

@@ -201,7 +201,7 @@ def _run(task: Task, make_trainer: MakeTrainer, cancelled: Callable[[], bool]) -
 
 
 def _hand(task: Task) -> Hand:
-    """Return the robot's hand; noise differs between images and is the same in each run."""
+    """Return the robot's hand; each image has noise of its own, equal in each run."""
     if task.noise is None:
         return EXACT
     return NoisyHand((task.noise, zlib.crc32(task.case.name.encode())))

@@ -1,4 +1,4 @@
-"""Dense local statistics of an image: colours and edge directions around each place."""
+"""Local statistics of an image: colours and edge directions around each place."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ def wants_encoder(settings: Settings) -> bool:
 
 
 def dense_group(settings: Settings) -> FeatureGroup | None:
-    """Return the group of dense features: an encoder takes the place of the descriptors."""
+    """Return the group of dense features: an encoder replaces the descriptors."""
     dense = (FeatureGroup.ENCODER, FeatureGroup.DESCRIPTORS)
     return next((group for group in dense if group in settings.features), None)
 

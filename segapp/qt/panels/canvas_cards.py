@@ -63,7 +63,12 @@ class Hint(Card):
             text = self.tr(
                 "Paint over the object with the <b>left</b> button. <b>F1</b> shows all keys."
             )
-        elif len(marked) > 1:
+        elif answered and document.is_answerable(marked):
+            text = self.tr(
+                "Correct the result: the <b>left</b> button adds to {}, the <b>right</b> one "
+                "removes. <b>N</b> shows where a stroke helps most."
+            ).format(names[0])
+        elif document.is_answerable(marked):
             text = self.tr("Learning from your strokes …")
         elif left in marked and right not in marked:
             text = self.tr("Now mark the surroundings with the <b>right</b> button ({}).").format(

@@ -219,7 +219,7 @@ def test_the_hint_speaks_to_the_state_until_the_first_answer(
     assert "left" in window.hint.text
     paint(qtbot, window, LEFT, (10, 10), (20, 20))
     assert window.hint.isVisible()
-    assert "surroundings with the <b>right</b>" in window.hint.text
+    assert "Learning" in window.hint.text
     paint(qtbot, window, RIGHT, (60, 10), (70, 20))
     qtbot.waitUntil(lambda: window.session.answers.is_current)
     assert not window.hint.isVisible()

@@ -93,7 +93,7 @@ def test_a_stroke_on_the_object_is_answered_and_the_hint_goes_on(make_window, pi
     window.session.add_stroke(Stroke(((10.0, 10.0), (20.0, 20.0)), 3.0, 0))
     wait(qtbot, window)
     assert window.session.answers.shown is not None
-    assert "surroundings with the <b>right</b>" in window.hint.text
+    assert "Correct the result" in window.hint.text
     assert window.hint.isVisible()
     window.session.add_stroke(Stroke(((60.0, 10.0), (70.0, 20.0)), 3.0, 1))
     wait(qtbot, window)

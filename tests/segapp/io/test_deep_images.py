@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from segapp.app.workspace import list_images
 from segapp.imaging import tiles
 from segapp.io.deep_images import percentiles, rerender
 from segapp.io.folder_files import (
@@ -22,7 +23,7 @@ from segapp.io.folder_files import (
     read_display,
     write_display,
 )
-from segapp.io.images import list_images, load_image, load_thumbnail
+from segapp.io.images import load_image, load_thumbnail
 from segapp.io.pages import ImageError, list_pages, page_file, parse_page, with_page
 from segapp.io.project import Project, load_project, save_project
 from segapp.model.display import ColourMap, DisplaySettings, Levels, colour_table

@@ -10,7 +10,6 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QEnterEvent
-from threadpoolctl import threadpool_limits
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -346,21 +345,20 @@ def test_with_the_learner_the_answer_is_what_the_command_gives(
     rgb[20:50, 30:60] += np.array([150, 80, 30], np.uint8)
     path = tmp_path / "square.png"
     Image.fromarray(rgb).save(path)
-    with threadpool_limits(1):
-        window = make_window(path, Trainer)
-        turn_on(window)
-        window.session.add_stroke(Stroke(((40.0, 30.0), (50.0, 40.0)), 3.0, 0))
-        window.session.add_stroke(Stroke(((5.0, 5.0), (80.0, 8.0)), 3.0, 1))
-        answers = window.session.answers
-        qtbot.waitUntil(lambda: answers.is_current, timeout=60_000)
-        labels = answers.answer.labelling.labels
-        names = " ".join(answers.insight.kernels)
-        assert "encoder" in names  # Look inside shows its weight
-        project = tmp_path / "square.segapp"
-        content = window.session.state.content
-        assert content.settings.encoder == identity
-        assert (window.session.encoder_features.fine is not None) == with_head
-        save_project(project, Project(content.document, content.settings, path, ""))
+    window = make_window(path, Trainer)
+    turn_on(window)
+    window.session.add_stroke(Stroke(((40.0, 30.0), (50.0, 40.0)), 3.0, 0))
+    window.session.add_stroke(Stroke(((5.0, 5.0), (80.0, 8.0)), 3.0, 1))
+    answers = window.session.answers
+    qtbot.waitUntil(lambda: answers.is_current, timeout=60_000)
+    labels = answers.answer.labelling.labels
+    names = " ".join(answers.insight.kernels)
+    assert "encoder" in names  # Look inside shows its weight
+    project = tmp_path / "square.segapp"
+    content = window.session.state.content
+    assert content.settings.encoder == identity
+    assert (window.session.encoder_features.fine is not None) == with_head
+    save_project(project, Project(content.document, content.settings, path, ""))
     mask = tmp_path / "mask.png"
     words = ["segment", str(path), "--strokes", str(project), "--out", str(mask)]
     subprocess.run([sys.executable, "-m", "segapp", *words], check=True, capture_output=True)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from PySide6.QtCore import QPointF, Qt
-from threadpoolctl import threadpool_limits
 
 from segapp.app.state import Stage
 from segapp.engine.trainer import Trainer, segment
@@ -122,19 +121,18 @@ def test_the_first_stroke_that_can_be_answered_is_followed(make_window, picture_
 
 @pytest.mark.slow
 def test_the_learners_answer_after_a_drag_is_that_of_a_fresh_one(make_window, picture_file, qtbot):
-    with threadpool_limits(1):
-        window = make_window(picture_file(size=(90, 120)), Trainer)
-        answers = window.session.answers
-        for button, y in ((LEFT, 20), (RIGHT, 70), (LEFT, 80), (RIGHT, 10)):
-            press(qtbot, window, 20, y, button)
-            for x in range(25, 100, 5):
-                move(qtbot, window, x, y)
-                qtbot.wait(5)
-            release(qtbot, window, 100, y, button)
-        qtbot.waitUntil(lambda: answers.is_current, timeout=30_000)
-        session = window.session
-        alone = segment(session.picture.rgb, session.document, session.settings)
-        np.testing.assert_array_equal(answers.shown.labels, alone.labels)
+    window = make_window(picture_file(size=(90, 120)), Trainer)
+    answers = window.session.answers
+    for button, y in ((LEFT, 20), (RIGHT, 70), (LEFT, 80), (RIGHT, 10)):
+        press(qtbot, window, 20, y, button)
+        for x in range(25, 100, 5):
+            move(qtbot, window, x, y)
+            qtbot.wait(5)
+        release(qtbot, window, 100, y, button)
+    qtbot.waitUntil(lambda: answers.is_current, timeout=30_000)
+    session = window.session
+    alone = segment(session.picture.rgb, session.document, session.settings)
+    np.testing.assert_array_equal(answers.shown.labels, alone.labels)
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from PIL import Image
 from PySide6.QtCore import Qt
-from threadpoolctl import threadpool_limits
 
 from segapp.batch.robot_user import iou, score
 from segapp.engine.trainer import Trainer, segment
@@ -17,13 +16,6 @@ from segapp.qt.files import file_dialogs
 from tests.segapp.qt.window.by_hand import paint
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """As the program and its commands do, so that sums are the same everywhere."""
-    with threadpool_limits(1):
-        yield
 
 
 def wait(qtbot, window):

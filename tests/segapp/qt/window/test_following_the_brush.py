@@ -136,24 +136,26 @@ def test_the_learners_answer_after_a_drag_is_that_of_a_fresh_one(make_window, pi
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", [mode for mode in ViewMode if mode is not ViewMode.COMPONENTS])
 def test_every_view_shows_a_preview_that_is_smaller_than_the_picture(
-    make_window, picture_file, qtbot, mode
+    make_window, picture_file, qtbot
 ):
     window = make_window(picture_file(size=(1201, 1603)), Trainer)
-    window.labelling_view.set_mode(mode)
     for label, x in ((0, 300.0), (1, 1300.0)):
         window.session.add_stroke(Stroke(((x, 500.0),), 30.0, label))
     qtbot.waitUntil(lambda: window.session.answers.is_current, timeout=60_000)
-    press(qtbot, window, 300, 900)
-    with qtbot.waitSignal(
-        window.labelling_view.rendered, timeout=60_000, check_params_cb=lambda r: r.is_preview
-    ):
-        move(qtbot, window, 400, 900)
-    assert window.session.answers.preview.times == 2
-    window.canvas.grab()  # it can be painted
-    release(qtbot, window, 400, 900)
-    qtbot.waitUntil(lambda: window.session.answers.is_current, timeout=60_000)
+    modes = [mode for mode in ViewMode if mode is not ViewMode.COMPONENTS]
+    for number, mode in enumerate(modes):
+        y = 150 + 150 * number
+        window.labelling_view.set_mode(mode)
+        press(qtbot, window, 300, y)
+        with qtbot.waitSignal(
+            window.labelling_view.rendered, timeout=60_000, check_params_cb=lambda r: r.is_preview
+        ):
+            move(qtbot, window, 400, y)
+        assert window.session.answers.preview.times == 2
+        window.canvas.grab()  # it can be painted
+        release(qtbot, window, 400, y)
+        qtbot.waitUntil(lambda: window.session.answers.is_current, timeout=60_000)
 
 
 def test_a_thinned_stroke_covers_nearly_the_same():

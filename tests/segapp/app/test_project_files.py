@@ -143,7 +143,7 @@ def test_a_program_that_hangs_in_its_turn_is_an_error(tmp_path, monkeypatch):
     lock.remove()
 
 
-def test_where_no_lock_can_be_made_the_writing_itself_fails(tmp_path):
+def test_without_a_lock_the_writing_itself_fails(tmp_path):
     with pytest.raises(FileNotFoundError):
         save_over(tmp_path / "nowhere" / "x.segapp", project(1), "")
 
@@ -170,7 +170,7 @@ def test_a_power_failure_at_any_step_leaves_the_newest_save_that_has_ended(tmp_p
     assert found[-1][0] == [3]
 
 
-def test_what_a_killed_program_had_written_beside_its_project_is_the_project(picture, tmp_path):
+def test_the_temporary_file_of_a_killed_program_is_the_project(picture, tmp_path):
     image, path = picture(), tmp_path / "cat.segapp"
     write_project(ProjectLocation(path), project(1, image=image))
     save_project(tmp_path / "y.segapp", project(1, 2, image=image))

@@ -109,7 +109,7 @@ def test_an_image_array_may_change_afterwards():
         (Path("nowhere.png"), "There is no file"),
     ],
 )
-def test_what_is_no_image_is_refused_in_one_sentence(image, sentence):
+def test_an_array_or_file_that_is_no_image_is_refused_in_one_sentence(image, sentence):
     with pytest.raises(segapp.SegappError, match=sentence):
         segapp.Segmenter(image)
 
@@ -210,7 +210,7 @@ def test_edits_that_are_wrong_are_refused_and_change_nothing(call, sentence):
 
 
 class AnyOrder(RuleBasedStateMachine):
-    """Whatever was added, undone and redone: the result is that of the document from scratch."""
+    """Edits, undo and redo in any order; the result is that of the document from scratch."""
 
     def __init__(self):
         super().__init__()

@@ -221,8 +221,8 @@ def turns_as_in_the_program():
 def heartbeat(qtbot, turns_as_in_the_program):
     """Measure how long the window's thread is away, from the first beat to the test's end.
 
-    A gap counts as long as this process's own threads were running in it: while somebody else
-    has the machine, nobody can answer, but whenever we run, the window must have its turn.
+    A gap counts as long as this process's own threads were running in it: while other programs
+    have the machine no window can answer, but whenever we run, ours must have its turn.
     """
     heart = QTimer()
     heart.setInterval(5)

@@ -1,4 +1,4 @@
-"""Whatever is done in whatever order: what may leave the program is the learner's own answer."""
+"""Answers after actions in any order: only the learner's own may be exported."""
 
 from pathlib import Path
 from typing import ClassVar
@@ -167,9 +167,7 @@ class AnySequence(RuleBasedStateMachine):
             assert self.answers.progress.stage is Stage.CURRENT
 
 
-def test_what_may_leave_the_program_is_what_a_fresh_segmenter_gives(
-    qapp, quick_segmenter, monkeypatch
-):
+def test_answers_for_export_equal_those_of_a_fresh_segmenter(qapp, quick_segmenter, monkeypatch):
     class NamesCount(quick_segmenter):
         """As the real clean-up does, treat the background, which goes by its name, apart."""
 

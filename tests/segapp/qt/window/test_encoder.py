@@ -1,4 +1,4 @@
-"""An encoder reads the picture beside the work: nobody waits, and nobody is misled."""
+"""An encoder reads the picture in the background: work goes on, previews say what they are."""
 
 import subprocess
 import sys
@@ -179,7 +179,7 @@ def test_turned_off_again_all_is_as_before(
     assert np.array_equal(window.session.answers.answer.labelling.labels, before)
 
 
-def test_what_was_read_once_is_known(make_window, picture_file, pooled, seer, qtbot):
+def test_cached_features_are_not_computed_again(make_window, picture_file, pooled, seer, qtbot):
     path = picture_file()
     window = make_window(path, seer)
     turn_on(window)
@@ -294,7 +294,7 @@ def test_the_components_are_a_way_to_look(make_window, picture_file, pooled, see
     # The halves of the picture have opposite colours in the strongest component.
     assert np.abs(pixels[:, 10] - pixels[:, 54]).max() > 200
     box(window).switch.click()
-    assert window.labelling_view.mode is ViewMode.OVERLAY  # nobody is left with a bare picture
+    assert window.labelling_view.mode is ViewMode.OVERLAY  # the picture does not lose its answer
     assert window.commands["view_overlay"].isChecked()
     assert not window.commands["view_components"].isEnabled()
 

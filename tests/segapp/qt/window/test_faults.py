@@ -151,7 +151,7 @@ def test_10c_what_is_restored_is_seen_within_its_folder(
     assert again.docks.files.isVisible()
 
 
-def test_10d_a_look_at_the_codes_does_not_come_back_at_the_next_start(
+def test_10d_the_view_of_codes_does_not_come_back_at_the_next_start(
     make_window, picture_file, answered
 ):
     window = answered(make_window(picture_file()))

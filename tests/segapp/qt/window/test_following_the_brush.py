@@ -35,9 +35,7 @@ def let_through(window, gated, steps, qtbot):
     qtbot.waitUntil(lambda: gated.gate._value == 0)
 
 
-def test_what_is_shown_during_the_drag_is_a_preview_and_says_so(
-    make_window, picture_file, qtbot, answered
-):
+def test_the_drag_shows_a_preview_that_says_so(make_window, picture_file, qtbot, answered):
     window = answered(make_window(picture_file()))
     answers, before = window.session.answers, window.session.answers.answer
     qtbot.waitUntil(lambda: not window.labelling_view.busy)

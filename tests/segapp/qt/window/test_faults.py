@@ -1,4 +1,4 @@
-"""Faults that the window once had, each by what a hand does; `ways/FAULTS.md` lists them all."""
+"""Faults of the window that were found once; `walkthroughs/FAULTS.md` lists them all."""
 
 import numpy as np
 import pytest

@@ -78,6 +78,7 @@ def test_the_environment_is_left_as_it_was(monkeypatch, value):
     assert [os.environ.get(name) for name in NAMES] == [value] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, pytest.param(2, marks=more_than_one_core)])
 def test_each_process_of_a_pool_has_its_threads(monkeypatch, threads):
     for name in NAMES:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+import pytest
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -167,6 +168,7 @@ class AnySequence(RuleBasedStateMachine):
             assert self.answers.progress.stage is Stage.CURRENT
 
 
+@pytest.mark.slow
 def test_answers_for_export_equal_those_of_a_fresh_segmenter(qapp, quick_segmenter, monkeypatch):
     class NamesCount(quick_segmenter):
         """As the real clean-up does, treat the background, which goes by its name, apart."""

@@ -66,7 +66,7 @@ def load_model(path: "str | Path") -> "SegmentationModel":
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        return _version()
+        return version_of("segapp")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
@@ -78,10 +78,11 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-def _version() -> str:
+def version_of(package: str) -> str:
+    """Return the version of an installed package, or "unknown"."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
-        return version("segapp")
-    except PackageNotFoundError:  # used from its folder, without having been installed
+        return version(package)
+    except PackageNotFoundError:  # used from its folder, or in a bundle without metadata
         return "unknown"

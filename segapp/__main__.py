@@ -6,6 +6,8 @@ import os
 import signal
 import sys
 
+import segapp
+
 TYPE_CHECKING = False  # importing `typing` would take too long before Ctrl-C is handled
 if TYPE_CHECKING:
     import argparse
@@ -84,17 +86,8 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"segapp {_version()}")
+    parser.add_argument("--version", action="version", version=f"segapp {segapp.__version__}")
     return parser
-
-
-def _version() -> str:
-    from importlib import metadata
-
-    try:
-        return metadata.version("segapp")
-    except metadata.PackageNotFoundError:
-        return "(not installed)"
 
 
 def _run_command(words: list[str]) -> int:

@@ -16,7 +16,9 @@ from segapp.app.project_files import (
     FoundProject,
     digest_of,
     find_project,
+    free_location,
     new_location,
+    read_project,
     writable_location,
     write_project,
 )
@@ -238,6 +240,13 @@ class ProjectStore:
         if state.location is not None:
             return state.location
         return new_location(state.path, self.policy.proposed_folder(state.path))
+
+    def suggested(self, state: PictureState) -> Path:
+        """Return the file that a dialog for saving begins with: no damaged project."""
+        path = self.proposed(state).path
+        if not path.exists() or read_project(path).project is not None:
+            return path
+        return free_location(state.path, path.parent).path
 
     def chosen(
         self, state: PictureState, path: Path, digest: str | None = None

@@ -13,6 +13,7 @@ from segapp.io.class_list import (
     find_class_list,
     write_class_list,
 )
+from segapp.io.export.formats import FORMATS
 from segapp.io.folder_files import (
     DISPLAY_FILE,
     PROGRESS_FILE,
@@ -24,6 +25,8 @@ from segapp.io.folder_files import (
     write_display,
     write_progress,
 )
+from segapp.io.images import IMAGE_SUFFIXES
+from segapp.io.pages import list_pages
 from segapp.model.display import DEFAULT_DISPLAY
 from segapp.model.document import Document
 from segapp.model.validation import SegappError
@@ -34,6 +37,44 @@ if TYPE_CHECKING:
     from segapp.app.project_store import ProjectLocationPolicy
     from segapp.model.classes import ClassInfo
     from segapp.model.display import DisplaySettings
+
+
+# Strokes and truths of data sets ("anno" in the Gulshan set), and what our exports add to a name.
+_COMPANIONS = ("strokes", "truth", "anno", *FORMATS)
+_OF_A_CLASS = "-classes-"
+
+
+def list_images(folder: Path) -> list[Path]:
+    """List the images of a folder, ordered by name.
+
+    Strokes, truths and results that lie beside their image (``cat-mask.png`` by ``cat.jpg``)
+    are none to work on, and neither are hidden files. Nor is a class's mask
+    (``cat-classes-fur.png``), whose name ends in that of the class. Each page of a file is an
+    image: see `segapp.io.pages`.
+    """
+    found = [
+        path
+        for path in folder.iterdir()
+        if path.suffix.lower() in IMAGE_SUFFIXES
+        and not path.name.startswith(".")
+        and path.is_file()
+    ]
+    stems = {path.stem for path in found}
+    files = sorted(path for path in found if not _belongs_to(path.stem, stems))
+    there = set(found)
+    return [
+        page for path in files for page in list_pages(path) if page == path or page not in there
+    ]
+
+
+def _belongs_to(stem: str, others: set[str]) -> bool:
+    if any(
+        stem.endswith(f"-{word}") and stem.removesuffix(f"-{word}") in others
+        for word in _COMPANIONS
+    ):
+        return True
+    parts = stem.split(_OF_A_CLASS)  # which the image's own name, or the class's, may hold too
+    return any(_OF_A_CLASS.join(parts[:end]) in others for end in range(1, len(parts)))
 
 
 class UnreadableFileError(SegappError):

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from segapp.app.workspace import list_images
 from segapp.batch.robot_user import IGNORED
 from segapp.io.desktop import SAMPLES
-from segapp.io.images import list_images, load_indices
+from segapp.io.images import load_indices
 from segapp.io.project import PROJECT_SUFFIX
 from segapp.model.validation import SegappError, sanitize
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from segapp.app.project_files import find_project
 from segapp.app.segmenter import Segmenter
+from segapp.app.workspace import list_images
 from segapp.io.class_list import find_class_list
 from segapp.io.export.datasets import (
     AnnotationScope,
@@ -21,7 +22,6 @@ from segapp.io.export.datasets import (
     Journal,
 )
 from segapp.io.folder_files import PROGRESS_FILE, ImageStatus, read_progress
-from segapp.io.images import list_images
 from segapp.io.pages import page_file
 from segapp.io.project import ProjectError, load_project
 from segapp.model.answer import Answer, NotEnoughStrokes, Report

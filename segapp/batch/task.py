@@ -19,7 +19,7 @@ from segapp.batch.robot_user import EXACT, IGNORED, Hand, NoisyHand, Start, begi
 from segapp.io.export.formats import default_format, formats
 from segapp.io.export.rasters import write_strokes_png
 from segapp.io.folder_files import display_to_plain, folder_display
-from segapp.io.images import digest_of, load_indices
+from segapp.io.images import content_digest, load_indices
 from segapp.io.project import PROJECT_SUFFIX, Project, save_project
 from segapp.model.display import DEFAULT_DISPLAY
 from segapp.model.settings import to_plain
@@ -244,7 +244,7 @@ def _key(task: Task) -> str:
     options += [repr(task.measures)] if task.measures is not None else []
     digest = hashlib.sha256(json.dumps(options).encode())
     for path in (task.case.image, task.case.strokes, task.case.truth):
-        digest.update(digest_of(path) if path else b"none")
+        digest.update(bytes.fromhex(content_digest(path)) if path else b"none")
     return digest.hexdigest()
 
 
@@ -256,7 +256,7 @@ def _reused(task: Task) -> Outcome | None:
 
 def write_record(task: Task, key: str, outcome: Outcome) -> None:
     """Write the record of an outcome whose mask and strokes are written."""
-    digests = {name: digest_of(path).hex() for name, path in _files(task).items()}
+    digests = {name: content_digest(path) for name, path in _files(task).items()}
     content = {"key": key, "digests": digests, **asdict(outcome)}
     write_text(task.record_path, json.dumps(content))
 
@@ -277,7 +277,7 @@ def read_record(task: Task, key: str) -> Outcome | None:
         outcome = _outcome(record, task)
         digests = require_object(require_field(record, "digests"), "digests")
         for name, path in _files(task).items():
-            if digest_of(path).hex() != require_field(digests, name):
+            if content_digest(path) != require_field(digests, name):
                 return None
             if path.suffix == ".png" and not _has_size(path, outcome):
                 return None

@@ -28,7 +28,6 @@ from segapp.io.deep_images import (
     render_raw,
     rerender,
 )
-from segapp.io.export.formats import FORMATS
 from segapp.io.pages import (
     DAMAGE,
     ImageError,
@@ -36,7 +35,6 @@ from segapp.io.pages import (
     check_plausible_size,
     check_size,
     join_notes,
-    list_pages,
     page_file,
     page_note,
     parse_page,
@@ -101,7 +99,7 @@ __all__ = [
     "IMAGE_SUFFIXES",
     "ImageError",
     "IndexedImage",
-    "digest_of",
+    "content_digest",
     "load_image",
     "load_indices",
     "load_thumbnail",
@@ -182,10 +180,10 @@ def _shrunk(rgb: NDArray[np.uint8], longest: int) -> NDArray[np.uint8]:
     return np.asarray(image)
 
 
-def digest_of(path: Path) -> bytes:
-    """Return the SHA-256 of a file's bytes, or raise `ImageError`."""
+def content_digest(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal, or raise `ImageError`."""
     with _opened(page_file(path)) as file, _in_one_sentence(path):
-        return hashlib.file_digest(file, "sha256").digest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -355,41 +353,3 @@ def _frames(image: Image.Image) -> int:
         return int(getattr(image, "n_frames", 1))
     image.seek(0)
     return 1
-
-
-# Strokes and truths of data sets ("anno" in the Gulshan set), and what our exports add to a name.
-_COMPANIONS = ("strokes", "truth", "anno", *FORMATS)
-_OF_A_CLASS = "-classes-"
-
-
-def list_images(folder: Path) -> list[Path]:
-    """List the images of a folder, ordered by name.
-
-    Strokes, truths and results that lie beside their image (``cat-mask.png`` by ``cat.jpg``)
-    are none to work on, and neither are hidden files. Nor is a class's mask
-    (``cat-classes-fur.png``), whose name ends in that of the class. Each page of a file is an
-    image: see `segapp.io.pages`.
-    """
-    found = [
-        path
-        for path in folder.iterdir()
-        if path.suffix.lower() in IMAGE_SUFFIXES
-        and not path.name.startswith(".")
-        and path.is_file()
-    ]
-    stems = {path.stem for path in found}
-    files = sorted(path for path in found if not _belongs_to(path.stem, stems))
-    there = set(found)
-    return [
-        page for path in files for page in list_pages(path) if page == path or page not in there
-    ]
-
-
-def _belongs_to(stem: str, others: set[str]) -> bool:
-    if any(
-        stem.endswith(f"-{word}") and stem.removesuffix(f"-{word}") in others
-        for word in _COMPANIONS
-    ):
-        return True
-    parts = stem.split(_OF_A_CLASS)  # which the image's own name, or the class's, may hold too
-    return any(_OF_A_CLASS.join(parts[:end]) in others for end in range(1, len(parts)))

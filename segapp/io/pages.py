@@ -52,7 +52,7 @@ _CHANNELS_OF = {"1": 1 / 8, "L": 1, "P": 1 / 8, "LA": 2, "RGBA": 4, "CMYK": 4, "
 
 
 def open_regular(path: str | os.PathLike[str]) -> BufferedReader:
-    """Open a regular file to read it; a pipe or a device could block for ever."""
+    """Open a regular file; a pipe or a device, which could block, is an error."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     handle = os.open(path, flags)
     kind = os.fstat(handle).st_mode

@@ -48,7 +48,7 @@ def parents_of(name, rgb, centres):
 
 @pytest.mark.parametrize("name", STARS)
 @pytest.mark.parametrize("seed", range(5))
-def test_every_foreground_pixel_sees_a_stroke(name, seed):
+def test_every_foreground_pixel_has_a_stroke_in_view(name, seed):
     rgb = noisy(24, 31, seed)
     marked = marks(24, 31, [(5, 6), (5, 7), (18, 22)], [(12, 14), (0, 30), (23, 0)])
     labels = PEERS[name](rgb, marked)

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 
 class ForgetfulDisk:
-    """What of a folder survives when the power fails: contents and names that were synced.
+    """A folder after a power failure: the contents and names that were synced.
 
     A file's bytes are on the disk after `os.fsync` of the file, a name (new, replaced or
     removed) after `os.fsync` of its folder. ``on_step`` is called before each sync, rename and

@@ -41,7 +41,7 @@ def test_some_random_users_find_nothing(name):
 
 @pytest.mark.usefixtures("qapp")
 @pytest.mark.parametrize("name", IN_SECONDS)
-def test_a_fault_is_told_and_nothing_is_lost(name):
+def test_a_fault_is_reported_and_nothing_is_lost(name):
     assert failures(faults.run([name])) == []
 
 

@@ -6,9 +6,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from threadpoolctl import threadpool_info
 
 from segapp import __main__ as program
 from segapp.cli.console import report_failure
+from shlcore.parallel import limit_threads
 
 
 @pytest.fixture
@@ -47,6 +49,20 @@ def test_ctrl_c_is_no_traceback(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "segapp.qt.application", SimpleNamespace(run=interrupted))
     assert program.main([]) == 130
     assert capsys.readouterr().err == "segapp: stopped\n"
+
+
+def test_commands_have_one_thread(monkeypatch, tmp_path):
+    """Sums in another order differ in their last bits, and so may the masks."""
+    counts = set()
+
+    def count(_arguments):
+        counts.update(library["num_threads"] for library in threadpool_info())
+        return 0
+
+    monkeypatch.setattr("segapp.cli.batch.run", count)
+    with limit_threads(2):
+        program.main(["batch", "--out", str(tmp_path)])
+    assert counts == {1}
 
 
 def test_nothing_slow_is_loaded_before_ctrl_c_is_looked_after():

@@ -22,7 +22,7 @@ LARGEST = 100_000  # bytes of a picture
 @pytest.mark.slow
 def test_an_example_runs_and_draws(name, tmp_path):
     pytest.importorskip("matplotlib")
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / f"{name}.py"), "--out", str(tmp_path), *SMALL[name]],
         env=environment,

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from segapp import version_of
 from segapp.app.project_store import documents_folder
 from segapp.model.settings import DEFAULT_SETTINGS, PRESETS, to_plain
 from segapp.qt.actions.actions import application_icon
@@ -85,16 +86,6 @@ def problem_text(session: Session, log: str) -> str:
         lines.append(f"screen {size.width()} x {size.height()}, {screen.devicePixelRatio():g} x")
     lines += ["", "# Picture", *_picture(session), "", "# Log", log or "(nothing yet)"]
     return "\n".join(lines).replace(str(Path.home()), "~") + "\n"
-
-
-def version_of(name: str) -> str:
-    """Return the version of a package, or "(not installed)"."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "(not installed)"
 
 
 def _picture(session: Session) -> list[str]:

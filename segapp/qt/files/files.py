@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from segapp.app.project_files import digest_of
+from segapp.app.workspace import list_images
 from segapp.imaging.colour import default_classes
 from segapp.io.desktop import SAMPLES
-from segapp.io.images import list_images
 from segapp.io.project import is_project
 from segapp.model.display import DEFAULT_DISPLAY
 from segapp.model.document import Document

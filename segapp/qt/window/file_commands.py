@@ -167,7 +167,7 @@ class FileCommands(QObject):
         return self._save(state, self._files.default_project(state))
 
     def _save_as(self, state: PictureState) -> bool:
-        path = file_dialogs.ask_project(self._window, self._files.default_project(state))
+        path = file_dialogs.ask_project(self._window, self._store.suggested(state))
         return path is not None and self._save(state, path)
 
     def _save(self, state: PictureState, path: Path, known: str | None = None) -> bool:

@@ -14,6 +14,7 @@ from hypothesis import settings as profile
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from PIL import Image
+from threadpoolctl import threadpool_info
 
 import segapp
 from segapp.app.segmenter import ProvisionalAnswer
@@ -23,6 +24,7 @@ from segapp.model.display import DisplaySettings, Levels
 from segapp.model.document import Document, Stroke
 from segapp.model.picture import EncoderFeatures
 from segapp.model.settings import DEFAULT_SETTINGS, PRESETS, SettingsChoice, with_encoder
+from shlcore.parallel import limit_threads
 from tests.segapp.fake_segmenter import NearestColour
 
 SAMPLES = Path(__file__).parents[3] / "assets" / "samples"
@@ -107,7 +109,7 @@ def test_an_image_array_may_change_afterwards():
         (Path("nowhere.png"), "There is no file"),
     ],
 )
-def test_what_is_no_image_is_refused_in_one_sentence(image, sentence):
+def test_an_array_or_file_that_is_no_image_is_refused_in_one_sentence(image, sentence):
     with pytest.raises(segapp.SegappError, match=sentence):
         segapp.Segmenter(image)
 
@@ -208,7 +210,7 @@ def test_edits_that_are_wrong_are_refused_and_change_nothing(call, sentence):
 
 
 class AnyOrder(RuleBasedStateMachine):
-    """Whatever was added, undone and redone: the result is that of the document from scratch."""
+    """Edits, undo and redo in any order; the result is that of the document from scratch."""
 
     def __init__(self):
         super().__init__()
@@ -398,6 +400,20 @@ def test_without_the_features_of_its_encoder_the_answer_is_provisional():
     assert segmenter.answer().insight is not None
     with pytest.raises(segapp.SegappError):  # neither installed nor attached
         _ = segapp.Segmenter(rgb, labels, settings=with_encoder(QUICK, digest)).result
+
+
+def test_answers_are_learnt_with_one_thread():
+    """Sums in another order differ in their last bits, and so may the pixels."""
+    counts = set()
+
+    class Counting(NearestColour):
+        def updates(self, document, settings):
+            counts.update(library["num_threads"] for library in threadpool_info())
+            yield from super().updates(document, settings)
+
+    with limit_threads(2):
+        segapp.Segmenter(*two_halves(), make_trainer=Counting).answer()
+    assert counts == {1}
 
 
 def test_the_answer_is_computed_once_and_watched():

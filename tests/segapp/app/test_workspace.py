@@ -5,8 +5,9 @@ from PIL import Image
 
 from segapp.app import project_store, workspace
 from segapp.app.project_store import ProjectLocationPolicy
-from segapp.app.workspace import FolderWorkspace, UnreadableFileError
+from segapp.app.workspace import FolderWorkspace, UnreadableFileError, list_images
 from segapp.io.class_list import CLASS_LIST_FILE, read_class_list
+from segapp.io.export.formats import FORMATS
 from segapp.io.folder_files import (
     DISPLAY_FILE,
     PROGRESS_FILE,
@@ -167,3 +168,36 @@ def test_all_changes_of_one_moment_are_one_write(begin, images, monkeypatch):
             None,
         )
     ]
+
+
+def listed(folder, *names):
+    for name in names:
+        (folder / name).touch()
+    return [path.name for path in list_images(folder)]
+
+
+def test_only_images_are_listed_and_by_name(tmp_path):
+    (tmp_path / "folder.png").mkdir()
+    names = listed(tmp_path, "b.PNG", "a.jpg", ".hidden.png", "notes.txt", "a.segapp")
+    assert names == ["a.jpg", "b.PNG"]
+
+
+@pytest.mark.parametrize("word", ["strokes", "truth", "anno", *FORMATS])
+def test_companions_of_an_image_are_not_listed(tmp_path, word):
+    assert listed(tmp_path, "cat.jpg", f"cat-{word}.png") == ["cat.jpg"]
+
+
+def test_class_masks_of_an_image_are_not_listed(tmp_path):
+    names = ("cat-classes-fur.png", "cat-classes-a-classes-b.png", "cat-classes-.png")
+    assert listed(tmp_path, "cat.jpg", *names) == ["cat.jpg"]
+    (tmp_path / "cat.jpg").unlink()
+    assert len(listed(tmp_path)) == 3
+
+
+def test_the_name_of_an_image_may_contain_classes(tmp_path):
+    names = ("x-classes-y.jpg", "x-classes-y-classes-z.png")
+    assert listed(tmp_path, *names) == ["x-classes-y.jpg"]
+
+
+def test_a_mask_without_its_image_is_listed(tmp_path):
+    assert listed(tmp_path, "dog.jpg", "cat-mask.png") == ["cat-mask.png", "dog.jpg"]

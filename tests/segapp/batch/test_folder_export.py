@@ -108,7 +108,7 @@ def test_a_run_that_was_cut_goes_on_where_it_was(folder):
         assert (values[:, 10 + number :] == 1).all()
 
 
-def test_what_was_changed_or_deleted_is_written_again(folder):
+def test_changed_or_deleted_files_are_written_again(folder):
     export = FolderExport.of_folder(folder, FOLDER_FORMATS["mask"], folder / "out")
     run(export)
     (folder / "out" / "p0.png").unlink()

@@ -51,7 +51,7 @@ def test_a_model_serves_other_images(segapp, ball, tmp_path):
     ]
 
 
-def test_what_cannot_be_applied_gives_a_sentence(segapp, ball, tmp_path):
+def test_a_model_that_cannot_be_applied_gives_a_sentence(segapp, ball, tmp_path):
     (tmp_path / "m.shlmodel").write_text("hello")
     done = segapp("apply", tmp_path / "m.shlmodel", ball.image, "--out", tmp_path / "out")
     assert done.code == 1
@@ -233,7 +233,7 @@ def test_a_model_that_unpacks_to_a_gigabyte_is_refused(model, tmp_path, name):
         load_model(model)
 
 
-def test_what_is_not_there_or_a_folder_gives_a_sentence(tmp_path):
+def test_a_missing_file_or_a_folder_gives_a_sentence(tmp_path):
     with pytest.raises(LearntModelError, match="There is no file"):
         load_model(tmp_path / "none.shlmodel")
     with pytest.raises(LearntModelError, match="is a folder"):

@@ -41,7 +41,7 @@ def masks(out):
     return {path.name: path.read_bytes() for path in (out / "masks").iterdir()}
 
 
-def test_who_waits_for_processes_loads_nothing_that_only_they_need():
+def test_the_parent_process_loads_no_libraries_of_its_workers():
     """Loading it takes as long as two pictures, and the processes load it themselves."""
     code = "import sys, segapp.cli.batch; print(*{'sklearn', 'skimage'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -166,7 +166,7 @@ def test_a_bad_image_is_reported_and_the_exit_code_says_so(segapp, folder, tmp_p
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["failed"] == 1
 
 
-def test_what_is_gone_by_then_is_not_on_the_sheet_and_stops_nothing(
+def test_results_that_cannot_be_read_are_left_out_of_the_sheet(
     segapp, folder, tmp_path, monkeypatch
 ):
     def load(path):

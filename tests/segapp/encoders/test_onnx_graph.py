@@ -58,7 +58,7 @@ def refused(path):
 
 
 @pytest.mark.parametrize("content", [b"", b"\x89PNG\r\n\x1a\n" * 9, b"hello world", b"\x08\x09"])
-def test_what_is_no_network_is_refused(tmp_path, content):
+def test_a_file_that_is_no_network_is_refused(tmp_path, content):
     path = tmp_path / "a.onnx"
     path.write_bytes(content)
     assert refused(path).startswith("it is no ONNX network")
@@ -202,7 +202,7 @@ def written(tmp_path, nodes, outputs, weights=()):
     return path.read_bytes()
 
 
-def test_what_leads_to_the_value_stays_and_the_rest_goes(tmp_path, picture):
+def test_nodes_before_the_value_stay_and_the_rest_goes(tmp_path, picture):
     nodes = [
         helper.make_node("Constant", [], ["three"], value_float=3.0),
         pooling("x", "small"),
@@ -234,7 +234,7 @@ def test_an_activation_belongs_to_the_value(tmp_path, picture):
     np.testing.assert_allclose(given, active, rtol=1e-6)
 
 
-def test_what_joins_other_values_is_no_activation(tmp_path):
+def test_a_node_that_joins_other_values_is_no_activation(tmp_path):
     nodes = [
         pooling("x", "inner"),
         helper.make_node("ReduceMean", ["inner"], ["mean"], keepdims=1),
@@ -245,7 +245,7 @@ def test_what_joins_other_values_is_no_activation(tmp_path):
     assert [node.op_type for node in short.graph.node] == ["AveragePool"]
 
 
-def test_what_graphs_within_a_node_read_from_around_it_stays(tmp_path, picture):
+def test_outer_values_that_a_subgraph_reads_stay(tmp_path, picture):
     def branch(kind, name):
         nodes = [helper.make_node(kind, ["small"], [name])]
         given = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None)]

@@ -74,7 +74,7 @@ def test_steps_are_whole_cells_and_not_all(steps):
         replace(POOLED, steps=steps)
 
 
-def test_what_cells_have_by_their_place_alone_is_taken_off():
+def test_the_bias_of_the_grid_is_removed():
     rng = np.random.default_rng(0)
     object_like = np.repeat(np.repeat(rng.normal(size=(2, 3, 5)), 4, axis=1), 2, axis=2)
     even = (object_like + np.tile(rng.normal(size=(2, 4, 2)), (1, 3, 5))).astype(np.float32)

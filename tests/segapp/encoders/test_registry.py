@@ -22,7 +22,7 @@ def encoder(network):
     return replace(POOLED, digest=found.digest, n_bytes=found.n_bytes)
 
 
-def test_what_is_added_is_listed_found_and_removed(installed, encoder, network):
+def test_an_added_encoder_is_listed_found_and_removed(installed, encoder, network):
     assert installed.encoders() == []
     installed.add(encoder, network, "free")
     assert EncoderRegistry(installed.root).encoders() == [encoder]
@@ -36,7 +36,7 @@ def test_what_is_added_is_listed_found_and_removed(installed, encoder, network):
     assert not list(installed.root.iterdir())
 
 
-def test_the_same_name_or_network_is_told(installed, encoder, network):
+def test_the_same_name_or_network_is_reported(installed, encoder, network):
     installed.add(encoder, network)
     with pytest.raises(EncoderError, match="There is an encoder POOLED already"):
         installed.add(replace(encoder, name="POOLED", digest="1" * 64), network)
@@ -66,7 +66,7 @@ def test_a_copy_that_fails_leaves_nothing(installed, encoder, network):
 
 
 @pytest.mark.parametrize("damage", ["facts", "network", "json", "values"])
-def test_a_damaged_one_is_told_and_can_be_removed(installed, encoder, network, damage):
+def test_a_damaged_encoder_is_reported_and_can_be_removed(installed, encoder, network, damage):
     installed.add(encoder, network)
     folder = installed.root / "pooled"
     if damage == "facts":

@@ -306,14 +306,14 @@ def test_a_picture_is_read_as_far_as_it_goes(windowed, worker, shape):
 
 
 @pytest.mark.parametrize("network", [networks.positioned, networks.scrambled])
-def test_a_network_that_sees_something_else_then_reads_squares(tmp_path, worker, network):
+def test_a_network_with_other_features_of_narrow_inputs_reads_squares(tmp_path, worker, network):
     path = network(tmp_path / "a.onnx")
     encoder = added(path)
     assert encoder.steps == (0, 0)
     assert run(path, encoder, np.zeros((16, 32, 3), np.uint8), worker).cells.shape == (4, 8, 3)
 
 
-def test_what_takes_too_long_to_be_tried_reads_squares(tmp_path, monkeypatch):
+def test_a_network_that_takes_too_long_to_try_reads_squares(tmp_path, monkeypatch):
     def too_long(*_):
         raise EncoderError("It was stopped: it took longer than 120 s.")
 
@@ -342,7 +342,7 @@ def test_without_windows_a_cell_is_a_step(tmp_path):
     assert input_size((17, 32), encoder) == (20, 32)
 
 
-def test_what_is_stretched_is_never_narrow(tmp_path):
+def test_a_stretched_input_is_never_narrow(tmp_path):
     path = networks.pooled(tmp_path / "a.onnx")
     assert added(path, replace(OPTIONS, fit=Fit.STRETCH)).steps == (0, 0)
 

@@ -108,7 +108,7 @@ def test_a_size_that_it_does_not_read():
     assert message == "--size: the network wants 256 x 256 pixels, got 64 x 64."
 
 
-def test_which_output_is_asked_for():
+def test_the_output_that_is_asked_for():
     network, outputs = file_of(1, 3, 256, 256), {"a": grid(8, 8), "b": grid(4, 16)}
     assert refused(network, outputs, **ALL).startswith("--output is missing")
     assert made(network, outputs, output="b", **ALL).channels == 4
@@ -125,11 +125,11 @@ def test_channels_last():
     "shape",
     [(1, 3, 64), (2, 3, 64, 64), (1, 1, 64, 64), (1, 64, 64, 3)],
 )
-def test_what_reads_no_picture_is_refused(shape):
+def test_a_network_that_reads_no_picture_is_refused(shape):
     assert "wanted one picture" in refused(file_of(*shape), {"y": grid(8, 8)}, **ALL)
 
 
-def test_what_reads_other_numbers_is_refused():
+def test_a_network_of_other_number_types_is_refused():
     message = refused(file_of(1, 3, 64, 64, is_float=False), {"y": grid(8, 8)}, **ALL)
     assert "not of float32" in message
 
@@ -206,7 +206,7 @@ def test_a_head_is_known_by_what_it_reads(encoder_with_head):
 
 
 @pytest.mark.parametrize("left_out", ["mask_input", "orig_im_size"])
-def test_what_is_no_mask_decoder_is_refused(tmp_path, left_out):
+def test_a_network_that_is_no_mask_decoder_is_refused(tmp_path, left_out):
     other = networks.like_sam_decoder(tmp_path / "other.onnx", without=(left_out,))
     with pytest.raises(EncoderError, match="wanted a mask decoder of the SAM family"):
         head_file(other, networks.facts(other))

@@ -54,7 +54,7 @@ def test_a_colour_of_the_picture_itself_is_passed_over(index):
     assert unused_colour(used, rgb) not in {usual, *used}
 
 
-def test_where_everything_is_in_the_picture_the_rarest_is_taken():
+def test_the_rarest_colour_is_taken_where_all_occur():
     rgb = np.repeat(np.array(PALETTE, np.uint8), [40, 40, 10, 40, 40, 40, 40, 40], axis=0)[None]
     first, second = (info.colour for info in default_classes(rgb))
     assert PALETTE[2] in (first, second)

@@ -149,7 +149,7 @@ def test_nothing_in_doubt_changes_nothing():
     assert closed_form_alpha(np.ones((4, 4, 3)), alpha, np.zeros((4, 4), bool)) is alpha
 
 
-def test_where_colours_say_nothing_the_guess_stands():
+def test_the_guess_stands_for_indistinct_colours():
     guess = np.linspace(0, 1, 30).reshape(5, 6)
     filled = closed_form_alpha(np.full((5, 6, 3), 0.5), guess, np.ones((5, 6), bool), 1e4)
     assert filled == pytest.approx(guess, abs=1e-3)
@@ -206,7 +206,7 @@ def test_hairs_beyond_the_mask_come_back():
     assert found[between].mean() < 0.05  # and no fog between them
 
 
-def test_flat_mixtures_are_told_exactly_and_the_mask_stays():
+def test_flat_mixtures_are_found_exactly_and_the_mask_stays():
     rgb, alpha, mask = hairy(np.array([0.6, 0.8, 0.9]))
     depth = _depth(mask)
     guess = colour_prior(rgb / 255.0, mask.astype(float), depth, 16.0)
@@ -216,12 +216,12 @@ def test_flat_mixtures_are_told_exactly_and_the_mask_stays():
 
 
 def _trust():
-    """How much two flat colours are believed: only their distance says it."""
+    """Compute the confidence in two flat colours: their distance alone decides it."""
     apart = ((np.array([0.35, 0.2, 0.1]) - (0.6, 0.8, 0.9)) ** 2).sum()
     return apart / (apart + 0.02)
 
 
-def test_where_both_sides_look_alike_nothing_is_believed():
+def test_like_sides_leave_the_ramp_as_it_is():
     rng = np.random.default_rng(0)
     rgb, mask = rng.random((60, 70, 3)), np.zeros((60, 70), bool)
     mask[:, :35] = True
@@ -248,7 +248,7 @@ def test_they_are_those_of_the_squares(radius, size):
     assert values.min() - 1e-5 <= found.min() <= found.max() <= values.max() + 1e-5
 
 
-def test_what_is_flat_stays_flat():
+def test_box_means_of_flat_values_are_flat():
     values = np.full((80, 90, 1), 0.25, np.float32)
     means = BoxMeans((80, 90), 40)
     assert means.fine(means.coarse(values)) == pytest.approx(0.25)

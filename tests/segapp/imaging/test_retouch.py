@@ -64,7 +64,7 @@ def test_a_lock_holds_against_later_strokes():
     assert (after[before == 0] == 0).all()
 
 
-def test_parts_are_told_apart_by_the_pixel_below():
+def test_parts_are_distinguished_by_the_pixel_below():
     labels = np.zeros((6, 9), np.uint8)
     labels[1:3, 1:3] = labels[1:3, 6:8] = 1
     assert component_at(labels, 1, 1).sum() == 4

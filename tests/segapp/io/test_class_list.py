@@ -102,7 +102,7 @@ def test_cvat(tmp_path, wrap):
 @pytest.mark.parametrize(
     "content", ['[{"color": "#ff0000"}]', '[{"name": "a", "color": "red"}]', "[1]", "{}", "[", "5"]
 )
-def test_what_is_no_list_of_labels_is_refused(tmp_path, content):
+def test_a_file_that_is_no_list_of_labels_is_refused(tmp_path, content):
     (tmp_path / "labels.json").write_text(content)
     with pytest.raises(ClassListError, match=r"labels.json is no list of classes: .*\."):
         find_class_list(tmp_path)

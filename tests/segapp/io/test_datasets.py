@@ -363,7 +363,7 @@ def test_labelme_reads_it(tmp_path):
     assert len(shapes) > 3
 
 
-def test_more_objects_than_a_palette_holds_are_told(tmp_path):
+def test_more_objects_than_a_palette_holds_are_reported(tmp_path):
     labels = np.zeros((40, 40), np.uint8)
     labels[::2, ::2] = 1
     answer = Labelling(labels, np.ones((40, 40), np.float32), np.zeros((40, 40), np.uint32), 2, 4)

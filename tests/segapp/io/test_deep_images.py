@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from segapp.app.workspace import list_images
 from segapp.imaging import tiles
 from segapp.io.deep_images import percentiles, rerender
 from segapp.io.folder_files import (
@@ -22,7 +23,7 @@ from segapp.io.folder_files import (
     read_display,
     write_display,
 )
-from segapp.io.images import list_images, load_image, load_thumbnail
+from segapp.io.images import load_image, load_thumbnail
 from segapp.io.pages import ImageError, list_pages, page_file, parse_page, with_page
 from segapp.io.project import Project, load_project, save_project
 from segapp.model.display import ColourMap, DisplaySettings, Levels, colour_table
@@ -108,7 +109,7 @@ def test_a_photograph_with_a_profile_keeps_its_colours(tmp_path):
     np.testing.assert_array_equal(picture.rgb, values >> 8)
 
 
-def test_a_file_that_was_cut_is_told_in_one_sentence(tmp_path):
+def test_a_truncated_file_is_reported_in_one_sentence(tmp_path):
     values = np.random.default_rng(3).integers(0, 65536, (60, 70, 4)).astype(np.uint16)
     path = tmp_path / "cut.png"
     path.write_bytes(png(values)[:9000])
@@ -136,7 +137,7 @@ def test_percentiles_are_numpys(monkeypatch, kind, size):
     assert found.not_finite == 0
 
 
-def test_what_is_no_number_is_counted_and_left_out():
+def test_values_that_are_no_numbers_are_counted_and_left_out():
     values = np.array([[np.nan, 1.0, -np.inf], [2.0, np.inf, 3.0]], np.float32)
     found = percentiles(values, (50,))
     assert (found.values, found.least, found.largest, found.not_finite) == ((2.0,), 1.0, 3.0, 3)
@@ -270,7 +271,7 @@ def test_a_file_that_is_called_like_a_page_is_itself(tmp_path):
     assert len(list_images(tmp_path)) == 2
 
 
-def test_a_page_that_is_not_there_is_told(tmp_path):
+def test_a_missing_page_is_reported(tmp_path):
     tifffile.imwrite(tmp_path / "a.tif", FIVE[..., 0])
     Image.new("L", (3, 3)).save(tmp_path / "b.png")
     for name in ("a[7].tif", "b[7].png"):
@@ -309,7 +310,7 @@ SHOWINGS = st.builds(
 
 
 @given(SHOWINGS)
-def test_what_is_written_is_read_again(display):
+def test_written_display_settings_are_read_again(display):
     assert display_from_plain(json.loads(json.dumps(display_to_plain(display)))) == display
 
 
@@ -337,7 +338,7 @@ def test_a_folder_remembers_how_its_pictures_are_shown(tmp_path):
         {"colour map": 3},
     ],
 )
-def test_a_wrong_view_is_told_in_one_sentence(tmp_path, change):
+def test_wrong_display_settings_are_reported_in_one_sentence(tmp_path, change):
     write_display(tmp_path, OWN)
     path = tmp_path / DISPLAY_FILE
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
@@ -348,7 +349,7 @@ def test_a_wrong_view_is_told_in_one_sentence(tmp_path, change):
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff\xfe", b"[" * 100_000])
-def test_a_damaged_view_is_told(tmp_path, content):
+def test_damaged_display_settings_are_reported(tmp_path, content):
     (tmp_path / DISPLAY_FILE).write_bytes(content)
     with pytest.raises(DisplaySettingsError):
         read_display(tmp_path)
@@ -372,7 +373,7 @@ def test_a_project_of_a_page_finds_it_again(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["showing", "page", "plain"])
-def test_older_programs_are_told_what_they_would_drop(tmp_path, five, kind):
+def test_older_programs_report_what_they_would_drop(tmp_path, five, kind):
     tifffile.imwrite(tmp_path / "a.tif", FIVE.transpose(2, 0, 1), photometric="minisblack")
     image = tmp_path / "a[2].tif" if kind == "page" else five
     document = Document(display=OWN) if kind == "showing" else Document()

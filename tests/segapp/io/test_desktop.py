@@ -124,7 +124,7 @@ def test_a_relative_data_folder_is_none(monkeypatch):
     assert desktop.data_home() == Path.home() / ".local" / "share"
 
 
-def test_what_cannot_be_written_gives_a_sentence(tmp_path, monkeypatch, capsys):
+def test_a_file_that_cannot_be_written_gives_a_sentence(tmp_path, monkeypatch, capsys):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))
     assert main(["--install-desktop"]) == 1

@@ -1,4 +1,4 @@
-"""What is kept of a folder's pictures, and where their projects are."""
+"""Files of a folder: progress, names and thumbnails."""
 
 import numpy as np
 import pytest
@@ -77,7 +77,7 @@ def test_thumbnails_are_small_and_upright(tmp_path, suffix):
     assert ((small.mean(axis=2) > 100)[4:28, 4:28] == whole[4:28, 4:28]).all()
 
 
-def test_a_damaged_thumbnail_is_told(tmp_path):
+def test_a_damaged_thumbnail_is_reported(tmp_path):
     path = tmp_path / "a.jpg"
     path.write_bytes(b"no")
     with pytest.raises(ImageError):

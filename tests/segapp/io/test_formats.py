@@ -90,7 +90,7 @@ def test_objects_are_all_but_the_background_wherever_that_is(tmp_path, name, gro
     assert ((seen if seen.ndim == 2 else seen[..., 3]) == np.where(labels != ground, 255, 0)).all()
 
 
-def test_one_class_alone_can_be_chosen_and_a_wrong_name_is_told(tmp_path, parts):
+def test_one_class_alone_can_be_chosen_and_a_wrong_name_is_reported(tmp_path, parts):
     choices = replace(HARD, only="é/中:?")
     (path,) = write("mask", tmp_path, labelling(parts), choices=choices)
     with Image.open(path) as image:

@@ -59,7 +59,7 @@ def test_numbers_are_classes_and_255_is_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["coco-rle", "coco-polygons", "labelme", "indexed"])
-def test_what_we_export_comes_back(tmp_path, name):
+def test_exported_masks_come_back(tmp_path, name):
     labels = labels_of_three()
     zeros = np.zeros(SIZE)
     answer = Labelling(labels, zeros.astype(np.float32), zeros.astype(np.uint32), 3, 1)
@@ -116,7 +116,7 @@ def test_run_lengths_are_read_as_pycocotools_wrote_them(seed, share):
         ),
     ],
 )
-def test_what_is_no_mask_is_told(tmp_path, content, told):
+def test_a_file_that_is_no_mask_is_reported(tmp_path, content, told):
     path = tmp_path / "a.json"
     path.write_text(content)
     with pytest.raises(MaskError, match=told):
@@ -124,7 +124,7 @@ def test_what_is_no_mask_is_told(tmp_path, content, told):
 
 
 @pytest.mark.parametrize("counts", ["~~", "P", [1, -2], [5]])
-def test_damaged_runs_are_told(tmp_path, counts):
+def test_damaged_runs_are_reported(tmp_path, counts):
     content = {
         "images": [{"id": 1, "height": 24, "width": 32, "file_name": "x.png"}],
         "categories": [{"id": 1, "name": "a"}],
@@ -187,7 +187,7 @@ def test_a_palette_of_the_classes_colours_says_which_is_which(tmp_path, two):
         assert (rasterize_marks(document.retouches, SIZE) == labels).all()
 
 
-def test_colours_of_nobody_become_classes_of_these_colours(tmp_path):
+def test_colours_of_no_class_become_classes_of_these_colours(tmp_path):
     rgb = np.zeros((*SIZE, 3), np.uint8)
     rgb[3:9, 3:9], rgb[12:20, 9:20] = (200, 10, 20), (30, 220, 10)
     Image.fromarray(rgb).save(tmp_path / "a.png")
@@ -228,7 +228,7 @@ def test_a_photograph_is_no_mask(tmp_path):
         load_mask(tmp_path / "a.png", IMAGE, SIZE)
 
 
-def test_labelme_of_another_size_is_told(tmp_path):
+def test_labelme_of_another_size_is_reported(tmp_path):
     shapes = [{"label": "owl", "points": [[2, 2], [9, 8]], "shape_type": "rectangle"}]
     path = tmp_path / "a.json"
     path.write_text(json.dumps({"shapes": shapes, "imageHeight": 48, "imageWidth": 64}))
@@ -262,7 +262,7 @@ def test_circles_and_stamped_masks_of_labelme_are_read(tmp_path):
 
 
 @pytest.mark.parametrize("stamp", [None, "no base64", "AAAA"])
-def test_a_stamp_that_is_none_is_told(tmp_path, stamp):
+def test_a_mask_that_is_no_png_is_reported(tmp_path, stamp):
     shape = {"label": "a", "points": [[1, 1], [2, 2]], "shape_type": "mask", "mask": stamp}
     path = tmp_path / "a.json"
     path.write_text(json.dumps({"shapes": [shape]}))

@@ -80,7 +80,7 @@ def test_no_strokes_at_all(tmp_path):
     assert load_strokes(tmp_path / "s.png", SIZE).document == Document()
 
 
-def test_what_cannot_be_strokes_gives_a_sentence(tmp_path):
+def test_images_that_cannot_be_strokes_give_a_sentence(tmp_path):
     Image.fromarray(np.full(SIZE, 255, np.uint8)).save(tmp_path / "mask.png")
     with pytest.raises(ValueError, match=r"wanted 0 for unmarked pixels .* got 255"):
         load_strokes(tmp_path / "mask.png", SIZE)

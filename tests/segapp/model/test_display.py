@@ -47,7 +47,7 @@ def test_gamma_bends_the_middle_alone():
     assert Levels(10, 20, 2).apply(np.array([10, 20])).tolist() == [0, 255]
 
 
-def test_what_is_no_number_is_black():
+def test_values_that_are_no_numbers_are_black():
     values = np.array([np.nan, -np.inf, np.inf, 1.0])
     assert Levels(0, 2).apply(values).tolist() == [0, 0, 255, 128]
 

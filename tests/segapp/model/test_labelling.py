@@ -50,7 +50,7 @@ def test_classes_move_with_the_document():
         {"margin": b""},
     ],
 )
-def test_damaged_bytes_are_told(spoil):
+def test_damaged_bytes_are_reported(spoil):
     start = replace(InitialLabels.from_labelling(answer(), "x"), **spoil)
     with pytest.raises(ValueError, match="start: "):
         start.labelling(3)

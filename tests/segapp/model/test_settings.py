@@ -19,7 +19,7 @@ def test_presets_survive_json(name):
     assert from_plain(json.loads(json.dumps(to_plain(PRESETS[name])))) == PRESETS[name]
 
 
-def test_what_is_missing_gets_its_default_and_what_is_unknown_is_left_out():
+def test_missing_settings_get_their_default_and_unknown_ones_are_left_out():
     plain = to_plain(Settings())
     del plain["bits"]
     plain["clean_up"] = {"smoothing": 3, "gone since": True}

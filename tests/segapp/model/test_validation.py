@@ -63,7 +63,7 @@ def test_every_refusal_names_the_field_what_was_wanted_and_what_came(call, sente
         call()
 
 
-def test_what_came_is_cut_short_and_stays_on_its_line():
+def test_the_value_in_a_message_is_cut_short_and_stays_on_its_line():
     deep: list = []
     for _ in range(100_000):
         deep = [deep]

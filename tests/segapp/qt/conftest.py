@@ -16,7 +16,6 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import QSettings, QTimer
 from PySide6.QtWidgets import QApplication
-from threadpoolctl import threadpool_limits
 
 from segapp.imaging.rasterise import rasterize
 from segapp.model.answer import Answer, Insight, NotEnoughStrokes, Preview, Report
@@ -211,11 +210,10 @@ def make_window(qtbot, tmp_path, monkeypatch):
 
 @pytest.fixture
 def turns_as_in_the_program():
-    """Let threads take turns as often as the program does, NumPy's products with one of them."""
+    """Let threads take turns as often as the program does."""
     usual = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_SECONDS)
-    with threadpool_limits(1):
-        yield
+    yield
     sys.setswitchinterval(usual)
 
 
@@ -223,8 +221,8 @@ def turns_as_in_the_program():
 def heartbeat(qtbot, turns_as_in_the_program):
     """Measure how long the window's thread is away, from the first beat to the test's end.
 
-    A gap counts as long as this process's own threads were running in it: while somebody else
-    has the machine, nobody can answer, but whenever we run, the window must have its turn.
+    A gap counts as long as this process's own threads were running in it: while other programs
+    have the machine no window can answer, but whenever we run, ours must have its turn.
     """
     heart = QTimer()
     heart.setInterval(5)

@@ -54,7 +54,7 @@ def test_a_missing_library_is_named_with_its_remedy(reason, words):
     assert "segapp batch" in sentence
 
 
-def test_qt_that_cannot_be_imported_is_told(monkeypatch):
+def test_qt_that_cannot_be_imported_is_reported(monkeypatch):
     def refuse(name):
         raise ImportError("libxkbcommon.so.0: cannot open shared object file")
 
@@ -63,7 +63,7 @@ def test_qt_that_cannot_be_imported_is_told(monkeypatch):
     assert "libxkbcommon0" in application.missing_requirement()
 
 
-def test_a_plug_in_that_cannot_be_loaded_is_told(monkeypatch):
+def test_a_plug_in_that_cannot_be_loaded_is_reported(monkeypatch):
     def refuse(name):
         raise OSError("libxcb-cursor.so.0: cannot open shared object file")
 

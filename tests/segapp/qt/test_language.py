@@ -218,7 +218,7 @@ def test_notes_are_translated_piece_by_piece(spoken):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_what_a_deep_picture_shows_is_told_and_its_reading_no_more(
+def test_the_display_of_a_deep_picture_is_described_until_another_one_opens(
     language, spoken, make_window, tmp_path, qtbot
 ):
     import tifffile
@@ -334,7 +334,7 @@ def test_a_small_window_cuts_no_words(language, spoken, make_window, picture_fil
     qtbot.waitUntil(lambda: not _cut(window))
 
 
-# The whole window in a language that nobody speaks ---------------------------------------------
+# The whole window in an invented language ------------------------------------------------------
 
 
 class Marked(QTranslator):

@@ -156,7 +156,12 @@ def environment_of(display, home):
     """Return the surroundings of a user who has just come."""
     home.mkdir(exist_ok=True)
     names = ("CONFIG", "STATE", "CACHE", "DATA")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("QT_")}
+    # The program limits its threads itself, as conftest does it for the tests.
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("QT_") and not name.endswith("NUM_THREADS")
+    }
     kept.pop("WAYLAND_DISPLAY", None)
     own = {f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in names}
     return {**kept, "DISPLAY": display, "HOME": str(home), **own}

@@ -1,4 +1,4 @@
-"""An annotator's day: twenty pictures, four classes, a crash, an end and a return.
+"""An annotator's day: twelve pictures, four classes, a crash, an end and a return.
 
 No dialog is answered: any window that opens beside the main one fails the test.
 """
@@ -40,7 +40,7 @@ pytestmark = [
     ),
     pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
 ]
-N_PICTURES, CRASH_AFTER = 20, 9
+N_PICTURES, CRASH_AFTER = 12, 5
 SIZE = (150, 220)
 COLOURS = {
     "disc": (200, 60, 50),
@@ -219,7 +219,7 @@ def test_a_day(day, folder):
     day.screen("export")
     desk.keys("space")
     out = folder / "segapp-export" / "coco-rle" / "annotations.json"
-    for _ in range(4):  # twenty pictures are learnt anew, on a machine that may be busy
+    for _ in range(4):  # all pictures are learnt anew, on a machine that may be busy
         if not out.exists():
             with contextlib.suppress(AssertionError):
                 until(out.exists, "the COCO file")

@@ -76,6 +76,7 @@ def test_results_carry_versions_settings_choices_and_parameters(digits_file, tmp
 
 @pytest.mark.slow
 def test_retrieval_continues_after_an_interruption(digits_file, tmp_path, monkeypatch):
+    words = quick(digits_file, tmp_path, "--bits", 5)
     measured = []
     real = retrieval.measure
 
@@ -86,15 +87,15 @@ def test_retrieval_continues_after_an_interruption(digits_file, tmp_path, monkey
         return real(path, settings, cell)
 
     monkeypatch.setattr(retrieval, "measure", interrupted)
-    assert run(*quick(digits_file, tmp_path)) == 130
+    assert run(*words) == 130
     measured.clear()
     monkeypatch.setattr(retrieval, "measure", lambda *a: measured.append(a[2]) or real(*a))
-    assert run(*quick(digits_file, tmp_path)) == 0
-    assert len(measured) == 2 * 2 * 2 - 3
+    assert run(*words) == 0
+    assert len(measured) == 2 * 2 - 3
     measured.clear()
-    assert run(*quick(digits_file, tmp_path)) == 0
+    assert run(*words) == 0
     assert measured == []
-    assert run(*quick(digits_file, tmp_path / "unbroken")) == 0
+    assert run(*words, "--output", tmp_path / "unbroken") == 0
     broken, unbroken = (timeless(folder) for folder in (tmp_path, tmp_path / "unbroken"))
     assert broken == unbroken
 

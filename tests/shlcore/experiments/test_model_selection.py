@@ -55,7 +55,7 @@ def settings_of(path, **more):
 
 
 def test_selection_uses_development_rows_alone(digits_file, monkeypatch):
-    """Whatever the choice fits on, hashes or scores, is among the rows put aside."""
+    """The choice fits on, hashes and scores rows put aside alone."""
     settings = settings_of(digits_file)
     dataset = options.dataset_at(digits_file)
     allowed = {row.tobytes() for row in dataset.X[options.development_rows(digits_file, settings)]}

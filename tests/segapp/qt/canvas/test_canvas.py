@@ -92,7 +92,7 @@ def test_fast_strokes_have_no_gaps_and_no_lost_start(canvas, qtbot):
     assert labels[5, 5] == labels[50, 70] == labels[50, 10] == 0
 
 
-def test_what_is_seen_while_painting_is_what_is_learnt_from(canvas, qtbot):
+def test_strokes_are_shown_as_they_are_learnt_from(canvas, qtbot):
     qtbot.mousePress(canvas, LEFT, pos=at(canvas, 5, 5))
     for point in [(20, 8), (40, 30), (41, 31), (10, 55)]:
         qtbot.mouseMove(canvas, at(canvas, *point))

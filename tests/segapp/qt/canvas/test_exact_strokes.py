@@ -1,4 +1,4 @@
-"""Whatever the events' order and speed: a stroke is what the hand drew, and no other's."""
+"""Strokes as they were drawn, for events in any order and at any speed."""
 
 import numpy as np
 import pytest
@@ -167,7 +167,7 @@ def test_one_finger_moves_the_picture_and_paints_nothing(canvas, fingers):
     assert canvas.strokes == []
 
 
-def test_what_lies_under_two_fingers_stays_under_them(canvas, fingers):
+def test_points_under_two_fingers_stay_under_them(canvas, fingers):
     first, last = [(200, 200), (300, 200)], [(150, 220), (350, 220)]
     under = [canvas.viewport.view.to_image(QPointF(*at)) for at in first]
     fingers(*(("press", *at) for at in first))

@@ -154,13 +154,13 @@ def test_shared_pixels_are_drawn_like_a_copy_of_them(monkeypatch, scale, room, a
 
 def test_shared_pixels_cannot_be_written_to_and_hold_what_they_show():
     rgb = np.full((30, 40, 3), 7, np.uint8)
-    layer = Layer.over(ZeroCopyImage.of_picture(rgb[:, ::2]))  # a copy that nobody else holds
+    layer = Layer.over(ZeroCopyImage.of_picture(rgb[:, ::2]))  # a copy of its own
     assert layer.pixels.size == 0
     assert seen(layer, 1.0, (0, 0), QRect(0, 0, 300, 200))[5, 5].tolist() == [7, 7, 7, 255]
 
 
 @given(hnp.arrays(np.bool_, (6, 9)), st.integers(1, 3))
-def test_what_looks_different_lies_within_the_box_that_is_told(differ, times):
+def test_the_changed_box_encloses_all_changed_pixels(differ, times):
     before = np.full((6, 9, 4), 200, np.uint8)
     after = np.where(differ[..., None], np.uint8(7), before)
     size = 6 * times, 9 * times

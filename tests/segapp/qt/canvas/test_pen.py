@@ -37,7 +37,7 @@ def test_a_pen_is_down_from_press_to_lift(strokes):
     assert pen.last_end == (5.0, 6.0)
 
 
-def test_what_is_dropped_leaves_nothing_behind(strokes):
+def test_a_dropped_stroke_leaves_nothing_behind(strokes):
     pen = StrokePainter(strokes)
     pen.begin(Brush(), 0, with_pressure=False)
     drawn = pen.extend((20.0, 20.0))

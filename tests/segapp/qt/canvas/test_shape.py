@@ -54,7 +54,7 @@ def marked(mark):
 
 
 def inside(canvas, points):
-    """Return the pixels with their centres in a polygon, by somebody else's rule."""
+    """Return the pixels with their centres in a polygon, by the rule of another library."""
     corners = np.array([real(canvas, *point)[::-1] for point in points]) - 0.5
     return polygon2mask((HEIGHT, WIDTH), corners)
 

@@ -91,7 +91,7 @@ def resident():
     return int(statm.read_text().split()[1]) * mmap.PAGESIZE
 
 
-def test_where_nothing_is_drawn_no_memory_is_touched():
+def test_no_memory_is_touched_without_strokes():
     before = resident()
     layer = StrokeLayer((6000, 8000))  # 96 MB of numbers
     layer.show(Document(strokes=(Stroke(((300.0, 300.0),), 20.0, 0),)))

@@ -39,7 +39,7 @@ def test_a_fitted_picture_is_whole_and_centred(image, window):
 
 
 @given(views, sizes, sizes)
-def test_the_picture_cannot_be_pushed_out_of_sight(view, image, window):
+def test_the_picture_cannot_be_pushed_out_of_the_view(view, image, window):
     kept = view.clamped(image, window)
     frame = kept.rect_to_widget(QRectF(0, 0, image.width(), image.height()))
     assert frame.intersects(QRectF(-1, -1, window.width() + 2, window.height() + 2))

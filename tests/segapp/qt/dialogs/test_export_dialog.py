@@ -110,7 +110,7 @@ def test_export_waits_for_the_newest_answer(make_window, picture_file, gated, tw
     dialog.reject()
 
 
-def test_a_place_that_cannot_be_written_is_told_and_the_dialog_stays(
+def test_a_folder_that_cannot_be_written_is_reported_and_the_dialog_stays(
     dialog, qtbot, tmp_path, monkeypatch
 ):
     told = []
@@ -212,7 +212,7 @@ def test_closing_waits_for_no_file_that_is_being_written(
     assert window.file_commands.close(0)
 
 
-def test_the_dialog_asks_for_the_answer_that_nobody_is_making(
+def test_the_dialog_requests_an_answer_that_no_job_is_making(
     make_window, picture_file, two_strokes, qtbot
 ):
     window = make_window(picture_file())
@@ -356,7 +356,7 @@ def held_cutout(monkeypatch, steps):
     return begun
 
 
-def test_a_long_export_tells_how_far_it_is_and_is_not_made_twice(
+def test_a_long_export_reports_its_progress_and_is_not_made_twice(
     dialog, qtbot, monkeypatch, tmp_path
 ):
     steps = threading.Semaphore(0)
@@ -389,5 +389,5 @@ def test_a_long_export_is_stopped_by_closing(dialog, qtbot, monkeypatch, tmp_pat
     qtbot.waitUntil(lambda: "%" in dialog._state.text())
     with qtbot.waitSignal(dialog.threads_ended):
         dialog.reject()
-        steps.release(8)  # who of the two has taken which step before, nobody knows
+        steps.release(8)  # the two may have taken their steps in any order
     assert not (tmp_path / "out.png").exists()

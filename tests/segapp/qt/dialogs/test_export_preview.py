@@ -1,4 +1,4 @@
-"""What a preview draws is what the file holds, read back: here, against what was written."""
+"""Previews of exports, compared with the files that were written."""
 
 import json
 from pathlib import Path
@@ -76,7 +76,7 @@ def test_the_annotations_are_drawn_where_the_classes_are(qapp, name):
         assert image.pixelColor(80, 70).getRgb()[:3] == (128, 128, 128)
 
 
-def test_counts_are_told(qapp):
+def test_counts_are_shown(qapp):
     (ring,) = polygons(labelling().labels == 0)
     assert preview("coco-polygons").text.splitlines() == [
         f"cat: one polygon with {len(ring)} corners",

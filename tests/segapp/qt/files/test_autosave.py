@@ -142,7 +142,7 @@ def test_a_slow_disk_is_neither_interrupted_nor_starved(
 
 
 @pytest.mark.slow
-def test_what_is_saved_needs_no_copy_and_a_clean_end_leaves_none(
+def test_saved_work_needs_no_copy_and_a_clean_end_leaves_none(
     make_window, picture_file, two_strokes, qtbot, root, tmp_path
 ):
     window = make_window(picture_file())
@@ -198,7 +198,7 @@ def test_an_error_in_one_copy_stops_no_other(
     assert "Traceback" in told[0][1]
 
 
-def test_after_a_full_disk_it_is_tried_again_without_an_edit_and_told(
+def test_after_a_full_disk_saving_is_tried_again_and_reported(
     make_window, picture_file, two_strokes, qtbot, root, monkeypatch
 ):
     full = [True]
@@ -225,7 +225,7 @@ def test_after_a_full_disk_it_is_tried_again_without_an_edit_and_told(
     assert "again" in window.status.currentMessage()
 
 
-def test_a_folder_that_cannot_be_made_is_told_once_and_nothing_else_suffers(
+def test_a_folder_that_cannot_be_made_is_reported_once_and_nothing_else_suffers(
     make_window, picture_file, two_strokes, qtbot, root
 ):
     root.write_text("a file in the way")
@@ -493,7 +493,7 @@ def test_restored_work_is_saved_to_the_project_that_the_image_opens_with(
 
 
 @pytest.mark.parametrize(("discard", "n_left"), [(True, 0), (False, 1)])
-def test_what_is_offered_may_be_discarded_or_kept_for_later(
+def test_an_offered_copy_may_be_discarded_or_kept_for_later(
     make_window, picture_file, left, qtbot, root, decide, discard, n_left
 ):
     image = picture_file()

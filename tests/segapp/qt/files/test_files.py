@@ -159,7 +159,7 @@ def test_a_project_is_found_again_where_its_saving_was_proposed(
 @pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() == 0, reason="this user may write everywhere"
 )
-def test_a_folder_without_permission_is_told(make_window, picture_file, told, tmp_path):
+def test_a_folder_without_permission_is_reported(make_window, picture_file, told, tmp_path):
     window = make_window(picture_file())
     tmp_path.chmod(0o500)
     assert not window.files.save(window.session.state, tmp_path / "x.segapp")
@@ -196,7 +196,7 @@ def test_a_failed_load_leaves_everything_as_it_is(
     assert window.windowTitle() == title
 
 
-def test_an_empty_folder_is_told(make_window, picture_file, told, tmp_path):
+def test_an_empty_folder_is_reported(make_window, picture_file, told, tmp_path):
     window = make_window(picture_file())
     empty = tmp_path / "empty"
     empty.mkdir()
@@ -270,7 +270,7 @@ def test_a_lost_image_is_asked_for(make_window, picture_file, tmp_path, monkeypa
     assert window.session.state.location.path == path
 
 
-def test_a_changed_image_is_told(make_window, picture_file, tmp_path, qtbot):
+def test_a_changed_image_is_reported(make_window, picture_file, tmp_path, qtbot):
     image, path = moved_project(picture_file, tmp_path)
     Image.new("RGB", (80, 60), "green").save(image)
     window = make_window(path)
@@ -315,7 +315,7 @@ def test_a_bundled_sample_opens_from_the_menu(make_window, qtbot):
     assert isinstance(window.session.state.path, Path)
 
 
-def test_what_was_done_to_show_a_deep_image_is_told(make_window, tmp_path):
+def test_the_conversion_of_a_deep_image_is_reported(make_window, tmp_path):
     path = tmp_path / "deep.png"
     Image.fromarray(np.arange(48 * 64, dtype=np.uint16).reshape(48, 64) * 20).save(path)
     window = make_window(path)
@@ -439,7 +439,7 @@ def test_a_save_of_another_window_is_not_replaced_without_a_question(
     mine.commands["save"].trigger()
     assert load_project(elsewhere).document.strokes == two_strokes
     assert load_project(target).document.strokes == ()
-    mine.commands["save"].trigger()  # elsewhere is nobody else's
+    mine.commands["save"].trigger()  # elsewhere it belongs to no other window
     assert len(asked) == 2
     assert other.files.save(other.session.state, elsewhere)
     with qtbot.waitSignal(mine.files.opened):
@@ -475,7 +475,7 @@ def test_the_question_about_the_other_file_has_a_button_for_each_answer(
     assert file_dialogs.ask_conflict(window, tmp_path / "x.segapp") is button
 
 
-def test_a_damaged_project_keeps_its_image_from_nobody_and_is_not_overwritten(
+def test_an_image_with_a_damaged_project_opens_and_the_project_stays(
     make_window, picture_file, two_strokes, told, monkeypatch
 ):
     path = picture_file()
@@ -506,7 +506,7 @@ def boxes(window):
     return [box for box in window.findChildren(QMessageBox) if box.isVisible()]
 
 
-def test_an_error_of_the_learner_is_told_with_details_and_the_next_stroke_works(
+def test_an_error_of_the_learner_is_reported_and_the_next_stroke_works(
     make_window, picture_file, quick_segmenter, two_strokes, qtbot
 ):
     class Stumbling(quick_segmenter):
@@ -532,7 +532,7 @@ def test_an_error_of_the_learner_is_told_with_details_and_the_next_stroke_works(
     qtbot.waitUntil(lambda: window.session.answers.is_current)
 
 
-def test_an_unexpected_error_keeps_the_strokes_and_is_told_once_at_a_time(
+def test_an_unexpected_error_keeps_the_strokes_and_is_reported_once_at_a_time(
     make_window, picture_file, two_strokes, qtbot, tmp_path, capsys
 ):
     window = make_window(picture_file())

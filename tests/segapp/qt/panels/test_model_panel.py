@@ -32,7 +32,7 @@ def test_before_there_is_an_answer_the_panel_says_so(panel):
     assert not panel._content.isVisible()
 
 
-def test_all_four_are_shown_and_told(panel, insight):
+def test_all_four_sections_are_shown_and_described(panel, insight):
     panel.show_insight(insight, Document().classes)
     assert panel.view.weights.accessibleDescription() == (
         "colour, σ 0.5 0.500; position, σ 1 0.500"
@@ -83,13 +83,13 @@ def test_codewords_are_filled_for_plus_and_empty_for_minus(panel, insight):
     assert orange > 1.4 * blue > 0  # two filled squares against one
 
 
-def test_the_windows_panel_follows_the_answer_once_somebody_looks(
+def test_the_windows_panel_follows_the_answer_once_it_is_visible(
     make_window, picture_file, answered, qtbot
 ):
     window = make_window(picture_file())
     weights = window.model_panel.view.weights
     window = answered(window)
-    assert not weights.accessibleDescription()  # behind the settings: nobody looks
+    assert not weights.accessibleDescription()  # hidden behind the settings
     window.docks.inside.raise_()
     qtbot.waitUntil(lambda: "colour" in weights.accessibleDescription())
     answers = answered(window).session.answers
@@ -118,7 +118,7 @@ def test_a_class_without_strokes_has_no_codeword(qtbot):
 
 
 @pytest.mark.parametrize("suffix", [".png", ".csv", ".json"])
-def test_what_was_learnt_is_saved_as_drawing_table_or_json(
+def test_learnt_parameters_are_saved_as_drawing_table_or_json(
     panel, insight, tmp_path, monkeypatch, suffix
 ):
     from PIL import Image

@@ -128,7 +128,7 @@ def test_the_learner_is_folded_away_until_it_is_wanted(panel, qtbot):
     assert bits.isVisible()
 
 
-def test_what_has_no_effect_cannot_be_changed(panel, qtbot):
+def test_settings_without_effect_cannot_be_changed(panel, qtbot):
     names = ("colour_likelihood", "smoothness")
     assert all(panel.findChild(QWidget, name).isEnabled() for name in names)
     refine = panel.findChild(QCheckBox, "refine")

@@ -1,9 +1,10 @@
-"""Whatever is done in whatever order: what may leave the program is the learner's own answer."""
+"""Answers after actions in any order: only the learner's own may be exported."""
 
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+import pytest
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -167,9 +168,8 @@ class AnySequence(RuleBasedStateMachine):
             assert self.answers.progress.stage is Stage.CURRENT
 
 
-def test_what_may_leave_the_program_is_what_a_fresh_segmenter_gives(
-    qapp, quick_segmenter, monkeypatch
-):
+@pytest.mark.slow
+def test_answers_for_export_equal_those_of_a_fresh_segmenter(qapp, quick_segmenter, monkeypatch):
     class NamesCount(quick_segmenter):
         """As the real clean-up does, treat the background, which goes by its name, apart."""
 

@@ -37,7 +37,7 @@ def items(seen):
     return [value for kind, value in seen if kind == "item"]
 
 
-def test_items_arrive_in_order_in_the_windows_thread_and_the_end_is_told(jobs, seen, qtbot):
+def test_items_arrive_in_order_in_the_windows_thread_and_the_end_is_signalled(jobs, seen, qtbot):
     threads = []
 
     def take(item):

@@ -83,7 +83,7 @@ def test_undo_has_no_limit_and_every_step_has_a_name(session, qtbot):
 
 
 @pytest.mark.parametrize("live", [True, False])
-def test_without_the_object_the_answer_is_withdrawn_and_the_reason_told(session, qtbot, live):
+def test_without_the_object_the_answer_is_withdrawn_and_the_reason_given(session, qtbot, live):
     session.answers.set_live(live)
     background = [mark for mark in session.document.strokes if mark.label == 1]
     session.edit("without the object", replace(session.document, strokes=tuple(background)))
@@ -183,7 +183,9 @@ def test_other_settings_are_learnt_with(session, qtbot):
     assert session.state.history.undo_name == "change of settings"
 
 
-def test_whatever_the_learner_raises_is_told(make_session, quick_segmenter, two_strokes, qtbot):
+def test_all_exceptions_of_the_learner_are_reported(
+    make_session, quick_segmenter, two_strokes, qtbot
+):
     class Broken(quick_segmenter):
         def updates(self, document, settings):
             yield from ()
@@ -238,7 +240,7 @@ def test_undo_brings_the_last_answer_back_and_drops_the_preview(previewing):
     assert session.answers.progress.stage is Stage.CURRENT
 
 
-def test_what_is_stopped_with_a_preview_is_called_unfinished(previewing, gated, qtbot):
+def test_an_answer_stopped_at_a_preview_is_called_unfinished(previewing, gated, qtbot):
     session, final = previewing
     session.answers.stop()
     assert session.answers.progress.stage is Stage.UNFINISHED

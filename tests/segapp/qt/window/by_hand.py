@@ -1,4 +1,4 @@
-"""What a hand does to the canvas, and what an eye sees of it."""
+"""Input to the canvas by mouse and keys, and the pixels that it shows."""
 
 import numpy as np
 from PySide6.QtCore import QPointF

@@ -72,7 +72,7 @@ def test_other_settings_withdraw_the_question(cells, qtbot):
     assert offered(cells) is None
 
 
-def test_the_window_goes_on_while_parts_are_told_apart(cells, qtbot, monkeypatch):
+def test_the_window_goes_on_while_parts_are_distinguished(cells, qtbot, monkeypatch):
     looks, may_go_on = [], threading.Event()
 
     def slow(document, labels):
@@ -91,7 +91,7 @@ def test_the_window_goes_on_while_parts_are_told_apart(cells, qtbot, monkeypatch
     assert offered(cells) is None
 
 
-def test_an_error_on_the_way_is_told(cells, qtbot, monkeypatch):
+def test_an_error_on_the_way_is_reported(cells, qtbot, monkeypatch):
     def broken(document, labels):
         raise ValueError("no such part")
 

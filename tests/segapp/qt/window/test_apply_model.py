@@ -1,4 +1,4 @@
-"""What a saved model answers are the strokes as they were when it was asked."""
+"""Saved models: their answer belongs to the strokes at the time of the request."""
 
 import threading
 

@@ -67,7 +67,7 @@ def test_a_thumbnail_is_upright_and_fills_its_place(tmp_path):
     assert image.pixelColor(80, 118).red() < 60
 
 
-def test_what_cannot_be_read_has_no_thumbnail(tmp_path):
+def test_an_unreadable_file_has_no_thumbnail(tmp_path):
     (tmp_path / "no.png").write_bytes(b"not a picture")
     assert thumbnail(tmp_path / "no.png").isNull()
     assert thumbnail(tmp_path / "none.png").isNull()
@@ -129,7 +129,7 @@ def test_a_report_names_the_settings_that_were_changed(quiet, report, make_windo
     assert "\nsettings: bits = 7, smoothness = 12.5\n" in problem_text(window.session, "")
 
 
-def test_about_tells_the_version(make_window):
+def test_about_shows_the_version(make_window):
     window = make_window()
     window.commands["about"].trigger()
     box = QApplication.activeModalWidget()

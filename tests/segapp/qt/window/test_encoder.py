@@ -1,4 +1,4 @@
-"""An encoder reads the picture beside the work: nobody waits, and nobody is misled."""
+"""An encoder reads the picture in the background: work goes on, previews say what they are."""
 
 import subprocess
 import sys
@@ -10,7 +10,6 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QEnterEvent
-from threadpoolctl import threadpool_limits
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -180,7 +179,7 @@ def test_turned_off_again_all_is_as_before(
     assert np.array_equal(window.session.answers.answer.labelling.labels, before)
 
 
-def test_what_was_read_once_is_known(make_window, picture_file, pooled, seer, qtbot):
+def test_cached_features_are_not_computed_again(make_window, picture_file, pooled, seer, qtbot):
     path = picture_file()
     window = make_window(path, seer)
     turn_on(window)
@@ -295,7 +294,7 @@ def test_the_components_are_a_way_to_look(make_window, picture_file, pooled, see
     # The halves of the picture have opposite colours in the strongest component.
     assert np.abs(pixels[:, 10] - pixels[:, 54]).max() > 200
     box(window).switch.click()
-    assert window.labelling_view.mode is ViewMode.OVERLAY  # nobody is left with a bare picture
+    assert window.labelling_view.mode is ViewMode.OVERLAY  # the picture does not lose its answer
     assert window.commands["view_overlay"].isChecked()
     assert not window.commands["view_components"].isEnabled()
 
@@ -346,21 +345,20 @@ def test_with_the_learner_the_answer_is_what_the_command_gives(
     rgb[20:50, 30:60] += np.array([150, 80, 30], np.uint8)
     path = tmp_path / "square.png"
     Image.fromarray(rgb).save(path)
-    with threadpool_limits(1):
-        window = make_window(path, Trainer)
-        turn_on(window)
-        window.session.add_stroke(Stroke(((40.0, 30.0), (50.0, 40.0)), 3.0, 0))
-        window.session.add_stroke(Stroke(((5.0, 5.0), (80.0, 8.0)), 3.0, 1))
-        answers = window.session.answers
-        qtbot.waitUntil(lambda: answers.is_current, timeout=60_000)
-        labels = answers.answer.labelling.labels
-        names = " ".join(answers.insight.kernels)
-        assert "encoder" in names  # Look inside shows its weight
-        project = tmp_path / "square.segapp"
-        content = window.session.state.content
-        assert content.settings.encoder == identity
-        assert (window.session.encoder_features.fine is not None) == with_head
-        save_project(project, Project(content.document, content.settings, path, ""))
+    window = make_window(path, Trainer)
+    turn_on(window)
+    window.session.add_stroke(Stroke(((40.0, 30.0), (50.0, 40.0)), 3.0, 0))
+    window.session.add_stroke(Stroke(((5.0, 5.0), (80.0, 8.0)), 3.0, 1))
+    answers = window.session.answers
+    qtbot.waitUntil(lambda: answers.is_current, timeout=60_000)
+    labels = answers.answer.labelling.labels
+    names = " ".join(answers.insight.kernels)
+    assert "encoder" in names  # Look inside shows its weight
+    project = tmp_path / "square.segapp"
+    content = window.session.state.content
+    assert content.settings.encoder == identity
+    assert (window.session.encoder_features.fine is not None) == with_head
+    save_project(project, Project(content.document, content.settings, path, ""))
     mask = tmp_path / "mask.png"
     words = ["segment", str(path), "--strokes", str(project), "--out", str(mask)]
     subprocess.run([sys.executable, "-m", "segapp", *words], check=True, capture_output=True)

@@ -1,4 +1,4 @@
-"""Faults that the window once had, each by what a hand does; `ways/FAULTS.md` lists them all."""
+"""Faults of the window that were found once; `walkthroughs/FAULTS.md` lists them all."""
 
 import numpy as np
 import pytest
@@ -61,7 +61,7 @@ def test_3_outlines_are_as_wide_on_the_screen_whatever_the_picture_and_the_zoom(
     make_window, picture_file, qtbot
 ):
     widths = []
-    for name, size in (("small.png", (60, 80)), ("large.png", (3000, 4000))):
+    for name, size in (("small.png", (60, 80)), ("large.png", (1500, 2000))):
         window = make_window(picture_file(name, size))
         height, width = size
         paint(qtbot, window, LEFT, (width * 0.1, height * 0.8), (width * 0.2, height * 0.8))
@@ -151,7 +151,7 @@ def test_10c_what_is_restored_is_seen_within_its_folder(
     assert again.docks.files.isVisible()
 
 
-def test_10d_a_look_at_the_codes_does_not_come_back_at_the_next_start(
+def test_10d_the_view_of_codes_does_not_come_back_at_the_next_start(
     make_window, picture_file, answered
 ):
     window = answered(make_window(picture_file()))

@@ -75,7 +75,7 @@ def test_without_a_place_for_them_the_window_stays(window, close, monkeypatch, t
     assert close(Unsaved.DISCARD) == ([], [two_strokes[1:]])
 
 
-def test_what_undo_has_brought_back_is_asked_about_once(window, close, two_strokes):
+def test_strokes_that_undo_brings_back_are_asked_about_once(window, close, two_strokes):
     window.commands["undo"].trigger()
     more = Stroke(((30.0, 30.0),), 4.0, 0)
     window.session.add_stroke(more)
@@ -86,7 +86,7 @@ def test_what_undo_has_brought_back_is_asked_about_once(window, close, two_strok
     assert close(Unsaved.CANCEL) == ([()], [two_strokes[1:]])
 
 
-def test_what_was_saved_after_an_undo_is_not_asked_about(window, close, qtbot, tmp_path):
+def test_strokes_saved_after_an_undo_are_not_asked_about(window, close, qtbot, tmp_path):
     window.commands["undo"].trigger()
     assert window.files.save(window.session.state, tmp_path / "mine.segapp")
     with qtbot.waitSignal(window.files.opened):
@@ -94,7 +94,7 @@ def test_what_was_saved_after_an_undo_is_not_asked_about(window, close, qtbot, t
     assert close(Unsaved.CANCEL) == ()
 
 
-def test_the_question_tells_strokes_under_a_project_from_others(window):
+def test_the_question_distinguishes_strokes_under_a_project_from_others(window):
     told = []
 
     def look():

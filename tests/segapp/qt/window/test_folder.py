@@ -79,7 +79,7 @@ def test_labelmes_list_is_taken(make_window, folder):
     assert [info.name for info in window.session.document.classes] == ["cat", "dog", "background"]
 
 
-def test_a_damaged_list_is_told_and_left(make_window, folder, monkeypatch, qtbot):
+def test_a_damaged_list_is_reported_and_left(make_window, folder, monkeypatch, qtbot):
     path = folder[0].parent / CLASS_LIST_FILE
     path.write_text("{}")
     told = []
@@ -401,7 +401,7 @@ def test_the_folder_is_exported_beside_the_work(
 # Carrying over ---------------------------------------------------------------------------------
 
 
-def test_what_was_learnt_answers_the_next_picture(make_window, folder, answered, qtbot):
+def test_a_learnt_model_answers_the_next_picture(make_window, folder, answered, qtbot):
     window = answered(make_window(folder[0].parent, make_trainer=Trainer))
     window.commands["carry_over"].setChecked(True)
     go(qtbot, window, folder[1])
@@ -480,7 +480,7 @@ def test_opening_another_folder_stops_answering_all_and_leaves_that_folder_alone
     assert window.files.workspace.images == others
 
 
-def test_what_is_done_before_a_place_is_chosen_is_not_forgotten(
+def test_flags_set_before_a_folder_is_chosen_are_not_forgotten(
     make_window, folder, two_strokes, tmp_path, monkeypatch, qtbot, no_questions
 ):
     monkeypatch.setattr(project_store.os, "access", lambda path, _: path != folder[0].parent)
@@ -501,7 +501,7 @@ def test_what_is_done_before_a_place_is_chosen_is_not_forgotten(
     assert again.last == folder[1]
 
 
-def test_flags_that_cannot_be_written_are_told_once_and_written_later(
+def test_flags_that_cannot_be_written_are_reported_once_and_written_later(
     make_window, folder, monkeypatch, qtbot
 ):
     told = []
@@ -525,7 +525,7 @@ def test_flags_that_cannot_be_written_are_told_once_and_written_later(
     qtbot.waitUntil(lambda: len(read_progress(file).states) == 2)
 
 
-def test_the_open_picture_stays_in_sight_when_the_export_takes_room(
+def test_the_open_picture_stays_visible_when_the_export_takes_room(
     make_window, picture_file, qtbot
 ):
     paths = [picture_file(f"many/{number:02}.png") for number in range(20)]

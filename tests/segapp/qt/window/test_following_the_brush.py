@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from PySide6.QtCore import QPointF, Qt
-from threadpoolctl import threadpool_limits
 
 from segapp.app.state import Stage
 from segapp.engine.trainer import Trainer, segment
@@ -36,9 +35,7 @@ def let_through(window, gated, steps, qtbot):
     qtbot.waitUntil(lambda: gated.gate._value == 0)
 
 
-def test_what_is_shown_during_the_drag_is_a_preview_and_says_so(
-    make_window, picture_file, qtbot, answered
-):
+def test_the_drag_shows_a_preview_that_says_so(make_window, picture_file, qtbot, answered):
     window = answered(make_window(picture_file()))
     answers, before = window.session.answers, window.session.answers.answer
     qtbot.waitUntil(lambda: not window.labelling_view.busy)
@@ -122,40 +119,41 @@ def test_the_first_stroke_that_can_be_answered_is_followed(make_window, picture_
 
 @pytest.mark.slow
 def test_the_learners_answer_after_a_drag_is_that_of_a_fresh_one(make_window, picture_file, qtbot):
-    with threadpool_limits(1):
-        window = make_window(picture_file(size=(90, 120)), Trainer)
-        answers = window.session.answers
-        for button, y in ((LEFT, 20), (RIGHT, 70), (LEFT, 80), (RIGHT, 10)):
-            press(qtbot, window, 20, y, button)
-            for x in range(25, 100, 5):
-                move(qtbot, window, x, y)
-                qtbot.wait(5)
-            release(qtbot, window, 100, y, button)
-        qtbot.waitUntil(lambda: answers.is_current, timeout=30_000)
-        session = window.session
-        alone = segment(session.picture.rgb, session.document, session.settings)
-        np.testing.assert_array_equal(answers.shown.labels, alone.labels)
+    window = make_window(picture_file(size=(90, 120)), Trainer)
+    answers = window.session.answers
+    for button, y in ((LEFT, 20), (RIGHT, 70), (LEFT, 80), (RIGHT, 10)):
+        press(qtbot, window, 20, y, button)
+        for x in range(25, 100, 5):
+            move(qtbot, window, x, y)
+            qtbot.wait(5)
+        release(qtbot, window, 100, y, button)
+    qtbot.waitUntil(lambda: answers.is_current, timeout=30_000)
+    session = window.session
+    alone = segment(session.picture.rgb, session.document, session.settings)
+    np.testing.assert_array_equal(answers.shown.labels, alone.labels)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", [mode for mode in ViewMode if mode is not ViewMode.COMPONENTS])
 def test_every_view_shows_a_preview_that_is_smaller_than_the_picture(
-    make_window, picture_file, qtbot, mode
+    make_window, picture_file, qtbot
 ):
     window = make_window(picture_file(size=(1201, 1603)), Trainer)
-    window.labelling_view.set_mode(mode)
     for label, x in ((0, 300.0), (1, 1300.0)):
         window.session.add_stroke(Stroke(((x, 500.0),), 30.0, label))
     qtbot.waitUntil(lambda: window.session.answers.is_current, timeout=60_000)
-    press(qtbot, window, 300, 900)
-    with qtbot.waitSignal(
-        window.labelling_view.rendered, timeout=60_000, check_params_cb=lambda r: r.is_preview
-    ):
-        move(qtbot, window, 400, 900)
-    assert window.session.answers.preview.times == 2
-    window.canvas.grab()  # it can be painted
-    release(qtbot, window, 400, 900)
-    qtbot.waitUntil(lambda: window.session.answers.is_current, timeout=60_000)
+    modes = [mode for mode in ViewMode if mode is not ViewMode.COMPONENTS]
+    for number, mode in enumerate(modes):
+        y = 150 + 150 * number
+        window.labelling_view.set_mode(mode)
+        press(qtbot, window, 300, y)
+        with qtbot.waitSignal(
+            window.labelling_view.rendered, timeout=60_000, check_params_cb=lambda r: r.is_preview
+        ):
+            move(qtbot, window, 400, y)
+        assert window.session.answers.preview.times == 2
+        window.canvas.grab()  # it can be painted
+        release(qtbot, window, 400, y)
+        qtbot.waitUntil(lambda: window.session.answers.is_current, timeout=60_000)
 
 
 def test_a_thinned_stroke_covers_nearly_the_same():

@@ -1,4 +1,4 @@
-"""Where keys go: Tab through what is seen, letters of menus one to each entry."""
+"""Keys and focus: Tab through visible widgets, one letter for each entry of a menu."""
 
 import re
 from collections import Counter
@@ -145,7 +145,7 @@ def test_tool_tips_begin_with_name_and_key(window):
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_F1, Qt.Key.Key_F2, Qt.Key.Key_F5, Qt.Key.Key_F11])
-def test_function_keys_do_nothing_while_somebody_types(window, qtbot, key):
+def test_function_keys_do_nothing_while_the_user_types(window, qtbot, key):
     fired = []
     for name in window.commands:
         window.commands[name].triggered.connect(lambda _=False, n=name: fired.append(n))

@@ -40,7 +40,7 @@ def shown(qtbot, window, display):
     qtbot.waitUntil(lambda: window.session.picture.display == display)
 
 
-def test_the_chip_tells_depth_and_levels_and_opens_the_panel(make_window, image):
+def test_the_chip_shows_depth_and_levels_and_opens_the_panel(make_window, image):
     window = make_window(image())
     low, high = np.percentile(VALUES[..., :3], (0.1, 99.9))
     assert window.status.chip.text() == f"16-bit, {low:.5g}–{high:.5g}"
@@ -49,7 +49,7 @@ def test_the_chip_tells_depth_and_levels_and_opens_the_panel(make_window, image)
     assert not window.findChild(LevelsPanel).isModal()
 
 
-def test_the_pointer_tells_what_was_measured(make_window, image):
+def test_the_pointer_shows_measured_values(make_window, image):
     window = make_window(image())
     window.canvas.pointer_moved.emit(QPointF(7.5, 4.5))
     told = " | ".join(str(value) for value in VALUES[4, 7].tolist())
@@ -210,7 +210,7 @@ def test_a_folder_remembers_and_a_project_holds_it(qtbot, make_window, answered,
     qtbot.waitUntil(lambda: again.session.answers.is_current)
 
 
-def test_a_damaged_view_is_told_and_left_alone(qtbot, make_window, image):
+def test_damaged_display_settings_are_reported_and_left_alone(qtbot, make_window, image):
     path = image()
     (path.parent / DISPLAY_FILE).write_text("{")
     window = make_window()

@@ -1,4 +1,4 @@
-"""What the window looks like: sizes, themes, cards, views."""
+"""Appearance of the window: sizes, themes, cards, views."""
 
 import itertools
 import threading
@@ -178,7 +178,7 @@ def test_samples_are_saved_among_the_users_files(make_window, qtbot, tmp_path, d
     assert again.files.default_project(again.session.state).parent == other
 
 
-def test_what_is_asked_about_a_sample_begins_among_the_users_files(
+def test_dialogs_about_a_sample_begin_among_the_users_files(
     make_window, picture_file, documents, monkeypatch
 ):
     from segapp.qt.files import file_dialogs

@@ -241,7 +241,7 @@ def test_intermediate_answers_are_painted_as_they_come(
     qtbot.waitUntil(lambda: window.canvas._overlay is not halfway)
 
 
-def test_an_error_that_nobody_expected_is_told_and_strokes_are_kept(
+def test_an_unexpected_error_is_reported_and_strokes_are_kept(
     window, two_strokes, qtbot, tmp_path, capsys
 ):
     window.session.add_stroke(two_strokes[0])

@@ -48,7 +48,7 @@ def look(window, qtbot):
     return panel
 
 
-def test_nothing_is_measured_while_nobody_looks(window, qtbot):
+def test_nothing_is_measured_while_the_panel_is_hidden(window, qtbot):
     panel = window.measuring.panel
     assert not panel.isVisible()
     assert not window.measuring._jobs.busy

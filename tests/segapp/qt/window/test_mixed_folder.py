@@ -11,7 +11,6 @@ from pycocotools.coco import COCO
 from segapp.app.project_files import find_project
 from segapp.engine.trainer import Trainer
 from segapp.io.class_list import CLASS_LIST_FILE, ClassList, write_class_list
-from segapp.io.export.formats import FOLDER_FORMATS
 from segapp.io.folder_files import ImageStatus
 from segapp.io.images import load_image
 from segapp.io.masks import load_mask
@@ -22,10 +21,21 @@ from segapp.qt.files import file_dialogs
 from tests.segapp.io.test_deep_images import png
 
 pytestmark = [
-    pytest.mark.slow,  # every format of five pictures, each learnt anew
+    pytest.mark.slow,  # nine formats of five pictures, each learnt anew
     pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
 ]
 SIZE = (48, 64)
+FORMATS_READ = (
+    "mask",
+    "indexed",
+    "cutout",
+    "coco-rle",
+    "coco-polygons",
+    "labelme",
+    "numpy",
+    "measures",
+    "voc",
+)
 GROUND, FIRST, SECOND, THIRD = 0, 1, 2, 3  # the background stands first
 CLASSES = tuple(
     ClassInfo(name, (60 * k, 200 - 50 * k, 90), background=name == "rest")
@@ -161,10 +171,10 @@ def _span(path):
 
 
 def _check_exports(qtbot, window, truth):
-    """Write all formats, and read back what others read."""
+    """Write formats that other programs read, and read them back."""
     work = window.files.workspace
     stems = {"a.tif": "a", "a[2].tif": "a[2]", "b.jpg": "b", "c.png": "c", "d.png": "d"}
-    places = {form: export(qtbot, window, form) for form in FOLDER_FORMATS}
+    places = {form: export(qtbot, window, form) for form in FORMATS_READ}
     for path in work.images[:5]:
         labels, stem = truth[path.name], stems[path.name]
         project = find_project(path, path.parent).require()

@@ -69,7 +69,7 @@ def test_in_a_low_window_the_tools_stand_closer_and_the_last_is_reached(
 
 @pytest.mark.qt_log_ignore("grabbing the keyboard")
 @in_both
-def test_what_finds_no_room_is_behind_a_button_that_is_seen(theme, qtbot):
+def test_tools_without_room_are_behind_a_visible_button(theme, qtbot):
     window = theme
     window.resize(760, 460)
     (more,) = [

@@ -1,4 +1,4 @@
-"""What the canvas shows of a labelling, when another one takes its place."""
+"""Rendering of a labelling that replaces another one."""
 
 from pathlib import Path
 
@@ -50,7 +50,7 @@ def test_a_rendering_that_followed_is_one_made_anew(mode):
             np.testing.assert_array_equal(followed, expected)
 
 
-def test_what_shows_more_than_labels_is_made_anew():
+def test_views_of_more_than_labels_are_rendered_anew():
     wish = RenderRequest(ViewMode.CONFIDENCE, TWO_CLASSES, None, None)
     answer = labelling(np.zeros((9, 9), np.uint8))
     assert not OverlayRenderer(wish, answer).fits(wish)
@@ -58,7 +58,7 @@ def test_what_shows_more_than_labels_is_made_anew():
 
 class Unread:
     def __getitem__(self, box):
-        raise AssertionError("nobody looks at these")
+        raise AssertionError("these pixels are read")
 
 
 @pytest.mark.usefixtures("qapp")

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from PIL import Image
 from PySide6.QtCore import Qt
-from threadpoolctl import threadpool_limits
 
 from segapp.batch.robot_user import iou, score
 from segapp.engine.trainer import Trainer, segment
@@ -17,13 +16,6 @@ from segapp.qt.files import file_dialogs
 from tests.segapp.qt.window.by_hand import paint
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """As the program and its commands do, so that sums are the same everywhere."""
-    with threadpool_limits(1):
-        yield
 
 
 def wait(qtbot, window):
@@ -100,7 +92,7 @@ def test_a_stroke_on_the_object_is_answered_and_the_hint_goes_on(make_window, pi
     assert not window.hint.isVisible()
 
 
-def test_what_is_no_background_any_more_is_no_answer_either(make_window, picture_file, qtbot):
+def test_an_answer_is_withdrawn_when_its_background_changes(make_window, picture_file, qtbot):
     window = make_window(picture_file(), Trainer)
     session = window.session
     session.add_stroke(Stroke(((10.0, 10.0), (20.0, 20.0)), 3.0, 0))
@@ -141,7 +133,9 @@ def test_a_learnt_model_is_saved_and_applied_to_another_picture(
     assert window.commands["copy_mask"].isEnabled()
 
 
-def test_a_file_that_is_no_model_is_told(make_window, picture_file, qtbot, tmp_path, monkeypatch):
+def test_a_file_that_is_no_model_is_reported(
+    make_window, picture_file, qtbot, tmp_path, monkeypatch
+):
     window = make_window(picture_file(), Trainer)
     path = tmp_path / "no.shlmodel"
     path.write_text("no model")

@@ -96,7 +96,7 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
         metavar="PIXELS",
         type=_edge,
         help="soften cut-outs and alpha within so many pixels of the outline; "
-        "hard: not at all (default: by the picture's size)",
+        "hard: not at all (default: by the image's size)",
     )
     parser.add_argument(
         "--class",

@@ -163,7 +163,7 @@ def _precompute_features(tasks: Sequence[Task], jobs: int) -> None:
         return
     reading = precompute_features(reading_tasks, jobs)
     try:
-        bar = tqdm(reading, "Reading pictures", len(reading_tasks), unit="image", disable=None)
+        bar = tqdm(reading, "Reading images", len(reading_tasks), unit="image", disable=None)
         for _ in bar:
             pass
     except KeyboardInterrupt as error:

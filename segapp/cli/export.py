@@ -112,7 +112,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="of a folder, where its projects are (default: beside the images)",
     )
     parser.add_argument(
-        "--done", action="store_true", help="of a folder, only the pictures that are done"
+        "--done", action="store_true", help="of a folder, only the finished images"
     )
     parser.add_argument(
         "--per",
@@ -195,7 +195,7 @@ def _export_folder(arguments: argparse.Namespace) -> int:
         "files": files,
     }
     summary = ", ".join(f"{count} {word}" for word, count in counts.items())
-    print_result(arguments, result, [*files, summary or "no picture is done yet"])
+    print_result(arguments, result, [*files, summary or "no image is finished yet"])
     return SOME_FAILED if failures else 0
 
 

@@ -101,7 +101,8 @@ def remove_desktop_entry(home: Path) -> tuple[Path, ...]:
 def _want_freedesktop() -> None:
     if sys.platform in ("win32", "darwin"):
         raise DesktopError(
-            "Desktop entries are for Linux and its kin: here, open projects by the window's menu."
+            "Desktop entries are for Linux and similar systems: here, open projects "
+            "from the window's menu."
         )
 
 

@@ -344,7 +344,7 @@ def _orientation(image: Image.Image) -> tuple[int, str]:
         turn = None
     if isinstance(turn, int) and 0 <= turn <= 8:
         return turn, ""
-    return 1, Message("shown without turning, as its EXIF data are damaged")
+    return 1, Message("shown unrotated, as its EXIF data are damaged")
 
 
 def _frames(image: Image.Image) -> int:

@@ -193,7 +193,7 @@ def _connect_look_inside(window: MainWindow) -> None:
         if not panel.kept or panel.kept[-1].insight is not answer.insight:
             document = session.document
             preset = preset_of(session.settings)
-            title = preset_texts()[preset].label if preset else window.tr("Settings of your own")
+            title = preset_texts()[preset].label if preset else window.tr("Custom settings")
             name = window.tr("{}, {} strokes").format(title, len(document.strokes))
             panel.keep(
                 ComparedAnswer.of(
@@ -292,7 +292,7 @@ def _connect_actions(window: MainWindow) -> None:
 
 def _choose_language(window: MainWindow, language: str) -> None:
     window.preferences.set("language", language)
-    window.show_message(window.tr("The window speaks this language from the next start on"))
+    window.show_message(window.tr("The window uses this language from the next start on"))
 
 
 def store_window(window: MainWindow) -> None:

@@ -205,7 +205,7 @@ def test_nan_and_infinity_are_tolerated(tmp_path):
     assert picture.rgb[5, 6].tolist() == [255, 255, 255]
     assert picture.rgb[7, 8].tolist() == [0, 0, 0]
     assert picture.rgb[9, 9].tolist() == [255, 255, 255]
-    assert picture.note.endswith("3 values are no numbers")
+    assert picture.note.endswith("3 values are not numbers")
 
 
 @pytest.mark.parametrize("value", [0.0, 7.5, np.nan])
@@ -431,7 +431,7 @@ def test_damaged_exif_shows_the_pixels_without_turning_and_says_so(tmp_path, suf
     Image.fromarray(SMOOTH).save(path, exif=exif, **options.get(suffix, {}))
     picture = load_image(path)
     assert np.abs(picture.rgb.astype(int) - SMOOTH).max() <= 3
-    assert picture.note == "shown without turning, as its EXIF data are damaged"
+    assert picture.note == "shown unrotated, as its EXIF data are damaged"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such files")

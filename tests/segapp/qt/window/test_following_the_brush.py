@@ -47,7 +47,7 @@ def test_what_is_shown_during_the_drag_is_a_preview_and_says_so(
     move(qtbot, window, 70, 12)
     qtbot.waitUntil(lambda: answers.preview is not None)
     assert answers.progress.stage is Stage.FOLLOWING
-    assert "not final" in window.status.state_text
+    assert "Not final" in window.status.state_text
     qtbot.waitUntil(window.preview_badge.isVisible)
     assert answers.shown is answers.preview.labelling
     assert answers.answer is before  # what may leave the program is what it was

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.benchmarks.structure import Module, duplicate_classes, modules_of
-from tests.texts import languages, wanted, written
+from tests.texts import ROOT, languages, wanted, written
 
 # One word for one thing: a result is no answer, an image no picture, unfinished not undone.
 NOT_IN_TEXTS = {
@@ -30,6 +30,18 @@ def test_texts_of_the_window_have_one_word_for_one_thing():
 def test_translations_have_one_word_for_one_thing(language):
     texts = [text for part in written(language).values() for text in part.values()]
     assert hits(language, texts) == []
+
+
+GUIDE = ROOT / "assets" / "guide"
+PAGES = {ROOT / "README.md": "en", ROOT / "CHANGELOG.md": "en"}
+PAGES |= dict.fromkeys(GUIDE.glob("*.md"), "en")
+PAGES |= {path: language for language in languages() for path in GUIDE.glob(f"{language}/*.md")}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.stem}")
+def test_pages_have_the_window_s_words(page):
+    prose = re.sub(r"```.*?```|`[^`]*`", "", page.read_text("utf-8"), flags=re.DOTALL)
+    assert hits(PAGES[page], prose.splitlines()) == []
 
 
 @pytest.mark.parametrize(

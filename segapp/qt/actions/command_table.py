@@ -180,6 +180,8 @@ theme_dark | &Dark | |  | theme
 language_system | As the &System | |  | language
     The window's language follows the system from the next start on
 
+guide | &Guide
+    How to use the program, step by step
 shortcuts | &Shortcuts | F1 | help
     All keys and what the mouse does
 problem | Report a &Problem…

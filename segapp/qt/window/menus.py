@@ -36,7 +36,7 @@ _ANSWER = "live update learn_anew stop - spot mark_spot"
 _VIEWS = "view_overlay view_outline view_mask view_cut-out view_confidence view_codes"
 _VIEW = f"""{_VIEWS} view_components - show_strokes hide_answer - levels
     - zoom_in zoom_out fit actual_size - @panels @theme @language full_screen"""
-_HELP = "shortcuts problem about"
+_HELP = "guide shortcuts - problem about"
 _SHAPES = "line box lasso polygon fill - around_box around"
 _TOOLS = f"brush eraser hand - {_SHAPES} - retouch - swap - undo redo clear"
 _TOP = "open open_folder save export - previous next - live update stop spot"

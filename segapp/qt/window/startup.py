@@ -15,6 +15,7 @@ from segapp.imaging.overlay import ViewMode
 from segapp.model.settings import preset_of
 from segapp.qt.canvas.brush import BrushUnit, Tool
 from segapp.qt.canvas.viewport import ZOOM_STEP
+from segapp.qt.dialogs.guide import open_guide
 from segapp.qt.dialogs.help import open_about, open_problem_report, open_shortcuts
 from segapp.qt.files.file_dialogs import complain
 from segapp.qt.files.thumbnails import filling
@@ -278,6 +279,7 @@ def _connect_actions(window: MainWindow) -> None:
         "zoom_out": lambda: canvas.viewport.zoom(1 / ZOOM_STEP),
         "fit": canvas.viewport.fit,
         "actual_size": canvas.viewport.show_actual_size,
+        "guide": lambda: open_guide(window),
         "shortcuts": lambda: open_shortcuts(window, actions, window.shortcuts),
         "problem": lambda: open_problem_report(window, session, window.log.text),
         "about": lambda: open_about(window),

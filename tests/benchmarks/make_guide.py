@@ -45,7 +45,6 @@ from segapp.qt.session.session import Session
 from segapp.qt.window.startup import build_window
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
-IMAGES = ASSETS / "guide" / "images"
 SAMPLES = ASSETS / "samples"
 _PATIENCE = 60.0  # seconds for a result
 _SIZE = (1160, 720)
@@ -172,9 +171,10 @@ def as_image(part: QWidget) -> Image.Image:
 
 def save(image: Image.Image, name: str) -> None:
     """Save a picture of the guide, as JPEG without coarser colours."""
-    IMAGES.mkdir(exist_ok=True)
-    image.convert("RGB").save(IMAGES / name, quality=86, subsampling=0, optimize=True)
-    print(name, (IMAGES / name).stat().st_size)
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    image.convert("RGB").save(path, quality=86, subsampling=0, optimize=True)
+    print(path.name, path.stat().st_size)
 
 
 @contextmanager
@@ -234,7 +234,7 @@ def strokes_to_cutout() -> None:
         studio.settle()
         studio.take(22)
         first, *others = studio.frames
-        path = ASSETS / "strokes-to-cutout.webp"
+        path = Path("strokes-to-cutout.webp")
         first.save(
             path,
             save_all=True,
@@ -253,22 +253,22 @@ def first() -> None:
         studio.window.hint.begin()
         studio.window.refresh()
         QTest.qWait(300)
-        studio.save("first-start.jpg")
+        studio.save("guide/images/first-start.jpg")
         studio.stroke(LEFT, *CUP[0])
         studio.stroke(LEFT, *CUP[1])
         studio.rest()
-        studio.save("first-stroke.jpg")
+        studio.save("guide/images/first-stroke.jpg")
         for button, points in ((RIGHT, SAUCER), (RIGHT, SPOON), (LEFT, HANDLE)):
             for each in points:
                 studio.stroke(button, *each)
         studio.rest()
-        studio.save("first-result.jpg")
+        studio.save("guide/images/first-result.jpg")
         studio.command("view_cut-out")
         studio.settle()
-        studio.save("first-cutout.jpg")
+        studio.save("guide/images/first-cutout.jpg")
         studio.command("view_overlay")
         with export_dialog(studio, "cutout") as dialog:
-            studio.save("first-export.jpg", dialog)
+            studio.save("guide/images/first-export.jpg", dialog)
 
 
 def portrait() -> None:
@@ -287,17 +287,19 @@ def portrait() -> None:
             alpha = cut[..., 3:] / 255
             drawn.append(cut[..., :3] * alpha + ground * (1 - alpha))
     hard, soft = (Image.fromarray(values.round().astype(np.uint8)) for values in drawn)
-    save(side_by_side([Image.fromarray(rgb), soft]), "portrait.jpg")
+    save(side_by_side([Image.fromarray(rgb), soft]), "guide/images/portrait.jpg")
     box = (140, 10, 300, 130)
     pieces = [Image.fromarray(rgb), hard, soft]
     zoomed = [piece.crop(box).resize((480, 360), Image.Resampling.BICUBIC) for piece in pieces]
-    save(side_by_side(zoomed, ["image", "hard edge", "soft edge"]), "portrait-edge.jpg")
+    save(
+        side_by_side(zoomed, ["image", "hard edge", "soft edge"]), "guide/images/portrait-edge.jpg"
+    )
     with sample("astronaut") as studio:
         for points in PORTRAIT:
             studio.stroke(LEFT, *points)
         studio.stroke(RIGHT, *DESK)
         with export_dialog(studio, "cutout") as dialog:
-            studio.save("portrait-export.jpg", dialog)
+            studio.save("guide/images/portrait-export.jpg", dialog)
 
 
 def cells() -> None:
@@ -311,9 +313,13 @@ def cells() -> None:
         measures.dock.show()
         measures.dock.raise_()
         studio.settle()
-        studio.save("cells-measures.jpg")
+        studio.save("guide/images/cells-measures.jpg")
         result = studio.window.session.answers.shown.labels
-        count_parts(np.array(Image.open(SAMPLES / "cells.jpg")), result == 0, "cells.jpg")
+        count_parts(
+            np.array(Image.open(SAMPLES / "cells.jpg")),
+            result == 0,
+            "guide/images/cells.jpg",
+        )
 
 
 def count_parts(rgb: np.ndarray, inside: np.ndarray, name: str) -> None:
@@ -371,10 +377,10 @@ def folder() -> None:
             studio.stroke(RIGHT, *(AROUND_CELLS if "cells" in name else ((60, 60), (300, 60))))
         studio.rest()
         studio.settle()
-        studio.save("folder.jpg")
+        studio.save("guide/images/folder.jpg")
         studio.command("export_folder")
         studio.settle()
-        studio.save("folder-export.jpg")
+        studio.save("guide/images/folder-export.jpg")
         studio.close()
 
 
@@ -418,7 +424,10 @@ def settings() -> None:
                     segmenter.add_stroke(list(line), label, radius=7)
             drawn.append(outlined(image, segmenter.result.mask, box))
         names = {"best": "One object", "alike": "All similar", "paper": "Paper"}
-        save(side_by_side(drawn, [names.get(key, key) for key in choices]), f"setting-{name}.jpg")
+        save(
+            side_by_side(drawn, [names.get(key, key) for key in choices]),
+            f"guide/images/setting-{name}.jpg",
+        )
 
 
 _CUP_BOX = (150, 0, 470, 320)
@@ -438,7 +447,7 @@ def batch() -> None:
     with tempfile.TemporaryDirectory() as place:
         words = [sys.executable, "-m", "segapp", "batch", "--out", place]
         subprocess.run(words, check=True, capture_output=True)
-        save(Image.open(Path(place) / "sheet.png"), "batch-sheet.jpg")
+        save(Image.open(Path(place) / "sheet.png"), "guide/images/batch-sheet.jpg")
 
 
 def method() -> None:
@@ -474,7 +483,7 @@ def method() -> None:
     sheet = Image.new("RGB", (rows[0].width, 2 * rows[0].height + 12), "white")
     for number, row in enumerate(rows):
         sheet.paste(row, (0, number * (row.height + 12)))
-    save(sheet, "method.jpg")
+    save(sheet, "guide/images/method.jpg")
 
 
 def mark(image: Image.Image, place: tuple[int, int], letter: str) -> None:
@@ -529,7 +538,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("names", nargs="*", default=[""], help="beginnings of names; all if none")
+    parser.add_argument("--out", type=Path, default=ASSETS, help="instead of the assets' folder")
     arguments = parser.parse_args()
+    os.chdir(arguments.out)
     application = QApplication(sys.argv[:1])
     application.setStyle("Fusion")
     for name, make in PICTURES.items():

@@ -57,7 +57,10 @@ def make_root(suite: str, place: Path, extra: list[Path]) -> Path:
     for path in extra:
         target = root / path.relative_to("/")
         target.parent.mkdir(parents=True, exist_ok=True)
-        (shutil.copytree if path.is_dir() else shutil.copy)(path, target)
+        if path.is_dir():
+            shutil.copytree(path, target, dirs_exist_ok=True)
+        else:
+            shutil.copy(path, target)
     checkout = root / HOME
     shutil.rmtree(checkout, ignore_errors=True)
     listed = subprocess.run(

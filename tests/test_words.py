@@ -35,6 +35,10 @@ def test_translations_have_one_word_for_one_thing(language):
 GUIDE = ROOT / "assets" / "guide"
 PAGES = {ROOT / "README.md": "en", ROOT / "CHANGELOG.md": "en"}
 PAGES |= dict.fromkeys(GUIDE.glob("*.md"), "en")
+RESULTS = [
+    ROOT / "tests" / "benchmarks" / f"{name}.md"
+    for name in ("SEGMENTATION", "SPEED", "ENCODER", "MATTING", "DRAG", "NOTES")
+]
 PAGES |= {path: language for language in languages() for path in GUIDE.glob(f"{language}/*.md")}
 
 
@@ -42,6 +46,18 @@ PAGES |= {path: language for language in languages() for path in GUIDE.glob(f"{l
 def test_pages_have_the_window_s_words(page):
     prose = re.sub(r"```.*?```|`[^`]*`", "", page.read_text("utf-8"), flags=re.DOTALL)
     assert hits(PAGES[page], prose.splitlines()) == []
+
+
+@pytest.mark.parametrize("page", RESULTS, ids=lambda page: page.stem)
+def test_results_have_no_aims_and_no_days(page):
+    told = page.read_text("utf-8")
+    words = r"picture|dabbed|nobody|somebody|wanted|aims?|targets?|afternoon|quiet hour|now"
+    assert re.findall(rf"\b(?:{words})\b", told, re.IGNORECASE) == []
+    if page.stem != "NOTES":
+        assert all(
+            f"**{word}" in told or f"## {word}" in told
+            for word in ("Question", "Meaning", "Limits")
+        )
 
 
 @pytest.mark.parametrize(

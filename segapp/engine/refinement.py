@@ -51,7 +51,7 @@ class StepTimer:
 
 _HALF_WIDTH = 7
 """Of the band that is cut pixel by pixel: a patch's boundary may be off by that much. Rows "band"
-of the trials in SEGMENTATION.md: narrower needs more strokes, wider not fewer."""
+of the trials in NOTES.md: narrower needs more strokes, wider not fewer."""
 _AGAIN = 6
 """Number of times that the boundary may move on from the band's edge."""
 _BLOCK = 16

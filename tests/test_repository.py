@@ -21,7 +21,7 @@ TEXTS += sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.
 
 def links_of(text):
     """Yield the targets of links to files of the repository and to headings, as a pair."""
-    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+    for target in re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'<img src="([^"]+)"', text):
         if "://" not in target:
             file, _, heading = target.partition("#")
             yield file, heading

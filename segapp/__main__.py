@@ -82,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
 
     parser = argparse.ArgumentParser(
         prog="segapp",
-        description="Cut objects out of pictures with a few strokes.",
+        description="Cut objects out of images with a few strokes.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -131,4 +131,4 @@ def test_both_wheels_hold_the_same(wheels):
 def test_a_wheel_holds_what_the_program_reads_and_no_pictures_for_readers(wheels):
     with zipfile.ZipFile(wheels["wheel"]) as archive:
         parts = {name.split("/")[2] for name in archive.namelist() if "/assets/" in name}
-    assert parts == {"icon.svg", "icons", "samples", "translations"}
+    assert parts == {"guide", "icon.svg", "icons", "samples", "translations"}

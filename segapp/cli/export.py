@@ -61,11 +61,11 @@ _EXAMPLES = """\
   segapp export cat.segapp --as mask
   segapp export cat.segapp --as cutout coco-polygons labelme
   segapp export cat.segapp --as mask --out masks/cat.png
-  segapp export photos --as coco-rle --done                one file for the pictures that are done
+  segapp export photos --as coco-rle --done                one file for the finished images
   segapp export photos --as yolo --out dataset
   segapp export cells --measures --pixel-size 0.65 --unit µm --split
 
-formats of a project, and of each picture of a folder:
+formats of a project, and of each image of a folder:
 """
 
 
@@ -81,8 +81,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "project",
         metavar="PROJECT | FOLDER",
         type=Path,
-        help="a project, or a folder of images with their projects; done again, a folder is "
-        "gone on with where it was left",
+        help="a project, or a folder of images with their projects; run again, an export of "
+        "a folder continues where it was stopped",
     )
     parser.add_argument(
         "--as",
@@ -112,7 +112,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="of a folder, where its projects are (default: beside the images)",
     )
     parser.add_argument(
-        "--done", action="store_true", help="of a folder, only the pictures that are done"
+        "--done", action="store_true", help="of a folder, only the finished images"
     )
     parser.add_argument(
         "--per",
@@ -195,7 +195,7 @@ def _export_folder(arguments: argparse.Namespace) -> int:
         "files": files,
     }
     summary = ", ".join(f"{count} {word}" for word, count in counts.items())
-    print_result(arguments, result, [*files, summary or "no picture is done yet"])
+    print_result(arguments, result, [*files, summary or "no image is finished yet"])
     return SOME_FAILED if failures else 0
 
 

@@ -66,7 +66,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--measures", metavar="FILE.csv", type=Path, help="write area, place and more as CSV"
     )
     parser.add_argument(
-        "--save-model", metavar="FILE", type=Path, help="keep what was learnt, for segapp apply"
+        "--save-model", metavar="FILE", type=Path, help="save the learnt model, for segapp apply"
     )
     add_settings(parser)
     add_output_options(parser)

@@ -162,8 +162,8 @@ def require_encoder(registry: EncoderRegistry, identity: str) -> Encoder:
     encoder = registry.find(identity)
     if encoder is None:
         raise MissingEncoderError(
-            "The encoder with the digest {}… is not there: add it by segapp encoder add, "
-            "or go on without it by --without-encoder.",
+            "The encoder with the digest {}… is not installed: add it with segapp "
+            "encoder add, or continue without it with --without-encoder.",
             identity[:12],
         )
     return encoder

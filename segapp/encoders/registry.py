@@ -78,7 +78,7 @@ class EncoderRegistry:
                 (folder / _HEAD).stat()
         except (OSError, ValueError) as error:
             raise EncoderError(
-                "The encoder {} is damaged ({}): remove it and add it anew.",
+                "The encoder {} is damaged ({}): remove it and add it again.",
                 sanitize(name),
                 reason(error),
             ) from error
@@ -110,9 +110,11 @@ class EncoderRegistry:
         """Refuse a name or a network that is there already."""
         check_name(name)
         if self._folder(name) is not None:
-            raise EncoderError("There is an encoder {} already: remove it, or say --name.", name)
+            raise EncoderError(
+                "There is already an encoder {}: remove it, or give another --name.", name
+            )
         if (same := self.find(identity)) is not None:
-            raise EncoderError("This network is there already, by the name {}.", same.name)
+            raise EncoderError("This network is already installed as {}.", same.name)
 
     def add(
         self, encoder: Encoder, network: Path, licence: str = "", head: Path | None = None

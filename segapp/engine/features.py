@@ -226,7 +226,7 @@ class Channels:
     ) -> None:
         if scales is not None and len(scales.spans) != values.shape[2]:
             raise SegappError(
-                "channels: wanted {}, as in the picture that was learnt from, got {}.",
+                "channels: wanted {}, as in the image that was learnt from, got {}.",
                 len(scales.spans),
                 values.shape[2],
             )

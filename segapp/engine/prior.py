@@ -147,7 +147,7 @@ def initial_pixels(initial: InitialLabels, size: tuple[int, ...]) -> NDArray[np.
     """Return initial labels, which must be of the image's size."""
     if (initial.height, initial.width) != size:
         raise SegappError(
-            "The answer of {} has {} x {} pixels: wanted the picture's {} x {}.",
+            "The result of {} has {} x {} pixels: wanted the image's {} x {}.",
             initial.name,
             initial.width,
             initial.height,

@@ -51,7 +51,7 @@ class StepTimer:
 
 _HALF_WIDTH = 7
 """Of the band that is cut pixel by pixel: a patch's boundary may be off by that much. Rows "band"
-of the trials in SEGMENTATION.md: narrower needs more strokes, wider not fewer."""
+of the trials in NOTES.md: narrower needs more strokes, wider not fewer."""
 _AGAIN = 6
 """Number of times that the boundary may move on from the band's edge."""
 _BLOCK = 16
@@ -414,12 +414,12 @@ class PixelRefiner:
                 yield Report("Drawing the outline", 0.8, preview)
                 labels = yield from self._upsample(labels, before)
                 timer.end("full size")
-                yield Report("Tidying", 0.9)
+                yield Report("Cleaning up", 0.9)
                 labels, upsampled = self._clean_upsampled(answer.labels, labels)
             else:
                 labels = self._painted_full_size(scores)
                 timer.end("full size")
-                yield Report("Tidying", 0.9)
+                yield Report("Cleaning up", 0.9)
                 options, background = self.settings.clean_up, self.document.background
                 labels = clean_up(labels, self.marked, options, background)
             timer.end("tidying")

@@ -45,7 +45,7 @@ dabs, on half of the tuning images, weights of 1, 2 and 3 whatever the evidence 
 class RegionBelief:
     """Class scores of regions by dense features: near 1 for a class that fits.
 
-    ENCODER.md among the benchmarks has measurements and alternatives.
+    NOTES.md among the benchmarks has measurements and alternatives.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ _LEAST_COVERAGE = 0.02
 _FADING = 10
 """Power by which unmarked pixels lose their weight after `Settings.few_strokes`. So steep that it
 nearly is a switch: with 6 strokes instead of 3 they count a thousandth. Slower fading was tried
-as fixed weights from 0.02 to 0.001 (SEGMENTATION.md), none of which was better at both ends."""
+as fixed weights from 0.02 to 0.001 (NOTES.md), none of which was better at both ends."""
 _LEAST_WEIGHT = 1e-9
 """Negligible, and positive, since a row of weight 0 would be left out."""
 

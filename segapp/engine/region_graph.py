@@ -160,7 +160,7 @@ def _squared_differences(
 
 
 _PATCHES = 6000
-"""Fewer lose thin parts, more make the cut slower and no better (SEGMENTATION.md: 4.5 strokes to
+"""Fewer lose thin parts, more make the cut slower and no better (NOTES.md: 4.5 strokes to
 90 % over 6000 patches on the hard tuning images, 7 over prototypes, 4.6 over 12 000)."""
 
 

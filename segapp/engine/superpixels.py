@@ -141,7 +141,7 @@ _SLIC_ATTEMPTS = ((10.0, 0.0), (20.0, 1.0), (40.0, 2.0), (100.0, 3.0))
 _ENOUGH = 0.4  # of the wanted regions; with fewer, the next pair is tried
 _LARGEST_REGION = 512
 """Mean pixels per region above which an image is halved before SLIC: that takes a quarter of the
-time and does no harm (SPEED.md, "What it costs in quality")."""
+time and does no harm (NOTES.md, "Short cuts of speed")."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -225,12 +225,14 @@ class Trainer:
     def _live_preview(
         self, document: Document, marked: SeedMap, settings: Settings
     ) -> Iterator[Report]:
-        yield Report("Looking", 0.0)
+        yield Report("Reading the image", 0.0)
         self.prepare(settings)
         before = yield from self._previous_state(document, settings)
         update = StateUpdate(self._picture, document, marked, settings, before)
         fit = yield from update.learn(StepTimer(), with_previews=False)
-        yield Report("Looking", 1.0, update.quick_preview(fit, self._warm_start(settings)))
+        yield Report(
+            "Reading the image", 1.0, update.quick_preview(fit, self._warm_start(settings))
+        )
 
     def _warm_start(self, settings: Settings) -> FlowWarmStart:
         graph = self._picture.graph(settings)

@@ -42,7 +42,7 @@ _MAX_STEPS = 2000
 
 _VARIANCE_WEIGHT = 32.0
 """Weight of colours that vary. Lower ones show more hair where a mask has cut it off, higher ones
-less of what only looks like the object: tests/benchmarks/MATTING.md."""
+less of what only looks like the object: tests/benchmarks/NOTES.md."""
 _MIN_CONTRAST = 0.02
 """Squared distance of two colours, from 0 to 1 each channel, that is trusted half."""
 _MIN_SHARE = 1e-4

@@ -156,7 +156,7 @@ def read_class_list(path: Path) -> ClassList:
     except ClassListError:
         raise
     except SegappError as error:
-        raise ClassListError("{} is no list of classes: {}.", name, reason(error)) from error
+        raise ClassListError("{} is not a class list: {}.", name, reason(error)) from error
 
 
 def _check_version(content: dict[str, Any]) -> None:
@@ -186,7 +186,7 @@ def read_limited(path: Path) -> bytes:
         told = sanitize(error.strerror) if error.strerror else reason(error)
         raise ClassListError("{} cannot be read: {}.", sanitize(path), told) from error
     if len(content) > _LARGEST:
-        raise ClassListError("{} is too large for a list of classes.", sanitize(path.name))
+        raise ClassListError("{} is too large for a class list.", sanitize(path.name))
     return content
 
 
@@ -229,7 +229,7 @@ def _numbered(path: Path, content: bytes, read: _Reader) -> ClassList:
     except ClassListError:
         raise
     except SegappError as error:
-        raise ClassListError("{} is no list of classes: {}.", name, reason(error)) from error
+        raise ClassListError("{} is not a class list: {}.", name, reason(error)) from error
     return ClassList.from_classes(classes)
 
 

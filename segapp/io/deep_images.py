@@ -306,7 +306,7 @@ def _note(raw: RawImage, levels: Levels, not_finite: int) -> str:
     else:
         notes.append(Message("shown from {:.5g} to {:.5g}", levels.black, levels.white))
         if not_finite:
-            notes.append(Message("{} values are no numbers", not_finite))
+            notes.append(Message("{} values are not numbers", not_finite))
     count = len(raw.default_channels)
     if raw.n_channels != count:
         notes.append(Message("channels 1 to {} of {}", count, raw.n_channels))
@@ -435,5 +435,5 @@ def _channels_last(path: Path, values: NDArray[np.generic], axes: str) -> NDArra
         raise ImageError("{}: wanted whole or floating-point numbers, got {}.", name, values.dtype)
     values = np.moveaxis(values, axes.index("S"), -1) if "S" in axes else values[..., np.newaxis]
     if values.ndim != 3 or not values.size:
-        raise ImageError("{}: wanted a picture of two dimensions, got axes {}.", name, axes)
+        raise ImageError("{}: wanted an image of two dimensions, got axes {}.", name, axes)
     return values

@@ -40,7 +40,7 @@ Type=Application
 Version=1.5
 Name=segapp
 GenericName=Image Segmentation
-Comment=Cut objects out of pictures with a few strokes
+Comment=Cut objects out of images with a few strokes
 Exec={program} %f
 Icon=segapp
 Terminal=false
@@ -101,7 +101,8 @@ def remove_desktop_entry(home: Path) -> tuple[Path, ...]:
 def _want_freedesktop() -> None:
     if sys.platform in ("win32", "darwin"):
         raise DesktopError(
-            "Desktop entries are for Linux and its kin: here, open projects by the window's menu."
+            "Desktop entries are for Linux and similar systems: here, open projects "
+            "from the window's menu."
         )
 
 

@@ -99,7 +99,7 @@ def read_display(folder: Path) -> DisplaySettings:
         return _read(content)
     except SegappError as error:
         raise DisplaySettingsError(
-            "{} is no view of pictures: {}.", DISPLAY_FILE, reason(error)
+            "{} is not a file of display settings: {}.", DISPLAY_FILE, reason(error)
         ) from error
 
 

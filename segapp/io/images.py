@@ -115,9 +115,12 @@ IMAGE_SUFFIXES: tuple[str, ...] = (
     ".tiff",
     ".webp",
     ".gif",
+    ".heic",
+    ".heif",
 )
 _log = logging.getLogger(__name__)
 _FORMATS = ("JPEG", "PNG", "BMP", "TIFF", "WEBP", "GIF")
+_HEIC_BRANDS = (b"heic", b"heix", b"mif1", b"msf1")
 _WANTED = "JPEG, PNG, BMP, TIFF, WebP or GIF"
 _JPEG = b"\xff\xd8"
 _ORIENTATION = 274  # the tag of TIFF and EXIF
@@ -279,7 +282,16 @@ def _size_of(file: BufferedReader) -> int:
 
 def _recognised(file: BufferedReader) -> ImageFile:
     file.seek(0)
-    return Image.open(file, formats=_FORMATS)
+    header = file.read(12)
+    file.seek(0)
+    if header[4:8] != b"ftyp" or header[8:] not in _HEIC_BRANDS:
+        return Image.open(file, formats=_FORMATS)
+    try:
+        from pillow_heif import register_heif_opener
+    except ImportError as error:
+        raise ImageError('HEIC needs the extra heif: pip install "segapp[heif]".') from error
+    register_heif_opener()
+    return Image.open(file, formats=("HEIF",))
 
 
 def _decode(path: Path, file: BufferedReader, page: int, display: DisplaySettings) -> DecodedImage:
@@ -342,7 +354,7 @@ def _orientation(image: Image.Image) -> tuple[int, str]:
         turn = None
     if isinstance(turn, int) and 0 <= turn <= 8:
         return turn, ""
-    return 1, Message("shown without turning, as its EXIF data are damaged")
+    return 1, Message("shown unrotated, as its EXIF data are damaged")
 
 
 def _frames(image: Image.Image) -> int:

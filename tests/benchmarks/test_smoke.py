@@ -83,6 +83,11 @@ def test_every_script_is_run_here():
     } == set()
 
 
+def test_make_guide(tmp_path):
+    assert "method.jpg" in run("make_guide.py", "method", "--out", tmp_path)
+    assert (tmp_path / "guide" / "images" / "method.jpg").exists()
+
+
 def test_bound_draws():
     assert "2" in run("bound_draws.py", "--draws", 2)
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     ]
     """Yields its progress, and is stopped by closing it."""
 
-_TABLES = "pictures"
+_TABLES = "images"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
         ),
         ExportFormat(
             "cutout",
-            "Cut-out on transparent ground (PNG)",
+            "Cut-out with transparency (PNG)",
             ".png",
             "The objects in their own colours, without those behind them, transparent elsewhere.",
             partial(_write_at_once, cutout),
@@ -155,7 +155,7 @@ def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
             "alpha",
             "Alpha with soft edges (PNG)",
             ".png",
-            "255 where a pixel is the object alone, 0 where nothing of it is there.",
+            "255 where a pixel is all object, 0 where it has none of it.",
             partial(_write_at_once, alpha),
             alpha,
         ),
@@ -215,8 +215,8 @@ def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
             "measures",
             "Measures of classes and parts (CSV)",
             ".csv",
-            "Area, place, perimeter and mean colour of each class but the background, and of "
-            "each of its parts.",
+            "Area, position, perimeter and mean colour of each class but the "
+            "background, and of each of its parts.",
             partial(write_measures, scale=choices.scale, split=choices.split),
         ),
     )
@@ -312,9 +312,9 @@ def _add_steps(
 def _measures_format(form: ExportFormat, choices: ExportChoices) -> DatasetFormat:
     return DatasetFormat(
         form.name,
-        "Measures of all pictures (one CSV)",
-        "measures.csv: a row for each class of each picture and for each of its parts, the "
-        "picture's name first; the same for each picture in pictures.",
+        "Measures of all images (one CSV)",
+        "measures.csv: a row for each class of each image and for each of its parts, "
+        "the image's name first; the same for each image in images.",
         per_region=False,
         add=partial(_add_measures, form),
         finish=_join_measures,

@@ -167,8 +167,8 @@ INDEX_MAP_FORMATS = (
     DatasetFormat(
         "cityscapes",
         "Cityscapes (index PNG)",
-        "gtFine: labelIds with the class from 1 (0 is the background), instanceIds with 1000 "
-        "times the class plus the part, and a coloured one to look at.",
+        "gtFine: labelIds with the class from 1 (0 is the background), instanceIds "
+        "with 1000 times the class plus the part, and a coloured image to look at.",
         per_region=True,
         add=_add_cityscapes,
         finish=_finish_cityscapes,

@@ -305,13 +305,13 @@ class Shortcuts(QObject):
         try:
             content = json.loads(text)
         except (ValueError, RecursionError):
-            raise ShortcutsError(_tr("This is no file of shortcuts: it is not JSON.")) from None
+            raise ShortcutsError(_tr("This is not a shortcuts file: it is not JSON.")) from None
         if not isinstance(content, dict) or content.get("format") != _TITLE:
             raise ShortcutsError(
-                _tr("This is no file of shortcuts: wanted “format”: “{}”.").format(_TITLE)
+                _tr("This is not a shortcuts file: wanted “format”: “{}”.").format(_TITLE)
             )
         if content.get("version") != _VERSION:
-            raise ShortcutsError(_tr("These shortcuts are of another version of the program."))
+            raise ShortcutsError(_tr("These shortcuts are from another version of the program."))
         return self.take(content.get("keys"))
 
     def take(self, keys: object) -> int:
@@ -343,9 +343,9 @@ def _reserved_keys() -> dict[str, str]:
         **digits,
         **shifted,
         **arrows,
-        "Space": _tr("dragging the picture"),
-        "H": _tr("seeing the bare picture"),
-        "Esc": _tr("dropping the stroke"),
+        "Space": _tr("dragging the image"),
+        "H": _tr("showing the image alone"),
+        "Esc": _tr("cancelling the stroke"),
         "Return": _tr("putting the brush down"),
         "Enter": _tr("putting the brush down"),
         "Tab": _tr("going to the next control"),

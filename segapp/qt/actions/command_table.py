@@ -31,25 +31,25 @@ save | &Save Project | <Save> | save
 save_as | Save Project &As… | Ctrl+Shift+S
     Save the project under another name
 export | &Export… | Ctrl+E | export
-    Write the answer as mask, cut-out, COCO, …
+    Write the result as mask, cut-out, COCO, …
 save_model | Save Learnt &Model…
-    Save what was learnt, to apply it to other images
+    Save the learnt model, to apply it to other images
 apply_model | Appl&y Model…
-    Let a saved model answer for this image
+    Segment this image with a saved model
 quit | &Quit | Ctrl+Q
     Close the window
 
 done | &Done | D | | check
-    Flag this image as done, or take that back
-next_undone | Next &Undone | Shift+PgDown
-    Go to the next image that is not done
-carry_over | &Carry Over | Ctrl+Shift+K | | check
-    Answer each image that has no strokes with what was learnt on the one before
-apply_to_undone | &Apply to All Undone
-    Answer all images that are not done and have no strokes with what is learnt here
+    Flag this image as done, or remove the flag
+next_undone | Next &Unfinished | Shift+PgDown
+    Go to the next unfinished image
+carry_over | &Reuse from Previous Image | Ctrl+Shift+K | | check
+    Segment each image without strokes by what was learnt on the previous one
+apply_to_undone | &Apply to All Unfinished
+    Segment all unfinished images without strokes by what was learnt here
 share_classes | Use These Classes in the &Folder | Ctrl+Shift+L
-    Let all images of the folder have these classes
-take_classes | &Take the Folder's Classes
+    Give all images of the folder these classes
+take_classes | Use &the Folder's Classes
     Give this image the classes of its folder
 import_classes | &Import Class List…
     Read classes of segapp, labelme (labels.txt) or CVAT (JSON)
@@ -57,28 +57,28 @@ export_folder | E&xport Folder | Ctrl+Shift+E
     Write all images of the folder as COCO, YOLO, Pascal VOC, masks, …
 
 undo | &Undo | <Undo> | undo
-    Take the last edit back
+    Revert the last edit
 redo | &Redo | Ctrl+Shift+Z | redo
-    Make the undone edit again
+    Repeat the reverted edit
 clear | &Clear Strokes | Ctrl+Del | clear
     Remove all strokes (undo brings them back)
 import_strokes | &Import Strokes…
-    Take strokes from a palette PNG: 0 nothing, 1 first class, 2 second class, …
-copy_picture | C&opy Picture | Ctrl+Alt+C
-    Copy the picture to the clipboard
+    Read strokes from a palette PNG: 0 nothing, 1 first class, 2 second class, …
+copy_picture | C&opy Image | Ctrl+Alt+C
+    Copy the image to the clipboard
 copy_mask | Copy &Mask | <Copy> | copy
     Copy the black and white mask to the clipboard
 copy_cutout | Copy Cu&t-Out | Ctrl+Shift+C
     Copy the cut-out object to the clipboard
-paste | &Paste Picture | <Paste> | paste
-    Open the picture, or the file, that is in the clipboard
+paste | &Paste Image | <Paste> | paste
+    Open the image, or the file, from the clipboard
 
 brush | &Brush | B | brush | tool
-    Paint: each button has its class, as the list of classes shows
+    Paint: each mouse button has its class, as the class list shows
 eraser | &Eraser | E | eraser | tool
-    Take strokes away where you paint
+    Erase strokes where you paint
 hand | &Hand | M | hand | tool
-    Move the picture (or hold Space, or the middle button, at any time)
+    Move the image (or hold Space, or the middle button, at any time)
 larger | &Larger Brush | ]
     Make the brush larger (Ctrl+wheel)
 smaller | &Smaller Brush | [
@@ -88,13 +88,13 @@ swap | S&wap Classes | X | swap
 keep_others | &Keep Other Classes | K | | check
     Paint around what other classes have marked, instead of over it
 add_class | &Add Class | Ctrl+Shift+N | add
-    Add a further class
+    Add another class
 rename_class | &Rename Class… | F2 | rename
     Give the chosen class another name
 recolour_class | Class &Colour…
     Give the chosen class another colour
 background_class | Class &Is Background
-    Let the chosen class be what is left over: no object for other programs
+    Make the chosen class the background: no object in exported files
 class_up | &Move Class Up | Alt+Up | up
     Move the chosen class up the list, with its strokes
 class_down | Mo&ve Class Down | Alt+Down | down
@@ -103,89 +103,91 @@ delete_class | &Delete Class | | delete
     Delete the chosen class with its strokes
 
 line | Straight &Line | L | line | tool
-    Paint from where you press to where you let go
+    Paint a line from where you press to where you release
 box | Bo&x | Shift+B | box | tool
     Mark a box from corner to corner
 lasso | L&asso | A | lasso | tool
-    Mark all that you draw around
+    Mark everything inside the drawn line
 polygon | &Polygon | P | polygon | tool
-    Mark what lies between corners: click each, double-click or Return ends
+    Mark a polygon: click each corner, double-click or Return ends
 around_box | Box Aro&und the Object | Shift+O | around_box | tool
-    What lies outside the box is background, and its middle the object
+    Everything outside the box is background, its middle the object
 around | Lasso Aroun&d the Object | O | around | tool
-    What lies outside is background, and the middle the object
+    Everything outside is background, the middle the object
 fill | F&ill | F | fill | tool
-    Give the part of the answer that you click to a class
+    Assign the clicked region to a class
 
-retouch | Re&touch the Answer | R | retouch | check
-    Paint over the answer itself: nothing is learnt from it, and nothing undoes it
+retouch | Re&touch the Result | R | retouch | check
+    Paint over the result itself: nothing is learnt from it, and later strokes do not change it
 lock_class | L&ock Class | Ctrl+K
-    Keep the left button's class as it is, whatever is learnt later
+    Keep the left button's class unchanged, whatever is learnt later
 lock_part | Lock Part u&nder the Pointer | Shift+K
-    Keep the part that you point at as it is, whatever is learnt later
+    Keep the part under the pointer unchanged, whatever is learnt later
 drop_retouches | Drop Reto&uches and Locks
-    Show the answer as it was learnt
+    Show the result as it was learnt
 import_mask | Import Mas&k…
-    Begin with a mask of another program: black and white, classes, COCO or LabelMe
+    Start from a mask of another program: black and white, classes, COCO or LabelMe
 
 live | &Live Update | Ctrl+L | live | check
-    Learn anew after every stroke
+    Update after every stroke
 update | &Update Now | F5 | update
     Learn from the strokes as they are
-learn_anew | Learn &Anew | Ctrl+F5
-    Learn from all strokes at once, as if they had just been made together
+learn_anew | Relearn from &All Strokes | Ctrl+F5
+    Learn from all strokes at once instead of one after the other
 stop | &Stop | Shift+F5 | stop
     Stop learning and keep what is shown
-spot | &Where to Scribble Next | N | spot
-    Go to the least certain region
-mark_spot | &Mark the Least Certain Region | |  | check
-    Ring the region where a stroke helps most
+spot | &Go to Least Certain Spot | N | spot
+    Go to the spot where the result is least certain
+mark_spot | &Mark the Least Certain Spot | |  | check
+    Ring the spot where a stroke helps most
 
 view_overlay | &Overlay | Ctrl+1 | view-overlay | view
-    The classes' colours over the picture
+    The classes' colours over the image
 view_outline | O&utline | Ctrl+2 | view-outline | view
-    The edge of each class
+    The outline of each class
 view_mask | &Mask | Ctrl+3 | view-mask | view
     Black and white, or the classes' colours
 view_cut-out | &Cut-Out | Ctrl+4 | view-cutout | view
     Everything but the background, on a chequerboard
 view_confidence | Con&fidence | Ctrl+5 | view-confidence | view
-    Dark where the learner is undecided, bright where it is sure
+    Dark where the result is uncertain, bright where it is certain
 view_codes | &Hash Codes | Ctrl+6 | view-codes | view
     A colour for each hash code
 view_components | What the E&ncoder Sees | Ctrl+7 | | view
-    Places that are alike to the encoder have like colours
+    Areas that are similar to the encoder have similar colours
 show_strokes | Show &Strokes | S | | check
-    Show or hide what you painted
-hide_answer | Hide Ans&wer | Shift+H | | check
-    See the bare picture (or hold H)
+    Show or hide the strokes
+hide_answer | Hi&de Result | Shift+H | | check
+    Show the image alone (or hold H)
 levels | Le&vels and Channels… | Ctrl+Shift+V
-    Choose what is black and white, and which channels are shown
+    Choose black point, white point and the channels to show
 zoom_in | Zoom &In | <ZoomIn> | zoom-in
     Zoom in
 zoom_out | &Zoom Out | <ZoomOut> | zoom-out
     Zoom out
 fit | Fi&t in Window | Ctrl+0 | fit
-    Show the whole picture
+    Show the whole image
 actual_size | &Actual Size | Ctrl+Alt+0 | actual-size
     One image pixel on one screen pixel
 full_screen | Full Sc&reen | F11 | | check
     Use the whole screen
 theme_system | As the &System | |  | theme
-    Light or dark as the system says
+    Follow the system's light or dark theme
 theme_light | &Light | |  | theme
-    Dark text on a light ground
+    Dark text on a light background
 theme_dark | &Dark | |  | theme
-    Light text on a dark ground
+    Light text on a dark background
 language_system | As the &System | |  | language
-    The window's language as the system says, from the next start on
+    The window's language follows the system from the next start on
 
+guide | &Guide
+    How to use the program, step by step
 shortcuts | &Shortcuts | F1 | help
     All keys and what the mouse does
 problem | Report a &Problem…
     Collect versions and the log as a text; nothing is sent
 about | &About
-    What this program is
+    Version and purpose of this program
 """
 
 

@@ -263,11 +263,11 @@ class Canvas(PictureView):
         self.setTabletTracking(True)
         self.setAttribute(Qt.WidgetAttribute.WA_AcceptTouchEvents)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName(self.tr("Picture"))
+        self.setAccessibleName(self.tr("Image"))
         self.setAccessibleDescription(
             self.tr(
-                "Arrow keys move the brush, Return puts it down and lifts it, "
-                "Escape drops the stroke."
+                "Arrow keys move the brush, Return puts it down and lifts it, Escape "
+                "cancels the stroke."
             )
         )
         self._input = CanvasInput(self.viewport, self)

@@ -89,7 +89,7 @@ class ExportChoicesBox(QWidget):
     def _make_only_row(self, classes: Sequence[ClassInfo]) -> QWidget:
         self.only = QComboBox()
         self.only.setAccessibleName(self.tr("Object"))
-        self.only.setToolTip(self.tr("What is white, or cut out"))
+        self.only.setToolTip(self.tr("Class that is white, or cut out"))
         self.only.addItem(self.tr("Everything but the background"), None)
         for info in classes:
             self.only.addItem(class_name(info.name), info.name)
@@ -99,9 +99,9 @@ class ExportChoicesBox(QWidget):
     def _make_edge_row(self, edge: float | None) -> QWidget:
         self.edge = QComboBox()
         self.edge.setAccessibleName(self.tr("Edge"))
-        self.edge.setToolTip(self.tr("How cut-outs end at their outline"))
+        self.edge.setToolTip(self.tr("Edge of the cut-out: hard or soft"))
         for kind, text in (
-            (Edge.AUTOMATIC, self.tr("Soft, as suits the picture")),
+            (Edge.AUTOMATIC, self.tr("Soft (automatic)")),
             (Edge.HARD, self.tr("Hard")),
             (Edge.WIDTH, self.tr("Soft within")),
         ):
@@ -123,8 +123,8 @@ class ExportChoicesBox(QWidget):
 
     def _make_ground_row(self) -> QWidget:
         self.ground = QComboBox()
-        self.ground.setAccessibleName(self.tr("Preview on"))
-        self.ground.setToolTip(self.tr("What is seen behind the cut-out here; not in the file"))
+        self.ground.setAccessibleName(self.tr("Preview background"))
+        self.ground.setToolTip(self.tr("Background of the preview; not written to the file"))
         for text, colour in (
             (self.tr("Chequerboard"), None),
             (self.tr("Black"), QColor("black")),
@@ -133,7 +133,7 @@ class ExportChoicesBox(QWidget):
         ):
             self.ground.addItem(text, colour)
         self.ground.activated.connect(self._choose_ground)
-        return _row(self.tr("Preview on"), self.ground)
+        return _row(self.tr("Preview background"), self.ground)
 
     @property
     def choices(self) -> ExportChoices:
@@ -165,7 +165,7 @@ class ExportChoicesBox(QWidget):
     def _choose_ground(self, index: int) -> None:
         colour = self.ground.itemData(index)
         if index == self.ground.count() - 1:
-            chosen = QColorDialog.getColor(colour, self, self.tr("Preview on"))
+            chosen = QColorDialog.getColor(colour, self, self.tr("Preview background"))
             if not chosen.isValid():
                 with QSignalBlocker(self.ground):
                     self.ground.setCurrentIndex(0)
@@ -230,7 +230,7 @@ class ExportDialog(QDialog):
     def _build(self) -> None:
         self._list = QListWidget()
         self._list.setAccessibleName(self.tr("Formats"))
-        self._list.setAccessibleDescription(self.tr("What kind of file is written"))
+        self._list.setAccessibleDescription(self.tr("Kind of file to write"))
         for form in FORMATS.values():
             item = QListWidgetItem(translate(form.title))
             item.setToolTip(translate(form.values))
@@ -262,11 +262,11 @@ class ExportDialog(QDialog):
             label.setWordWrap(True)
         self._path = QLineEdit()
         self._path.setAccessibleName(self.tr("File to write"))
-        self._path.setAccessibleDescription(self.tr("A path; without a suffix it gets one"))
+        self._path.setAccessibleDescription(self.tr("A path; a missing suffix is added"))
         self._path.textEdited.connect(self._note_edit)
         self._path.textChanged.connect(self._tell_state)
         browse = QPushButton(self.tr("Browse…"))
-        browse.setToolTip(self.tr("Choose where the file goes"))
+        browse.setToolTip(self.tr("Choose where to save the file"))
         browse.clicked.connect(self._browse)
         browse.setAutoDefault(False)
         line = QHBoxLayout()
@@ -324,7 +324,7 @@ class ExportDialog(QDialog):
         if answer is None or picture is None:
             self._jobs.cancel()
             self._preview.show_preview(
-                None, self.tr("Once there is an answer, you see here what is written.")
+                None, self.tr("Once there is a result, this shows what will be written.")
             )
             return
         labelling = answer.labelling
@@ -356,11 +356,11 @@ class ExportDialog(QDialog):
         if self._writing.busy:
             self._state.setText(self.tr("Writing the file …"))
         elif not ready and progress.stage is Stage.RUNNING:
-            self._state.setText(self.tr("Waiting for the answer: {} …").format(progress.text))
+            self._state.setText(self.tr("Waiting for the result: {} …").format(progress.text))
         elif not ready:
             self._state.setText(progress.text)
         elif target is not None and target.is_file():
-            self._state.setText(self.tr("This replaces a file that is there already."))
+            self._state.setText(self.tr("This replaces an existing file."))
         else:
             self._state.clear()
         self._export.setEnabled(ready and target is not None and not self._writing.busy)

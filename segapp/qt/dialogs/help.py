@@ -119,8 +119,9 @@ class ProblemReport(QDialog):
         self.setWindowTitle(self.tr("Report a Problem"))
         told = QLabel(
             self.tr(
-                "This is what helps to understand a problem. Nothing is sent: copy or save it, "
-                "take out what is private, and add what you did and what happened."
+                "This information helps to understand a problem. Nothing is sent: "
+                "copy or save it, remove what is private, and add what you did and "
+                "what happened."
             )
         )
         told.setWordWrap(True)
@@ -128,7 +129,7 @@ class ProblemReport(QDialog):
         self._text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self._text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self._text.setAccessibleName(self.tr("Text of the report"))
-        self._text.setAccessibleDescription(self.tr("It can be changed before it is copied"))
+        self._text.setAccessibleDescription(self.tr("You can edit it before you copy it"))
         self._text.setTabChangesFocus(True)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         role = QDialogButtonBox.ButtonRole.ActionRole
@@ -176,8 +177,9 @@ def open_about(window: QWidget) -> None:
     box.setWindowTitle(window.tr("About segapp"))
     box.setIconPixmap(application_icon().pixmap(64))
     told = window.tr(
-        "Scribble on an object and on its surroundings; the rest is learnt from your strokes "
-        "alone, by supervised hash learning through codewords (*SHL)."
+        "Scribble on an object and on its surroundings; the rest is learnt from your "
+        "strokes alone, by supervised hash learning through codewords (*SHL). No "
+        "telemetry, no network: nothing leaves your computer."
     )
     box.setText(f"<h3>segapp {version_of('segapp')}</h3><p>{told}</p>")
     box.finished.connect(box.deleteLater)

@@ -115,20 +115,20 @@ class ShortcutSheet(QDialog):
     def _canvas_keys(self) -> list[tuple[str, str]]:
         return [
             (self.tr("Left button"), self.tr("Paint its class; a click is a dot")),
-            (self.tr("Right button"), self.tr("Paint its own class, the background at first")),
+            (self.tr("Right button"), self.tr("Paint its own class, initially the background")),
             (self.tr("Shift+click"), self.tr("Paint a straight line from the last stroke")),
             (self.tr("Wheel"), self.tr("Zoom at the pointer")),
             (self.tr("Ctrl+wheel"), self.tr("Change the brush's size")),
             (
                 self.tr("Space or middle button"),
-                self.tr("Hold and drag: move the picture, also while painting"),
+                self.tr("Hold and drag: move the image, also while painting"),
             ),
-            (self.tr("One finger, two"), self.tr("Move the picture; pinch to zoom")),
+            (self.tr("One finger, two"), self.tr("Move the image; pinch to zoom")),
             (self.tr("Pen"), self.tr("Pressure is the brush's width; the other end erases")),
             ("1 – 9", self.tr("Choose the class of the left button")),
             (self.tr("Shift+1 – 9"), self.tr("Choose the class of the right button")),
-            ("H", self.tr("Hold to see the bare picture")),
-            ("Esc", self.tr("Drop the stroke that is being drawn")),
+            ("H", self.tr("Hold to show the image alone")),
+            ("Esc", self.tr("Cancel the stroke being drawn")),
             (self.tr("Arrow keys"), self.tr("Move the brush without a mouse (Shift: finely)")),
             (self.tr("Return"), self.tr("Put the brush down, and lift it")),
         ]
@@ -140,10 +140,10 @@ class ShortcutSheet(QDialog):
         self._edit.setClearButtonEnabled(True)
         self._edit.setFixedWidth(180)
         self._edit.setAccessibleName(self.tr("Key of the chosen command"))
-        self._edit.setAccessibleDescription(self.tr("Press the keys that it shall have"))
+        self._edit.setAccessibleDescription(self.tr("Press the new keys"))
         self._edit.keySequenceChanged.connect(self._take_keys)
         self._reset = QPushButton(self.tr("Reset"))
-        self._reset.setToolTip(self.tr("Give this command the key it came with"))
+        self._reset.setToolTip(self.tr("Restore the command's default key"))
         self._reset.setAutoDefault(False)
         self._reset.clicked.connect(self._reset_chosen)
         self._note = QLabel()
@@ -158,9 +158,9 @@ class ShortcutSheet(QDialog):
     def _buttons(self) -> QHBoxLayout:
         row = QHBoxLayout()
         for text, tip, call in (
-            (self.tr("Import…"), self.tr("Take the keys of a file"), self._import),
+            (self.tr("Import…"), self.tr("Read all keys from a file"), self._import),
             (self.tr("Export…"), self.tr("Write all keys to a file"), self._export),
-            (self.tr("Reset All"), self.tr("Give all commands their first keys"), self._reset_all),
+            (self.tr("Reset All"), self.tr("Restore all default keys"), self._reset_all),
         ):
             button = QPushButton(text)
             button.setToolTip(tip)
@@ -206,7 +206,7 @@ class ShortcutSheet(QDialog):
             part.setEnabled(name is not None)
         self._note.clear()
         if name is None:
-            self._chosen.setText(self.tr("What the hand does stays as it is."))
+            self._chosen.setText(self.tr("Mouse and hand gestures cannot be changed."))
             self._edit.clear()
             return
         self._chosen.setText(self.tr("Key of “{}”:").format(self._actions.name_of(name)))
@@ -216,7 +216,9 @@ class ShortcutSheet(QDialog):
         self._reset.setEnabled(self._shortcuts.of(name) != self._shortcuts.default(name))
         conflicts = self._shortcuts.conflicts(name)
         if conflicts:
-            told = self.tr("Also the key of: {}. It will do neither.").format(", ".join(conflicts))
+            told = self.tr("Also the key of: {}. It will work for neither.").format(
+                ", ".join(conflicts)
+            )
             self._note.setText(told)
 
     def _filter(self, wanted: str) -> None:
@@ -257,7 +259,7 @@ class ShortcutSheet(QDialog):
         except ShortcutsError as error:
             QMessageBox.warning(self, self.tr("Import shortcuts"), str(error))
         except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or self.tr("it is no text")
+            reason = getattr(error, "strerror", None) or self.tr("it is not text")
             told = self.tr("{} cannot be read: {}.").format(chosen, reason)
             QMessageBox.warning(self, self.tr("Import shortcuts"), told)
         else:

@@ -184,7 +184,7 @@ class RestoreDialog(QDialog):
         text = QLabel(
             self.tr(
                 "segapp ended without saving these strokes, the newest first. "
-                "What you do not mark is kept and offered again."
+                "Unticked items are kept and offered again."
             )
         )
         text.setWordWrap(True)
@@ -262,7 +262,7 @@ class RestoreDialog(QDialog):
         sure = QMessageBox.question(
             self,
             self.tr("Discard"),
-            self.tr("Remove these strokes for good?") + f"\n\n{names}",
+            self.tr("Remove these strokes permanently?") + f"\n\n{names}",
             buttons.Discard | buttons.Cancel,
             buttons.Cancel,
         )

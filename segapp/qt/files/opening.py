@@ -73,7 +73,7 @@ def save_pasted(image: QImage, path: Path) -> None:
     if not image.save(str(path), None, _PNG_QUALITY):
         raise OSError(
             QCoreApplication.translate(
-                "Pasting", "The pasted picture cannot be written to {}."
+                "Pasting", "The pasted image cannot be written to {}."
             ).format(path)
         )
 

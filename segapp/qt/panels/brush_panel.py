@@ -58,8 +58,8 @@ class PaintBox(QWidget):
         self._spin.setKeyboardTracking(False)
         self._spin.valueChanged.connect(self.radius_changed)
         self._unit = self._unit_box()
-        self.answer = self._opacity(self.tr("How strongly the answer covers the picture"))
-        self.strokes = self._opacity(self.tr("How strongly the strokes cover the picture"))
+        self.answer = self._opacity(self.tr("Opacity of the result over the image"))
+        self.strokes = self._opacity(self.tr("Opacity of the strokes over the image"))
         guard = WheelGuard(self)
         for editor in (self._slider, self._spin, self._unit, self.answer, self.strokes):
             guard.watch(editor)
@@ -73,7 +73,7 @@ class PaintBox(QWidget):
         form.setVerticalSpacing(6)
         for title, row, buddy in (
             (self.tr("Brush"), size, self._spin),
-            (self.tr("Answer"), self.answer, self.answer),
+            (self.tr("Result"), self.answer, self.answer),
             (self.tr("Strokes"), self.strokes, self.strokes),
         ):
             label = QLabel(title)
@@ -82,22 +82,22 @@ class PaintBox(QWidget):
 
     def _unit_box(self) -> QComboBox:
         box = QComboBox()
-        box.setAccessibleName(self.tr("Unit of the brush's size"))
+        box.setAccessibleName(self.tr("Unit of the brush size"))
         for unit, text, tip in (
             (
                 BrushUnit.SCREEN,
                 self.tr("screen"),
-                self.tr("Pixels of the screen: the brush looks alike at every zoom"),
+                self.tr("Pixels of the screen: the brush looks the same at every zoom"),
             ),
             (
                 BrushUnit.PICTURE,
-                self.tr("picture"),
-                self.tr("Pixels of the picture: the brush marks alike at every zoom"),
+                self.tr("image"),
+                self.tr("Pixels of the image: the brush marks the same at every zoom"),
             ),
         ):
             box.addItem(text, unit)
             box.setItemData(box.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
-        box.setToolTip(self.tr("What the size is measured in: pixels of screen or picture"))
+        box.setToolTip(self.tr("Unit of the size: pixels of the screen or of the image"))
         box.activated.connect(lambda place: self.unit_changed.emit(BrushUnit(box.itemData(place))))
         return box
 

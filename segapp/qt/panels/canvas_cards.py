@@ -140,7 +140,7 @@ class CodeLegend(Card):
         height, width = self._labelling.labels.shape
         inside = at is not None and 0 <= at.x() < width and 0 <= at.y() < height
         if at is None or not inside:
-            text = self.tr("Point at the picture to read a code")
+            text = self.tr("Point at the image to read a code")
         else:
             text = self._describe(self._labelling.hash_codes[_pixel(at)][0, 0])
         self.set_text(self._table() + f"<p style='margin:6px 0 0 0'>{text}</p>")
@@ -159,7 +159,7 @@ class CodeLegend(Card):
 
     def _table(self) -> str:
         if self._codewords is None:
-            return self.tr("<b>Hash codes</b>: each has a colour of its own")
+            return self.tr("<b>Hash codes</b>: each has its own colour")
         n_bits = self._codewords.shape[2]
         rows = []
         for info, words in zip(self._classes, self._codewords, strict=False):
@@ -175,7 +175,7 @@ class CodeLegend(Card):
                 f"<tr><td>{squares}</td><td>&nbsp;{escape(class_name(info.name))}</td>"
                 f"<td>&nbsp;&nbsp;{codes}</td></tr>"
             )
-        title = self.tr("<b>Nearest codeword</b>, darker by the bits that differ")
+        title = self.tr("<b>Nearest codeword</b>: darker = more bits differ")
         return f"{title}<table>{''.join(rows)}</table>"
 
 
@@ -201,7 +201,7 @@ class Welcome(QWidget):
         super().__init__(canvas)
         self._canvas = canvas
         self.setObjectName("welcome")
-        title = QLabel(self.tr("Open a picture to begin"))
+        title = QLabel(self.tr("Open an image to begin"))
         font = title.font()
         font.setPointSizeF(font.pointSizeF() * 1.6)
         title.setFont(font)
@@ -245,7 +245,7 @@ class Welcome(QWidget):
             button = self._picture_button(path, sample_name(path))
             button.setIcon(QIcon(filling(thumbnail(path), self.devicePixelRatioF())))
             button.setAccessibleName(self.tr("Sample {}").format(sample_name(path)))
-            button.setToolTip(self.tr("Open a picture that comes with the program"))
+            button.setToolTip(self.tr("Open an image that comes with the program"))
             self._samples.addWidget(button)
         self._samples.addStretch(1)
 

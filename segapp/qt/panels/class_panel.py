@@ -143,7 +143,7 @@ class ClassNotice(QWidget):
         super().__init__(parent)
         self._text = QLabel()
         self._text.setWordWrap(True)
-        self._text.setAccessibleName(self.tr("Classes of picture and folder"))
+        self._text.setAccessibleName(self.tr("Classes of image and folder"))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(10, 0, 10, 6)
         layout.setSpacing(4)
@@ -169,9 +169,9 @@ class ClassNotice(QWidget):
         self.setVisible(differs)
         self.buttons["take_classes"].setVisible(listed)
         self._text.setText(
-            self.tr("This picture has classes of its own.")
+            self.tr("This image has its own classes.")
             if listed
-            else self.tr("The other pictures do not have these classes.")
+            else self.tr("The other images do not have these classes.")
         )
 
 

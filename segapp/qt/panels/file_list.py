@@ -70,7 +70,7 @@ class FileModel(QAbstractListModel):
         self._words = {
             ImageStatus.UNTOUCHED: self.tr("untouched"),
             ImageStatus.MARKED: self.tr("marked"),
-            ImageStatus.ANSWERED: self.tr("answered"),
+            ImageStatus.ANSWERED: self.tr("with result"),
             ImageStatus.DONE: self.tr("done"),
             ImageStatus.FAILED: self.tr("cannot be read"),
         }
@@ -292,7 +292,7 @@ class FileList(QWidget):
         self._bar.setTextVisible(False)
         self._bar.setFixedHeight(6)
         self._bar.setAccessibleName(self.tr("Images done"))
-        self._bar.setToolTip(self.tr("How many of the folder's images are done"))
+        self._bar.setToolTip(self.tr("Number of finished images in the folder"))
         self._pause = QTimer(self)
         self._pause.setSingleShot(True)
         self._pause.setInterval(_PAUSE)
@@ -320,10 +320,10 @@ class FileList(QWidget):
 
     def _status_box(self) -> QComboBox:
         box = QComboBox()
-        box.setAccessibleName(self.tr("Which images are listed"))
+        box.setAccessibleName(self.tr("Images to list"))
         box.setToolTip(self.tr("List all images, or those of one state"))
         box.addItem(self.tr("All"), frozenset(ImageStatus))
-        box.addItem(self.tr("Not done"), _UNDONE)
+        box.addItem(self.tr("Unfinished"), _UNDONE)
         for status in ImageStatus:
             word = self.model.word(status)
             box.addItem(word[:1].upper() + word[1:], frozenset({status}))

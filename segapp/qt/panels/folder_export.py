@@ -79,23 +79,23 @@ class FolderExportPanel(QWidget):
         longest = max(width(self.form.itemText(row)) for row in range(self.form.count()))
         self.form.view().setMinimumWidth(longest + _MARGIN)  # wider than the panel, if need be
         self.per = QComboBox()
-        self.per.setAccessibleName(self.tr("One annotation for each"))
-        self.per.setToolTip(self.tr("Whether each part of a class is an object of its own"))
-        self.per.addItem(self.tr("each part"), AnnotationScope.PART)
-        self.per.addItem(self.tr("each class"), AnnotationScope.CLASS)
-        self.done_only = QCheckBox(self.tr("Only images that are done"))
-        self.done_only.setToolTip(self.tr("Leave out images that are not marked as done"))
+        self.per.setAccessibleName(self.tr("One annotation per part or class"))
+        self.per.setToolTip(self.tr("Whether each connected part of a class is a separate object"))
+        self.per.addItem(self.tr("One per part"), AnnotationScope.PART)
+        self.per.addItem(self.tr("One per class"), AnnotationScope.CLASS)
+        self.done_only = QCheckBox(self.tr("Only finished images"))
+        self.done_only.setToolTip(self.tr("Leave out unfinished images"))
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setFixedHeight(6)
         self._bar.setAccessibleName(self.tr("Progress of the export"))
-        self._bar.setToolTip(self.tr("How many of the images are written"))
+        self._bar.setToolTip(self.tr("Number of written images"))
         self._message = QLabel()
         self._message.setWordWrap(True)
         rows = QFormLayout()
         rows.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         rows.addRow(self.form)  # without a label: the names of formats need all the width
-        rows.addRow(self.tr("One for"), self.per)
+        rows.addRow(self.tr("Annotations"), self.per)
         rows.addRow(self.tr("To"), self._folder_row())
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 4, 0, 0)
@@ -111,12 +111,12 @@ class FolderExportPanel(QWidget):
     def _folder_row(self) -> QHBoxLayout:
         self.out_folder = QLineEdit()
         self.out_folder.setAccessibleName(self.tr("Folder to write to"))
-        self.out_folder.setAccessibleDescription(self.tr("It is made if it is not there"))
+        self.out_folder.setAccessibleDescription(self.tr("It is created if it does not exist"))
         self.out_folder.textChanged.connect(self.out_folder.setToolTip)  # most of it is hidden
         browse = QToolButton()
         browse.setText("…")
         browse.setAccessibleName(self.tr("Choose another folder"))
-        browse.setToolTip(self.tr("Choose where the files go"))
+        browse.setToolTip(self.tr("Choose where to save the files"))
         browse.clicked.connect(self._browse)
         where = QHBoxLayout()
         where.addWidget(self.out_folder, 1)
@@ -128,7 +128,7 @@ class FolderExportPanel(QWidget):
         self.run_button.setToolTip(self.tr("Write the data set of all these images"))
         self.run_button.clicked.connect(self.run)
         self._close = QPushButton(self.tr("Close"))
-        self._close.setToolTip(self.tr("Stop what is being written, or close this part"))
+        self._close.setToolTip(self.tr("Stop writing, or close this panel"))
         self._close.clicked.connect(self._stop_or_hide)
         buttons = QHBoxLayout()
         buttons.addWidget(self.run_button)
@@ -194,7 +194,7 @@ class FolderExportPanel(QWidget):
     def _stop_or_hide(self) -> None:
         if self.jobs.busy:
             self.jobs.cancel()
-            self._message.setText(self.tr("Stopped: another export goes on from here."))
+            self._message.setText(self.tr("Stopped: the next export continues from here."))
         else:
             self.hide()
 
@@ -221,7 +221,7 @@ class FolderExportPanel(QWidget):
             counts[ExportStatus.WRITTEN] + counts[ExportStatus.KEPT]
         )
         if counts[ExportStatus.SKIPPED]:
-            text += self.tr(", {} without an answer").format(counts[ExportStatus.SKIPPED])
+            text += self.tr(", {} without a result").format(counts[ExportStatus.SKIPPED])
         if counts[ExportStatus.FAILED]:
             text += self.tr(", {} failed").format(counts[ExportStatus.FAILED])
         self._message.setText(text)
@@ -244,10 +244,10 @@ class FolderTask(QWidget):
         self._bar.setTextVisible(False)
         self._bar.setFixedHeight(6)
         self._bar.setAccessibleName(self.tr("Progress of the work on the folder"))
-        self._bar.setToolTip(self.tr("How far the work on all images has come"))
+        self._bar.setToolTip(self.tr("Progress on all images"))
         stop = QToolButton()
         stop.setText(self.tr("Stop"))
-        stop.setToolTip(self.tr("Stop; what is done stays"))
+        stop.setToolTip(self.tr("Stop; finished work is kept"))
         stop.clicked.connect(self.stop_requested)
         layout = QGridLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)

@@ -240,7 +240,7 @@ class LevelsPanel(QDialog):
         self.colour_map = ChoiceBox(self.tr("Colours of the channel"))
         names = (self.tr("Red"), self.tr("Green"), self.tr("Blue"))
         self.three = [ChoiceBox(name) for name in names]
-        self.target = ChoiceBox(self.tr("Whose levels are set"))
+        self.target = ChoiceBox(self.tr("Channel whose levels are set"))
         self.histogram = HistogramView()
         self.black, self.white = _spin(self.tr("Black")), _spin(self.tr("White"))
         self.gamma = _spin(self.tr("Gamma"))
@@ -279,9 +279,9 @@ class LevelsPanel(QDialog):
         self.auto = QPushButton(self.tr("Auto"))
         self.auto.setToolTip(self.tr("Cut the darkest and the brightest thousandth"))
         self.full = QPushButton(self.tr("Full Range"))
-        self.full.setToolTip(self.tr("From the least value to the largest"))
+        self.full.setToolTip(self.tr("From the smallest value to the largest"))
         self.reset = QPushButton(self.tr("Reset"))
-        self.reset.setToolTip(self.tr("Show the picture as it comes"))
+        self.reset.setToolTip(self.tr("Show the image as stored"))
         row = QHBoxLayout()
         for button in (self.auto, self.full, self.reset):
             button.setAutoDefault(False)
@@ -332,7 +332,7 @@ class LevelsPanel(QDialog):
         measured = picture.raw_image
         count, shown = measured.n_channels, self._shown()
         named = [(self.tr("channel {}").format(c + 1), c) for c in range(count)]
-        ways: list[tuple[str, object]] = [(self.tr("as the file has it"), ())]
+        ways: list[tuple[str, object]] = [(self.tr("as in the file"), ())]
         ways.append((self.tr("channels as colours"), _COLOURED))
         ways += [(text, (channel,)) for text, channel in named]
         coloured = len(self._display.channels) == 3

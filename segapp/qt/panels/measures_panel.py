@@ -196,7 +196,7 @@ class MeasuresPanel(QWidget):
         view.setModel(self._sorted)
         view.setAccessibleName(self.tr("Measures of classes and parts"))
         view.setAccessibleDescription(
-            self.tr("Choosing a row shows its part in the picture, Return goes near it.")
+            self.tr("Choosing a row shows its part in the image, Return zooms to it.")
         )
         view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)

@@ -60,11 +60,11 @@ class InsightView(QWidget):
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(6)
         self._section(
-            self.tr("What counted"),
+            self.tr("Kernel weights"),
             self.tr(
-                "Two places of the picture are alike in colour, texture or position, closely or "
-                "roughly (σ). The longer the bar, the more that likeness had a say: its kernel "
-                "weight."
+                "Two places in the image can be similar in colour, texture or "
+                "position, closely or roughly (σ). The longer the bar, the more this "
+                "similarity contributed: its kernel weight."
             ),
             self.bit,
             self.weights,
@@ -72,17 +72,17 @@ class InsightView(QWidget):
         self._section(
             self.tr("Codewords"),
             self.tr(
-                "Every place gets a short code of bits. Each class has a code of its own, its "
-                "codeword (filled is +1, empty −1), and a place belongs to the class whose "
-                "codeword is nearest."
+                "Every place in the image gets a short code of bits. Each class has "
+                "its own code, its codeword (filled is +1, empty −1), and a place "
+                "belongs to the class with the nearest codeword."
             ),
             self.codewords,
         )
         self._section(
             self.tr("Objective"),
             self.tr(
-                "How badly codes and strokes disagree, step after step. Learning lowers it until "
-                "it stays."
+                "Disagreement between codes and strokes, step by step. Learning "
+                "lowers it until it levels off."
             ),
             self.objective,
         )
@@ -105,7 +105,7 @@ class InsightView(QWidget):
         n_bits = insight.kernel_weights.shape[0]
         if self.bit.count() != n_bits + 1:
             self.bit.clear()
-            self.bit.addItem(self.tr("All bits, mean"))
+            self.bit.addItem(self.tr("Mean over all bits"))
             self.bit.addItems([self.tr("Bit {}").format(bit + 1) for bit in range(n_bits)])
         self._show_weights()
         self.codewords.show_codewords(insight.codewords, classes)
@@ -146,7 +146,7 @@ class _Side(QWidget):
         self._answers = answers
         self.choice = QComboBox()
         self.choice.setAccessibleName(name)
-        self.choice.setToolTip(self.tr("One of the last answers for this picture"))
+        self.choice.setToolTip(self.tr("A recent result for this image"))
         self.choice.addItems([answer.name for answer in answers])
         WheelGuard(self).watch(self.choice)
         self._picture = QLabel()
@@ -189,9 +189,9 @@ class ComparisonDialog(QDialog):
 
     def __init__(self, answers: tuple[ComparedAnswer, ...], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle(self.tr("Compare Answers"))
-        self.left = _Side(answers, self.tr("Answer on the left"), max(len(answers) - 2, 0))
-        self.right = _Side(answers, self.tr("Answer on the right"), len(answers) - 1)
+        self.setWindowTitle(self.tr("Compare Results"))
+        self.left = _Side(answers, self.tr("Result on the left"), max(len(answers) - 2, 0))
+        self.right = _Side(answers, self.tr("Result on the right"), len(answers) - 1)
         self._text = QLabel()
         self._text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         sides = QWidget()
@@ -202,7 +202,7 @@ class ComparisonDialog(QDialog):
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setAccessibleName(self.tr("Both answers"))
+        scroll.setAccessibleName(self.tr("Both results"))
         scroll.setWidget(sides)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
@@ -297,16 +297,14 @@ class ModelPanel(QScrollArea):
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setAccessibleName(self.tr("Look inside"))
-        self._empty = QLabel(
-            self.tr("Once there is an answer, you see here what was learnt to give it.")
-        )
+        self._empty = QLabel(self.tr("Once there is a result, this shows how it was learnt."))
         self._empty.setWordWrap(True)
         self.view = InsightView()
         self._save = QPushButton(self.tr("Save…"))
-        self._save.setToolTip(self.tr("Save as a drawing (PNG), as a table (CSV) or as JSON"))
+        self._save.setToolTip(self.tr("Export a drawing (PNG), a table (CSV) or JSON"))
         self._save.clicked.connect(self._ask_and_save)
         self._compare = QPushButton(self.tr("Compare…"))
-        self._compare.setToolTip(self.tr("Put two of the last answers side by side"))
+        self._compare.setToolTip(self.tr("Show two recent results side by side"))
         self._compare.clicked.connect(self._open_comparison)
         buttons = QHBoxLayout()
         buttons.addWidget(self._save)
@@ -375,7 +373,7 @@ class ModelPanel(QScrollArea):
     def _ask_and_save(self) -> None:
         kinds = (self.tr("Drawing") + " (*.png)", "CSV (*.csv)", "JSON (*.json)")
         proposed = documents_folder() / "look-inside.png"
-        path = ask_where(self, self.tr("Save What Was Learnt"), proposed, kinds)
+        path = ask_where(self, self.tr("Export Report"), proposed, kinds)
         if path is not None and self._shown is not None:
             save_bytes(self, path, self._as_bytes(path.suffix.lower(), *self._shown))
 

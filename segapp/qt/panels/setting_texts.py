@@ -18,57 +18,57 @@ if TYPE_CHECKING:
 # "name | label", with the explanation below, in the order of the panel.
 SETTINGS = """
 features | Features
-    What the learner looks at. Each group gets kernels of its own.
+    Image properties that the learner uses. Each group has its own kernels.
 bits | Bits
-    Length of the hash code of a pixel. More bits tell more apart and take longer.
-codewords | Codewords a class
-    How many codes may stand for one class: more for classes of many looks.
+    Length of a pixel's hash code. More bits distinguish more and take longer.
+codewords | Codewords per class
+    How many codes may represent one class: more for classes with varied appearance.
 transductive | Learn from unmarked pixels
-    Let the pixels without strokes choose their codeword while learning.
+    Lets pixels without strokes choose their codeword while learning.
 refine | Follow the edges
-    Draws the outline along the picture's edges, pixel by pixel.
-smallest_area | Smallest part
-    Specks with fewer pixels than this vanish. 0 keeps all.
+    Draws the outline along the image's edges, pixel by pixel.
+smallest_area | Minimum region size
+    Removes regions smaller than this, in pixels. 0 keeps all.
 fill_holes | Fill holes
     Closes holes in an object that no stroke has marked.
-smoothing | Smoothing
-    Rounds off edges over so many pixels. 0 is off.
+smoothing | Edge smoothing
+    Rounds edges by this many pixels. 0 is off.
 keep_touching | Keep only marked parts
-    Drops parts of an object that touch none of its strokes.
-threshold | Less or more
-    To the right more is taken for the object, to the left less. For two classes.
-smoothness | Smoothness
-    Higher gives simpler outlines, lower follows every detail.
+    Removes parts of an object that touch none of its strokes.
+threshold | Object size
+    Drag right to include more, left to include less. For two classes.
+smoothness | Outline simplicity
+    Higher values give simpler outlines, lower ones follow every detail.
 colour_likelihood | Colour evidence
-    Higher lets a pixel's own colour pull the outline, lower its surroundings.
+    Higher values trust a pixel's own colour, lower ones its surroundings.
 unlabelled_weight | Weight of unmarked pixels
-    How much an unmarked pixel counts against a marked one, while strokes are few.
-locality | Hold what is far away
-    How strongly the answer stays as it was far from the newest stroke. 0 lets every stroke
-    change the whole picture.
+    How much an unmarked pixel counts compared with a marked one, while strokes are few.
+locality | Keep distant areas unchanged
+    How strongly the result is kept far from the newest stroke. 0 lets every stroke change the
+    whole image.
 few_strokes | Few strokes
-    Up to so many strokes, unmarked pixels count fully; with more strokes they count less and
-    less. 0 leaves their weight alone.
+    Up to this many strokes, unmarked pixels count fully; with more strokes they count less and
+    less. 0 keeps their weight constant.
 samples | Samples
-    Learn from small regions of the picture, or from its colours alone.
+    Learn from small regions of the image, or from its colours alone.
 prototypes | Number of samples
-    How many regions or colours are learnt from. More is finer and slower.
+    Number of regions or colours to learn from. More is finer and slower.
 bandwidths | Widths of the kernels
-    Sigmas of the Gaussian kernels, with commas; none: the paper's eleven kernels.
+    Sigmas of the Gaussian kernels, separated by commas; none: the paper's eleven kernels.
 position_bandwidths | Widths for position
-    Sigmas of the kernels on position, with commas; 1 is the picture's longer side.
+    Sigmas of the kernels on position, separated by commas; 1 is the image's longer side.
 stroke_bandwidths | Widths for strokes
-    Sigmas of the kernels on features that come from the strokes, with commas.
+    Sigmas of the kernels on features that come from the strokes, separated by commas.
 p | Norm of the weights (p)
-    Near 1 few kernels count, higher spreads the weight over more of them.
+    Near 1, few kernels count; higher values spread the weight over more of them.
 passes | Passes
-    How often learning goes over all bits, at the most.
+    How often learning goes over all bits, at most.
 lambda1 | Cost of errors (λ₁)
-    How strictly the marked pixels are followed.
-lambda2 | Pull between codewords (λ₂)
+    How strictly the result follows the marked pixels.
+lambda2 | Codeword attraction (λ₂)
     How strongly the codewords of one class are drawn together.
 seed | Seed
-    Start of the random numbers: the same seed gives the same answer.
+    Start of the random numbers: the same seed gives the same result.
 """
 FEATURES = """
 rgb | RGB
@@ -78,23 +78,23 @@ colour | Colour
 texture | Texture
     How much the colours vary around a pixel.
 channels | All channels
-    Everything that the instrument measured, at its full depth, shown or not.
+    All measured values at their full depth, shown or not.
 likelihood | Colours of the strokes
     How well a colour fits the strokes of each class.
 nearness | Nearness to the strokes
-    How far it is to the strokes of each class, around the picture's edges.
+    Distance to the strokes of each class, around the image's edges.
 descriptors | Surroundings
     Colours and edges around a pixel, at three scales. An encoder takes their place.
 position | Position
-    Where in the picture a pixel is.
+    Place of a pixel in the image.
 """
 PRESETS = """
 best | One object
-    Finds the object that your strokes touch; what looks alike elsewhere stays out.
-alike | All alike
-    Finds everything that looks like your strokes, wherever it is in the picture.
-paper | As in paper
-    Colour alone, as published: rough edges and stray specks; for comparison.
+    Finds the object that your strokes touch; similar areas elsewhere are left out.
+alike | All similar
+    Finds everything that looks like your strokes, anywhere in the image.
+paper | Paper
+    As in the paper: colour alone, rough edges and stray specks; for comparison.
 """
 
 

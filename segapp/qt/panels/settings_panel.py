@@ -259,7 +259,7 @@ class SettingsPanel(QScrollArea):
     # Building -----------------------------------------------------------------------------
 
     def _add_presets(self) -> None:
-        self.presets = Segmented(self.tr("What is to be found"))
+        self.presets = Segmented(self.tr("What to find"))
         self._names = list(PRESETS)
         for number, name in enumerate(self._names):
             text = preset_texts().get(name, SettingText(name, ""))
@@ -267,8 +267,8 @@ class SettingsPanel(QScrollArea):
             button.setObjectName(f"way_{name}")
         self.presets.group.idClicked.connect(lambda number: self._take_preset(self._names[number]))
         self._preset_text = _explanation("")
-        self._defaults = QPushButton(self.tr("Back to defaults"))
-        self._defaults.setToolTip(self.tr("Undo all changes of the settings"))
+        self._defaults = QPushButton(self.tr("Restore defaults"))
+        self._defaults.setToolTip(self.tr("Restore the default settings"))
         self._defaults.clicked.connect(lambda: self._take(DEFAULT_SETTINGS))
         for part in (self.presets, self._preset_text, self._defaults):
             self._layout.addWidget(part)
@@ -301,7 +301,7 @@ class SettingsPanel(QScrollArea):
         self.fold.setAutoRaise(True)
         self.fold.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.fold.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.fold.setToolTip(self.tr("What the learner looks at, and how it learns"))
+        self.fold.setToolTip(self.tr("Features and options of the learner"))
         self._folded = QWidget()
         self._folded.setLayout(_form())
         self.fold.toggled.connect(self._unfold)
@@ -354,7 +354,7 @@ class SettingsPanel(QScrollArea):
         for number, name in enumerate(self._names):
             self.presets.group.button(number).setChecked(name == preset)
         self.presets.group.setExclusive(True)
-        own = SettingText("", self.tr("Settings of your own."))
+        own = SettingText("", self.tr("Custom settings."))
         self._preset_text.setText((preset_texts().get(preset, own) if preset else own).tip)
         self._defaults.setVisible(preset is None or FeatureGroup.CHANNELS in settings.features)
         self._enable("smoothness", "colour_likelihood", when=settings.refine)

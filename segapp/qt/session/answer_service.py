@@ -130,7 +130,7 @@ class AnswerService(QObject):
         self._cancel()
         self.is_previewing, self._newest = True, None
         if self.progress.stage is not Stage.FOLLOWING:
-            self._report(Progress(Stage.FOLLOWING, self.tr("Following the brush: not final")))
+            self._report(Progress(Stage.FOLLOWING, self.tr("Not final: following the brush")))
         reports = segmenter.live_preview(content)
         self._jobs.run(lambda: reports, self._note_preview, self._fail, self._end_preview)
 
@@ -168,7 +168,7 @@ class AnswerService(QObject):
             text = self.tr("Up to date, {} s").format(number(seconds, 2))
             initial = inputs.initial
             if initial is not None and not inputs.strokes:
-                text = self.tr("Answer of {}: strokes correct it").format(sanitize(initial.name))
+                text = self.tr("Result of {}: strokes correct it").format(sanitize(initial.name))
             self._report(replace(self.progress, stage=Stage.CURRENT, text=text, seconds=seconds))
         elif isinstance(item, ProvisionalAnswer):
             self._show(item.preview)
@@ -217,20 +217,20 @@ class AnswerService(QObject):
     def _provisional(self) -> Progress:
         """Return that the displayed answer waits for the encoder, or has none."""
         if self.is_reading:
-            text = self.tr("Not final: reading the picture")
+            text = self.tr("Not final: reading the image")
             return replace(self.progress, text=text, fraction=1.0)
-        text = self.tr("Not final: the encoder has not seen the picture")
+        text = self.tr("Not final: the encoder has not read the image")
         return Progress(Stage.UNFINISHED, text)
 
     def _behind(self) -> Progress:
         """Return that the displayed labelling is not the answer to the present strokes."""
         if self.preview is not None:
-            text = self.tr("Unfinished, for a look only: choose “Update now”")
+            text = self.tr("Not final: choose “Update Now”")
             return Progress(Stage.UNFINISHED, text)
         if self.shown is not None:
-            text = self.tr("The answer is older than the strokes: choose “Update now”")
+            text = self.tr("The result is older than the strokes: choose “Update Now”")
             return Progress(Stage.OUTDATED, text)
-        return Progress(Stage.WAITING, self.tr("No answer yet: choose “Update now”"))
+        return Progress(Stage.WAITING, self.tr("No result yet: choose “Update Now”"))
 
 
 def _is_answerable(document: Document) -> bool:

@@ -77,7 +77,7 @@ class PictureRenderer(QObject):
     def _fail(self, error: Exception) -> None:
         reason = str(error) or type(error).__name__
         self.failed.emit(
-            self.tr("The picture cannot be shown so: {}").format(reason), details_of(error)
+            self.tr("The image cannot be shown like this: {}").format(reason), details_of(error)
         )
 
     def close(self, timeout: float | None = None) -> bool:
@@ -217,7 +217,7 @@ class Session(QObject):
 
     def learn_anew(self) -> None:
         """Let all strokes count as made at once, without the answers on the way to them."""
-        self.edit(self.tr("learning anew"), self.document.as_one_state())
+        self.edit(self.tr("relearning"), self.document.as_one_state())
 
     def undo(self) -> None:
         """Take the last edit back."""

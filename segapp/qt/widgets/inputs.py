@@ -104,7 +104,7 @@ class ScaleBox(QWidget):
         self.unit.setToolTip(self.tr("px, µm, mm …"))
         self.split = QCheckBox(self.tr("Split touching"))
         self.split.setToolTip(
-            self.tr("Count parts that only touch as several, cut at their necks")
+            self.tr("Count touching parts separately, split at their narrowest places")
         )
         self.show_choice(Scale(), split=False)
         length = QWidget()

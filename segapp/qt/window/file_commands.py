@@ -119,7 +119,7 @@ class FileCommands(QObject):
         elif picture is not None:
             self._files.open_pasted(picture)
         else:
-            self.message.emit(self.tr("There is no picture in the clipboard"))
+            self.message.emit(self.tr("There is no image in the clipboard"))
 
     def open_sample(self) -> None:
         """Open the picture of the first start."""
@@ -312,9 +312,9 @@ class SaveLocationPrompt(QObject):
             self._ask_about_folder(root)
         elif self._policy.choice is SaveLocation.UNSAID:
             self._banner.ask(
-                self.tr("Keep strokes in a project as you paint?"),
+                self.tr("Save your strokes automatically?"),
                 (
-                    (self.tr("Beside the picture"), lambda: self._choose(SaveLocation.BESIDE)),
+                    (self.tr("Next to the image"), lambda: self._choose(SaveLocation.BESIDE)),
                     (self.tr("In a folder…"), self._choose_folder),
                     (self.tr("No"), lambda: self._choose(SaveLocation.NEVER)),
                 ),
@@ -323,7 +323,7 @@ class SaveLocationPrompt(QObject):
     def _ask_about_folder(self, root: Path) -> None:
         proposed = documents_folder() / "segapp" / root.name
         self._banner.ask(
-            self.tr("{} cannot be written. Keep the strokes in").format(sanitize(root.name)),
+            self.tr("{} cannot be written. Save the strokes in").format(sanitize(root.name)),
             (
                 (sanitize(proposed), lambda: self._use_for_root(proposed)),
                 (self.tr("Another folder…"), self._choose_for_root),
@@ -331,7 +331,7 @@ class SaveLocationPrompt(QObject):
         )
 
     def _asked_folder(self) -> Path | None:
-        chosen = QFileDialog.getExistingDirectory(self._window, self.tr("Keep the strokes in"))
+        chosen = QFileDialog.getExistingDirectory(self._window, self.tr("Save the strokes in"))
         return Path(chosen) if chosen else None
 
     def _choose_folder(self) -> None:

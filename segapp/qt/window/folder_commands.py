@@ -174,7 +174,7 @@ class FolderCommands(QObject):
         self._n_unchanged += not changed
 
     def _say_shared(self) -> None:
-        text = self.tr("The folder has these classes now")
+        text = self.tr("The folder now has these classes")
         if self._n_changed:
             text += self.tr("; {} images follow").format(self._n_changed)
         if self._n_unchanged:
@@ -293,7 +293,7 @@ class CarryOver(QObject):
                 yield None if labelling is None else _Carried(source, model, picture, labelling)
 
         self._carrying.run(work, self._take, self._fail)
-        self.message.emit(self.tr("Carrying over from {} …").format(sanitize(source.name)))
+        self.message.emit(self.tr("Reusing from {} …").format(sanitize(source.name)))
 
     def _take(self, carried: _Carried | None) -> None:
         if carried is None:
@@ -304,13 +304,13 @@ class CarryOver(QObject):
             return  # the user was quicker
         name = carried.source.name
         answered = answered_document(document, carried.model, carried.labelling, name)
-        self._session.edit(self.tr("carrying over from {}").format(sanitize(name)), answered)
-        self.message.emit(self.tr("Answered as {} was: strokes correct it").format(sanitize(name)))
+        self._session.edit(self.tr("reusing from {}").format(sanitize(name)), answered)
+        self.message.emit(
+            self.tr("Result reused from {}: strokes correct it").format(sanitize(name))
+        )
 
     def _fail(self, error: Exception) -> None:
-        self.message.emit(
-            self.tr("Nothing is carried over: {}").format(translate(sentence(error)))
-        )
+        self.message.emit(self.tr("Nothing was reused: {}").format(translate(sentence(error))))
 
     # All that are not done --------------------------------------------------------------------
 
@@ -319,7 +319,7 @@ class CarryOver(QObject):
         workspace = self._files.workspace
         self._remember()
         if self._source is None:
-            self.message.emit(self.tr("Mark two classes on a picture of the folder first"))
+            self.message.emit(self.tr("Mark two classes on an image of the folder first"))
             return
         ended = (ImageStatus.DONE, ImageStatus.FAILED)
         open_now = self._source.picture.path.absolute()
@@ -350,15 +350,17 @@ class CarryOver(QObject):
             self._files.folder.note_work(step.path, marked=True, answered=True)
         elif step.error is not None:
             self._files.folder.note_failure(step.path, translate(sentence(step.error)))
-        text = self.tr("Answering {} of {}").format(step.number, step.total)
+        text = self.tr("Segmenting {} of {}").format(step.number, step.total)
         self._task.show_progress(text, step.number, step.total)
         if step.number == step.total:
-            self.message.emit(self.tr("{} images answered").format(self._n_answered))
+            self.message.emit(self.tr("New results for {} images").format(self._n_answered))
 
     def _stop(self) -> None:
         if self._applying.busy:
             self._applying.cancel()
-            self.message.emit(self.tr("Stopped; {} images are answered").format(self._n_answered))
+            self.message.emit(
+                self.tr("Stopped; new results for {} images").format(self._n_answered)
+            )
 
     def close(self, timeout: float | None = None) -> bool:
         """Stop, and wait for the threads; return whether they have ended."""

@@ -238,7 +238,7 @@ class LabellingView(QObject):
         self.rendered.emit(None)
 
     def _fail(self, error: Exception) -> None:
-        sentence = self.tr("The answer cannot be shown: {}").format(error)
+        sentence = self.tr("The result cannot be shown: {}").format(error)
         self.failed.emit(sentence, details_of(error))
 
     def close(self, timeout: float | None = None) -> bool:

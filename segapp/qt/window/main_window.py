@@ -250,7 +250,7 @@ class MainWindow(QMainWindow):
         sys.stderr.write(details)
         self.log.note(details, logging.ERROR)
         self.autosave.write_soon()
-        message = self.tr("Something went wrong: {}. Your strokes are kept.")
+        message = self.tr("Something went wrong: {}. Your strokes are safe.")
         complain(self, message.format(str(error) or kind.__name__), details)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:

@@ -88,7 +88,7 @@ class MarkCommands(QObject):
         if picture is None:
             return
         if answer is None:
-            self.message.emit(self.tr("There is no answer yet whose parts could be filled"))
+            self.message.emit(self.tr("There is no result to fill yet"))
             return
         pixel = _pixel(at, picture)
         if pixel is not None:
@@ -109,7 +109,7 @@ class MarkCommands(QObject):
             self.tr("locking {}").format(name),
             self._session.document.with_retouch(class_lock(answer.labelling.labels, index)),
         )
-        self.message.emit(self.tr("{} stays as it is").format(name))
+        self.message.emit(self.tr("{} stays unchanged").format(name))
 
     def lock_part(self) -> None:
         """Keep the answer's connected component under the pointer."""
@@ -118,7 +118,7 @@ class MarkCommands(QObject):
         if self._pointer is not None and picture is not None:
             pixel = _pixel(self._pointer, picture)
         if answer is None or pixel is None:
-            self.message.emit(self.tr("Point at a part of the answer, and press the key again"))
+            self.message.emit(self.tr("Point at a part of the result, and press the key again"))
             return
         mark = component_lock(answer.labelling.labels, *pixel)
         document = self._session.document
@@ -126,7 +126,7 @@ class MarkCommands(QObject):
         self._session.edit(
             self.tr("locking a part of {}").format(name), document.with_retouch(mark)
         )
-        self.message.emit(self.tr("This part of {} stays as it is").format(name))
+        self.message.emit(self.tr("This part of {} stays unchanged").format(name))
 
     def drop_retouches(self) -> None:
         """Remove all retouches and locks."""
@@ -160,11 +160,11 @@ class MarkCommands(QObject):
         """Ask whether a mask becomes a retouch or marks to learn from."""
         box = QMessageBox(self._window)
         box.setWindowTitle(self.tr("Import mask"))
-        box.setText(self.tr("What shall become of {}?").format(name))
+        box.setText(self.tr("How should {} be used?").format(name))
         box.setInformativeText(
             self.tr(
-                "As it is: painted over the answer, pixel by pixel. As marks: the inside of each "
-                "part teaches, and outlines are found anew."
+                "As it is: painted over the result, pixel by pixel. As marks: the "
+                "inside of each part is learnt from, and outlines are found again."
             )
         )
         as_it_is = box.addButton(self.tr("As It Is"), QMessageBox.ButtonRole.AcceptRole)
@@ -223,9 +223,9 @@ class AlikeSuggestion(QObject):
     def _suggest(self, many: bool) -> None:  # noqa: FBT001 - the item of a job
         if many:
             self.banner.ask(
-                self.tr("Many small marks: find everything that looks like them?"),
+                self.tr("Many small marks: find everything similar?"),
                 (
-                    (self.tr("Find all alike"), lambda: self._answer(wanted=True)),
+                    (self.tr("Find all similar"), lambda: self._answer(wanted=True)),
                     (self.tr("No"), lambda: self._answer(wanted=False)),
                 ),
             )

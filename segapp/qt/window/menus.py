@@ -36,7 +36,7 @@ _ANSWER = "live update learn_anew stop - spot mark_spot"
 _VIEWS = "view_overlay view_outline view_mask view_cut-out view_confidence view_codes"
 _VIEW = f"""{_VIEWS} view_components - show_strokes hide_answer - levels
     - zoom_in zoom_out fit actual_size - @panels @theme @language full_screen"""
-_HELP = "shortcuts problem about"
+_HELP = "guide shortcuts - problem about"
 _SHAPES = "line box lasso polygon fill - around_box around"
 _TOOLS = f"brush eraser hand - {_SHAPES} - retouch - swap - undo redo clear"
 _TOP = "open open_folder save export - previous next - live update stop spot"
@@ -74,7 +74,7 @@ class Menus:
             (tr("F&older"), _FOLDER),
             (tr("&Edit"), _EDIT),
             (tr("&Paint"), _PAINT),
-            (tr("&Answer"), _ANSWER),
+            (tr("&Result"), _ANSWER),
             (tr("&View"), _VIEW),
             (tr("&Help"), _HELP),
         ):
@@ -130,10 +130,10 @@ class ViewModeButtons(QObject):
     def __init__(self, window: QMainWindow, actions: Actions, bar: QToolBar) -> None:
         super().__init__(bar)
         self._window, self._bar = window, bar
-        self._all = Segmented(tr("How the answer is shown"))
+        self._all = Segmented(tr("Display of the result"))
         self._one = QToolButton()
-        self._one.setAccessibleName(tr("How the answer is shown"))
-        self._one.setToolTip(tr("How the answer is shown"))
+        self._one.setAccessibleName(tr("Display of the result"))
+        self._one.setToolTip(tr("Display of the result"))
         self._one.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._one.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self._one.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -208,7 +208,7 @@ def enable_commands(actions: Actions, session: Session, files: Files) -> None:
     actions.enable("import_strokes", "import_mask", when=is_open)
     full = len(session.document.classes) >= MAX_CLASSES
     actions.enable("add_class", when=is_open and not full)
-    reason = actions.tr("{} classes are all there can be.").format(MAX_CLASSES)
+    reason = actions.tr("There can be at most {} classes.").format(MAX_CLASSES)
     actions.explain("add_class", reason if full else "")
     actions.enable("zoom_in", "zoom_out", "fit", "actual_size", "apply_model", when=is_open)
     actions.enable("levels", when=is_open)

@@ -74,7 +74,7 @@ class ClipboardCommands(QObject):
     def _copy_picture(self) -> None:
         picture = self._session.picture
         if picture is not None:
-            self._copy(qimage_view(add_alpha(picture.rgb)).copy(), self.tr("Copied the picture"))
+            self._copy(qimage_view(add_alpha(picture.rgb)).copy(), self.tr("Copied the image"))
 
     def _copy_mask(self) -> None:
         answer = self._session.answers.answer
@@ -176,7 +176,7 @@ class AnswerCommands(QObject):
         self._show_spot()
 
     def _show_spot(self) -> None:
-        name = "" if self.ring_known else self.tr("Least certain here: a stroke helps most")
+        name = "" if self.ring_known else self.tr("Least certain area – add a stroke here")
         self._canvas.set_spot(self._spot if self._marking else None, name)
 
     def _note_ring(self) -> None:
@@ -191,11 +191,11 @@ class AnswerCommands(QObject):
 
     def _go_to_spot(self) -> None:
         if self._spot is None:
-            self.message.emit(self.tr("The answer is certain everywhere"))
+            self.message.emit(self.tr("The result is certain everywhere"))
             return
         self._canvas.viewport.centre_on(QPointF(self._spot.x, self._spot.y))
         self._canvas.set_spot(self._spot)
-        self.message.emit(self.tr("Least certain here: a stroke helps most"))
+        self.message.emit(self.tr("Least certain area – add a stroke here"))
 
     # Strokes from elsewhere ---------------------------------------------------------------
 
@@ -262,7 +262,7 @@ class AnswerCommands(QObject):
         document, state = self._session.document, self._session.state
         if state is None or state.content.training_inputs != applied.content.training_inputs:
             self.message.emit(
-                self.tr("{} was not applied: there are other strokes since").format(applied.name)
+                self.tr("{} was not applied: the strokes have changed since").format(applied.name)
             )
             return
         name = self.tr("applying {}").format(applied.name)
@@ -275,12 +275,12 @@ class AnswerCommands(QObject):
         else:
             file_dialogs.complain(
                 self._window,
-                self.tr("{} knows {} classes, and this picture's strokes {}.").format(
+                self.tr("{} has {} classes, and this image's strokes {}.").format(
                     applied.name, len(applied.classes), len(document.classes)
                 ),
             )
             return
-        self.message.emit(self.tr("This is the answer of {}").format(applied.name))
+        self.message.emit(self.tr("This is the result of {}").format(applied.name))
 
     def close(self, timeout: float | None = None) -> bool:
         """Wait for the threads; say whether they have ended."""
@@ -329,7 +329,7 @@ class MeasuresController(QObject):
         if answer is None or picture is None:
             self._jobs.cancel()
             self._measured = self._pending = None
-            self.panel.clear(self.tr("There is no answer to measure."))
+            self.panel.clear(self.tr("There is no result to measure."))
             return
         split, document = self._choices.split, self._session.document
         if self._measured is not None and self._measured[0] == (answer, split):

@@ -15,6 +15,7 @@ from segapp.imaging.overlay import ViewMode
 from segapp.model.settings import preset_of
 from segapp.qt.canvas.brush import BrushUnit, Tool
 from segapp.qt.canvas.viewport import ZOOM_STEP
+from segapp.qt.dialogs.guide import open_guide
 from segapp.qt.dialogs.help import open_about, open_problem_report, open_shortcuts
 from segapp.qt.files.file_dialogs import complain
 from segapp.qt.files.thumbnails import filling
@@ -193,7 +194,7 @@ def _connect_look_inside(window: MainWindow) -> None:
         if not panel.kept or panel.kept[-1].insight is not answer.insight:
             document = session.document
             preset = preset_of(session.settings)
-            title = preset_texts()[preset].label if preset else window.tr("Settings of your own")
+            title = preset_texts()[preset].label if preset else window.tr("Custom settings")
             name = window.tr("{}, {} strokes").format(title, len(document.strokes))
             panel.keep(
                 ComparedAnswer.of(
@@ -278,6 +279,7 @@ def _connect_actions(window: MainWindow) -> None:
         "zoom_out": lambda: canvas.viewport.zoom(1 / ZOOM_STEP),
         "fit": canvas.viewport.fit,
         "actual_size": canvas.viewport.show_actual_size,
+        "guide": lambda: open_guide(window),
         "shortcuts": lambda: open_shortcuts(window, actions, window.shortcuts),
         "problem": lambda: open_problem_report(window, session, window.log.text),
         "about": lambda: open_about(window),
@@ -292,7 +294,7 @@ def _connect_actions(window: MainWindow) -> None:
 
 def _choose_language(window: MainWindow, language: str) -> None:
     window.preferences.set("language", language)
-    window.show_message(window.tr("The window speaks this language from the next start on"))
+    window.show_message(window.tr("The window uses this language from the next start on"))
 
 
 def store_window(window: MainWindow) -> None:

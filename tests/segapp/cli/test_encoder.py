@@ -157,7 +157,7 @@ def test_a_network_that_does_not_fit_gives_a_sentence(
         capsys, "encoder", "show", "nix"
     )
     assert "There is no encoder 'nix'" in refused(capsys, "encoder", "remove", "nix")
-    assert "wanted --out" in refused(capsys, "encoder", "show", "pooled", "--picture", "x.png")
+    assert "wanted --out" in refused(capsys, "encoder", "show", "pooled", "--image", "x.png")
     bad = tmp_path / "bad.onnx"
     bad.write_bytes(b"nonsense")
     assert "is no ONNX network" in refused(capsys, "encoder", "add", str(bad))
@@ -172,7 +172,7 @@ def test_a_network_that_does_not_fit_gives_a_sentence(
 
 def test_show_writes_the_principal_components(pooled, folder, tmp_path, capsys):
     out = tmp_path / "made" / "seen.png"
-    words = ["encoder", "show", "pooled", "--picture", str(folder / "one.png"), "--out", str(out)]
+    words = ["encoder", "show", "pooled", "--image", str(folder / "one.png"), "--out", str(out)]
     assert main(words) == 0
     assert "8 x 8 cells" in said(capsys).out
     colours = np.asarray(Image.open(out)).astype(int)
@@ -242,7 +242,7 @@ def test_a_batch_reads_ahead_and_says_which_encoder(pooled, folder, tmp_path, ca
     project = str(twice / "projects" / "one.segapp")
     target = ["--as", "mask", "--out", str(tmp_path / "mask.png")]
     told = refused(capsys, "export", project, *target)
-    assert f"{pooled[:12]}… is not there" in told
+    assert f"{pooled[:12]}… is not installed" in told
     assert "--without-encoder" in told
     assert main(["export", project, *target, "--without-encoder"]) == 0
 
@@ -263,7 +263,7 @@ def test_a_folder_is_exported_with_its_encoder(pooled, folder, tmp_path, capsys)
     assert main(["encoder", "remove", "pooled"]) == 0
     (tmp_path / "masks").rename(tmp_path / "earlier")
     assert main(export) == 3
-    assert "is not there" in said(capsys).err
+    assert "is not installed" in said(capsys).err
     assert main([*export, "--without-encoder"]) == 0
 
 

@@ -153,7 +153,7 @@ def test_the_only_one_need_not_be_named(encoder, installed, tmp_path):
 
 
 def test_a_missing_encoder_is_reported_by_its_digest(home):
-    with pytest.raises(MissingEncoderError, match="abababababab… is not there"):
+    with pytest.raises(MissingEncoderError, match="abababababab… is not installed"):
         FeatureExtractor.with_identity("ab" * 32)
     with pytest.raises(EncoderError, match="Which encoder is meant is not said"):
         FeatureExtractor.with_identity("")

@@ -205,7 +205,7 @@ def test_nan_and_infinity_are_tolerated(tmp_path):
     assert picture.rgb[5, 6].tolist() == [255, 255, 255]
     assert picture.rgb[7, 8].tolist() == [0, 0, 0]
     assert picture.rgb[9, 9].tolist() == [255, 255, 255]
-    assert picture.note.endswith("3 values are no numbers")
+    assert picture.note.endswith("3 values are not numbers")
 
 
 @pytest.mark.parametrize("value", [0.0, 7.5, np.nan])
@@ -431,7 +431,7 @@ def test_damaged_exif_shows_the_pixels_without_turning_and_says_so(tmp_path, suf
     Image.fromarray(SMOOTH).save(path, exif=exif, **options.get(suffix, {}))
     picture = load_image(path)
     assert np.abs(picture.rgb.astype(int) - SMOOTH).max() <= 3
-    assert picture.note == "shown without turning, as its EXIF data are damaged"
+    assert picture.note == "shown unrotated, as its EXIF data are damaged"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such files")
@@ -612,3 +612,27 @@ def test_sentences_about_such_files_can_be_printed(odd):
     with pytest.raises(ValueError, match="caf\ufffd") as caught:
         load_image(odd)
     assert str(caught.value).encode("utf-8")
+
+
+def test_a_heic_is_read(tmp_path):
+    pillow_heif = pytest.importorskip("pillow_heif", reason="pip install '.[heif]'")
+    rgb = np.zeros((40, 60, 3), np.uint8)
+    rgb[:, :30] = (200, 40, 40)
+    pillow_heif.from_pillow(Image.fromarray(rgb)).save(tmp_path / "a.heic", quality=90)
+    picture = load_image(tmp_path / "a.heic")
+    assert picture.size == (40, 60)
+    assert np.abs(picture.rgb.astype(int) - rgb)[:, [5, 50]].max() < 20
+
+
+def test_a_heic_without_the_extra_tells_its_name(tmp_path, monkeypatch):
+    (tmp_path / "a.heic").write_bytes(b"\0\0\0\x18ftypheic" + bytes(100))
+    monkeypatch.setitem(sys.modules, "pillow_heif", None)
+    with pytest.raises(ImageError, match=r'pip install "segapp\[heif\]"'):
+        load_image(tmp_path / "a.heic")
+
+
+def test_a_damaged_heic_is_told_in_one_sentence(tmp_path):
+    pytest.importorskip("pillow_heif", reason="pip install '.[heif]'")
+    (tmp_path / "a.heic").write_bytes(b"\0\0\0\x18ftypheic" + bytes(100))
+    with pytest.raises(ImageError, match=r"a\.heic"):
+        load_image(tmp_path / "a.heic")

@@ -205,7 +205,7 @@ def test_notes_are_translated_piece_by_piece(spoken):
     note = _note(whole[..., :1])
     assert translate(note) == note.replace("shown from", "gezeigt von").replace(" to ", " bis ")
     note = _note(floating)
-    assert re.search("shown from .* to .*, 7 values are no numbers, channels 1 to 3 of 5$", note)
+    assert re.search("shown from .* to .*, 7 values are not numbers, channels 1 to 3 of 5$", note)
     assert translate(note).endswith("7 Werte sind keine Zahlen, Kanäle 1 bis 3 von 5")
     note = join_notes([_note(whole, channels=(0, 1, None)), page_note(1, 9)])
     assert re.fullmatch(

@@ -183,7 +183,7 @@ def test_a_day(day, folder):
 
     def work_on(number):
         desk.window(pictures[number].name)
-        day.paint(day.places(day.screen(f"picture {number}")), keys)
+        day.paint(day.places(day.screen(f"image {number}")), keys)
         desk.keys("d")
         day.look_for_dialogs()
 

@@ -28,7 +28,7 @@ def test_newcomer(look, tmp_path):
         program.shot("one stroke")
         edge = size[0] * 0.04, size[1] * 0.04
         program.stroke(3, size, edge, (edge[0], size[1] / 2), (edge[0], size[1] - edge[1]))
-        program.shot("an answer")
+        program.shot("a result")
         desk.keys("F1")
         desk.window(program.tr("Shortcuts"))
         program.shot("keys")

@@ -101,7 +101,7 @@ def test_export_waits_for_the_newest_answer(make_window, picture_file, gated, tw
     window.commands["export"].trigger()
     dialog = QApplication.activeModalWidget()
     assert not dialog._export.isEnabled()
-    assert dialog._state.text().startswith("Waiting for the answer: ")
+    assert dialog._state.text().startswith("Waiting for the result: ")
     dialog._write()  # as Return in the path would
     assert not dialog._writing.busy
     gated.gate.release(3)

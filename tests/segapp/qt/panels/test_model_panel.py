@@ -164,7 +164,7 @@ def test_answers_are_kept_and_compared_side_by_side(
     dialog = QApplication.activeModalWidget()
     assert isinstance(dialog, ComparisonDialog)
     names = [dialog.left.choice.itemText(row) for row in range(dialog.left.choice.count())]
-    assert names[:2] == ["One object, 2 strokes", "As in paper, 2 strokes"]
+    assert names[:2] == ["One object, 2 strokes", "Paper, 2 strokes"]
     assert dialog.right.choice.currentIndex() == len(names) - 1
     first, last = panel.kept[0], panel.kept[-1]
     dialog.left.choice.setCurrentIndex(0)

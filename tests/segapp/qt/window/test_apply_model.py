@@ -73,6 +73,6 @@ def test_strokes_painted_meanwhile_are_not_called_answered_by_the_model(
     window.session.add_stroke(two_strokes[1])
     window.session.add_stroke(two_strokes[0])
     model.set()
-    qtbot.waitUntil(lambda: "other strokes" in window.status.currentMessage())
+    qtbot.waitUntil(lambda: "strokes have changed" in window.status.currentMessage())
     qtbot.waitUntil(lambda: window.session.answers.is_current)
     assert window.session.answers.answer.labelling.labels.min() == 0

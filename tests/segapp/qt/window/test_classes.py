@@ -211,7 +211,7 @@ def test_no_class_more_than_there_can_be_and_the_tip_says_why(window):
     add.trigger()
     assert len(window.session.document.classes) == MAX_CLASSES
     assert not add.isEnabled()
-    assert "255 classes are all there can be" in add.toolTip()
+    assert "There can be at most 255 classes" in add.toolTip()
     add.trigger()
     window.session.edit("few", Document(few))
     assert add.isEnabled()

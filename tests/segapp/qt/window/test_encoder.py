@@ -132,10 +132,10 @@ def test_strokes_do_not_wait_and_what_they_give_is_called_not_final(
     answers = window.session.answers
     turn_on(window)
     assert window.session.settings.encoder == pooled
-    assert box(window).state_text.startswith("Reading the picture … ")
+    assert box(window).state_text.startswith("Reading the image … ")
     for each in two_strokes:
         window.session.add_stroke(each)
-    qtbot.waitUntil(lambda: answers.progress.text == "Not final: reading the picture")
+    qtbot.waitUntil(lambda: answers.progress.text == "Not final: reading the image")
     assert answers.preview is not None
     assert answers.answer is None  # nothing that could be exported
     assert answers.progress.stage is Stage.RUNNING
@@ -148,7 +148,7 @@ def test_strokes_do_not_wait_and_what_they_give_is_called_not_final(
     assert known is window.session.encoder_features
     assert known.encoder == pooled
     qtbot.waitUntil(lambda: not window.preview_badge.isVisible())
-    assert box(window).state_text.startswith("Has read the picture in ")
+    assert box(window).state_text.startswith("Read the image in ")
 
 
 def test_the_brush_is_followed_without_it_too(
@@ -188,7 +188,7 @@ def test_cached_features_are_not_computed_again(make_window, picture_file, poole
     again = make_window(path, seer)
     turn_on(again)
     seen(qtbot, again)
-    assert box(again).state_text == "Knows the picture from before"
+    assert box(again).state_text == "Has read the image before"
 
 
 @pytest.mark.parametrize("button", [0, 1])
@@ -213,7 +213,7 @@ def test_one_that_fails_asks_and_loses_nothing(
     assert "pooled broke off" in asked.text
     answers = window.session.answers
     qtbot.waitUntil(lambda: answers.progress.stage is Stage.UNFINISHED)
-    assert answers.progress.text == "Not final: the encoder has not seen the picture"
+    assert answers.progress.text == "Not final: the encoder has not read the image"
     assert answers.answer is None
     assert window.session.encoder.status.stage is EncoderStage.FAILED
     broken[0] = False
@@ -234,7 +234,7 @@ def test_a_project_says_when_its_encoder_is_missing(
     window = make_window(project, seer)
     card = window.canvas.findChild(EncoderController).banner
     qtbot.waitUntil(card.isVisible)
-    assert card.text == "The encoder of this picture is not installed (abababababab)."
+    assert card.text == "The encoder of this image is not installed (abababababab)."
     assert box(window).switch.isChecked()
     assert "missing: abababababab" in box(window).names.currentText()
     assert window.session.answers.answer is None  # it falls back only when told to
@@ -252,10 +252,10 @@ def test_stop_ends_the_reading_and_update_begins_it_again(
     for each in two_strokes:
         window.session.add_stroke(each)
     answers = window.session.answers
-    qtbot.waitUntil(lambda: answers.progress.text == "Not final: reading the picture")
+    qtbot.waitUntil(lambda: answers.progress.text == "Not final: reading the image")
     window.commands["stop"].trigger()
     assert answers.progress.stage is Stage.UNFINISHED
-    assert box(window).state_text == "Has not seen the picture"
+    assert box(window).state_text == "Has not read the image"
     gate.set()
     window.commands["update"].trigger()
     qtbot.waitUntil(lambda: answers.is_current, timeout=30_000)
@@ -271,12 +271,12 @@ def test_the_next_pictures_are_read_ahead(make_window, picture_file, pooled, see
     kept = FeatureCache.for_user().root
     qtbot.waitUntil(lambda: kept.is_dir() and len(list(kept.iterdir())) == 3, timeout=30_000)
     qtbot.waitUntil(lambda: window.session.encoder.status.stage is EncoderStage.READY)
-    assert "Reading ahead: picture 2 of 2" in texts
+    assert "Reading ahead: image 2 of 2" in texts
     with qtbot.waitSignal(window.files.opened):
         window.commands["next"].trigger()
     seen(qtbot, window)
     assert window.session.settings.encoder == pooled  # it stays on from picture to picture
-    qtbot.waitUntil(lambda: box(window).state_text == "Knows the picture from before")
+    qtbot.waitUntil(lambda: box(window).state_text == "Has read the image before")
 
 
 def test_the_components_are_a_way_to_look(make_window, picture_file, pooled, seer, qtbot):

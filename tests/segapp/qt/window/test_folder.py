@@ -85,9 +85,7 @@ def test_a_damaged_list_is_reported_and_left(make_window, folder, monkeypatch, q
     told = []
     monkeypatch.setattr(file_dialogs, "complain", lambda _, sentence, *__: told.append(sentence))
     window = make_window(folder[0].parent)
-    assert told == [
-        f"{CLASS_LIST_FILE} is no list of classes: wanted the format 'segapp classes'."
-    ]
+    assert told == [f"{CLASS_LIST_FILE} is not a class list: wanted the format 'segapp classes'."]
     window.commands["share_classes"].trigger()
     assert "move it away first" in told[1]
     assert path.read_text() == "{}"
@@ -129,7 +127,7 @@ def test_a_picture_may_differ_and_says_so(make_window, folder, qtbot):
     window = make_window(folder[0].parent)
     own = window.session.document.with_class(ClassInfo("own", (9, 9, 9)))
     window.session.edit("adding", own)
-    assert window.class_panel.notice.text == "This picture has classes of its own."
+    assert window.class_panel.notice.text == "This image has its own classes."
     go(qtbot, window, folder[1])
     assert window.class_panel.notice.isHidden()
     go(qtbot, window, folder[0])
@@ -268,7 +266,7 @@ def test_status_done_filter_search_and_next_undone(make_window, folder, answered
     assert work.status(folder[1]) is ImageStatus.MARKED
     listing.statuses.setCurrentIndex(listing.statuses.findText("Done"))
     assert listing.names() == ["1.png"]
-    listing.statuses.setCurrentIndex(listing.statuses.findText("Not done"))
+    listing.statuses.setCurrentIndex(listing.statuses.findText("Unfinished"))
     assert listing.names() == ["2.png", "3.png", "4.png"]
     listing.search.setText("3")
     qtbot.waitUntil(lambda: listing.names() == ["3.png"])
@@ -387,7 +385,7 @@ def test_the_folder_is_exported_beside_the_work(
     panel = window.folder.export
     assert panel.isVisibleTo(window)
     panel.run_button.click()
-    qtbot.waitUntil(lambda: panel.message == "1 exported, 3 without an answer", timeout=20000)
+    qtbot.waitUntil(lambda: panel.message == "1 exported, 3 without a result", timeout=20000)
     out = folder[0].parent / "segapp-export" / "coco-rle" / "annotations.json"
     content = json.loads(out.read_text())
     assert [image["file_name"] for image in content["images"]] == ["1.png"]
@@ -434,7 +432,7 @@ def test_all_that_are_not_done_are_answered(make_window, folder, answered, qtbot
         lambda: all(work.status(path) is ImageStatus.ANSWERED for path in folder[:3]),
         timeout=30000,
     )
-    qtbot.waitUntil(lambda: window.status.currentMessage() == "2 images answered")
+    qtbot.waitUntil(lambda: window.status.currentMessage() == "New results for 2 images")
     assert not folder[3].with_suffix(".segapp").exists()
     go(qtbot, window, folder[2])
     qtbot.waitUntil(lambda: window.session.answers.is_current)
@@ -472,7 +470,7 @@ def test_opening_another_folder_stops_answering_all_and_leaves_that_folder_alone
     window.commands["apply_to_undone"].trigger()
     qtbot.waitUntil(reading.is_set, timeout=20000)
     go(qtbot, window, others[0].parent)
-    assert messages[-1] == "Stopped; 0 images are answered"
+    assert messages[-1] == "Stopped; new results for 0 images"
     assert not window.folder.task.isVisibleTo(window)
     go_on.set()
     assert window.folder.carry_over.close()

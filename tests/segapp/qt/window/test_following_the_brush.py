@@ -44,7 +44,7 @@ def test_the_drag_shows_a_preview_that_says_so(make_window, picture_file, qtbot,
     move(qtbot, window, 70, 12)
     qtbot.waitUntil(lambda: answers.preview is not None)
     assert answers.progress.stage is Stage.FOLLOWING
-    assert "not final" in window.status.state_text
+    assert "Not final" in window.status.state_text
     qtbot.waitUntil(window.preview_badge.isVisible)
     assert answers.shown is answers.preview.labelling
     assert answers.answer is before  # what may leave the program is what it was

@@ -124,7 +124,7 @@ def test_a_picture_is_pasted_and_saved_elsewhere(make_window, qtbot, tmp_path):
     assert not window.files.default_project(state).is_relative_to(pasted_folder())
     QGuiApplication.clipboard().clear()
     window.commands["paste"].trigger()
-    assert "no picture" in window.status.currentMessage()
+    assert "no image" in window.status.currentMessage()
 
 
 def test_a_pasted_picture_is_packed_beside_the_window(make_window, qtbot, monkeypatch):
@@ -396,7 +396,7 @@ def test_the_ring_is_named_until_the_first_stroke_beside_it(window, answered, qt
     qtbot.waitUntil(lambda: window.canvas._overlay is not None)
     window.answer_commands._spot = Spot(20.0, 30.0, 6.0)
     window.answer_commands._show_spot()
-    assert "stroke helps" in window.canvas._scene().spot_name
+    assert "add a stroke" in window.canvas._scene().spot_name
     paint(qtbot, window, LEFT, (20, 30))
     assert window.canvas._scene().spot_name == ""
     assert window.answer_commands.ring_known

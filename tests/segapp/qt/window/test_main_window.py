@@ -257,7 +257,7 @@ def test_live_update_is_switched_and_update_now_answers_to_f5(window, two_stroke
     window.commands["live"].setChecked(False)
     for stroke in two_strokes:
         window.session.add_stroke(stroke)
-    assert "Update now" in window.status.state_text
+    assert "Update Now" in window.status.state_text
     qtbot.keyClick(window.canvas, Qt.Key.Key_F5)
     qtbot.waitUntil(lambda: window.session.answers.is_current)
 

@@ -157,7 +157,7 @@ def test_fill_gives_the_part_under_the_pointer_to_a_class(window, qtbot):
 def test_fill_without_an_answer_says_so(window, qtbot):
     window.commands["fill"].trigger()
     qtbot.mouseClick(window.canvas, LEFT, pos=place(window, 40, 22))
-    assert "no answer yet" in window.status.currentMessage()
+    assert "no result" in window.status.currentMessage()
     assert window.session.document.strokes == ()
 
 
@@ -205,7 +205,7 @@ def test_shapes_and_the_eraser_retouch_as_well(window, qtbot):
 def test_a_locked_class_stays_whatever_is_learnt(window, qtbot):
     before = teach(qtbot, window)
     window.commands["lock_class"].trigger()
-    assert "stays as it is" in window.status.currentMessage()
+    assert "stays unchanged" in window.status.currentMessage()
     drag(qtbot, window, (35, 36), (45, 36), button=RIGHT)  # the opposite of what was learnt
     assert (labels_of(qtbot, window)[before == 0] == 0).all()
     window.commands["drop_retouches"].trigger()
@@ -221,7 +221,7 @@ def test_a_locked_part_stays_and_others_do_not(window, qtbot):
     assert not window.session.document.retouches
     window.canvas.pointer_moved.emit(QPointF(40, 30))
     lock.trigger()
-    assert "stays as it is" in window.status.currentMessage()
+    assert "stays unchanged" in window.status.currentMessage()
     drag(qtbot, window, (35, 36), (45, 36), button=RIGHT)
     assert (labels_of(qtbot, window)[before == 0] == 0).all()
     window.commands["undo"].trigger()

@@ -112,7 +112,7 @@ def test_a_new_answer_is_measured_anew_and_none_withdraws_the_table(window, qtbo
     qtbot.waitUntil(lambda: bool(panel.texts()))
     window.commands["clear"].trigger()
     qtbot.waitUntil(lambda: panel.texts() == [])
-    assert "no answer" in panel.text
+    assert "no result" in panel.text
     assert not panel.export.isEnabled()
 
 

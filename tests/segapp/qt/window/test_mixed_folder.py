@@ -129,7 +129,7 @@ def export(qtbot, window, form):
     panel.form.setCurrentIndex(panel.form.findData(form))
     with qtbot.waitSignal(panel.exported, timeout=300_000):
         panel.run()
-    assert panel.message == "5 exported, 1 without an answer", form
+    assert panel.message == "5 exported, 1 without a result", form
     return window.files.workspace.folder / "segapp-export" / form
 
 

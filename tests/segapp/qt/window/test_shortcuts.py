@@ -77,7 +77,7 @@ def test_clashes_are_shown_on_both_sides_and_reset_ends_them(window, sheet):
 
 def test_keys_of_the_picture_and_the_classes_clash_as_well(window):
     window.shortcuts.set("eraser", "Space")
-    assert window.shortcuts.conflicts("eraser") == ("dragging the picture",)
+    assert window.shortcuts.conflicts("eraser") == ("dragging the image",)
     window.shortcuts.set("eraser", "Shift+3")
     assert window.shortcuts.conflicts("eraser") == ("class of the right button",)
 

@@ -107,7 +107,7 @@ def test_without_live_update_an_object_alone_waits_too(make_window, picture_file
     window = make_window(picture_file(), Trainer)
     window.session.answers.set_live(False)
     window.session.add_stroke(Stroke(((10.0, 10.0), (20.0, 20.0)), 3.0, 0))
-    assert "Update now" in window.session.answers.progress.text
+    assert "Update Now" in window.session.answers.progress.text
 
 
 @pytest.mark.slow

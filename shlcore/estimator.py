@@ -274,7 +274,7 @@ class SHL(HashClassifier):
     def fit_predict(
         self, X: Samples, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> NDArray[Any]:  # labels of the type of y
-        """Fit, and return the label of each sample (`transduction_`). Parameters as in `fit`.
+        """Fit, and return the label of each sample (`transduction_`).
 
         Returns
         -------

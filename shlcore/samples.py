@@ -115,7 +115,7 @@ def encode_labels(
 
 
 def _absent(array: AnyArray) -> NDArray[np.bool_]:
-    """Return a mask of NaN, None and pandas' NA, the values that differ from themselves."""
+    """Return a mask of NaN, None and pandas' NA, the values unequal to themselves."""
     if array.dtype.kind != "O":
         return np.asarray(array != array)
 

@@ -111,7 +111,7 @@ def test_a_head_is_added_with_its_encoder(network, tmp_path, capsys, folder):
     assert networks.facts(head).digest in out
     assert main(["encoder", "list"]) == 0
     assert "with a head" in said(capsys).out
-    assert "by the name both" in refused(capsys, *words[:-4], "--name", "again", *words[-2:])
+    assert "installed as both" in refused(capsys, *words[:-4], "--name", "again", *words[-2:])
     # The same network without it is another encoder.
     assert main([*words[:-4], "--name", "alone"]) == 0
     both, alone = (EncoderRegistry.for_user().get(name) for name in ("both", "alone"))

@@ -117,7 +117,7 @@ def test_a_folder_becomes_one_coco_file(segapp, ball):
     again = segapp("export", ball.folder, "--as", "coco-rle", "--json")
     assert again.json["kept"] == 1
     none = segapp("export", ball.folder, "--as", "coco-rle", "--done")
-    assert "no picture is done yet" in none.out
+    assert "no image is finished yet" in none.out
 
 
 @pytest.mark.slow

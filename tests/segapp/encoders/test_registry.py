@@ -38,9 +38,9 @@ def test_an_added_encoder_is_listed_found_and_removed(installed, encoder, networ
 
 def test_the_same_name_or_network_is_reported(installed, encoder, network):
     installed.add(encoder, network)
-    with pytest.raises(EncoderError, match="There is an encoder POOLED already"):
+    with pytest.raises(EncoderError, match="There is already an encoder POOLED"):
         installed.add(replace(encoder, name="POOLED", digest="1" * 64), network)
-    with pytest.raises(EncoderError, match="by the name pooled"):
+    with pytest.raises(EncoderError, match="installed as pooled"):
         installed.add(replace(encoder, name="other"), network)
 
 

@@ -174,7 +174,7 @@ def test_a_model_scales_channels_of_another_image_as_in_training(tmp_path):
     dark = other_values.copy()
     dark[one | other, 4] = 1000
     assert (again.apply(other_rgb, dark).labels == 0).mean() < 0.01
-    with pytest.raises(ValueError, match="channels: wanted 5, as in the picture"):
+    with pytest.raises(ValueError, match="channels: wanted 5, as in the image"):
         again.apply(other_rgb)
 
 

@@ -117,5 +117,5 @@ def test_the_answer_depends_on_nothing_but_the_document(scene):
 
 def test_initial_labels_of_another_size_are_refused(scene):
     rgb, labels, *_ = scene
-    with pytest.raises(ValueError, match=r"before\.png has 160 x 80 pixels: wanted the picture's"):
+    with pytest.raises(ValueError, match=r"before\.png has 160 x 80 pixels: wanted the image's"):
         answered(rgb, start_of(labels[:80]))

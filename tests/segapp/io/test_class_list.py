@@ -63,7 +63,7 @@ def test_a_damaged_list_is_refused_in_one_sentence(tmp_path, spoil):
     content = json.loads(path.read_text(encoding="utf-8"))
     spoil(content["classes"])
     path.write_text(json.dumps(content))
-    with pytest.raises(ClassListError, match=r"^segapp-classes.json is no list of classes: .*\.$"):
+    with pytest.raises(ClassListError, match=r"^segapp-classes.json is not a class list: .*\.$"):
         read_class_list(path)
 
 
@@ -104,7 +104,7 @@ def test_cvat(tmp_path, wrap):
 )
 def test_a_file_that_is_no_list_of_labels_is_refused(tmp_path, content):
     (tmp_path / "labels.json").write_text(content)
-    with pytest.raises(ClassListError, match=r"labels.json is no list of classes: .*\."):
+    with pytest.raises(ClassListError, match=r"labels.json is not a class list: .*\."):
         find_class_list(tmp_path)
 
 

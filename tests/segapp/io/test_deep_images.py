@@ -343,7 +343,7 @@ def test_wrong_display_settings_are_reported_in_one_sentence(tmp_path, change):
     path = tmp_path / DISPLAY_FILE
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     with pytest.raises(
-        DisplaySettingsError, match=r"^segapp-view\.json is no view of pictures: .*\.$"
+        DisplaySettingsError, match=r"^segapp-view\.json is not a file of display settings: .*\.$"
     ):
         read_display(tmp_path)
 

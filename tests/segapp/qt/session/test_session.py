@@ -244,7 +244,7 @@ def test_an_answer_stopped_at_a_preview_is_called_unfinished(previewing, gated, 
     session, final = previewing
     session.answers.stop()
     assert session.answers.progress.stage is Stage.UNFINISHED
-    assert "Unfinished" in session.answers.progress.text
+    assert "Not final" in session.answers.progress.text
     assert session.answers.answer is None
     session.answers.update_now()
     gated.gate.release(9)  # the stopped job may take some

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from segapp.io.project import ProjectLocation
-    from segapp.model.document import Mark
+    from segapp.model.document import Mark, Stroke
     from segapp.model.labelling import InitialLabels
+    from segapp.model.objects import Key
 
 
 _BLANK = Document()
@@ -27,6 +28,7 @@ class TrainingInputs:
 
     Names and colours of classes teach nothing, except that a name may make a class the
     background, which the clean-up treats in its own way, and which need not be marked then.
+    ``anchors`` are of objects; their names and flags make no difference.
     """
 
     strokes: tuple[Mark, ...]
@@ -37,6 +39,9 @@ class TrainingInputs:
     initial: InitialLabels | None = None
     retouches: tuple[Mark, ...] = ()
     display: DisplaySettings = DEFAULT_DISPLAY
+    anchors: tuple[tuple[Key, tuple[tuple[float, float], ...]], ...] = ()
+    cuts: tuple[Stroke, ...] = ()
+    split: tuple[bool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,9 @@ class Content:
             document.initial,
             document.retouches,
             document.display,
+            tuple((info.key, info.anchors) for info in document.objects if info.anchors),
+            document.cuts,
+            tuple(info.split for info in document.classes),
         )
 
 

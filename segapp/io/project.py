@@ -22,6 +22,7 @@ from segapp.model.classes import MAX_CLASSES, ClassInfo
 from segapp.model.display import DEFAULT_DISPLAY
 from segapp.model.document import Document, Mark, Patch, Stroke
 from segapp.model.labelling import InitialLabels
+from segapp.model.objects import ObjectInfo
 from segapp.model.settings import FeatureGroup, from_plain, to_plain
 from segapp.model.validation import (
     SegappError,
@@ -76,21 +77,68 @@ def start_to_plain(start: InitialLabels) -> dict[str, Any]:
     }
 
 
-def document_from_plain(
-    classes: object,
-    strokes: object,
-    start: object = None,
-    retouches: object = (),
-    display: object = None,
-) -> Document:
-    """Make a document from JSON values."""
+def objects_to_plain(objects: tuple[ObjectInfo, ...]) -> list[dict[str, Any]]:
+    """Return names, flags and anchors of objects as JSON values."""
+    rows = []
+    for info in objects:
+        row: dict[str, Any] = {"class": info.label, "number": info.number}
+        row |= {"name": info.name} if info.name else {}
+        row |= {flag: True for flag in ("crowd", "occluded") if getattr(info, flag)}
+        row |= {"anchors": [[x, y] for x, y in info.anchors]} if info.anchors else {}
+        rows.append(row)
+    return rows
+
+
+def document_to_plain(document: Document) -> dict[str, Any]:
+    """Return a document as JSON values."""
+    plain: dict[str, Any] = {
+        "classes": classes_to_plain(document.classes),
+        "strokes": marks_to_plain(document.strokes),
+    }
+    if document.initial is not None:
+        plain["start"] = start_to_plain(document.initial)
+    if document.retouches:
+        plain["retouches"] = marks_to_plain(document.retouches)
+    if document.display != DEFAULT_DISPLAY:
+        plain["showing"] = display_to_plain(document.display)
+    if document.objects:
+        plain["objects"] = objects_to_plain(document.objects)
+    if document.cuts:
+        plain["cuts"] = marks_to_plain(document.cuts)
+    return plain
+
+
+def document_from_plain(content: dict[str, Any]) -> Document:
+    """Make a document from the JSON values of a project."""
+    start, display = content.get("start"), content.get("showing")
     return Document(
-        classes_from_plain(classes),
-        _marks(strokes, "strokes"),
+        classes_from_plain(require_field(content, "classes")),
+        _marks(require_field(content, "strokes"), "strokes"),
         None if start is None else _start(require_object(start, "start")),
-        _marks(retouches, "retouches"),
+        _marks(content.get("retouches", []), "retouches"),
         DEFAULT_DISPLAY if display is None else display_from_plain(display),
+        tuple(_object(row) for row in require_list(content.get("objects", []), "objects")),
+        tuple(_cut(row) for row in require_list(content.get("cuts", []), "cuts")),
     )
+
+
+def _object(plain: object) -> ObjectInfo:
+    row = require_object(plain, "objects")
+    return ObjectInfo(
+        require_int(require_field(row, "class"), "class"),
+        require_int(require_field(row, "number"), "number"),
+        require_text(row.get("name", ""), "name", MAX_NAME_LENGTH),
+        row.get("crowd") is True,
+        row.get("occluded") is True,
+        tuple(_point(point) for point in require_list(row.get("anchors", []), "anchors")),
+    )
+
+
+def _cut(plain: object) -> Stroke:
+    mark = _mark(require_object(plain, "cuts"))
+    if not isinstance(mark, Stroke):
+        raise SegappError("cuts: wanted lines, got a patch")
+    return mark
 
 
 def _marks(plain: object, name: str) -> tuple[Mark, ...]:
@@ -122,6 +170,8 @@ def _class_to_plain(info: ClassInfo) -> dict[str, Any]:
         plain["key"] = info.key
     if info.background:
         plain["background"] = True
+    if info.split:
+        plain["split"] = True
     return plain
 
 
@@ -136,6 +186,7 @@ def _class(plain: object) -> ClassInfo:
         (red, green, blue),
         require_text(info.get("key", ""), "key", 1),
         info.get("background") is True,
+        info.get("split") is True,
     )
 
 
@@ -155,6 +206,8 @@ def _mark_to_plain(mark: Mark) -> dict[str, Any]:
     plain["class"] = mark.label
     if mark.joined:
         plain["joined"] = True
+    if mark.object_number:
+        plain["object"] = mark.object_number
     return plain
 
 
@@ -162,12 +215,13 @@ def _mark(plain: dict[str, Any]) -> Mark:
     label = require_field(plain, "class")
     label = None if label is None else require_int(label, "class")
     joined = plain.get("joined") is True
+    number = require_int(plain.get("object", 0), "object")
     if "patch" in plain:
         left, top, width, height = (
             require_int(part, "patch") for part in require_list(plain["patch"], "patch", 4, 4)
         )
         bits = _bytes(require_field(plain, "bits"), "a patch's bits")
-        return Patch(left, top, width, height, bits, label, joined)
+        return Patch(left, top, width, height, bits, label, joined, number)
     return Stroke(
         tuple(_point(point) for point in require_list(require_field(plain, "points"), "points")),
         require_number(require_field(plain, "radius"), "radius"),
@@ -177,6 +231,7 @@ def _mark(plain: dict[str, Any]) -> Mark:
             for part in require_list(plain.get("pressures", []), "pressures")
         ),
         joined,
+        number,
     )
 
 
@@ -277,9 +332,9 @@ def _pieces(part: IO[bytes], name: str, largest: int) -> Iterator[bytes]:
 
 PROJECT_SUFFIX, UNFINISHED_SUFFIX = ".segapp", ".unfinished"
 _LONGEST_NAME = 200  # bytes; file systems allow 255
-VERSION = 4
+VERSION = 5
 """The newest there is. 2 has answers of models, and retouches; 3 has how the picture is shown,
-and pages; 4 an encoder. What is without them is written for older programs too."""
+and pages; 4 an encoder; 5 objects. What is without them is written for older programs too."""
 
 _CONTENT, _MODEL, _ANSWER, _OUTLINE = "project.json", "model", "answer", "outline"
 _FORMAT = "segapp project"
@@ -329,19 +384,12 @@ def save_project(path: str | Path, project: Project) -> None:
         "format": _FORMAT,
         "version": _version_of(project),
         "image": image,
-        "classes": classes_to_plain(project.document.classes),
-        "strokes": marks_to_plain(project.document.strokes),
+        **document_to_plain(project.document),
         "settings": to_plain(project.settings),
     }
     answer = project.answer
     if answer is not None:
         content["answer"] = {"digest": answer.digest, "classes": answer.n_classes}
-    if project.document.initial is not None:
-        content["start"] = start_to_plain(project.document.initial)
-    if project.document.retouches:
-        content["retouches"] = marks_to_plain(project.document.retouches)
-    if project.document.display != DEFAULT_DISPLAY:
-        content["showing"] = display_to_plain(project.document.display)
     if project.base is not None:
         base: dict[str, Any] = {"digest": project.base.digest}
         store_file_name(base, "path", str(project.base.path.absolute()))
@@ -410,13 +458,7 @@ def _read(archive: zipfile.ZipFile, path: Path) -> Project:
         _check_version(path, require_field(content, "format"), require_field(content, "version"))
         image = require_object(require_field(content, "image"), "image")
         return Project(
-            document=document_from_plain(
-                require_field(content, "classes"),
-                require_field(content, "strokes"),
-                content.get("start"),
-                content.get("retouches", []),
-                content.get("showing"),
-            ),
+            document=document_from_plain(content),
             settings=from_plain(content.get("settings", {})),
             image_path=_found(image, path.parent),
             image_sha256=require_text(image.get("sha256", ""), "sha256"),
@@ -457,6 +499,8 @@ def _base(plain: object) -> ProjectLocation | None:
 def _version_of(project: Project) -> int:
     """Return the oldest version whose readers lose nothing silently."""
     document, path = project.document, project.image_path
+    if document.divides_objects:
+        return 5
     if FeatureGroup.ENCODER in project.settings.features:
         return 4
     if document.display != DEFAULT_DISPLAY or page_file(path) != path:

@@ -34,13 +34,15 @@ class ClassInfo:
     """Name and colour (RGB) of a class.
 
     ``key`` is the digit that chooses it, from 1 to 9; empty takes a free one (`shortcut_keys`).
-    ``background`` makes it the background, whatever its name.
+    ``background`` makes it the background, whatever its name. ``split`` proposes cuts at the
+    narrow necks of its components, as between cells that touch.
     """
 
     name: str
     colour: tuple[int, int, int]
     key: str = ""
     background: bool = False
+    split: bool = False
 
     def __post_init__(self) -> None:
         if self.key and self.key not in DIGITS:

@@ -9,6 +9,7 @@ import numpy as np
 
 from segapp.model.classes import MAX_CLASSES, TWO_CLASSES, ClassInfo, background_index
 from segapp.model.display import DEFAULT_DISPLAY, DisplaySettings
+from segapp.model.objects import ObjectInfo, check_object_number
 from segapp.model.validation import SegappError, short_repr
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.model.labelling import InitialLabels
+    from segapp.model.objects import Key
 
 MAX_COORDINATE = 1e10
 """Pixels from the image's corner within which marks lie; sums of squares stay exact enough."""
@@ -42,6 +44,8 @@ class Stroke:
         One factor of the radius a point, or empty when the pen reports none.
     joined
         Whether it belongs to one state with the mark before it: see `Document.previous_state`.
+    object_number
+        Of the object of its class that it marks; 0 for no particular one.
     """
 
     points: tuple[tuple[float, float], ...]
@@ -49,6 +53,7 @@ class Stroke:
     label: int | None
     pressures: tuple[float, ...] = ()
     joined: bool = False
+    object_number: int = 0
 
     def __post_init__(self) -> None:
         if not self.points:
@@ -77,6 +82,7 @@ class Stroke:
                     f"pressures: wanted finite numbers from 0 to {MAX_PRESSURE:.0f}, "
                     f"got {short_repr(pressure)}"
                 )
+        check_object_number(self.object_number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +91,7 @@ class Patch:
 
     ``bits`` holds the ``height x width`` mask, packed row by row (`numpy.packbits`), so that
     a patch is a plain value: comparable, hashable and safe to share between threads. ``joined``
-    is that of `Stroke`.
+    and ``object_number`` are those of `Stroke`.
     """
 
     left: int
@@ -95,8 +101,10 @@ class Patch:
     bits: bytes
     label: int | None
     joined: bool = False
+    object_number: int = 0
 
     def __post_init__(self) -> None:
+        check_object_number(self.object_number)
         if not (1 <= self.width <= MAX_COORDINATE and 1 <= self.height <= MAX_COORDINATE):
             raise SegappError(
                 f"patch: wanted a size, got {short_repr(self.width)} x {short_repr(self.height)}"
@@ -151,7 +159,9 @@ class Document:
 
     ``initial`` are the labels that a model gave before any stroke; strokes correct them.
     ``retouches`` are painted over the answer, whatever it is, and teach nothing: see
-    `segapp.imaging.retouch`. ``display`` makes the pixels that the learner gets.
+    `segapp.imaging.retouch`. ``display`` makes the pixels that the learner gets. ``cuts`` are
+    lines along which objects are severed, and ``objects`` tells names, flags and anchors of those
+    that have any: see `segapp.imaging.objects`. Neither teaches anything.
     """
 
     classes: tuple[ClassInfo, ...] = TWO_CLASSES
@@ -159,6 +169,8 @@ class Document:
     initial: InitialLabels | None = None
     retouches: tuple[Mark, ...] = ()
     display: DisplaySettings = DEFAULT_DISPLAY
+    objects: tuple[ObjectInfo, ...] = ()
+    cuts: tuple[Stroke, ...] = ()
 
     def __post_init__(self) -> None:
         count = len(self.classes)
@@ -171,6 +183,11 @@ class Document:
                 )
         if self.initial is not None and self.initial.n_classes > count:
             raise SegappError(f"start: wanted {count} classes, got {self.initial.n_classes}")
+        keys = [info.key for info in self.objects]
+        if len(set(keys)) < len(keys) or any(label >= count for label, _ in keys):
+            raise SegappError(
+                f"objects: wanted different ones of {count} classes, got {short_repr(keys)}"
+            )
 
     @property
     def background(self) -> int:
@@ -261,8 +278,8 @@ class Document:
         return replace(self, strokes=(replace(first, joined=False), *joined))
 
     def without_marks(self) -> Document:
-        """Drop all marks and the initial labels, keep the classes."""
-        return replace(self, strokes=(), initial=None, retouches=())
+        """Drop all marks, objects and the initial labels, keep the classes."""
+        return replace(self, strokes=(), initial=None, retouches=(), objects=(), cuts=())
 
     def with_class(self, info: ClassInfo) -> Document:
         """Add a class at the end; `MAX_CLASSES` is all there can be."""
@@ -282,6 +299,7 @@ class Document:
             self,
             strokes=tuple(mark for mark in self.strokes if mark.label != index),
             retouches=tuple(mark for mark in self.retouches if mark.label != index),
+            objects=tuple(info for info in self.objects if info.label != index),
         )
         classes = self.classes[:index] + self.classes[index + 1 :]
         indices = [row - (row > index) for row in range(len(self.classes))]
@@ -293,7 +311,12 @@ class Document:
         initial = self.initial and self.initial.with_classes(indices, len(classes))
         strokes = _relabelled(self.strokes, indices)
         retouches = _relabelled(self.retouches, indices)
-        return Document(classes, strokes, initial, retouches, self.display)
+        objects = {
+            (indices[info.label], info.number): replace(info, label=indices[info.label])
+            for info in self.objects
+        }
+        listed = tuple(objects[key] for key in sorted(objects))
+        return Document(classes, strokes, initial, retouches, self.display, listed, self.cuts)
 
     def with_class_moved(self, index: int, target: int) -> Document:
         """Move a class to another index; strokes, retouches and initial labels go along.
@@ -306,6 +329,66 @@ class Document:
         ground = indices[self.background]
         moved = self.with_classes(tuple(self.classes[old] for old in order), indices)
         return moved if moved.background == ground else moved.with_background(ground)
+
+    # Objects ------------------------------------------------------------------------------
+
+    @property
+    def divides_objects(self) -> bool:
+        """Whether anything but connectivity tells its objects apart."""
+        return bool(
+            self.objects
+            or self.cuts
+            or any(info.split for info in self.classes)
+            or any(mark.object_number for mark in self.strokes)
+        )
+
+    def object_keys(self) -> set[Key]:
+        """Return the objects that have marks, anchors, a name or flags."""
+        marked = {
+            (mark.label, mark.object_number)
+            for mark in self.strokes
+            if mark.label is not None and mark.object_number
+        }
+        return marked | {info.key for info in self.objects}
+
+    def object_info(self, key: Key) -> ObjectInfo:
+        """Return name, flags and anchors of an object."""
+        return next((info for info in self.objects if info.key == key), ObjectInfo(*key))
+
+    def next_object(self, label: int) -> int:
+        """Return the number of the next new object of a class."""
+        return 1 + max((number for own, number in self.object_keys() if own == label), default=0)
+
+    def with_object(self, info: ObjectInfo) -> Document:
+        """Replace name, flags and anchors of an object."""
+        others = [each for each in self.objects if each.key != info.key]
+        listed = others if info.says_nothing else [*others, info]
+        return replace(self, objects=tuple(sorted(listed, key=lambda each: each.key)))
+
+    def with_object_moved(self, key: Key, target: Key) -> Document:
+        """Give all of an object to another one, which may be of another class or be new."""
+        if key == target:
+            return self
+        strokes = tuple(
+            replace(mark, label=target[0], object_number=target[1])
+            if (mark.label, mark.object_number) == key
+            else mark
+            for mark in self.strokes
+        )
+        mine, other = self.object_info(key), self.object_info(target)
+        moved = replace(
+            other,
+            name=other.name or mine.name,
+            crowd=other.crowd or mine.crowd,
+            occluded=other.occluded or mine.occluded,
+            anchors=tuple(dict.fromkeys((*other.anchors, *mine.anchors))),
+        )
+        return replace(self, strokes=strokes).without_object(key).with_object(moved)
+
+    def without_object(self, key: Key) -> Document:
+        """Forget an object with its marks."""
+        strokes = tuple(m for m in self.strokes if (m.label, m.object_number) != key)
+        return replace(self, strokes=strokes).with_object(ObjectInfo(*key))
 
 
 def _relabelled(marks: tuple[Mark, ...], indices: Sequence[int]) -> tuple[Mark, ...]:

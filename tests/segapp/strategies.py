@@ -1,10 +1,13 @@
 """Strokes and documents for property tests."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import strategies as st
 
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document, Patch, Stroke
+from segapp.model.objects import ObjectInfo
 
 numbers = st.floats(-20, 40, allow_nan=False)
 points = st.tuples(numbers, numbers)
@@ -20,7 +23,8 @@ def strokes(draw, n_classes=2):
         )
     )
     label = draw(st.one_of(st.none(), st.integers(0, n_classes - 1)))
-    return Stroke(path, draw(st.floats(0.1, 12)), label, pressures)
+    radius, number = draw(st.floats(0.1, 12)), draw(st.integers(0, 3))
+    return Stroke(path, radius, label, pressures, object_number=number)
 
 
 @st.composite
@@ -39,4 +43,15 @@ def documents(draw):
     names = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
     classes = draw(st.lists(st.builds(ClassInfo, names, colours), min_size=2, max_size=5))
     marks = st.one_of(strokes(len(classes)), patches(len(classes)))
-    return Document(tuple(classes), tuple(draw(st.lists(marks, max_size=6))))
+    document = Document(tuple(classes), tuple(draw(st.lists(marks, max_size=6))))
+    for info in draw(st.lists(object_infos(len(classes)), max_size=4)):
+        document = document.with_object(info)
+    return replace(document, cuts=tuple(draw(st.lists(strokes(), max_size=2))))
+
+
+def object_infos(n_classes):
+    names = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+    anchors = st.lists(points, max_size=3).map(tuple)
+    numbers = st.integers(1, 4)
+    labels = st.integers(0, n_classes - 1)
+    return st.builds(ObjectInfo, labels, numbers, names, st.booleans(), st.booleans(), anchors)

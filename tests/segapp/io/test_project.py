@@ -18,6 +18,7 @@ from segapp.io.project import Project, ProjectError, load_project, save_project
 from segapp.model.answer import AnswerSnapshot
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document, Patch, Stroke
+from segapp.model.objects import ObjectInfo
 from segapp.model.settings import PRESETS, Settings, with_encoder
 from tests.segapp.strategies import documents
 
@@ -108,8 +109,22 @@ def rewritten(path, change):
 def test_a_newer_version_is_refused(folder):
     home, _ = folder
     path = rewritten(home / "pröject 1.segapp", lambda c: c.update(version=99))
-    with pytest.raises(ProjectError, match=r"newer version \(format 99, .* up to 4\): update"):
+    with pytest.raises(ProjectError, match=r"newer version \(format 99, .* up to 5\): update"):
         load_project(path)
+
+
+def test_objects_are_nothing_that_older_programs_could_drop(tmp_path):
+    plain = Document().with_stroke(Stroke(((1.0, 2.0),), 3.0, 0))
+    numbered = Document().with_stroke(Stroke(((1.0, 2.0),), 3.0, 0, object_number=2))
+    split = Document((replace(plain.classes[0], split=True), plain.classes[1]))
+    named = plain.with_object(ObjectInfo(0, 2, "left cell", occluded=True, anchors=((1.5, 2.5),)))
+    cut = replace(plain, cuts=(Stroke(((0.0, 1.0), (9.0, 1.0)), 0.5, None),))
+    for document, version in ((plain, 1), (numbered, 5), (split, 5), (named, 5), (cut, 5)):
+        path = tmp_path / "p.segapp"
+        save_project(path, Project(document, Settings(), tmp_path / "a.png", "ab"))
+        with zipfile.ZipFile(path) as archive:
+            assert json.loads(archive.read("project.json"))["version"] == version
+        assert load_project(path).document == document
 
 
 def test_an_encoder_is_nothing_that_older_programs_could_drop(folder):

@@ -118,7 +118,8 @@ class Studio:
 
     def rest(self) -> None:
         """Take the mouse away from the image."""
-        QTest.mouseMove(self.window.canvas, QPoint(2, 2))
+        QTest.mouseMove(self.window, QPoint(2, 2))
+        QApplication.sendEvent(self.window.canvas, QEvent(QEvent.Type.Leave))
         QApplication.processEvents()
 
     def take(self, times: int = 1) -> None:

@@ -6,6 +6,7 @@ import dataclasses
 import math
 from contextlib import ExitStack
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, Signal
@@ -15,6 +16,7 @@ from PySide6.QtWidgets import (
     QDoubleSpinBox,
     QFormLayout,
     QFrame,
+    QHBoxLayout,
     QLabel,
     QLineEdit,
     QPushButton,
@@ -206,7 +208,8 @@ class SettingEditors(QObject):
             self.refused.emit()
 
 
-_OUTLINE = ("threshold", "refine", "smoothness", "colour_likelihood")
+_FIRST = ("threshold",)
+_OUTLINE = ("refine", "smoothness", "colour_likelihood")
 
 
 class SettingsPanel(QScrollArea):
@@ -266,7 +269,7 @@ class SettingsPanel(QScrollArea):
             button = self.presets.add_choice(text.label, text.tip, number)
             button.setObjectName(f"way_{name}")
         self.presets.group.idClicked.connect(lambda number: self._take_preset(self._names[number]))
-        self._preset_text = _explanation("")
+        self._preset_text = _faint("")
         self._defaults = QPushButton(self.tr("Restore defaults"))
         self._defaults.setToolTip(self.tr("Restore the default settings"))
         self._defaults.clicked.connect(lambda: self._take(DEFAULT_SETTINGS))
@@ -276,11 +279,15 @@ class SettingsPanel(QScrollArea):
     def _add_groups(self) -> None:
         values = _flat(self._settings)
         clean_up = [part.name for part in dataclasses.fields(CleanUp)]
-        self._add_fields(self._group(self.tr("Clean-up")), clean_up, values)
+        first = _form()
+        self._layout.addLayout(first)
+        self._add_fields(first, _FIRST, values)
         self._add_fields(self._group(self.tr("Outline")), _OUTLINE, values)
+        self._add_fields(self._group(self.tr("Clean-up")), clean_up, values)
         self._layout.addSpacing(4)
         self._layout.addWidget(self.encoder)
-        rest = [name for name in self._texts if name not in (*clean_up, *_OUTLINE)]
+        shown = (*_FIRST, *_OUTLINE, *clean_up)
+        rest = [name for name in self._texts if name not in shown]
         rest += [name for name in values if name not in (*self._texts, "encoder")]
         self._add_fields(self._fold(self.tr("Learner")), rest, values)
 
@@ -326,21 +333,20 @@ class SettingsPanel(QScrollArea):
             unnamed = SettingText(name.replace("_", " ").capitalize(), "")
             text = self._texts.get(name, unnamed)
             editor = self._editors.make(name, values[name], text)
-            explanation = _explanation(text.tip)
+            explanation = Explanation(name, text)
             self._labels[name] = [explanation]
+            row = _beside(editor, explanation.button)
             if isinstance(editor, QCheckBox):
-                form.addRow(editor)
+                form.addRow(row)
             else:
                 label = QLabel(text.label)
                 label.setToolTip(text.tip)
                 label.setBuddy(editor)
                 self._labels[name].append(label)
-                form.addRow(label, editor)
+                form.addRow(label, row)
             form.addRow(explanation)
-            if name in EXAMPLES:
-                example = BeforeAfter(name)
-                self._labels[name].append(example)
-                form.addRow(example)
+            form.setRowVisible(explanation, False)
+            explanation.button.toggled.connect(partial(form.setRowVisible, explanation))
 
     # Values -------------------------------------------------------------------------------
 
@@ -402,13 +408,41 @@ def _flat(settings: Settings) -> dict[str, Any]:
 def _form() -> QFormLayout:
     form = QFormLayout()
     form.setContentsMargins(0, 0, 0, 0)
-    form.setVerticalSpacing(2)
+    form.setVerticalSpacing(4)
     form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
     form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
     return form
 
 
-def _explanation(text: str) -> QLabel:
+def _beside(editor: QWidget, button: QToolButton) -> QHBoxLayout:
+    row = QHBoxLayout()
+    row.setSpacing(6)
+    row.addWidget(editor, 1)
+    row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+    return row
+
+
+class Explanation(QWidget):
+    """Text and example of a setting, shown by its button."""
+
+    def __init__(self, name: str, text: SettingText) -> None:
+        super().__init__()
+        self.button = QToolButton()
+        self.button.setText("i")
+        self.button.setObjectName("info")
+        self.button.setCheckable(True)
+        self.button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.button.setToolTip(text.tip)
+        self.button.setAccessibleName(self.tr("Explain {}").format(text.label))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        column.addWidget(_faint(text.tip))
+        if name in EXAMPLES:
+            column.addWidget(BeforeAfter(name))
+
+
+def _faint(text: str) -> QLabel:
     """Return a faint label below a setting."""
     label = QLabel(text)
     label.setWordWrap(True)

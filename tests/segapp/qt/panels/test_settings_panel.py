@@ -25,7 +25,7 @@ from segapp.model.settings import (
     bounds_of,
 )
 from segapp.qt.panels.setting_texts import feature_texts, preset_texts, setting_texts
-from segapp.qt.panels.settings_panel import SettingsPanel
+from segapp.qt.panels.settings_panel import Explanation, SettingsPanel
 
 
 @pytest.fixture
@@ -126,6 +126,26 @@ def test_the_learner_is_folded_away_until_it_is_wanted(panel, qtbot):
     assert panel.findChild(QCheckBox, "fill_holes").isVisible()
     qtbot.mouseClick(panel.fold, Qt.MouseButton.LeftButton)
     assert bits.isVisible()
+
+
+def test_an_explanation_is_shown_and_hidden_by_its_button(panel, qtbot):
+    explained = panel.findChildren(Explanation)
+    assert len(explained) == len(setting_texts())
+    assert not any(each.isVisible() for each in explained)
+    for each in explained[:3]:
+        qtbot.mouseClick(each.button, Qt.MouseButton.LeftButton)
+        assert each.isVisible()
+        qtbot.mouseClick(each.button, Qt.MouseButton.LeftButton)
+        assert not each.isVisible()
+
+
+def test_the_size_of_the_object_comes_first(panel):
+    by_height = sorted(
+        (panel.findChild(QWidget, name) for name in names() if name != "features"),
+        key=lambda editor: editor.mapTo(panel, QPoint()).y(),
+    )
+    shown = [editor.objectName() for editor in by_height if editor.isVisible()]
+    assert shown[0] == "threshold"
 
 
 def test_settings_without_effect_cannot_be_changed(panel, qtbot):

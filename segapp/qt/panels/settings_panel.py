@@ -345,8 +345,9 @@ class SettingsPanel(QScrollArea):
                 self._labels[name].append(label)
                 form.addRow(label, row)
             form.addRow(explanation)
-            form.setRowVisible(explanation, False)
-            explanation.button.toggled.connect(partial(form.setRowVisible, explanation))
+            show = partial(form.setRowVisible, explanation)
+            explanation.button.toggled.connect(show)
+            show(explanation.button.isChecked())
 
     # Values -------------------------------------------------------------------------------
 

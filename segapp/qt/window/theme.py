@@ -118,8 +118,8 @@ QStatusBar QToolButton:focus { border-color: palette(accent); }
 QLabel[tone="faint"] { color: palette(placeholder-text); }
 QLabel[tone="faint"]:disabled { color: {disabled}; }
 QToolButton#fold { border: 1px solid transparent; font-weight: bold; padding: 2px; }
-QToolButton#info { border: 1px solid palette(mid); border-radius: 9px; font-weight: bold;
-    min-width: 16px; max-width: 16px; min-height: 16px; max-height: 16px; padding: 0; }
+QToolButton#info { border: 1px solid palette(mid); border-radius: 9px;
+    padding: 0 1px; font-weight: bold; }
 QToolButton#info:checked { background: palette(accent); color: palette(highlighted-text); }
 QToolButton#info:focus { border-color: palette(accent); }
 QToolButton#fold:focus { border-color: palette(accent); border-radius: 4px; }

@@ -426,7 +426,7 @@ class ReplacedWork:
         for state in self._states:
             own, present = state.document.strokes, state_of(state.path)
             # Undo may have brought it back, and more may have been painted since.
-            is_back = present is not None and present.document.strokes[: len(own)] == own
+            is_back = present is not None and present.document.strokes.after(own) is not None
             if not is_back and not any(_has_same_work(state, other) for other in lost):
                 lost.append(state)
         return lost

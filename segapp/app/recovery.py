@@ -183,11 +183,7 @@ def _goes_on_from(before: Content, after: Content) -> bool:
     if before == after:
         return True
     old, new = before.document, after.document
-    return (
-        len(old.strokes) < len(new.strokes)
-        and old.strokes == new.strokes[: len(old.strokes)]
-        and old.retouches == new.retouches[: len(old.retouches)]
-    )
+    return bool(new.strokes.after(old.strokes)) and new.retouches.after(old.retouches) is not None
 
 
 def orphaned_folders(root: Path, search: Search) -> list[OrphanedFolder]:

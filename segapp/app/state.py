@@ -7,14 +7,14 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from segapp.model.display import DEFAULT_DISPLAY, DisplaySettings
-from segapp.model.document import Document
+from segapp.model.document import NO_MARKS, Document
 from segapp.model.settings import DEFAULT_SETTINGS, Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from segapp.io.project import ProjectLocation
-    from segapp.model.document import Mark, Stroke
+    from segapp.model.document import Marks, Stroke
     from segapp.model.labelling import InitialLabels
     from segapp.model.objects import Key
 
@@ -31,13 +31,13 @@ class TrainingInputs:
     ``anchors`` are of objects; their names and flags make no difference.
     """
 
-    strokes: tuple[Mark, ...]
+    strokes: Marks
     n_classes: int
     background: int
     background_is_named: bool
     settings: Settings
     initial: InitialLabels | None = None
-    retouches: tuple[Mark, ...] = ()
+    retouches: Marks = NO_MARKS
     display: DisplaySettings = DEFAULT_DISPLAY
     anchors: tuple[tuple[Key, tuple[tuple[float, float], ...]], ...] = ()
     cuts: tuple[Stroke, ...] = ()
@@ -75,16 +75,28 @@ _EMPTY = Content()
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """A step of undo or redo, linked to the one that comes after it.
+
+    ``content`` is that before the edit where it can be undone, and that after it where it can be
+    redone.
+    """
+
+    name: str
+    content: Content
+    following: Edit | None
+
+
+@dataclass(frozen=True, slots=True)
 class History:
     """Document and settings with their undo and redo steps, as a value.
 
-    ``past`` holds ``(name of the edit, content before it)``, oldest first; ``future`` holds
-    ``(name of the edit, content after it)``, the next one to redo last.
+    ``past`` is the step that undo takes next, and ``future`` that of redo.
     """
 
     present: Content = _EMPTY
-    past: tuple[tuple[str, Content], ...] = ()
-    future: tuple[tuple[str, Content], ...] = ()
+    past: Edit | None = None
+    future: Edit | None = None
 
     def edit(self, name: str, content: Content) -> History:
         """Go on to ``content`` and forget what was undone. No change is no edit.
@@ -97,45 +109,47 @@ class History:
         """
         if content == self.present:
             return self
-        return History(content, (*self.past, (name, self.present)))
+        return History(content, Edit(name, self.present, self.past))
 
     def with_settings(self, name: str, settings: Settings) -> History:
         """Go on to other settings; steps of one number in a row are one edit."""
         history = self.edit(name, replace(self.present, settings=settings))
-        if history is self or not self.past:
+        if history is self or self.past is None:
             return history
-        first = self.past[-1][1]
+        first = self.past.content
         if first.document != self.present.document or not _change_one_number(
             first.settings, self.present.settings, settings
         ):
             return history
         if history.present == first:  # turned back to where the steps began
-            return History(first, self.past[:-1])
+            return History(first, self.past.following)
         return History(history.present, self.past)
 
     def undo(self) -> History:
         """Go one edit back, or stay when there is none."""
-        if not self.past:
+        step = self.past
+        if step is None:
             return self
-        name, before = self.past[-1]
-        return History(before, self.past[:-1], (*self.future, (name, self.present)))
+        undone = Edit(step.name, self.present, self.future)
+        return History(step.content, step.following, undone)
 
     def redo(self) -> History:
         """Make the edit that was undone last once more, or stay when there is none."""
-        if not self.future:
+        step = self.future
+        if step is None:
             return self
-        name, after = self.future[-1]
-        return History(after, (*self.past, (name, self.present)), self.future[:-1])
+        redone = Edit(step.name, self.present, self.past)
+        return History(step.content, redone, step.following)
 
     @property
     def undo_name(self) -> str | None:
         """The name of the edit that undo takes back."""
-        return self.past[-1][0] if self.past else None
+        return self.past.name if self.past is not None else None
 
     @property
     def redo_name(self) -> str | None:
         """The name of the edit that redo makes again."""
-        return self.future[-1][0] if self.future else None
+        return self.future.name if self.future is not None else None
 
 
 def _change_one_number(first: Settings, middle: Settings, last: Settings) -> bool:

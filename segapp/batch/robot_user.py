@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 
 from segapp.imaging.rasterise import paint_mark, rasterize
-from segapp.model.document import Document, Patch, Stroke
+from segapp.model.document import Document, Marks, Patch, Stroke
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -176,9 +176,9 @@ def begin(
     else:
         marks = first_dabs(truth, len(given.classes), hand)
     if start is Start.DABS:
-        return replace(given.without_marks(), strokes=marks).as_one_state(), ()
+        return replace(given.without_marks(), strokes=Marks.of(marks)).as_one_state(), ()
     ordered = tuple(sorted(marks, key=lambda mark: mark.label == given.background))
-    return replace(given.without_marks(), strokes=ordered[:1]), ordered[1:]
+    return replace(given.without_marks(), strokes=Marks.of(ordered[:1])), ordered[1:]
 
 
 def _depth(component: NDArray[np.bool_]) -> NDArray[np.float64]:

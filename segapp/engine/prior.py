@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import ndimage
 
-from segapp.model.document import Stroke
+from segapp.model.document import Marks, Stroke
 from segapp.model.validation import SegappError
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def seeds_from_labels(document: Document, labels: NDArray[np.uint8]) -> Document
             if not contradicted:
                 radius = max(min(_DAB_DEPTH * depth, _LARGEST_DAB), 0.5) * step
                 dabs.append(Stroke(((x, y),), radius, index))
-    return replace(document, strokes=tuple(dabs), initial=None).as_one_state()
+    return replace(document, strokes=Marks.of(dabs), initial=None).as_one_state()
 
 
 def _mark_points(mark: Mark) -> tuple[NDArray[np.floating], NDArray[np.floating], float]:

@@ -59,6 +59,8 @@ _MANY = 3
 """Least number of marks of a class, each on an object of its own."""
 _SMALL = 0.002
 """Largest area of a mark, and of the component under it, as a share of the image."""
+_TOO_LATE = 200
+"""Marks after which nothing is suggested: all of them would be searched after each."""
 _MAX_MARK_SIDE = 1500
 """Pixels of the longer side at which components are labelled: enough for the smallest mark."""
 
@@ -69,6 +71,8 @@ def suggests_many_objects(document: Document, labels: NDArray[np.uint8]) -> bool
     Small marks on one large object lie on one component, and mean that object.
     """
     height, width = labels.shape
+    if len(document.strokes) > _TOO_LATE:
+        return False
     for index in range(len(document.classes)):
         own = [mark for mark in document.strokes if mark.label == index]
         if index == document.background or len(own) < _MANY:

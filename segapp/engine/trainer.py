@@ -24,6 +24,7 @@ from segapp.engine.state_update import PreviousState, StateUpdate
 from segapp.imaging.retouch import retouch_report, retouch_updates
 from segapp.imaging.seeds import SeedCache
 from segapp.model.answer import Answer, NotEnoughStrokes, Report, final_answer
+from segapp.model.document import NO_MARKS
 from segapp.model.labelling import Labelling
 from segapp.model.settings import FeatureGroup
 from segapp.model.validation import Message
@@ -36,11 +37,11 @@ if TYPE_CHECKING:
     from segapp.engine.upsampling import UpsampledLabels
     from segapp.imaging.seeds import SeedMap
     from segapp.model.answer import AnswerSnapshot, Update
-    from segapp.model.document import Document, Mark
+    from segapp.model.document import Document, Marks
     from segapp.model.picture import EncoderFeatures
     from segapp.model.settings import Settings
 
-    _StateKey = tuple[tuple[Mark, ...], int, Settings]
+    _StateKey = tuple[Marks, int, Settings]
     """Marks, background and settings: all inputs of an answer, besides the image."""
 
 Value = TypeVar("Value")
@@ -88,7 +89,7 @@ class Trainer:
         self._flows: FlowWarmStart | None = None
         self._upsampled: UpsampledLabels | None = None
         self._latest: tuple[object, Answer] | None = None
-        self._retouches: tuple[Mark, ...] = ()
+        self._retouches = NO_MARKS
 
     def set_encoder_features(self, encoded: EncoderFeatures) -> None:
         """Use encoder features, which may arrive after the first strokes."""
@@ -120,7 +121,7 @@ class Trainer:
             initial_pixels(document.initial, self._picture.rgb.shape[:2])
             updates = iter((Answer(document.initial.labelling(len(document.classes))),))
             return retouch_updates(updates, document)
-        key = replace(document, retouches=()), settings
+        key = replace(document, retouches=NO_MARKS), settings
         document = self._with_seeds(document, settings)
         try:
             marked = self._answerable(document)
@@ -185,7 +186,7 @@ class Trainer:
             len(document.classes),
         )
         self._remember(seeded, settings, PastAnswer(shares))
-        return replace(seeded, strokes=(*seeded.strokes, *document.strokes))
+        return replace(seeded, strokes=seeded.strokes.plus(*document.strokes))
 
     def _answer(
         self, document: Document, marked: SeedMap, settings: Settings, key: object

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.model.answer import Report, Update
-    from segapp.model.document import Document, Mark
+    from segapp.model.document import Document, Marks
     from segapp.model.labelling import Labelling
 
 
@@ -40,7 +40,7 @@ def retouch_report(report: Report, document: Document) -> Report:
     return replace(report, preview=replace(preview, labelling=labelling))
 
 
-def retouch(labelling: Labelling, marks: tuple[Mark, ...], times: int = 1) -> Labelling:
+def retouch(labelling: Labelling, marks: Marks, times: int = 1) -> Labelling:
     """Return a labelling with marks painted over its labels.
 
     Each of its pixels stands for ``times`` x ``times`` of the image's.

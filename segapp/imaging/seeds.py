@@ -12,6 +12,7 @@ import numpy as np
 from segapp.imaging.pyramid import block_max
 from segapp.imaging.rasterise import UNMARKED, mark_patch
 from segapp.imaging.tiles import TILE, relative, tile_box, tiles_of
+from segapp.model.document import NO_MARKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.imaging.tiles import Box
-    from segapp.model.document import Mark, Patch
+    from segapp.model.document import Mark, Marks, Patch
 
 _CACHED = 16
 """Documents whose seeds are kept: they share all tiles but those of the newest strokes."""
@@ -260,13 +261,12 @@ class SeedCache:
 
     def __init__(self, shape: tuple[int, int], times: int) -> None:
         self._empty = SeedMap.empty(shape, times)
-        self._seeds: OrderedDict[tuple[Mark, ...], SeedMap] = OrderedDict()
+        self._seeds: OrderedDict[Marks, SeedMap] = OrderedDict()
 
-    def of(self, marks: tuple[Mark, ...]) -> SeedMap:
+    def of(self, marks: Marks) -> SeedMap:
         """Return the seeds that marks cover, painted in their order."""
-        prefixes = [known for known in self._seeds if marks[: len(known)] == known]
-        longest = max(prefixes, key=len, default=())
-        seeds = self._seeds.get(longest, self._empty).with_marks(marks[len(longest) :])
+        known = next((each for each in marks.beginnings() if each in self._seeds), NO_MARKS)
+        seeds = self._seeds.get(known, self._empty).with_marks(marks.after(known) or ())
         self._seeds[marks] = seeds
         self._seeds.move_to_end(marks)
         while len(self._seeds) > _CACHED:

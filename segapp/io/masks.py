@@ -355,7 +355,7 @@ def mark_with_mask(document: Document, mask: Mask) -> Document:
         least = np.maximum(_DEPTH * deepest, np.minimum(deepest, 1.5))
         marks.append(Patch.of_mask(inside & (depth >= least[numbered]), index))
     added = Document(placed.classes, tuple(marks)).as_one_state().strokes
-    return replace(placed, strokes=(*placed.strokes, *added))
+    return replace(placed, strokes=placed.strokes.plus(*added))
 
 
 def _placed(document: Document, mask: Mask) -> tuple[Document, NDArray[np.int16]]:

@@ -20,7 +20,7 @@ from segapp.io.pages import DAMAGE, MAX_PIXELS, open_regular, page_file
 from segapp.model.answer import MAX_BOUNDARY_BYTES, MAX_REGIONS, AnswerSnapshot
 from segapp.model.classes import MAX_CLASSES, ClassInfo
 from segapp.model.display import DEFAULT_DISPLAY
-from segapp.model.document import Document, Mark, Patch, Stroke
+from segapp.model.document import Document, Mark, Marks, Patch, Stroke
 from segapp.model.labelling import InitialLabels
 from segapp.model.objects import ObjectInfo
 from segapp.model.settings import FeatureGroup, from_plain, to_plain
@@ -42,7 +42,7 @@ from segapp.model.validation import (
 from shlcore.atomic_file import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from segapp.model.settings import Settings
 
@@ -61,7 +61,7 @@ def classes_from_plain(plain: object) -> tuple[ClassInfo, ...]:
     return tuple(_class(info) for info in require_list(plain, "classes", 2, MAX_CLASSES))
 
 
-def marks_to_plain(marks: tuple[Mark, ...]) -> list[dict[str, Any]]:
+def marks_to_plain(marks: Iterable[Mark]) -> list[dict[str, Any]]:
     """Return strokes and patches in their order; equal marks give equal values."""
     return [_mark_to_plain(mark) for mark in marks]
 
@@ -141,8 +141,8 @@ def _cut(plain: object) -> Stroke:
     return mark
 
 
-def _marks(plain: object, name: str) -> tuple[Mark, ...]:
-    return tuple(_mark(require_object(mark, name)) for mark in require_list(plain, name))
+def _marks(plain: object, name: str) -> Marks:
+    return Marks.of(_mark(require_object(mark, name)) for mark in require_list(plain, name))
 
 
 def _start(plain: dict[str, Any]) -> InitialLabels:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from segapp.model.objects import ObjectInfo, check_object_number
 from segapp.model.validation import SegappError, short_repr
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -153,7 +155,130 @@ class Patch:
 Mark = Stroke | Patch
 
 
-@dataclass(frozen=True, slots=True)
+class Marks(Sequence[Mark]):
+    """An immutable sequence of marks, each linked to those before it.
+
+    Adding a mark, comparing with a sequence that this one was made from, and asking for the
+    painted classes and objects take the same time however many marks there are, and all states
+    of a document share their marks in memory. Reading all of them, or one near the beginning,
+    takes as long as for a list that is copied.
+
+    >>> one, two = Stroke(((1, 2),), 3, 0), Stroke(((4, 5),), 3, 1)
+    >>> marks = Marks.of((one,)).plus(two)
+    >>> len(marks), sorted(marks.labels), marks[-1] is two, marks == Marks.of((one, two))
+    (2, [0, 1], True, True)
+    """
+
+    __slots__ = ("_before", "_hash", "_last", "_length", "labels", "objects")
+
+    def __init__(self, before: Marks | None = None, last: Mark | None = None) -> None:
+        self.labels: frozenset[int] = frozenset() if before is None else before.labels
+        """The classes that are painted, even where later marks cover all of it."""
+        self.objects: frozenset[Key] = frozenset() if before is None else before.objects
+        """The objects that are painted, without marks of no particular one."""
+        if last is not None and last.label is not None:
+            key = last.label, last.object_number
+            if last.label not in self.labels:
+                self.labels |= {last.label}
+            if last.object_number and key not in self.objects:
+                self.objects |= {key}
+        self._before, self._last = before, last
+        self._length = 0 if before is None else len(before) + 1
+        self._hash = hash((before, last))
+
+    @classmethod
+    def of(cls, marks: Iterable[Mark]) -> Marks:
+        """Return marks in their order; a value of this class is returned as it is."""
+        return marks if isinstance(marks, Marks) else NO_MARKS.plus(*marks)
+
+    def plus(self, *marks: Mark) -> Marks:
+        """Return these marks with others on top."""
+        end = self
+        for mark in marks:
+            end = Marks(end, mark)
+        return end
+
+    def beginnings(self) -> Iterator[Marks]:
+        """Yield these marks, then those without the last one, and so on to none."""
+        marks: Marks | None = self
+        while marks is not None:
+            yield marks
+            marks = marks._before
+
+    def first(self, length: int) -> Marks:
+        """Return the first marks, all of them where there are fewer."""
+        return next(marks for marks in self.beginnings() if len(marks) <= length)
+
+    def after(self, beginning: Marks) -> tuple[Mark, ...] | None:
+        """Return the marks that follow a beginning; None where these begin otherwise."""
+        if len(beginning) > len(self) or self.first(len(beginning)) != beginning:
+            return None
+        return self._newest(len(self) - len(beginning))
+
+    def common_beginning(self, other: Marks) -> Marks:
+        """Return the longest sequence that both begin with."""
+        length = min(len(self), len(other))
+        pairs = zip(self.first(length).beginnings(), other.first(length).beginnings(), strict=True)
+        return next(own for own, others in pairs if own == others)
+
+    def _newest(self, count: int) -> tuple[Mark, ...]:
+        """Return the last few marks in their order."""
+        return tuple(mark for _, mark in zip(range(count), reversed(self), strict=False))[::-1]
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Mark]:
+        return iter(self._newest(len(self)))
+
+    def __reversed__(self) -> Iterator[Mark]:
+        for marks in self.beginnings():
+            if marks._last is not None:
+                yield marks._last
+
+    @overload
+    def __getitem__(self, index: int) -> Mark: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Marks: ...
+
+    def __getitem__(self, index: int | slice) -> Mark | Marks:
+        if isinstance(index, int):
+            return self._newest(len(self) - range(len(self))[index])[0]
+        positions = range(len(self))[index]
+        if positions.start == 0 and positions.step == 1:
+            return self.first(len(positions))
+        marks = self._newest(len(self))
+        return Marks.of(marks[position] for position in positions)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Marks):
+            return NotImplemented
+        if self._hash != other._hash or len(self) != len(other):
+            return False
+        for own, others in zip(self.beginnings(), other.beginnings(), strict=True):
+            if own is others:
+                break
+            if own._last is not others._last and own._last != others._last:
+                return False
+        return True
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"Marks.of({tuple(self)!r})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Marks.of, (tuple(self),)  # a link a call would exceed the depth of the stack
+
+
+NO_MARKS = Marks()
+
+
+@dataclass(frozen=True, slots=True, init=False)
 class Document:
     """Classes, and marks in their order: the last one on a pixel wins.
 
@@ -164,26 +289,42 @@ class Document:
     that have any: see `segapp.imaging.objects`. Neither teaches anything.
     """
 
-    classes: tuple[ClassInfo, ...] = TWO_CLASSES
-    strokes: tuple[Mark, ...] = ()
-    initial: InitialLabels | None = None
-    retouches: tuple[Mark, ...] = ()
-    display: DisplaySettings = DEFAULT_DISPLAY
-    objects: tuple[ObjectInfo, ...] = ()
-    cuts: tuple[Stroke, ...] = ()
+    classes: tuple[ClassInfo, ...]
+    strokes: Marks
+    initial: InitialLabels | None
+    retouches: Marks
+    display: DisplaySettings
+    objects: tuple[ObjectInfo, ...]
+    cuts: tuple[Stroke, ...]
 
-    def __post_init__(self) -> None:
-        count = len(self.classes)
+    def __init__(
+        self,
+        classes: tuple[ClassInfo, ...] = TWO_CLASSES,
+        strokes: Iterable[Mark] = (),
+        initial: InitialLabels | None = None,
+        retouches: Iterable[Mark] = (),
+        display: DisplaySettings = DEFAULT_DISPLAY,
+        objects: tuple[ObjectInfo, ...] = (),
+        cuts: tuple[Stroke, ...] = (),
+    ) -> None:
+        set_field, count = object.__setattr__, len(classes)
+        set_field(self, "classes", classes)
+        set_field(self, "strokes", Marks.of(strokes))
+        set_field(self, "initial", initial)
+        set_field(self, "retouches", Marks.of(retouches))
+        set_field(self, "display", display)
+        set_field(self, "objects", objects)
+        set_field(self, "cuts", cuts)
         if not 2 <= count <= MAX_CLASSES:
             raise SegappError(f"classes: wanted 2 to {MAX_CLASSES}, got {count}")
-        for mark in (*self.strokes, *self.retouches):
-            if mark.label is not None and not 0 <= mark.label < count:
+        for label in self.strokes.labels | self.retouches.labels:
+            if not 0 <= label < count:
                 raise SegappError(
-                    f"label: wanted a class from 0 to {count - 1}, got {short_repr(mark.label)}"
+                    f"label: wanted a class from 0 to {count - 1}, got {short_repr(label)}"
                 )
-        if self.initial is not None and self.initial.n_classes > count:
-            raise SegappError(f"start: wanted {count} classes, got {self.initial.n_classes}")
-        keys = [info.key for info in self.objects]
+        if initial is not None and initial.n_classes > count:
+            raise SegappError(f"start: wanted {count} classes, got {initial.n_classes}")
+        keys = [info.key for info in objects]
         if len(set(keys)) < len(keys) or any(label >= count for label, _ in keys):
             raise SegappError(
                 f"objects: wanted different ones of {count} classes, got {short_repr(keys)}"
@@ -244,11 +385,11 @@ class Document:
 
     def with_stroke(self, stroke: Mark) -> Document:
         """Add a stroke."""
-        return replace(self, strokes=(*self.strokes, stroke))
+        return replace(self, strokes=self.strokes.plus(stroke))
 
     def with_retouch(self, mark: Mark) -> Document:
         """Paint over the answer; a mark without a class uncovers the answer again."""
-        return replace(self, retouches=(*self.retouches, mark))
+        return replace(self, retouches=self.retouches.plus(mark))
 
     @property
     def previous_state(self) -> Document | None:
@@ -257,9 +398,10 @@ class Document:
         A state is answered with the answer of the one before it in mind, so that the order of
         the marks counts. Marks that came at once, as an image for instance, are one state.
         """
-        for end in range(len(self.strokes) - 1, 0, -1):
-            if not self.strokes[end].joined:
-                return replace(self, strokes=self.strokes[:end])
+        shorter = islice(self.strokes.beginnings(), 1, None)
+        for mark, before in zip(reversed(self.strokes), shorter, strict=True):
+            if not mark.joined:
+                return replace(self, strokes=before) if before else None
         return None
 
     def earlier_states(self) -> Iterator[Document]:
@@ -275,11 +417,13 @@ class Document:
         if first is None:
             return self
         joined = (replace(mark, joined=True) for mark in others)
-        return replace(self, strokes=(replace(first, joined=False), *joined))
+        return replace(self, strokes=Marks.of((replace(first, joined=False), *joined)))
 
     def without_marks(self) -> Document:
         """Drop all marks, objects and the initial labels, keep the classes."""
-        return replace(self, strokes=(), initial=None, retouches=(), objects=(), cuts=())
+        return replace(
+            self, strokes=NO_MARKS, initial=None, retouches=NO_MARKS, objects=(), cuts=()
+        )
 
     def with_class(self, info: ClassInfo) -> Document:
         """Add a class at the end; `MAX_CLASSES` is all there can be."""
@@ -297,8 +441,8 @@ class Document:
             raise SegappError("classes: at least two must remain")
         kept = replace(
             self,
-            strokes=tuple(mark for mark in self.strokes if mark.label != index),
-            retouches=tuple(mark for mark in self.retouches if mark.label != index),
+            strokes=Marks.of(mark for mark in self.strokes if mark.label != index),
+            retouches=Marks.of(mark for mark in self.retouches if mark.label != index),
             objects=tuple(info for info in self.objects if info.label != index),
         )
         classes = self.classes[:index] + self.classes[index + 1 :]
@@ -339,17 +483,12 @@ class Document:
             self.objects
             or self.cuts
             or any(info.split for info in self.classes)
-            or any(mark.object_number for mark in self.strokes)
+            or self.strokes.objects
         )
 
     def object_keys(self) -> set[Key]:
         """Return the objects that have marks, anchors, a name or flags."""
-        marked = {
-            (mark.label, mark.object_number)
-            for mark in self.strokes
-            if mark.label is not None and mark.object_number
-        }
-        return marked | {info.key for info in self.objects}
+        return {*self.strokes.objects, *(info.key for info in self.objects)}
 
     def object_info(self, key: Key) -> ObjectInfo:
         """Return name, flags and anchors of an object."""
@@ -369,7 +508,7 @@ class Document:
         """Give all of an object to another one, which may be of another class or be new."""
         if key == target:
             return self
-        strokes = tuple(
+        strokes = Marks.of(
             replace(mark, label=target[0], object_number=target[1])
             if (mark.label, mark.object_number) == key
             else mark
@@ -387,11 +526,11 @@ class Document:
 
     def without_object(self, key: Key) -> Document:
         """Forget an object with its marks."""
-        strokes = tuple(m for m in self.strokes if (m.label, m.object_number) != key)
+        strokes = Marks.of(m for m in self.strokes if (m.label, m.object_number) != key)
         return replace(self, strokes=strokes).with_object(ObjectInfo(*key))
 
 
-def _relabelled(marks: tuple[Mark, ...], indices: Sequence[int]) -> tuple[Mark, ...]:
-    return tuple(
+def _relabelled(marks: Marks, indices: Sequence[int]) -> Marks:
+    return Marks.of(
         mark if mark.label is None else replace(mark, label=indices[mark.label]) for mark in marks
     )

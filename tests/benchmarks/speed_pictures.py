@@ -43,11 +43,10 @@ def truth(megapixels, name="coffee"):
         return np.asarray(mask.resize((width, height), Image.Resampling.BILINEAR)) > 127
 
 
-def documents(megapixels, name="coffee", later=8):
-    """Yield what is marked first, and then what each later stroke makes of it.
+def strokes(megapixels, name="coffee", later=8):
+    """Yield the first two strokes, and then later ones, each with where it falls.
 
-    Later strokes go by turns near the object's outline and far from it; each comes with where
-    it fell, "near" or "far".
+    Later strokes go by turns near the object's outline and far from it: "near" or "far".
     """
     height, width = size_of(megapixels, name)
     with Image.open(SAMPLES / f"{name}-truth.png") as image:
@@ -68,12 +67,23 @@ def documents(megapixels, name="coffee", later=8):
         end = (x + rng.uniform(-0.02, 0.02) * width, y + rng.uniform(-0.02, 0.02) * height)
         return Stroke(((float(x), float(y)), end), RADIUS * max(height, width), label)
 
-    document = Document().with_stroke(stroke("object", 0)).with_stroke(stroke("far", 1))
-    yield "first", document
+    yield "first", stroke("object", 0)
+    yield "first", stroke("far", 1)
     for number in range(later):
         place, label = (("near", 0), ("far", 1), ("beside", 1), ("far", 1))[number % 4]
-        document = document.with_stroke(stroke(place, label))
-        yield ("far" if place == "far" else "near"), document
+        yield ("far" if place == "far" else "near"), stroke(place, label)
+
+
+def documents(megapixels, name="coffee", later=8):
+    """Yield what is marked first, and then what each later stroke makes of it.
+
+    Each comes with where its stroke fell, "near" or "far".
+    """
+    marks = strokes(megapixels, name, later)
+    document = Document().with_stroke(next(marks)[1])
+    for place, stroke in marks:
+        document = document.with_stroke(stroke)
+        yield place, document
 
 
 if __name__ == "__main__":

@@ -121,15 +121,15 @@ class StrokeLayer:
     def show(self, document: Document) -> Rectangle:
         """Show a document, without an unfinished stroke that is not in it."""
         before, after = self._document.strokes, document.strokes
-        same = _common_start(before, after)
+        common = after.common_beginning(before)
+        same, added = len(common), after.after(common) or ()
         removed = union_of_boxes([self._live, *self._bounds[same:]])
-        self._bounds[same:] = [_bounds(mark, self.size) for mark in after[same:]]
+        self._bounds[same:] = [_bounds(mark, self.size) for mark in added]
         changed = union_of_boxes([removed, *self._bounds[same:]])
         recoloured = document.classes != self._document.classes
         if recoloured:
             self._colours = _colour_table(document.classes)
             changed = union_of_boxes([removed, *self._bounds])
-        added = after[same:]
         only_added = same == len(before) and not recoloured
         drawn = bool(self._pieces) and self._was_drawn(added)
         self._document, self._live, self._pieces = document, EMPTY_RECTANGLE, []
@@ -232,13 +232,6 @@ def _bounds(mark: Mark, size: tuple[int, ...]) -> Rectangle:
         left, top = (int(v) for v in np.floor(points.min(axis=0) - reach))
         right, bottom = (int(v) for v in np.ceil(points.max(axis=0) + reach))
     return max(left, 0), max(top, 0), min(right, width), min(bottom, height)
-
-
-def _common_start(first: tuple[Mark, ...], second: tuple[Mark, ...]) -> int:
-    for index, (old, new) in enumerate(zip(first, second, strict=False)):
-        if old is not new and old != new:
-            return index
-    return min(len(first), len(second))
 
 
 def _is_empty(box: Rectangle) -> bool:

@@ -205,7 +205,7 @@ def _is_outdated(state: PictureState, opened: Opened) -> bool:
 
 
 def _touched(state: PictureState) -> bool:
-    return state.unsaved or state.saved is not None or bool(state.history.past)
+    return state.unsaved or state.saved is not None or state.history.past is not None
 
 
 def arrival_notice(opened: Opened, known: PictureState | None, state: PictureState) -> str:

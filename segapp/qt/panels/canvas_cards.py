@@ -54,7 +54,7 @@ class Hint(Card):
         """Show the next step for a document and the classes of the two buttons."""
         if self._ended:
             return
-        marked = {mark.label for mark in document.strokes if mark.label is not None}
+        marked = document.strokes.labels
         if answered and len(marked) != 1:
             self.end()
             return

@@ -234,5 +234,5 @@ class AnswerService(QObject):
 
 
 def _is_answerable(document: Document) -> bool:
-    marked = {mark.label for mark in document.strokes if mark.label is not None}
+    marked = document.strokes.labels
     return document.is_answerable(marked) or bool(marked and document.initial is not None)

@@ -340,7 +340,7 @@ class CarryOver(QObject):
         open_now, state = self._session.state, self._session.state_of(path)
         if open_now is not None and open_now.path == path:
             return True
-        return state is not None and (state.unsaved or bool(state.history.past))
+        return state is not None and (state.unsaved or state.history.past is not None)
 
     def _note(self, step: TaskStep | None) -> None:
         if step is None:

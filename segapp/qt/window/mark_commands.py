@@ -13,7 +13,7 @@ from segapp.engine.suggestion import suggests_many_objects
 from segapp.imaging.rasterise import outline_marks
 from segapp.imaging.retouch import class_lock, component_fill, component_lock
 from segapp.io.masks import load_mask, mark_with_mask, retouch_with_mask
-from segapp.model.document import Patch
+from segapp.model.document import NO_MARKS, Patch
 from segapp.model.settings import preset_of, preset_with
 from segapp.model.validation import SegappError
 from segapp.qt.canvas.brush import Tool
@@ -72,7 +72,7 @@ class MarkCommands(QObject):
         if picture is None or not self._is_outline(mark):
             return document.with_stroke(mark)
         marks = outline_marks(document, mark, picture.size, self._inside_label(mark))
-        return replace(document, strokes=(*document.strokes, *marks))
+        return replace(document, strokes=document.strokes.plus(*marks))
 
     def _is_outline(self, mark: Mark) -> TypeGuard[Patch]:
         around = self._brush.brush.tool in (Tool.AROUND, Tool.AROUND_BOX)
@@ -131,7 +131,7 @@ class MarkCommands(QObject):
     def drop_retouches(self) -> None:
         """Remove all retouches and locks."""
         self._session.edit(
-            self.tr("dropping retouches"), replace(self._session.document, retouches=())
+            self.tr("dropping retouches"), replace(self._session.document, retouches=NO_MARKS)
         )
 
     def _retouch(self, mark: Mark) -> None:

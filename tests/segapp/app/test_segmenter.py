@@ -182,7 +182,7 @@ def test_strokes_may_be_arrays_and_classes_names_or_numbers():
     for _ in range(4):
         segmenter.undo()
     segmenter.undo()
-    assert segmenter.document.strokes == ()
+    assert tuple(segmenter.document.strokes) == ()
     segmenter.redo()
     assert len(segmenter.document.strokes) == 1
 

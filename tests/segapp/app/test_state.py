@@ -83,9 +83,9 @@ def test_steps_of_one_number_are_one_edit_and_of_two_numbers_are_two():
     for smoothness in (31.0, 32.0, 33.0):
         changed = replace(DEFAULT_SETTINGS, smoothness=smoothness)
         history = history.with_settings("settings", changed)
-    assert len(history.past) == 1
+    assert history.past.following is None
     history = history.with_settings("settings", replace(changed, bits=8))
-    assert len(history.past) == 2
+    assert history.past.following.following is None
     assert history.undo().present.settings == changed
     assert history.undo().undo().present == Content()
 

@@ -45,7 +45,7 @@ def test_two_values_are_object_and_background(tmp_path, white):
     mask = load_mask(saved(tmp_path, np.where(inside, white, 0)), IMAGE, SIZE)
     document = retouch_with_mask(Document(), mask)
     assert (rasterize_marks(document.retouches, SIZE) == np.where(inside, 0, 1)).all()
-    assert document.strokes == ()
+    assert tuple(document.strokes) == ()
 
 
 def test_numbers_are_classes_and_255_is_nothing(tmp_path):

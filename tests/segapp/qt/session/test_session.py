@@ -76,7 +76,7 @@ def test_undo_has_no_limit_and_every_step_has_a_name(session, qtbot):
     assert session.state.history.undo_name == "stroke of background"
     for _ in range(152):
         session.undo()
-    assert session.document.strokes == ()
+    assert tuple(session.document.strokes) == ()
     assert session.state.history.undo_name is None
     assert session.state.history.redo_name == "stroke of foreground"
     wait(qtbot, session, Stage.WAITING)

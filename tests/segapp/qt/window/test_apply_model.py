@@ -61,7 +61,7 @@ def test_a_model_goes_beneath_the_strokes_that_are_there(
     window.commands["apply_model"].trigger()
     model.set()
     qtbot.waitUntil(lambda: window.session.document.initial is not None)
-    assert window.session.document.strokes == two_strokes
+    assert tuple(window.session.document.strokes) == two_strokes
 
 
 def test_strokes_painted_meanwhile_are_not_called_answered_by_the_model(

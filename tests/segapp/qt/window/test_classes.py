@@ -147,7 +147,7 @@ def test_classes_are_added_renamed_recoloured_and_deleted(window, qtbot, monkeyp
     paint(qtbot, window, LEFT, (10, 10))
     window.commands["delete_class"].trigger()
     assert len(window.session.document.classes) == 2
-    assert window.session.document.strokes == ()
+    assert tuple(window.session.document.strokes) == ()
     assert not window.commands["delete_class"].isEnabled()
     window.session.undo()
     assert window.session.document.classes[2].name == "sky"

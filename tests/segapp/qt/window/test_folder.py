@@ -193,7 +193,7 @@ def test_a_project_that_another_window_changed_is_not_replaced(
     mine.session.add_stroke(two_strokes[0])
     mine.session.add_stroke(two_strokes[0])
     qtbot.waitUntil(lambda: "kept for recovery" in mine.status.currentMessage())
-    assert load_project(folder[0].with_suffix(".segapp")).document.strokes == two_strokes
+    assert tuple(load_project(folder[0].with_suffix(".segapp")).document.strokes) == two_strokes
     assert mine.session.state.unsaved
 
 
@@ -211,12 +211,12 @@ def test_a_folder_that_cannot_be_written_gets_a_chosen_place(
     window.folder.banner.buttons[0].click()
     kept(qtbot, window)
     place = home / "segapp" / "folder"
-    assert load_project(place / "1.segapp").document.strokes == two_strokes[:1]
+    assert tuple(load_project(place / "1.segapp").document.strokes) == two_strokes[:1]
     assert not window.folder.banner.isVisibleTo(window)
     assert window.close()
     assert not list(folder[0].parent.glob("*.segapp"))
     again = make_window(folder[0].parent)
-    assert again.session.document.strokes == two_strokes[:1]
+    assert tuple(again.session.document.strokes) == two_strokes[:1]
     assert again.files.workspace.status(folder[0]) is not ImageStatus.UNTOUCHED
 
 
@@ -229,7 +229,7 @@ def test_a_single_picture_is_asked_about_once(make_window, picture_file, two_str
     window.session.add_stroke(two_strokes[1])  # nothing waits for the answer
     window.folder.banner.buttons[0].click()
     kept(qtbot, window)
-    assert load_project(path.with_suffix(".segapp")).document.strokes == two_strokes
+    assert tuple(load_project(path.with_suffix(".segapp")).document.strokes) == two_strokes
     go(qtbot, window, picture_file("single/dog.png"))
     window.session.add_stroke(two_strokes[0])
     assert not window.folder.banner.isVisibleTo(window)

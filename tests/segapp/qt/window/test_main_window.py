@@ -112,7 +112,7 @@ def test_undo_and_redo_are_named_in_the_menu_and_answer_to_their_keys(window, qt
     paint(qtbot, window, LEFT, (10, 10), (25, 40))
     assert window.commands["undo"].text() == "&Undo stroke of foreground"
     qtbot.keyClick(window.canvas, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
-    assert window.session.document.strokes == ()
+    assert tuple(window.session.document.strokes) == ()
     assert not window.commands["undo"].isEnabled()
     assert window.commands["redo"].text() == "&Redo stroke of foreground"
     shift = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier

@@ -103,7 +103,7 @@ def test_a_stroke_in_between_keeps_the_steps_apart(make_window, picture_file, tw
     session.undo()
     assert session.settings == once
     session.undo()
-    assert session.document.strokes == ()
+    assert tuple(session.document.strokes) == ()
     session.undo()
     assert session.settings == DEFAULT_SETTINGS
 

@@ -16,11 +16,13 @@ from segapp.engine.answer_codec import (
     pixels_digest,
 )
 from segapp.engine.learnt_model import LearntModel
+from segapp.engine.object_cut import ObjectCut
 from segapp.engine.preparation import PreparedPicture
 from segapp.engine.prior import RegionShares, border_mask, initial_pixels, seeds_from_labels
 from segapp.engine.refinement import StepTimer
 from segapp.engine.region_graph import FlowWarmStart
 from segapp.engine.state_update import PreviousState, StateUpdate
+from segapp.imaging.objects import find_objects
 from segapp.imaging.retouch import retouch_report, retouch_updates
 from segapp.imaging.seeds import SeedCache
 from segapp.model.answer import Answer, NotEnoughStrokes, Report, final_answer
@@ -89,7 +91,8 @@ class Trainer:
         self._flows: FlowWarmStart | None = None
         self._upsampled: UpsampledLabels | None = None
         self._latest: tuple[object, Answer] | None = None
-        self._retouches = NO_MARKS
+        self._asked: Document | None = None
+        self._object_cut = ObjectCut(self._picture)
 
     def set_encoder_features(self, encoded: EncoderFeatures) -> None:
         """Use encoder features, which may arrive after the first strokes."""
@@ -116,11 +119,21 @@ class Trainer:
         without strokes, and one with retouches shows them on bare background.
         """
         self._picture.require_encoder_features(settings)
-        updates: Iterator[Update]
+        asked, self._asked = self._asked, document
+        updates = self._class_updates(
+            document.without_objects(), settings, is_repeated=document == asked
+        )
+        if document.retouches:
+            updates = retouch_updates(updates, document)
+        return self._with_objects(updates, document, settings)
+
+    def _class_updates(
+        self, document: Document, settings: Settings, *, is_repeated: bool
+    ) -> Iterator[Update]:
+        """Return the updates of a document's classes, before its retouches."""
         if document.initial is not None and not document.strokes:
             initial_pixels(document.initial, self._picture.rgb.shape[:2])
-            updates = iter((Answer(document.initial.labelling(len(document.classes))),))
-            return retouch_updates(updates, document)
+            return iter((Answer(document.initial.labelling(len(document.classes))),))
         key = replace(document, retouches=NO_MARKS), settings
         document = self._with_seeds(document, settings)
         try:
@@ -128,16 +141,25 @@ class Trainer:
         except NotEnoughStrokes:
             if not document.retouches:
                 raise
-            updates = iter((Answer(self._bare(document, settings)),))
-            return retouch_updates(updates, document)
-        # A document that differs in its retouches alone has the latest answer. If nothing differs,
-        # the user has a reason to ask again, and the answer is computed anew.
-        changed, self._retouches = document.retouches != self._retouches, document.retouches
-        if changed and self._latest is not None and self._latest[0] == key:
-            updates = iter(self._latest[1:])
-        else:
-            updates = self._answer(document, marked, settings, key)
-        return retouch_updates(updates, document) if document.retouches else updates
+            return iter((Answer(self._bare(document, settings)),))
+        # A document that differs in its retouches or objects alone has the latest answer. If
+        # nothing differs, the user has a reason to ask again, and the answer is computed anew.
+        if not is_repeated and self._latest is not None and self._latest[0] == key:
+            return iter(self._latest[1:])
+        return self._answer(document, marked, settings, key)
+
+    def _with_objects(
+        self, updates: Iterator[Update], document: Document, settings: Settings
+    ) -> Iterator[Update]:
+        """Tell the objects of the answer apart, where connectivity does not suffice."""
+        for update in updates:
+            if not isinstance(update, Answer) or not document.divides_objects:
+                yield update
+                continue
+            yield Report("Telling objects apart", 0.97)
+            divide = partial(self._object_cut.divide, settings=settings)
+            found = find_objects(update.labelling.labels, document, divide)
+            yield replace(update, labelling=replace(update.labelling, objects=found))
 
     def live_preview(self, document: Document, settings: Settings) -> Iterator[Report]:
         """Yield reports, the last one with a quick preview of an unfinished stroke.
@@ -146,13 +168,14 @@ class Trainer:
         does not depend on previews. Raises `NotEnoughStrokes` like `updates`.
         """
         self._picture.require_encoder_features(settings)
-        document = self._with_seeds(document, settings)
+        document = self._with_seeds(document.without_objects(), settings)
         reports = self._live_preview(document, self._answerable(document), settings)
         return (retouch_report(report, document) for report in reports)
 
     def learnt_model(self, document: Document, settings: Settings) -> LearntModel:
         """Learn a model for other images, without the features of this one alone."""
-        document = self._with_seeds(document, settings)
+        seeded = self._with_seeds(document.without_objects(), settings)
+        document = replace(seeded, classes=document.classes)
         marked = self._seeds.of(document.strokes)
         if len(marked.classes()) < 2 or marked.lost:
             raise NotEnoughStrokes(_missing_marks(document, marked))

@@ -130,7 +130,7 @@ class MeasuredRegions:
         for number in classes:
             numbered, _ = label_components(labels == number)
             if split:
-                numbered = _split(numbered)
+                numbered = split_at_necks(numbered)
             inside = numbered > 0
             index_map[inside] = numbered[inside] + (len(found) - 1)
             found += _measured(numbered, channels, number)
@@ -165,7 +165,7 @@ def _measured(
         )
 
 
-def _split(numbered: NDArray[np.int32]) -> NDArray[np.int32]:
+def split_at_necks(numbered: NDArray[np.int32]) -> NDArray[np.int32]:
     """Split regions at narrow necks, by a watershed of the distance to the contour.
 
     A peak counts as a region of its own when the way to any higher one leads through a neck that
@@ -181,10 +181,11 @@ def _split(numbered: NDArray[np.int32]) -> NDArray[np.int32]:
     # A component without a peak, a single pixel for instance, stays as it was.
     lost = inside & (divided == 0)
     divided[lost] = numbered[lost] + divided.max()
-    return _in_reading_order(relabel_sequential(divided)[0])
+    return in_reading_order(relabel_sequential(divided)[0])
 
 
-def _in_reading_order(numbered: NDArray[np.int32]) -> NDArray[np.int32]:
+def in_reading_order(numbered: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Renumber regions without gaps by their first pixels."""
     values, first = np.unique(numbered, return_index=True)
     order = np.zeros(int(values.max()) + 1, np.int32)
     present = values > 0

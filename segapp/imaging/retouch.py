@@ -50,7 +50,7 @@ def retouch(labelling: Labelling, marks: Marks, times: int = 1) -> Labelling:
     height, width = labelling.labels.shape
     painted = rasterize_marks(marks, (height * times, width * times))[::times, ::times]
     labels = np.where(painted >= 0, painted, labelling.labels).astype(np.uint8)
-    return replace(labelling, labels=labels)
+    return replace(labelling, labels=labels, objects=None)
 
 
 def class_lock(labels: NDArray[np.uint8], index: int) -> Patch:

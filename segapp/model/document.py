@@ -84,7 +84,7 @@ class Stroke:
                     f"pressures: wanted finite numbers from 0 to {MAX_PRESSURE:.0f}, "
                     f"got {short_repr(pressure)}"
                 )
-        check_object_number(self.object_number)
+        check_object_number(self.object_number, self.label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Patch:
     object_number: int = 0
 
     def __post_init__(self) -> None:
-        check_object_number(self.object_number)
+        check_object_number(self.object_number, self.label)
         if not (1 <= self.width <= MAX_COORDINATE and 1 <= self.height <= MAX_COORDINATE):
             raise SegappError(
                 f"patch: wanted a size, got {short_repr(self.width)} x {short_repr(self.height)}"
@@ -169,7 +169,7 @@ class Marks(Sequence[Mark]):
     (2, [0, 1], True, True)
     """
 
-    __slots__ = ("_before", "_hash", "_last", "_length", "labels", "objects")
+    __slots__ = ("_before", "_hash", "_last", "_length", "_unnumbered", "labels", "objects")
 
     def __init__(self, before: Marks | None = None, last: Mark | None = None) -> None:
         self.labels: frozenset[int] = frozenset() if before is None else before.labels
@@ -183,8 +183,17 @@ class Marks(Sequence[Mark]):
             if last.object_number and key not in self.objects:
                 self.objects |= {key}
         self._before, self._last = before, last
+        self._unnumbered: Marks | None = None  # of marks that have no number these very ones
+        if last is not None and self.objects:
+            plain = replace(last, object_number=0) if last.object_number else last
+            self._unnumbered = Marks(None if before is None else before.unnumbered, plain)
         self._length = 0 if before is None else len(before) + 1
         self._hash = hash((before, last))
+
+    @property
+    def unnumbered(self) -> Marks:
+        """The same marks of no particular objects."""
+        return self._unnumbered or self
 
     @classmethod
     def of(cls, marks: Iterable[Mark]) -> Marks:
@@ -475,6 +484,14 @@ class Document:
         return moved if moved.background == ground else moved.with_background(ground)
 
     # Objects ------------------------------------------------------------------------------
+
+    def without_objects(self) -> Document:
+        """Return the document with its classes alone, which is all that is learnt."""
+        if not self.divides_objects:
+            return self
+        classes = tuple(replace(info, split=False) for info in self.classes)
+        strokes = self.strokes.unnumbered
+        return replace(self, strokes=strokes, classes=classes, objects=(), cuts=())
 
     @property
     def divides_objects(self) -> bool:

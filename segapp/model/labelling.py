@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from segapp.model.objects import ObjectMap
+
     Box = tuple[slice, slice]
 
 Value = TypeVar("Value", bound=np.generic, covariant=True)
@@ -50,6 +52,8 @@ class Labelling:
         Number of classes, whether or not each has pixels.
     n_bits
         Number of bits of the codes that are used.
+    objects
+        Of each pixel, where the document tells more of them than connectivity does.
     """
 
     labels: NDArray[np.uint8]
@@ -57,6 +61,7 @@ class Labelling:
     hash_codes: PixelValues[np.uint32]
     n_classes: int
     n_bits: int
+    objects: ObjectMap | None = None
 
     def __post_init__(self) -> None:
         for array in (self.labels, self.margins, self.hash_codes):

@@ -20,8 +20,10 @@ MAX_OBJECT = 1_000_000
 """The highest number of an object."""
 
 
-def check_object_number(number: int) -> None:
-    """Refuse a number that no object has; 0 stands for no particular one."""
+def check_object_number(number: int, label: int | None) -> None:
+    """Refuse a number that no object of a class has; 0 stands for no particular one."""
+    if number and label is None:
+        raise SegappError(f"object: wanted 0 for a mark that erases, got {short_repr(number)}")
     if not 0 <= number <= MAX_OBJECT:
         raise SegappError(
             f"object: wanted a number from 0 to {MAX_OBJECT}, got {short_repr(number)}"
@@ -52,7 +54,7 @@ class ObjectInfo:
     anchors: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
-        check_object_number(self.number)
+        check_object_number(self.number, self.label)
         if self.number == 0 or not 0 <= self.label < MAX_CLASSES:
             raise SegappError(
                 f"object: wanted a number from 1 of a class, got {short_repr(self.key)}"

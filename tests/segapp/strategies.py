@@ -23,7 +23,8 @@ def strokes(draw, n_classes=2):
         )
     )
     label = draw(st.one_of(st.none(), st.integers(0, n_classes - 1)))
-    radius, number = draw(st.floats(0.1, 12)), draw(st.integers(0, 3))
+    radius = draw(st.floats(0.1, 12))
+    number = 0 if label is None else draw(st.integers(0, 3))
     return Stroke(path, radius, label, pressures, object_number=number)
 
 

@@ -71,6 +71,8 @@ def test_a_deleted_class_takes_its_objects_along():
 def test_numbers_that_no_object_has_are_refused(wrong):
     with pytest.raises(SegappError, match="wanted a number from 0 to 1000000, got"):
         dot(0, wrong)
+    with pytest.raises(SegappError, match="wanted 0 for a mark that erases"):
+        dot(None, 3)
     with pytest.raises(SegappError, match="object: wanted a number"):
         ObjectInfo(0, wrong)
 
@@ -88,3 +90,15 @@ def test_a_map_tells_the_object_of_a_pixel_and_the_pixels_of_objects():
     assert found.pixels((1, 1)).tolist() == [[False, False], [True, True]]
     assert found.pixels((1, 1), (0, 3)).tolist() == [[False, True], [True, True]]
     assert not found.pixels((1, 2)).any()
+
+
+@given(documents())
+def test_what_is_learnt_has_no_objects(document):
+    alone = document.without_objects()
+    assert not alone.divides_objects
+    assert [replace(mark, object_number=0) for mark in document.strokes] == list(alone.strokes)
+    assert alone.without_objects() is alone
+    if document.strokes:  # linked as the marks themselves, so that a stroke copies no others
+        more = document.with_stroke(dot(0, 5)).without_objects()
+        assert more.strokes.after(alone.strokes) == (dot(0),)
+        assert more.strokes.first(len(alone.strokes)) is alone.strokes

@@ -19,7 +19,7 @@ import segapp.model
 import shlcore
 from segapp.engine.prior import RegionShares
 from segapp.engine.refinement import CutLabels
-from segapp.io.project import marks_to_plain
+from segapp.io.marks import PackedMarks
 from segapp.model.answer import AnswerSnapshot
 from segapp.model.settings import to_plain
 
@@ -147,7 +147,7 @@ def _digest(
         program_digest(),
         pixels,
         to_plain(settings),
-        marks_to_plain(document.strokes),
+        PackedMarks.of(document.strokes).digest(),
         document.background,
         n_classes,
         *(hashlib.sha256(part).hexdigest() for part in content),

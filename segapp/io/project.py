@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import errno
 import hashlib
 import io
@@ -16,11 +15,20 @@ from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any
 
 from segapp.io.folder_files import display_from_plain, display_to_plain
+from segapp.io.marks import (
+    PackedMarks,
+    bytes_from_plain,
+    mark_from_plain,
+    marks_from_plain,
+    marks_to_plain,
+    point_from_plain,
+    unpack_marks,
+)
 from segapp.io.pages import DAMAGE, MAX_PIXELS, open_regular, page_file
 from segapp.model.answer import MAX_BOUNDARY_BYTES, MAX_REGIONS, AnswerSnapshot
 from segapp.model.classes import MAX_CLASSES, ClassInfo
 from segapp.model.display import DEFAULT_DISPLAY
-from segapp.model.document import Document, Mark, Marks, Patch, Stroke
+from segapp.model.document import NO_MARKS, Document, Stroke
 from segapp.model.labelling import InitialLabels
 from segapp.model.objects import ObjectInfo
 from segapp.model.settings import FeatureGroup, from_plain, to_plain
@@ -32,7 +40,6 @@ from segapp.model.validation import (
     require_field,
     require_int,
     require_list,
-    require_number,
     require_object,
     require_text,
     sanitize,
@@ -44,11 +51,11 @@ from shlcore.atomic_file import atomic_write
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from segapp.model.document import Mark
     from segapp.model.settings import Settings
 
 
 MAX_NAME_LENGTH = 1000
-_LARGEST_BITS = 1 << 27  # characters of a patch; a 250 megapixel mask has a third of that
 
 
 def classes_to_plain(classes: tuple[ClassInfo, ...]) -> list[dict[str, Any]]:
@@ -59,11 +66,6 @@ def classes_to_plain(classes: tuple[ClassInfo, ...]) -> list[dict[str, Any]]:
 def classes_from_plain(plain: object) -> tuple[ClassInfo, ...]:
     """Make the classes of a document."""
     return tuple(_class(info) for info in require_list(plain, "classes", 2, MAX_CLASSES))
-
-
-def marks_to_plain(marks: Iterable[Mark]) -> list[dict[str, Any]]:
-    """Return strokes and patches in their order; equal marks give equal values."""
-    return [_mark_to_plain(mark) for mark in marks]
 
 
 def start_to_plain(start: InitialLabels) -> dict[str, Any]:
@@ -89,11 +91,11 @@ def objects_to_plain(objects: tuple[ObjectInfo, ...]) -> list[dict[str, Any]]:
     return rows
 
 
-def document_to_plain(document: Document) -> dict[str, Any]:
-    """Return a document as JSON values."""
+def document_to_plain(document: Document, strokes: PackedMarks) -> dict[str, Any]:
+    """Return a document as JSON values, but for its older strokes."""
     plain: dict[str, Any] = {
         "classes": classes_to_plain(document.classes),
-        "strokes": marks_to_plain(document.strokes),
+        "strokes": strokes.newest,
     }
     if document.initial is not None:
         plain["start"] = start_to_plain(document.initial)
@@ -108,14 +110,14 @@ def document_to_plain(document: Document) -> dict[str, Any]:
     return plain
 
 
-def document_from_plain(content: dict[str, Any]) -> Document:
-    """Make a document from the JSON values of a project."""
+def document_from_plain(content: dict[str, Any], older: Iterable[Mark] = ()) -> Document:
+    """Make a document from the JSON values of a project, and its older strokes."""
     start, display = content.get("start"), content.get("showing")
     return Document(
         classes_from_plain(require_field(content, "classes")),
-        _marks(require_field(content, "strokes"), "strokes"),
+        NO_MARKS.plus(*older, *marks_from_plain(require_field(content, "strokes"), "strokes")),
         None if start is None else _start(require_object(start, "start")),
-        _marks(content.get("retouches", []), "retouches"),
+        marks_from_plain(content.get("retouches", []), "retouches"),
         DEFAULT_DISPLAY if display is None else display_from_plain(display),
         tuple(_object(row) for row in require_list(content.get("objects", []), "objects")),
         tuple(_cut(row) for row in require_list(content.get("cuts", []), "cuts")),
@@ -130,19 +132,17 @@ def _object(plain: object) -> ObjectInfo:
         require_text(row.get("name", ""), "name", MAX_NAME_LENGTH),
         row.get("crowd") is True,
         row.get("occluded") is True,
-        tuple(_point(point) for point in require_list(row.get("anchors", []), "anchors")),
+        tuple(
+            point_from_plain(point) for point in require_list(row.get("anchors", []), "anchors")
+        ),
     )
 
 
 def _cut(plain: object) -> Stroke:
-    mark = _mark(require_object(plain, "cuts"))
+    mark = mark_from_plain(require_object(plain, "cuts"))
     if not isinstance(mark, Stroke):
         raise SegappError("cuts: wanted lines, got a patch")
     return mark
-
-
-def _marks(plain: object, name: str) -> Marks:
-    return Marks.of(_mark(require_object(mark, name)) for mark in require_list(plain, name))
 
 
 def _start(plain: dict[str, Any]) -> InitialLabels:
@@ -156,8 +156,8 @@ def _start(plain: dict[str, Any]) -> InitialLabels:
         require_text(require_field(plain, "name"), "name", MAX_NAME_LENGTH),
         height,
         width,
-        _bytes(require_field(plain, "labels"), "labels"),
-        _bytes(require_field(plain, "margin"), "margin"),
+        bytes_from_plain(require_field(plain, "labels"), "labels"),
+        bytes_from_plain(require_field(plain, "margin"), "margin"),
         require_int(require_field(plain, "classes"), "classes", 1, MAX_CLASSES),
     )
     start.labelling(start.n_classes)  # says what is wrong with the bytes
@@ -188,64 +188,6 @@ def _class(plain: object) -> ClassInfo:
         info.get("background") is True,
         info.get("split") is True,
     )
-
-
-def _mark_to_plain(mark: Mark) -> dict[str, Any]:
-    if isinstance(mark, Patch):
-        plain: dict[str, Any] = {
-            "patch": [mark.left, mark.top, mark.width, mark.height],
-            "bits": base64.b64encode(mark.bits).decode("ascii"),
-        }
-    else:
-        plain = {
-            "points": [[float(x), float(y)] for x, y in mark.points],
-            "radius": float(mark.radius),
-        }
-        if mark.pressures:
-            plain["pressures"] = [float(pressure) for pressure in mark.pressures]
-    plain["class"] = mark.label
-    if mark.joined:
-        plain["joined"] = True
-    if mark.object_number:
-        plain["object"] = mark.object_number
-    return plain
-
-
-def _mark(plain: dict[str, Any]) -> Mark:
-    label = require_field(plain, "class")
-    label = None if label is None else require_int(label, "class")
-    joined = plain.get("joined") is True
-    number = require_int(plain.get("object", 0), "object")
-    if "patch" in plain:
-        left, top, width, height = (
-            require_int(part, "patch") for part in require_list(plain["patch"], "patch", 4, 4)
-        )
-        bits = _bytes(require_field(plain, "bits"), "a patch's bits")
-        return Patch(left, top, width, height, bits, label, joined, number)
-    return Stroke(
-        tuple(_point(point) for point in require_list(require_field(plain, "points"), "points")),
-        require_number(require_field(plain, "radius"), "radius"),
-        label,
-        tuple(
-            require_number(part, "pressures")
-            for part in require_list(plain.get("pressures", []), "pressures")
-        ),
-        joined,
-        number,
-    )
-
-
-def _bytes(plain: object, name: str) -> bytes:
-    coded = require_text(plain, name, _LARGEST_BITS)
-    try:
-        return base64.b64decode(coded, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise SegappError(f"{name}: wanted base64, got: {error}") from error
-
-
-def _point(plain: object) -> tuple[float, float]:
-    x, y = require_list(plain, "points", 2, 2)
-    return require_number(x, "points"), require_number(y, "points")
 
 
 _PIECE = 1 << 20
@@ -332,11 +274,14 @@ def _pieces(part: IO[bytes], name: str, largest: int) -> Iterator[bytes]:
 
 PROJECT_SUFFIX, UNFINISHED_SUFFIX = ".segapp", ".unfinished"
 _LONGEST_NAME = 200  # bytes; file systems allow 255
-VERSION = 5
+VERSION = 6
 """The newest there is. 2 has answers of models, and retouches; 3 has how the picture is shown,
-and pages; 4 an encoder; 5 objects. What is without them is written for older programs too."""
+and pages; 4 an encoder; 5 objects; 6 packed strokes. What is without them is written for older
+programs too."""
 
-_CONTENT, _MODEL, _ANSWER, _OUTLINE = "project.json", "model", "answer", "outline"
+_CONTENT, _STROKES, _MODEL, _ANSWER, _OUTLINE = (
+    *("project.json", "strokes", "model", "answer", "outline"),
+)
 _FORMAT = "segapp project"
 # Bytes of the parts unpacked. A mask of 100 megapixels that came as a picture has 17 million.
 _LARGEST_CONTENT, _LARGEST_MODEL = 128 << 20, 128 << 20
@@ -380,11 +325,12 @@ def save_project(path: str | Path, project: Project) -> None:
     image: dict[str, Any] = {"sha256": project.image_sha256}
     store_file_name(image, "relative", _relative(project.image_path, path.parent))
     store_file_name(image, "absolute", str(project.image_path.absolute()))
+    strokes = PackedMarks.of(project.document.strokes)
     content = {
         "format": _FORMAT,
-        "version": _version_of(project),
+        "version": _version_of(project, strokes),
         "image": image,
-        **document_to_plain(project.document),
+        **document_to_plain(project.document, strokes),
         "settings": to_plain(project.settings),
     }
     answer = project.answer
@@ -395,10 +341,11 @@ def save_project(path: str | Path, project: Project) -> None:
         store_file_name(base, "path", str(project.base.path.absolute()))
         content["base"] = base
     packed = json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8")
-    if len(packed) > _LARGEST_CONTENT or len(project.model or b"") > _LARGEST_MODEL:
+    size = strokes.size + len(packed)
+    if size > _LARGEST_CONTENT or len(project.model or b"") > _LARGEST_MODEL:
         raise OSError(
             errno.EFBIG,
-            f"the strokes have {len(packed) >> 20} MB, and a project of more than "
+            f"the strokes have {size >> 20} MB, and a project of more than "
             f"{_LARGEST_CONTENT >> 20} MB could not be opened again",
             str(path),
         )
@@ -407,6 +354,8 @@ def save_project(path: str | Path, project: Project) -> None:
         zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
     ):
         archive.writestr(zipfile.ZipInfo(_CONTENT, _DATE), packed, zipfile.ZIP_DEFLATED)
+        if strokes.older:
+            archive.writestr(zipfile.ZipInfo(_STROKES, _DATE), strokes.older, zipfile.ZIP_STORED)
         if project.model is not None:
             archive.writestr(zipfile.ZipInfo(_MODEL, _DATE), project.model, zipfile.ZIP_STORED)
         if answer is not None:
@@ -452,13 +401,14 @@ def _read(archive: zipfile.ZipFile, path: Path) -> Project:
     if _CONTENT not in names:
         raise ProjectError("{} is not a project.", sanitize(path.name))
     packed = read_member(archive, _CONTENT, _LARGEST_CONTENT)
+    older = read_member(archive, _STROKES, _LARGEST_CONTENT) if _STROKES in names else b""
     model = read_member(archive, _MODEL, _LARGEST_MODEL) if _MODEL in names else None
     try:
         content = require_object(from_json(packed, _CONTENT), _CONTENT)
         _check_version(path, require_field(content, "format"), require_field(content, "version"))
         image = require_object(require_field(content, "image"), "image")
         return Project(
-            document=document_from_plain(content),
+            document=document_from_plain(content, unpack_marks(older, _LARGEST_CONTENT)),
             settings=from_plain(content.get("settings", {})),
             image_path=_found(image, path.parent),
             image_sha256=require_text(image.get("sha256", ""), "sha256"),
@@ -496,9 +446,11 @@ def _base(plain: object) -> ProjectLocation | None:
     return ProjectLocation(Path(path), require_text(require_field(values, "digest"), "digest"))
 
 
-def _version_of(project: Project) -> int:
+def _version_of(project: Project, strokes: PackedMarks) -> int:
     """Return the oldest version whose readers lose nothing silently."""
     document, path = project.document, project.image_path
+    if strokes.older:
+        return 6
     if document.divides_objects:
         return 5
     if FeatureGroup.ENCODER in project.settings.features:

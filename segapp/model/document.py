@@ -169,7 +169,10 @@ class Marks(Sequence[Mark]):
     (2, [0, 1], True, True)
     """
 
-    __slots__ = ("_before", "_hash", "_last", "_length", "_unnumbered", "labels", "objects")
+    __slots__ = (
+        *("__weakref__", "_before", "_hash", "_last", "_length", "_unnumbered"),
+        *("labels", "objects"),
+    )
 
     def __init__(self, before: Marks | None = None, last: Mark | None = None) -> None:
         self.labels: frozenset[int] = frozenset() if before is None else before.labels

@@ -92,6 +92,10 @@ def test_bound_draws():
     assert "2" in run("bound_draws.py", "--draws", 2)
 
 
+def test_day():
+    assert "| now | 12 |" in run("day.py", "--strokes", 12, "--pictures", 2)
+
+
 def test_semi_supervised(tmp_path):
     """The report alone: a single cell takes a minute."""
     run("semi_supervised.py", "--out", tmp_path, "--report")

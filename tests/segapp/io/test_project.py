@@ -109,7 +109,7 @@ def rewritten(path, change):
 def test_a_newer_version_is_refused(folder):
     home, _ = folder
     path = rewritten(home / "pröject 1.segapp", lambda c: c.update(version=99))
-    with pytest.raises(ProjectError, match=r"newer version \(format 99, .* up to 5\): update"):
+    with pytest.raises(ProjectError, match=r"newer version \(format 99, .* up to 6\): update"):
         load_project(path)
 
 

@@ -183,7 +183,11 @@ def _goes_on_from(before: Content, after: Content) -> bool:
     if before == after:
         return True
     old, new = before.document, after.document
-    return bool(new.strokes.after(old.strokes)) and new.retouches.after(old.retouches) is not None
+    return (
+        bool(new.strokes.after(old.strokes))
+        and new.retouches.after(old.retouches) is not None
+        and old.hair == new.hair[: len(old.hair)]
+    )
 
 
 def orphaned_folders(root: Path, search: Search) -> list[OrphanedFolder]:

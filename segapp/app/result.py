@@ -116,6 +116,7 @@ class Result:
         *,
         only: str | None = None,
         edge: float | None = None,
+        background: tuple[int, int, int] | str | Path | None = None,
         pixel_size: float = 1.0,
         unit: str = "px",
         split: bool = False,
@@ -134,6 +135,9 @@ class Result:
             Name of the one class that a mask, cut-out or alpha is of.
         edge
             Pixels within which a cut-out is softened: 0 is hard, ``None`` is automatic.
+        background
+            Of a cut-out: a colour as three numbers from 0 to 255 or as text (``"white"``,
+            ``"#ffcc00"``), or the path of an image; ``None`` is transparent.
         pixel_size, unit
             Length of a pixel's side, for measures.
         split
@@ -145,10 +149,12 @@ class Result:
             When there is no such format or class, or the ending is another format's.
         """
         from segapp.imaging.components import Scale
+        from segapp.io.export.backdrop import backdrop_from_text
         from segapp.io.export.formats import ExportChoices, choose_format, default_format
 
         path = Path(path)
-        choices = ExportChoices(edge, Scale(pixel_size, unit), split, only)
+        backdrop = backdrop_from_text(background) if isinstance(background, str) else background
+        choices = ExportChoices(edge, Scale(pixel_size, unit), split, only, backdrop)
         entry = choose_format(path, format, choices)
         if format is None and entry.name == "mask" and only is None:
             entry = default_format(len(self.document.classes))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from segapp.cli.console import CommandError
 from segapp.imaging.components import Scale
+from segapp.io.export.backdrop import backdrop_from_text
 from segapp.io.export.formats import FORMATS, ExportChoices, ExportFormat, choose_format
 from segapp.io.pages import MAX_PAGES, with_page
 from segapp.model.settings import (
@@ -99,6 +100,12 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
         "hard: not at all (default: by the image's size)",
     )
     parser.add_argument(
+        "--background",
+        metavar="COLOUR|FILE",
+        type=backdrop_from_text,
+        help="put cut-outs before a colour (#ffcc00, white) or an image (default: transparent)",
+    )
+    parser.add_argument(
         "--class",
         dest="only",
         metavar="NAME",
@@ -136,7 +143,8 @@ def export_choices_from(arguments: argparse.Namespace) -> ExportChoices:
     try:
         scale = Scale(arguments.pixel_size, arguments.unit)
         edge, only = getattr(arguments, "edge", None), getattr(arguments, "only", None)
-        return ExportChoices(edge, scale, arguments.split, only)
+        backdrop = getattr(arguments, "background", None)
+        return ExportChoices(edge, scale, arguments.split, only, backdrop)
     except SegappError as error:
         raise CommandError(f"{error}.") from error
 

@@ -311,14 +311,20 @@ def colour_prior(
     alpha: NDArray[np.float32],
     depth: NDArray[np.float32],
     width: float,
+    *,
+    hair: NDArray[np.bool_] | None = None,
+    reach: float | None = None,
 ) -> NDArray[np.float32]:
     """Return a prior of alpha that takes colours outside of the mask into account.
 
-    ``depth`` is above 0 inside the mask; farther than ``width`` from the contour it is certain.
+    ``depth`` is above 0 inside the mask; farther than ``width`` from the contour it is certain,
+    but for pixels of ``hair``, where colours count on both sides. They are compared within two
+    ``reach``, by default as far as the band is wide.
     """
-    means = BoxMeans(depth.shape, int(np.ceil(_PRIOR_REACH * width)))
-    front = _Colours.around(rgb, depth > width, means)
-    back = _Colours.around(rgb, depth < -width, means)
+    means = BoxMeans(depth.shape, int(np.ceil(_PRIOR_REACH * (width if reach is None else reach))))
+    free = np.zeros(depth.shape, bool) if hair is None else hair
+    front = _Colours.around(rgb, (depth > width) & ~free, means)
+    back = _Colours.around(rgb, (depth < -width) & ~free, means)
     way = front.mean - back.mean
     contrast = (way**2).sum(axis=2, keepdims=True)
     # The variance of the colours along the line from the one to the other.
@@ -329,7 +335,7 @@ def colour_prior(
     way /= np.maximum(contrast, np.float32(1e-6))
     fine = means.fine(np.concatenate([way, back.mean, trust], axis=2).astype(np.float32))
     share = ((rgb - fine[:, :, 3:6]) * fine[:, :, :3]).sum(axis=2)
-    trusted = np.where(depth >= 0, 0, fine[:, :, 6])
+    trusted = np.where((depth >= 0) & ~free, 0, fine[:, :, 6])
     return np.asarray(alpha + trusted * (np.clip(share, 0, 1) - alpha))
 
 
@@ -392,18 +398,24 @@ def default_band_width(size: tuple[int, int]) -> float:
 
 
 def soft_edge(
-    rgb: NDArray[np.uint8], mask: NDArray[np.bool_], width: float
+    rgb: NDArray[np.uint8],
+    mask: NDArray[np.bool_],
+    width: float,
+    hair: NDArray[np.bool_] | None = None,
 ) -> Generator[float, None, Matte]:
     """Soften a mask within ``width`` pixels of its contour; yield the progress.
 
-    Farther from the contour nothing changes, and a mask without a contour is its own matte. Tiles
-    overlap by more than a band's width, so that there is no visible seam.
+    Farther from the contour nothing changes, except in pixels of ``hair``, and a mask without a
+    contour is its own matte. Tiles overlap by more than a band's width, so that there is no
+    visible seam.
     """
     if not HARD_EDGE <= width <= MAX_EDGE_WIDTH:
         raise ValueError(f"width: wanted 0 to {MAX_EDGE_WIDTH:.0f} pixels, got {width}")
+    free = np.zeros(mask.shape, bool) if hair is None else hair
     alpha = mask.astype(np.uint8) * np.uint8(255)
     front = np.where(mask[:, :, np.newaxis], rgb, np.uint8(0))
-    farthest = _COLOUR_REACH + int(np.ceil(_PRIOR_REACH * width))
+    reach = max(width, _extent(mask, free))
+    farthest = _COLOUR_REACH + int(np.ceil(_PRIOR_REACH * reach))
     whole = slice(0, mask.shape[0]), slice(0, mask.shape[1])
     tiles: list[Box] = []
     if width > HARD_EDGE and min(mask.shape) >= 3:
@@ -413,14 +425,15 @@ def soft_edge(
         # The prior reaches as far as the first, and colours as the second.
         outer, middle = (grow(core, by, mask.shape) for by in (farthest, _COLOUR_REACH))
         depth = _depth(mask[outer])
-        mixed = np.abs(depth[relative(core, outer)]) <= width
+        open_pixels = (np.abs(depth) <= width) | (free[outer] & np.isfinite(depth))
+        mixed = open_pixels[relative(core, outer)]
         if not mixed.any():
             continue
         colours = rgb[outer] * np.float32(1 / 255)
         ramp = np.clip(0.5 + depth / np.float32(_RAMP), 0, 1)
         inner = relative(middle, outer)
-        band = np.abs(depth[inner]) <= width
-        prior = colour_prior(colours, ramp, depth, width)[inner]
+        band = open_pixels[inner]
+        prior = colour_prior(colours, ramp, depth, width, hair=free[outer], reach=reach)[inner]
         soft = closed_form_alpha(colours[inner], np.where(band, prior, ramp[inner]), band)
         pure = foreground_colours(colours[inner], soft)
         inmost = relative(core, middle)
@@ -430,6 +443,14 @@ def soft_edge(
     solid = alpha == 255
     front[solid] = rgb[solid]
     return Matte(alpha, front)
+
+
+def _extent(mask: NDArray[np.bool_], hair: NDArray[np.bool_]) -> float:
+    """Return how far from the contour pixels of hair lie, up to the widest edge."""
+    if not hair.any():
+        return 0.0
+    depth = np.abs(_depth(mask)[hair])
+    return float(min(depth.max(), MAX_EDGE_WIDTH)) if np.isfinite(depth).all() else 0.0
 
 
 def _depth(mask: NDArray[np.bool_]) -> NDArray[np.float32]:

@@ -109,20 +109,22 @@ def overlay_painter(
     classes: Sequence[ClassInfo],
     picture: Picture,
     codewords: NDArray[np.int8] | None = None,
+    backdrop: NDArray[np.uint8] | None = None,
 ) -> TilePainter | None:
     """Return a painter of the answer in a view mode; None where it paints nothing.
 
     It paints box by box, so that of a large image no more is painted than has changed. Codes are
-    compared with ``codewords`` (classes x codewords x bits).
+    compared with ``codewords`` (classes x codewords x bits), and a cut-out is put before a
+    ``backdrop`` of the image's size.
     """
     table = label_colours(mode, labelling, classes)
     if table is not None:
         return partial(_by_label, labelling, table)
     match mode:
         case ViewMode.CUTOUT:
-            return partial(_cutout, labelling, classes, picture)
+            return partial(_cutout, labelling, classes, picture, backdrop)
         case ViewMode.CONFIDENCE:
-            return partial(_by_margin, labelling, _bright_margin(labelling))
+            return partial(_by_margin, labelling, bright_margin(labelling))
         case ViewMode.CODES:
             return partial(_by_code, labelling, classes, codewords)
         case _:  # lines alone, or no answer at all
@@ -154,12 +156,22 @@ def premultiplied_cutout(
     labelling: Labelling, classes: Sequence[ClassInfo], picture: Picture
 ) -> NDArray[np.uint8]:
     """Paint the image where the objects are; the background is clear. For the screen."""
-    return _cutout(labelling, classes, picture, ALL)
+    return _cutout(labelling, classes, picture, None, ALL)
+
+
+def premultiplied(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return straight RGBA, or opaque RGB, as the screen takes it."""
+    if pixels.shape[2] == 3:
+        return np.dstack([pixels, np.full(pixels.shape[:2], 255, np.uint8)])
+    rgba = pixels.copy()
+    alpha = pixels[..., 3:].astype(np.uint16)
+    rgba[..., :3] = (pixels[..., :3] * alpha + 127) // 255
+    return rgba
 
 
 def confidence(labelling: Labelling) -> NDArray[np.uint8]:
     """Paint the margin from dark (undecided) to bright (certain)."""
-    return _by_margin(labelling, _bright_margin(labelling), ALL)
+    return _by_margin(labelling, bright_margin(labelling), ALL)
 
 
 def codes(
@@ -193,12 +205,25 @@ def _by_label(labelling: Labelling, table: NDArray[np.uint8], box: Box) -> NDArr
 
 
 def _cutout(
-    labelling: Labelling, classes: Sequence[ClassInfo], picture: Picture, box: Box
+    labelling: Labelling,
+    classes: Sequence[ClassInfo],
+    picture: Picture,
+    backdrop: NDArray[np.uint8] | None,
+    box: Box,
 ) -> NDArray[np.uint8]:
     inside = labelling.labels[box] != background_index(classes)
     rgba = np.zeros((*inside.shape, 4), np.uint8)
-    if not inside.any():  # as in most tiles of a large image
-        return rgba
+    if inside.any():  # not so in most tiles of a large image
+        _cut(rgba, inside, picture, box)
+    if backdrop is not None:
+        missing = (255 - rgba[..., 3:]).astype(np.uint16)
+        rgba[..., :3] += ((backdrop[box] * missing + 127) // 255).astype(np.uint8)
+        rgba[..., 3] = 255
+    return rgba
+
+
+def _cut(rgba: NDArray[np.uint8], inside: NDArray[np.bool_], picture: Picture, box: Box) -> None:
+    """Paint the image's pixels of a mask into a clear box."""
     rgba[:, :, :3], rgba[:, :, 3] = picture.rgb[box], 255
     rgba.view(np.uint32)[~inside] = 0
     if picture.alpha is not None:
@@ -206,10 +231,9 @@ def _cutout(
         alpha = picture.alpha[box][inside]
         rgba[inside, 3] = alpha
         rgba[inside, :3] -= np.minimum(rgba[inside, :3], 255 - alpha[:, np.newaxis])
-    return rgba
 
 
-def _bright_margin(labelling: Labelling) -> float:
+def bright_margin(labelling: Labelling) -> float:
     """Return the margin that is painted brightest.
 
     Strokes hold the maximum, however far above the rest; they must not make all else dark.
@@ -221,12 +245,18 @@ def _bright_margin(labelling: Labelling) -> float:
 
 def _by_margin(labelling: Labelling, bright: float, box: Box) -> NDArray[np.uint8]:
     level = np.minimum(labelling.margins[box] * (255.0 / bright), 255.0).astype(np.uint8)
-    steps = np.linspace(0, 255, len(_CONFIDENCE_RAMP))
     table = np.full((256, 4), 255, np.uint8)
-    for channel in range(3):
-        values = [colour[channel] for colour in _CONFIDENCE_RAMP]
-        table[:, channel] = np.rint(np.interp(np.arange(256), steps, values))
+    table[:, :3] = confidence_colours(np.linspace(0, 1, 256))
     return _look_up(table, level)
+
+
+def confidence_colours(shares: NDArray[np.floating]) -> NDArray[np.uint8]:
+    """Return RGB for shares of the brightest margin, from 0 to 1."""
+    steps = np.linspace(0, 1, len(_CONFIDENCE_RAMP))
+    channels = zip(*_CONFIDENCE_RAMP, strict=True)
+    mixed = np.stack([np.interp(shares, steps, values) for values in channels], axis=-1)
+    colours: NDArray[np.uint8] = np.rint(mixed).astype(np.uint8)
+    return colours
 
 
 def _by_code(

@@ -107,6 +107,8 @@ def document_to_plain(document: Document, strokes: PackedMarks) -> dict[str, Any
         plain["objects"] = objects_to_plain(document.objects)
     if document.cuts:
         plain["cuts"] = marks_to_plain(document.cuts)
+    if document.hair:
+        plain["hair"] = marks_to_plain(document.hair)
     return plain
 
 
@@ -121,6 +123,7 @@ def document_from_plain(content: dict[str, Any], older: Iterable[Mark] = ()) -> 
         DEFAULT_DISPLAY if display is None else display_from_plain(display),
         tuple(_object(row) for row in require_list(content.get("objects", []), "objects")),
         tuple(_cut(row) for row in require_list(content.get("cuts", []), "cuts")),
+        tuple(marks_from_plain(content.get("hair", []), "hair")),
     )
 
 
@@ -276,7 +279,7 @@ PROJECT_SUFFIX, UNFINISHED_SUFFIX = ".segapp", ".unfinished"
 _LONGEST_NAME = 200  # bytes; file systems allow 255
 VERSION = 6
 """The newest there is. 2 has answers of models, and retouches; 3 has how the picture is shown,
-and pages; 4 an encoder; 5 objects; 6 packed strokes. What is without them is written for older
+and pages; 4 an encoder; 5 objects and hair; 6 packed strokes. What is without them is written for older
 programs too."""
 
 _CONTENT, _STROKES, _MODEL, _ANSWER, _OUTLINE = (
@@ -451,7 +454,7 @@ def _version_of(project: Project, strokes: PackedMarks) -> int:
     document, path = project.document, project.image_path
     if strokes.older:
         return 6
-    if document.divides_objects:
+    if document.divides_objects or document.hair:
         return 5
     if FeatureGroup.ENCODER in project.settings.features:
         return 4

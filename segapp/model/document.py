@@ -298,7 +298,8 @@ class Document:
     ``retouches`` are painted over the answer, whatever it is, and teach nothing: see
     `segapp.imaging.retouch`. ``display`` makes the pixels that the learner gets. ``cuts`` are
     lines along which objects are severed, and ``objects`` tells names, flags and anchors of those
-    that have any: see `segapp.imaging.objects`. Neither teaches anything.
+    that have any: see `segapp.imaging.objects`. ``hair`` widens the band of soft edges where it
+    is painted; a mark without a class narrows it again. None of them teaches anything.
     """
 
     classes: tuple[ClassInfo, ...]
@@ -308,6 +309,7 @@ class Document:
     display: DisplaySettings
     objects: tuple[ObjectInfo, ...]
     cuts: tuple[Stroke, ...]
+    hair: tuple[Mark, ...]
 
     def __init__(
         self,
@@ -318,6 +320,7 @@ class Document:
         display: DisplaySettings = DEFAULT_DISPLAY,
         objects: tuple[ObjectInfo, ...] = (),
         cuts: tuple[Stroke, ...] = (),
+        hair: tuple[Mark, ...] = (),
     ) -> None:
         set_field, count = object.__setattr__, len(classes)
         set_field(self, "classes", classes)
@@ -327,6 +330,7 @@ class Document:
         set_field(self, "display", display)
         set_field(self, "objects", objects)
         set_field(self, "cuts", cuts)
+        set_field(self, "hair", hair)
         if not 2 <= count <= MAX_CLASSES:
             raise SegappError(f"classes: wanted 2 to {MAX_CLASSES}, got {count}")
         for label in self.strokes.labels | self.retouches.labels:
@@ -403,6 +407,10 @@ class Document:
         """Paint over the answer; a mark without a class uncovers the answer again."""
         return replace(self, retouches=self.retouches.plus(mark))
 
+    def with_hair(self, mark: Mark) -> Document:
+        """Widen the band of soft edges; a mark without a class narrows it again."""
+        return replace(self, hair=(*self.hair, mark))
+
     @property
     def previous_state(self) -> Document | None:
         """The document before its newest marks; ``None`` where these are all.
@@ -434,7 +442,13 @@ class Document:
     def without_marks(self) -> Document:
         """Drop all marks, objects and the initial labels, keep the classes."""
         return replace(
-            self, strokes=NO_MARKS, initial=None, retouches=NO_MARKS, objects=(), cuts=()
+            self,
+            strokes=NO_MARKS,
+            initial=None,
+            retouches=NO_MARKS,
+            objects=(),
+            cuts=(),
+            hair=(),
         )
 
     def with_class(self, info: ClassInfo) -> Document:
@@ -472,7 +486,14 @@ class Document:
             for info in self.objects
         }
         listed = tuple(objects[key] for key in sorted(objects))
-        return Document(classes, strokes, initial, retouches, self.display, listed, self.cuts)
+        return replace(
+            self,
+            classes=classes,
+            strokes=strokes,
+            initial=initial,
+            retouches=retouches,
+            objects=listed,
+        )
 
     def with_class_moved(self, index: int, target: int) -> Document:
         """Move a class to another index; strokes, retouches and initial labels go along.

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from pathlib import Path
 
+    from segapp.io.export.backdrop import Backdrop
     from segapp.model.document import Document
     from segapp.model.labelling import Labelling
     from segapp.model.picture import Picture
@@ -60,12 +61,15 @@ class ExportChoices:
         Whether measures count regions that only touch as several.
     only
         Name of the class that masks and cut-outs are of; ``None`` is all but the background.
+    backdrop
+        Background of cut-outs; ``None`` is transparent.
     """
 
     edge: float | None = None
     scale: Scale = PIXELS
     split: bool = False
     only: str | None = None
+    backdrop: Backdrop | None = None
 
     def __post_init__(self) -> None:
         if self.edge is not None and not 0 <= self.edge <= MAX_EDGE_WIDTH:
@@ -119,7 +123,7 @@ def _write_at_once(
 
 def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
     """Return the formats of one image by their names."""
-    cutout = partial(cutout_steps, edge=choices.edge, only=choices.only)
+    cutout = partial(cutout_steps, edge=choices.edge, only=choices.only, backdrop=choices.backdrop)
     alpha = partial(alpha_steps, edge=choices.edge, only=choices.only)
     entries = (
         ExportFormat(
@@ -145,9 +149,10 @@ def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
         ),
         ExportFormat(
             "cutout",
-            "Cut-out with transparency (PNG)",
+            "Cut-out, transparent or with a background (PNG)",
             ".png",
-            "The objects in their own colours, without those behind them, transparent elsewhere.",
+            "The objects in their own colours, without those behind them; transparent elsewhere, "
+            "unless a background is chosen.",
             partial(_write_at_once, cutout),
             cutout,
         ),

@@ -11,7 +11,8 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from segapp.imaging.matting import default_band_width, soft_edge
-from segapp.imaging.rasterise import rasterize
+from segapp.imaging.rasterise import rasterize, rasterize_marks
+from segapp.io.export.backdrop import backdrop_pixels, before_backdrop
 from segapp.model.classes import object_indices
 from segapp.model.validation import SegappError
 from shlcore.atomic_file import atomic_write
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.imaging.matting import Matte
+    from segapp.io.export.backdrop import Backdrop
     from segapp.model.classes import ClassInfo
-    from segapp.model.document import Document
+    from segapp.model.document import Document, Mark
     from segapp.model.labelling import Labelling
     from segapp.model.picture import Picture
 
@@ -137,10 +139,14 @@ def cutout_steps(
     *,
     edge: float | None = None,
     only: str | None = None,
+    backdrop: Backdrop | None = None,
 ) -> Generator[float, None, tuple[Path, ...]]:
-    """Write the objects in their own colours, with the background transparent."""
-    matte = yield from matte_steps(object_pixels(labelling, document, only), picture, edge)
-    save_png(path, Image.fromarray(straight_cutout(matte, picture)))
+    """Write the objects in their own colours, with no background or another one."""
+    inside = object_pixels(labelling, document, only)
+    ground = None if backdrop is None else backdrop_pixels(backdrop, picture.size)
+    matte = yield from matte_steps(inside, picture, edge, document.hair)
+    pixels = before_backdrop(straight_cutout(matte, picture), ground)
+    save_png(path, Image.fromarray(pixels))
     return (path,)
 
 
@@ -154,17 +160,22 @@ def alpha_steps(
     only: str | None = None,
 ) -> Generator[float, None, tuple[Path, ...]]:
     """Write the alpha of the objects: 255 all of a pixel, 0 nothing."""
-    matte = yield from matte_steps(object_pixels(labelling, document, only), picture, edge)
+    inside = object_pixels(labelling, document, only)
+    matte = yield from matte_steps(inside, picture, edge, document.hair)
     save_png(path, Image.fromarray(matte.alpha))
     return (path,)
 
 
 def matte_steps(
-    mask: NDArray[np.bool_], picture: Picture, edge: float | None
+    mask: NDArray[np.bool_], picture: Picture, edge: float | None, hair: tuple[Mark, ...] = ()
 ) -> Generator[float, None, Matte]:
-    """Make the matte of a mask as `make_matte` does, and yield the progress."""
+    """Make the matte of a mask as `make_matte` does, and yield the progress.
+
+    Where ``hair`` is painted, the edge is as soft as the pixels are, however far they are away.
+    """
     width = default_band_width(picture.size) if edge is None else edge
-    return soft_edge(picture.rgb, mask, width)
+    painted = rasterize_marks(hair, picture.size) >= 0 if hair else None
+    return soft_edge(picture.rgb, mask, width, painted)
 
 
 def make_matte(mask: NDArray[np.bool_], picture: Picture, edge: float | None) -> Matte:

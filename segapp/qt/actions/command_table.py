@@ -125,6 +125,10 @@ lock_part | Lock Part u&nder the Pointer | Shift+K
     Keep the part under the pointer unchanged, whatever is learnt later
 drop_retouches | Drop Reto&uches and Locks
     Show the result as it was learnt
+refine_edge | Refine &Hair and Fur | Shift+R | | check
+    Paint over hair: there the soft edge takes in all it finds; the right button takes it back
+drop_hair | &Drop Painted Hair
+    Remove all that is painted as hair
 import_mask | Import Mas&k…
     Start from a mask of another program: black and white, classes, COCO or LabelMe
 
@@ -148,7 +152,7 @@ view_outline | O&utline | Ctrl+2 | view-outline | view
 view_mask | &Mask | Ctrl+3 | view-mask | view
     Black and white, or the classes' colours
 view_cut-out | &Cut-Out | Ctrl+4 | view-cutout | view
-    Everything but the background, on a chequerboard
+    Everything but the background, with the edge and the background of exports
 view_confidence | Con&fidence | Ctrl+5 | view-confidence | view
     Dark where the result is uncertain, bright where it is certain
 view_codes | &Hash Codes | Ctrl+6 | view-codes | view

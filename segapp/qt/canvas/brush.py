@@ -49,6 +49,14 @@ class BrushUnit(StrEnum):
     PICTURE = "picture"
 
 
+class BrushTarget(Enum):
+    """Part of the document that the brush paints."""
+
+    STROKES = "strokes"  # the learner's
+    RESULT = "result"  # over the answer, without teaching anything
+    HAIR = "hair"  # the band of soft edges
+
+
 @dataclass(frozen=True, slots=True)
 class Brush:
     """Tool, size, and the classes ``left`` and ``right`` of the mouse buttons."""
@@ -59,7 +67,7 @@ class Brush:
     right: int = 1
     tool: Tool = Tool.BRUSH
     keep_others: bool = False  # paint around other classes instead of over them
-    retouches: bool = False  # edit the answer instead of adding training strokes
+    target: BrushTarget = BrushTarget.STROKES
     left_colour: tuple[int, int, int] = (255, 255, 255)
     right_colour: tuple[int, int, int] = (255, 255, 255)
 

@@ -17,7 +17,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QLineEdit, QTextEdit, QWidget
 
-from segapp.qt.canvas.brush import Brush, Tool, scaled_radius
+from segapp.qt.canvas.brush import Brush, BrushTarget, Tool, scaled_radius
 from segapp.qt.canvas.input import CanvasInput
 from segapp.qt.canvas.painting import PAINTERS, BrushCursor, LabelOverlay, Scene, chequerboard
 from segapp.qt.canvas.stroke_layer import StrokeLayer
@@ -288,8 +288,8 @@ class Canvas(PictureView):
         return self._input.brush
 
     def unfinished_stroke(self) -> Mark | None:
-        """Return the stroke that is being drawn, unless it is a retouch."""
-        return None if self.brush.retouches else self._input.stroke
+        """Return the stroke that is being drawn, if the learner gets it."""
+        return self._input.stroke if self.brush.target is BrushTarget.STROKES else None
 
     def set_brush(self, brush: Brush) -> None:
         """Set size, class and tool of the next stroke."""

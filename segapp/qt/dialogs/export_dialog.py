@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, QTimer, Signal
-from PySide6.QtGui import QBrush, QColor
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import (
-    QColorDialog,
     QComboBox,
     QDialog,
     QDialogButtonBox,
-    QDoubleSpinBox,
     QFileDialog,
     QFormLayout,
     QHBoxLayout,
@@ -29,14 +26,19 @@ from PySide6.QtWidgets import (
 )
 
 from segapp.app.state import Stage
-from segapp.imaging.matting import MAX_EDGE_WIDTH
 from segapp.io.export.formats import DEFAULT_EXPORT, FORMATS, ExportChoices, ExportFormat, formats
 from segapp.model.validation import sanitize
-from segapp.qt.dialogs.export_preview import FilePreview, FilePreviewBox, file_previews
+from segapp.qt.dialogs.cutout_choices import BackdropBox, EdgeBox
+from segapp.qt.dialogs.export_preview import (
+    FilePreview,
+    FilePreviewBox,
+    coarse_preview,
+    file_previews,
+)
 from segapp.qt.i18n import class_name, translate
 from segapp.qt.session.jobs import Jobs
 from segapp.qt.widgets.inputs import ScaleBox
-from segapp.qt.widgets.layouts import open_at
+from segapp.qt.widgets.layouts import WrappingRow, open_at
 from shlcore.atomic_file import atomic_write
 
 if TYPE_CHECKING:
@@ -53,19 +55,10 @@ OF_OBJECTS = ("mask", *SOFT)
 _N_OBJECT_CHOICES = 3  # with two classes, which leave no choice
 
 
-class Edge(Enum):
-    """Kinds of edges of a cut-out."""
-
-    AUTOMATIC = "automatic"
-    HARD = "hard"
-    WIDTH = "width"
-
-
 class ExportChoicesBox(QWidget):
     """Editors of the options of a format."""
 
-    changed = Signal()  # another file would be written
-    ground_changed = Signal()  # the same file looks different
+    changed = Signal()
 
     def __init__(
         self,
@@ -74,17 +67,21 @@ class ExportChoicesBox(QWidget):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._ground: QColor | None = None
         self.scale_box = ScaleBox()
         self.scale_box.show_choice(choices.scale, split=choices.split)
-        self.scale_box.changed.connect(self.changed)
+        self.edge, self.backdrop = EdgeBox(), BackdropBox()
+        self.edge.show_choice(choices.edge)
+        self.backdrop.show_choice(choices.backdrop)
         self._only_row = self._make_only_row(classes)
-        self._edge_row = self._make_edge_row(choices.edge)
-        self._ground_row = self._make_ground_row()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        for row in (self._only_row, self._edge_row, self._ground_row, self.scale_box):
-            column.addWidget(row)
+        style = WrappingRow()
+        for part in (self._only_row, self.edge, self.backdrop):
+            style.add(part)
+        column.addWidget(style)
+        column.addWidget(self.scale_box)
+        for editor in (self.scale_box, self.edge, self.backdrop):
+            editor.changed.connect(self.changed)
 
     def _make_only_row(self, classes: Sequence[ClassInfo]) -> QWidget:
         self.only = QComboBox()
@@ -94,98 +91,28 @@ class ExportChoicesBox(QWidget):
         for info in classes:
             self.only.addItem(class_name(info.name), info.name)
         self.only.currentIndexChanged.connect(lambda _: self.changed.emit())
-        return _row(self.tr("Object"), self.only)
-
-    def _make_edge_row(self, edge: float | None) -> QWidget:
-        self.edge = QComboBox()
-        self.edge.setAccessibleName(self.tr("Edge"))
-        self.edge.setToolTip(self.tr("Edge of the cut-out: hard or soft"))
-        for kind, text in (
-            (Edge.AUTOMATIC, self.tr("Soft (automatic)")),
-            (Edge.HARD, self.tr("Hard")),
-            (Edge.WIDTH, self.tr("Soft within")),
-        ):
-            self.edge.addItem(text, kind)
-        self.width_box = QDoubleSpinBox()
-        self.width_box.setRange(0.5, MAX_EDGE_WIDTH)
-        self.width_box.setDecimals(1)
-        self.width_box.setValue(edge or 10.0)
-        self.width_box.setSuffix(self.tr(" px"))
-        self.width_box.setKeyboardTracking(False)
-        self.width_box.setAccessibleName(self.tr("Width of the edge"))
-        self.width_box.setToolTip(self.tr("Pixels on either side of the outline"))
-        kind = Edge.AUTOMATIC if edge is None else Edge.WIDTH if edge else Edge.HARD
-        self.edge.setCurrentIndex(list(Edge).index(kind))
-        self.width_box.setEnabled(kind is Edge.WIDTH)
-        self.edge.currentIndexChanged.connect(self._choose_edge)
-        self.width_box.valueChanged.connect(lambda _: self.changed.emit())
-        return _row(self.tr("Edge"), self.edge, self.width_box)
-
-    def _make_ground_row(self) -> QWidget:
-        self.ground = QComboBox()
-        self.ground.setAccessibleName(self.tr("Preview background"))
-        self.ground.setToolTip(self.tr("Background of the preview; not written to the file"))
-        for text, colour in (
-            (self.tr("Chequerboard"), None),
-            (self.tr("Black"), QColor("black")),
-            (self.tr("White"), QColor("white")),
-            (self.tr("Colour…"), QColor(64, 160, 64)),
-        ):
-            self.ground.addItem(text, colour)
-        self.ground.activated.connect(self._choose_ground)
-        return _row(self.tr("Preview background"), self.ground)
+        holder = QWidget()
+        row = QHBoxLayout(holder)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(QLabel(self.tr("Object")))
+        row.addWidget(self.only)
+        return holder
 
     @property
     def choices(self) -> ExportChoices:
         """The chosen options."""
-        kind = self.edge.currentData()
-        edge = {Edge.AUTOMATIC: None, Edge.HARD: 0.0}.get(kind, self.width_box.value())
         box = self.scale_box
         split, only = box.split.isChecked(), self.only.currentData()
-        return ExportChoices(edge, box.scale, split, only)
-
-    @property
-    def ground_brush(self) -> QBrush | None:
-        """The background of a cut-out; None is a chequerboard."""
-        return QBrush(self._ground) if self._ground is not None else None
+        return ExportChoices(self.edge.edge, box.scale, split, only, self.backdrop.backdrop)
 
     def show_for(self, form: str) -> None:
         """Show the options of a format."""
         of_objects = form in OF_OBJECTS and self.only.count() > _N_OBJECT_CHOICES
         self._only_row.setVisible(of_objects)
-        self._edge_row.setVisible(form in SOFT)
-        self._ground_row.setVisible(form == "cutout")
+        self.edge.setVisible(form in SOFT)
+        self.backdrop.setVisible(form == "cutout")
         self.scale_box.setVisible(form == "measures")
         self.setVisible(of_objects or form in SOFT or form == "measures")
-
-    def _choose_edge(self) -> None:
-        self.width_box.setEnabled(self.edge.currentData() is Edge.WIDTH)
-        self.changed.emit()
-
-    def _choose_ground(self, index: int) -> None:
-        colour = self.ground.itemData(index)
-        if index == self.ground.count() - 1:
-            chosen = QColorDialog.getColor(colour, self, self.tr("Preview background"))
-            if not chosen.isValid():
-                with QSignalBlocker(self.ground):
-                    self.ground.setCurrentIndex(0)
-                colour = None
-            else:
-                colour = chosen
-                self.ground.setItemData(index, chosen)
-        self._ground = colour
-        self.ground_changed.emit()
-
-
-def _row(text: str, *widgets: QWidget) -> QWidget:
-    holder = QWidget()
-    row = QHBoxLayout(holder)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.addWidget(QLabel(text))
-    for widget in widgets:
-        row.addWidget(widget)
-    row.addStretch(1)
-    return holder
 
 
 # Milliseconds between checks whether the threads of a closed dialog have ended.
@@ -282,9 +209,6 @@ class ExportDialog(QDialog):
         column.addWidget(self.choices_box)
         column.addLayout(rows)
         column.addWidget(self._state)
-        self.choices_box.ground_changed.connect(
-            lambda: self._preview.set_ground(self.choices_box.ground_brush)
-        )
         return column
 
     @property
@@ -329,16 +253,28 @@ class ExportDialog(QDialog):
             return
         labelling = answer.labelling
         form, stem, document = self.form, self._stem(), self._session.document
+        choices = self.choices_box.choices
+
+        def work() -> Iterator[float | FilePreview | QImage]:
+            if form.write_steps is not None:
+                yield coarse_preview(form.name, choices, labelling, document, picture)
+            yield from file_previews(form, stem, labelling, document, picture)
+
         self._jobs.run(
-            lambda: file_previews(form, stem, labelling, document, picture),
+            work,
             self._show_preview,
             lambda error: self._preview.show_preview(None, translate(error)),
         )
 
-    def _show_preview(self, preview: FilePreview | float) -> None:
+    def _show_preview(self, preview: FilePreview | QImage | float) -> None:
+        if isinstance(preview, QImage):
+            self._preview.show_preview(preview, self.tr("Coarse preview"))
+            return
         if isinstance(preview, float):
-            told = self.tr("Making the preview: {} %").format(round(100 * preview))
-            self._preview.show_preview(None, told)
+            told = self.tr("Coarse preview; making the fine one: {} %").format(
+                round(100 * preview)
+            )
+            self._preview.show_preview(self._preview.image, told)
             return
         self._content = preview.content
         self._preview.show_preview(preview.image, preview.text)

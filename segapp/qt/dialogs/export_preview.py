@@ -5,14 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from PySide6.QtCore import QCoreApplication, QPoint, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QCoreApplication, QPointF, QRect, QRectF, QSize, QSizeF, Qt
 from PySide6.QtGui import (
-    QBrush,
     QColor,
     QImage,
     QPainter,
@@ -24,6 +23,11 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
+from segapp.imaging.matting import default_band_width, soft_edge
+from segapp.imaging.overlay import premultiplied
+from segapp.imaging.rasterise import rasterize_marks
+from segapp.io.export.backdrop import backdrop_pixels, before_backdrop
+from segapp.io.export.rasters import object_pixels, run_to_end, straight_cutout
 from segapp.io.export.tables import WHOLE
 from segapp.io.images import load_image
 from segapp.model.validation import csv_cell
@@ -34,9 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
-    from PySide6.QtGui import QPaintEvent
+    from PySide6.QtGui import QMouseEvent, QPaintEvent, QWheelEvent
 
-    from segapp.io.export.formats import ExportFormat
+    from segapp.io.export.formats import ExportChoices, ExportFormat
     from segapp.model.document import Document
     from segapp.model.labelling import Labelling
     from segapp.model.picture import Picture
@@ -253,9 +257,12 @@ def _tr_measures(text: str) -> str:
     return QCoreApplication.translate("MeasuresPreview", text)
 
 
-# Pixels of the longer side, and lines of the caption, that fit the dialog.
-_SIDE = 640
+# Pixels of the longer side that can be zoomed into, and lines of the caption.
+_SIDE = 4096
 _CAPTION = 5
+_COARSE_SIDE = 480
+_WHEEL_NOTCH = 120.0  # eighths of a degree
+_ZOOM_STEP, _MOST_ZOOM = 1.25, 32.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,29 +280,32 @@ class FilePreview:
 
 
 class FilePreviewBox(QWidget):
-    """Widget with a picture on a chequerboard and a caption, or with text."""
+    """Widget with a picture on a chequerboard and a caption, or with text.
+
+    The wheel zooms at the pointer, dragging moves the picture, a double click fits it again.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self._image: QImage | None = None
         self._text = ""
-        self._ground = chequerboard()
+        self._zoom = 1.0  # times the size that fits
+        self._centre = QPointF(0.5, 0.5)  # of the view, as shares of the picture
+        self._dragged_from: QPointF | None = None
+        self._fitted: tuple[object, QPixmap] | None = None
+        self._chequer = chequerboard()
         self.setMinimumSize(220, 160)
         self.setAccessibleName(self.tr("Preview of the file"))
+        self.setToolTip(self.tr("The wheel zooms, dragging moves, a double click shows all"))
 
     def sizeHint(self) -> QSize:
         """Return the preferred size."""
         return QSize(380, 280)
 
     def show_preview(self, image: QImage | None, text: str) -> None:
-        """Show a picture with a caption, or text alone."""
+        """Show a picture with a caption, or text alone; the same part stays in view."""
         self._image, self._text = image, text
         self.setAccessibleDescription(text)
-        self.update()
-
-    def set_ground(self, ground: QBrush | None) -> None:
-        """Set the background of transparent pixels; None is a chequerboard."""
-        self._ground = ground or chequerboard()
         self.update()
 
     @property
@@ -308,53 +318,163 @@ class FilePreviewBox(QWidget):
         """The shown text."""
         return self._text
 
+    @property
+    def zoom(self) -> float:
+        """The magnification of the picture that fits."""
+        return self._zoom
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Zoom, and keep the point under the pointer in place."""
+        if self._image is None:
+            return
+        before = self._share_at(event.position())
+        steps = event.angleDelta().y() / _WHEEL_NOTCH
+        self._zoom = min(max(self._zoom * _ZOOM_STEP**steps, 1.0), _MOST_ZOOM)
+        self._move(before - self._share_at(event.position()))
+        event.accept()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Begin to move the picture."""
+        self._dragged_from = event.position()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Move the picture along with the pointer."""
+        if self._dragged_from is not None and self._image is not None:
+            by = self._share_at(self._dragged_from) - self._share_at(event.position())
+            self._dragged_from = event.position()
+            self._move(by)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """End moving the picture."""
+        del event
+        self._dragged_from = None
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Fit the picture again."""
+        del event
+        self._zoom = 1.0
+        self._move(QPointF())
+
+    def _move(self, by: QPointF) -> None:
+        """Move the view by shares of the picture, as far as there is picture."""
+        half = 0.5 / self._zoom
+        x, y = self._centre.x() + by.x(), self._centre.y() + by.y()
+        self._centre = QPointF(min(max(x, half), 1 - half), min(max(y, half), 1 - half))
+        self.update()
+
+    def _place(self, image: QImage, room: QRect) -> QRectF:
+        """Return the rectangle of the whole picture, of which the room shows a part."""
+        fitted = QSizeF(image.size()).scaled(
+            QSizeF(room.size()), Qt.AspectRatioMode.KeepAspectRatio
+        )
+        size = fitted * self._zoom
+        centre = QPointF(self._centre.x() * size.width(), self._centre.y() * size.height())
+        return QRectF(QRectF(room).center() - centre, size)
+
+    def _share_at(self, position: QPointF) -> QPointF:
+        """Return a position of the widget in shares of the picture."""
+        if self._image is None:
+            return QPointF()
+        place = self._place(self._image, self._room())
+        at = position - place.topLeft()
+        return QPointF(at.x() / place.width(), at.y() / place.height())
+
+    def _room(self) -> QRect:
+        """Return the rectangle above the caption."""
+        return self.rect().adjusted(0, 0, 0, -self._caption_height())
+
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw picture and caption, or the text."""
         del event
         painter = QPainter(self)
         painter.fillRect(self.rect(), self.palette().color(QPalette.ColorRole.Base))
         painter.setPen(self.palette().color(QPalette.ColorRole.Text))
-        room = self.rect()
         if self._image is not None and not self._image.isNull():
-            if self._text:
-                room = self._draw_caption(painter)
-            self._draw_image(painter, self._image, room)
+            self._draw_caption(painter)
+            self._draw_image(painter, self._image, self._room())
         else:
             flags = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignLeft
-            painter.drawText(room.adjusted(8, 8, -8, -8), int(flags), self._text)
+            painter.drawText(self.rect().adjusted(8, 8, -8, -8), int(flags), self._text)
         painter.end()
 
-    def _draw_caption(self, painter: QPainter) -> QRect:
-        """Draw the first lines of the text at the bottom; return the remaining room."""
-        metrics = self.fontMetrics()
+    def _caption_lines(self) -> list[str]:
         lines = self._text.splitlines()
         if len(lines) > _CAPTION:
             rest = len(lines) - _CAPTION + 1
             lines = [*lines[: _CAPTION - 1], self.tr("… and {} more").format(rest)]
-        height = len(lines) * metrics.lineSpacing() + 10
+        return lines
+
+    def _caption_height(self) -> int:
+        lines = self._caption_lines()
+        return len(lines) * self.fontMetrics().lineSpacing() + 10 if lines else 0
+
+    def _draw_caption(self, painter: QPainter) -> None:
+        """Draw the first lines of the text at the bottom."""
+        metrics, height = self.fontMetrics(), self._caption_height()
         below = QRect(8, self.height() - height + 5, self.width() - 16, height - 10)
         shown = (
-            metrics.elidedText(line, Qt.TextElideMode.ElideRight, below.width()) for line in lines
+            metrics.elidedText(line, Qt.TextElideMode.ElideRight, below.width())
+            for line in self._caption_lines()
         )
         painter.drawText(below, int(Qt.AlignmentFlag.AlignLeft), "\n".join(shown))
-        return self.rect().adjusted(0, 0, 0, -height)
 
     def _draw_image(self, painter: QPainter, image: QImage, room: QRect) -> None:
+        place = self._place(image, room)
+        painter.setClipRect(room)
+        painter.setBrushOrigin(place.topLeft())
+        painter.fillRect(place, self._chequer)
+        if self._zoom > 1:
+            ratio = self.devicePixelRatioF()
+            smooth = place.width() * ratio < 2 * image.width()
+            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, smooth)
+            painter.drawImage(place, image)
+        else:
+            painter.drawPixmap(place.topLeft(), self._fit(image, place))
+
+    def _fit(self, image: QImage, place: QRectF) -> QPixmap:
+        """Return the picture in the size that fits, made once."""
         ratio = self.devicePixelRatioF()
-        fitted = QPixmap.fromImage(
-            image.scaled(
-                room.size() * ratio,
-                Qt.AspectRatioMode.KeepAspectRatio,
+        size = (place.size() * ratio).toSize()
+        made_for = image.cacheKey(), size
+        if self._fitted is None or self._fitted[0] != made_for:
+            small = image.scaled(
+                size,
+                Qt.AspectRatioMode.IgnoreAspectRatio,
                 Qt.TransformationMode.SmoothTransformation,
             )
-        )
-        fitted.setDevicePixelRatio(ratio)
-        size = fitted.deviceIndependentSize().toSize()
-        place = QRect(QPoint(0, 0), size)
-        place.moveCenter(room.center())
-        painter.setBrushOrigin(place.topLeft())
-        painter.fillRect(place, self._ground)
-        painter.drawPixmap(place.topLeft(), fitted)
+            fitted = QPixmap.fromImage(small)
+            fitted.setDevicePixelRatio(ratio)
+            self._fitted = made_for, fitted
+        return self._fitted[1]
+
+
+def coarse_preview(
+    form: str,
+    choices: ExportChoices,
+    labelling: Labelling,
+    document: Document,
+    picture: Picture,
+) -> QImage:
+    """Draw a cut-out or its alpha at a small size, to be seen at once."""
+    height, width = picture.size
+    step = -(-max(height, width) // _COARSE_SIDE)
+    rows = slice(None, None, step)
+    small = replace(
+        picture,
+        rgb=np.ascontiguousarray(picture.rgb[rows, rows]),
+        alpha=None if picture.alpha is None else np.ascontiguousarray(picture.alpha[rows, rows]),
+        raw=None,
+    )
+    inside = object_pixels(labelling, document, choices.only)[rows, rows]
+    edge = default_band_width(picture.size) if choices.edge is None else choices.edge
+    painted = rasterize_marks(document.hair, picture.size)[rows, rows] >= 0
+    matte = run_to_end(soft_edge(small.rgb, np.ascontiguousarray(inside), edge / step, painted))
+    if form == "alpha":
+        return qimage_view(add_alpha(np.repeat(matte.alpha[..., np.newaxis], 3, axis=2))).copy()
+    backdrop = choices.backdrop
+    ground = None if backdrop is None else backdrop_pixels(backdrop, small.size)
+    pixels = before_backdrop(straight_cutout(matte, small), ground)
+    return qimage_view(premultiplied(pixels)).copy()
 
 
 def file_previews(

@@ -11,6 +11,7 @@ from PySide6.QtCore import QSettings
 
 from segapp.app.project_store import documents_folder, is_the_users
 from segapp.imaging.components import Scale
+from segapp.io.export.backdrop import Backdrop, backdrop_from_text
 from segapp.io.export.formats import DEFAULT_EXPORT, ExportChoices
 from segapp.model.validation import is_unicode
 
@@ -118,6 +119,7 @@ def remembered_choices(preferences: Preferences) -> ExportChoices:
             None if edge < 0 else edge,
             Scale(preferences.get("export/pixel", 1.0), preferences.get("export/unit", "px")),
             split=preferences.get("export/split", False),
+            backdrop=_read_backdrop(preferences.get("export/background", "")),
         )
     except ValueError:
         return DEFAULT_EXPORT
@@ -129,3 +131,18 @@ def remember_choices(preferences: Preferences, choices: ExportChoices) -> None:
     preferences.set("export/pixel", choices.scale.pixel)
     preferences.set("export/unit", choices.scale.unit)
     preferences.set("export/split", choices.split)
+    preferences.set("export/background", _written_backdrop(choices.backdrop))
+
+
+def _written_backdrop(backdrop: Backdrop | None) -> str:
+    if isinstance(backdrop, tuple):
+        return "#{:02x}{:02x}{:02x}".format(*backdrop)
+    return "" if backdrop is None else _written(backdrop)
+
+
+def _read_backdrop(text: str) -> Backdrop | None:
+    """Return the stored background; a file that is gone counts as none."""
+    if text.startswith("#"):
+        return backdrop_from_text(text)
+    path = _read(text) if text else None
+    return path if path is not None and path.is_file() else None

@@ -21,6 +21,7 @@ from segapp.qt.canvas.brush import (
     LARGEST_RADIUS,
     SMALLEST_RADIUS,
     Brush,
+    BrushTarget,
     BrushUnit,
     Tool,
     scaled_radius,
@@ -160,9 +161,9 @@ class BrushState(QObject):
         """Set whether to paint around other classes instead of over them."""
         self._set(replace(self.brush, keep_others=keep))
 
-    def set_retouches(self, on: bool) -> None:  # noqa: FBT001 - a Qt slot
-        """Set whether strokes edit the answer instead of training the model."""
-        self._set(replace(self.brush, retouches=on))
+    def set_target(self, target: BrushTarget) -> None:
+        """Set the part of the document that is painted."""
+        self._set(replace(self.brush, target=target))
 
     def set_radius(self, radius: float) -> None:
         """Set the radius, within its limits."""

@@ -1,16 +1,14 @@
-"""Cards over the canvas: hint, preview badge, code legend, welcome."""
+"""Cards over the canvas: hint, preview badge, welcome."""
 
 from __future__ import annotations
 
 from html import escape
 from typing import TYPE_CHECKING
 
-import numpy as np
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QIcon, QPixmap
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
-from segapp.imaging.overlay import codeword_distances, shade_by_distance
 from segapp.qt.files.thumbnails import SIZE, filling, thumbnail
 from segapp.qt.i18n import class_name
 from segapp.qt.widgets.layouts import Card
@@ -18,12 +16,7 @@ from segapp.qt.widgets.layouts import Card
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
-    from PySide6.QtCore import QPointF
-
-    from segapp.model.classes import ClassInfo
     from segapp.model.document import Document
-    from segapp.model.labelling import Labelling
     from segapp.qt.actions.actions import Actions
 
 
@@ -100,93 +93,6 @@ class PreviewBadge(Card):
             self.setVisible(is_preview)
             if is_preview:
                 self.place()
-
-
-# Shades of a class in the legend: at its codeword, and one, two, three bits from it.
-_SHADES = 4
-
-
-class CodeLegend(Card):
-    """Legend of the hash codes, in the upper left corner."""
-
-    def __init__(self, canvas: QWidget) -> None:
-        super().__init__(canvas, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-        self.setAccessibleName(self.tr("Legend of the hash codes"))
-        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self._labelling: Labelling | None = None
-        self._classes: tuple[ClassInfo, ...] = ()
-        self._codewords: NDArray[np.int8] | None = None
-        self._at: QPointF | None = None
-
-    def show_codes(
-        self,
-        labelling: Labelling,
-        classes: tuple[ClassInfo, ...],
-        codewords: NDArray[np.int8] | None,
-    ) -> None:
-        """Show the codewords of a labelling."""
-        self._labelling, self._classes = labelling, classes
-        fits = codewords is not None and codewords.shape[2] == labelling.n_bits
-        self._codewords = codewords if fits else None
-        self.point_at(self._at)
-        self.show()
-        self.place()
-
-    def point_at(self, at: QPointF | None) -> None:
-        """Show the code of a pixel and its Hamming distances to the codewords."""
-        self._at = at
-        if self._labelling is None:
-            return
-        height, width = self._labelling.labels.shape
-        inside = at is not None and 0 <= at.x() < width and 0 <= at.y() < height
-        if at is None or not inside:
-            text = self.tr("Point at the image to read a code")
-        else:
-            text = self._describe(self._labelling.hash_codes[_pixel(at)][0, 0])
-        self.set_text(self._table() + f"<p style='margin:6px 0 0 0'>{text}</p>")
-
-    def _describe(self, code: np.uint32) -> str:
-        bits = _bits(int(code), self._labelling.n_bits if self._labelling is not None else 0)
-        if self._codewords is None:
-            return self.tr("Code {}").format(bits)
-        distances = codeword_distances(np.array([code]), self._codewords)[0]
-        parts = [
-            self.tr("{} to {}").format(distance, escape(class_name(info.name)))
-            for info, distance in zip(self._classes, distances, strict=False)
-            if distance <= self._codewords.shape[2]
-        ]
-        return self.tr("Code {}: {}").format(f"<b>{bits}</b>", ", ".join(parts))
-
-    def _table(self) -> str:
-        if self._codewords is None:
-            return self.tr("<b>Hash codes</b>: each has its own colour")
-        n_bits = self._codewords.shape[2]
-        rows = []
-        for info, words in zip(self._classes, self._codewords, strict=False):
-            if not words.any():
-                continue
-            colours = np.repeat([info.colour], _SHADES, axis=0)
-            squares = "".join(
-                f"<span style='color:rgb({r},{g},{b})'>■</span>"
-                for r, g, b in shade_by_distance(colours, np.arange(_SHADES), n_bits).tolist()
-            )
-            codes = ", ".join("".join("1" if bit > 0 else "0" for bit in word) for word in words)
-            rows.append(
-                f"<tr><td>{squares}</td><td>&nbsp;{escape(class_name(info.name))}</td>"
-                f"<td>&nbsp;&nbsp;{codes}</td></tr>"
-            )
-        title = self.tr("<b>Nearest codeword</b>: darker = more bits differ")
-        return f"{title}<table>{''.join(rows)}</table>"
-
-
-def _pixel(at: QPointF) -> tuple[slice, slice]:
-    x, y = int(at.x()), int(at.y())
-    return slice(y, y + 1), slice(x, x + 1)
-
-
-def _bits(code: int, n_bits: int) -> str:
-    """Return the bits of a code, the first one first."""
-    return "".join("1" if code >> bit & 1 else "0" for bit in range(n_bits))
 
 
 _MAX_RECENT = 4

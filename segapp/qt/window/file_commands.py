@@ -50,6 +50,7 @@ class FileCommands(QObject):
     """The dialogs around opening, saving, exporting and recovering files."""
 
     message = Signal(str)  # a sentence for the status bar
+    choices_changed = Signal()  # those of exports, which are stored
 
     def __init__(
         self,
@@ -200,6 +201,7 @@ class FileCommands(QObject):
         dialog = ExportDialog(self._session, folder, form, choices, self._window)
         box = dialog.choices_box
         dialog.exported.connect(lambda *_: remember_choices(self._preferences, box.choices))
+        dialog.exported.connect(lambda *_: self.choices_changed.emit())
         dialog.exported.connect(self._note_export)
         dialog.threads_ended.connect(dialog.deleteLater)
         dialog.open()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -9,29 +10,39 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QColor
 
 from segapp.engine.suggestion import Spot, least_certain
+from segapp.imaging.matting import HARD_EDGE
 from segapp.imaging.overlay import (
     ALL,
     ViewMode,
     components_painter,
     label_colours,
     overlay_painter,
+    premultiplied,
 )
 from segapp.imaging.pyramid import upsample
 from segapp.imaging.tiles import changed_tiles
+from segapp.io.export.backdrop import backdrop_pixels, before_backdrop
+from segapp.io.export.formats import DEFAULT_EXPORT
+from segapp.io.export.rasters import matte_steps, straight_cutout
+from segapp.model.classes import background_index
+from segapp.model.validation import SegappError
 from segapp.qt.canvas.contours import ContourLayer
 from segapp.qt.canvas.layers import Layer, ZeroCopyImage
 from segapp.qt.canvas.painting import LabelOverlay
 from segapp.qt.session.jobs import Jobs, details_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     import numpy as np
     from numpy.typing import NDArray
 
     from segapp.imaging.overlay import TilePainter
+    from segapp.imaging.tiles import Box
+    from segapp.io.export.formats import ExportChoices
     from segapp.model.answer import Insight, Preview
     from segapp.model.classes import ClassInfo
+    from segapp.model.document import Mark
     from segapp.model.labelling import Labelling
     from segapp.model.picture import EncoderFeatures, Picture
     from segapp.qt.session.session import Session
@@ -49,6 +60,9 @@ class RenderRequest:
     classes: tuple[ClassInfo, ...]
     picture: Picture
     codewords: NDArray[np.int8] | None
+    cutout: ExportChoices = DEFAULT_EXPORT
+    backdrop: NDArray[np.uint8] | None = None  # of the picture's size, for the cut-out
+    hair: tuple[Mark, ...] = ()
 
 
 class OverlayRenderer:
@@ -78,6 +92,7 @@ class OverlayRenderer:
             and request.mode is own.mode
             and request.classes == own.classes
             and request.picture is own.picture
+            and request.backdrop is own.backdrop
         )
 
     def update(self, labelling: Labelling) -> None:
@@ -110,7 +125,12 @@ def _areas(request: RenderRequest, labelling: Labelling) -> Layer | None:
 
 def _painting(request: RenderRequest, labelling: Labelling) -> TilePainter | None:
     return overlay_painter(
-        request.mode, labelling, request.classes, request.picture, request.codewords
+        request.mode,
+        labelling,
+        request.classes,
+        request.picture,
+        request.codewords,
+        request.backdrop,
     )
 
 
@@ -147,6 +167,8 @@ class LabellingView(QObject):
         super().__init__(parent)
         self._session = session
         self._mode = ViewMode.OVERLAY
+        self._cutout = DEFAULT_EXPORT
+        self._backdrop: tuple[object, NDArray[np.uint8] | None] = (None, None)  # with its inputs
         self._shown: tuple[object, ...] = ()
         self._renderer: OverlayRenderer | None = None  # used by the thread alone
         self._jobs = Jobs("rendering", self)
@@ -170,6 +192,11 @@ class LabellingView(QObject):
         self._mode = mode
         self.refresh()
 
+    def set_cutout(self, choices: ExportChoices) -> None:
+        """Choose edge and background of the cut-out."""
+        self._cutout = choices
+        self.refresh()
+
     def refresh(self) -> None:
         """Start a rendering if an input has changed."""
         if self._mode is ViewMode.COMPONENTS:
@@ -186,23 +213,40 @@ class LabellingView(QObject):
         if self._mode is ViewMode.CODES:
             learnt = preview if preview is not None else self._session.answers.insight
         codewords = learnt.codewords if learnt is not None else None
-        wanted = (labelling, self._mode, classes, learnt)
-        if (
-            all(a is b or a == b for a, b in zip(wanted, self._shown, strict=False))
-            and self._shown
-        ):
+        hair, choices = self._session.document.hair, self._cutout
+        styled = self._mode is ViewMode.CUTOUT
+        wanted = (labelling, self._mode, classes, learnt, *((hair, choices) if styled else ()))
+        if all(a is b or a == b for a, b in zip(wanted, self._shown, strict=False)) and len(
+            self._shown
+        ) == len(wanted):
             return
         self._shown = wanted
-        request = RenderRequest(self._mode, classes, picture, codewords)
-        self._jobs.run(
-            lambda: (
-                self._render(request, labelling)
-                if preview is None
-                else _render_preview(request, preview)
-            ),
-            self.rendered.emit,
-            self._fail,
-        )
+        request = RenderRequest(self._mode, classes, picture, codewords, choices, hair=hair)
+
+        def work() -> Iterator[float | RenderedLabelling]:
+            asked = self._with_backdrop(request) if styled else request
+            if preview is None:
+                yield from self._render(asked, labelling)
+            else:
+                yield from _render_preview(asked, preview)
+
+        self._jobs.run(work, self._take, self._fail)
+
+    def _take(self, made: float | RenderedLabelling) -> None:
+        if not isinstance(made, float):  # that is the progress of a soft edge
+            self.rendered.emit(made)
+
+    def _with_backdrop(self, request: RenderRequest) -> RenderRequest:
+        """Add the background's pixels, which are kept for the next rendering."""
+        backdrop, size = request.cutout.backdrop, request.picture.size
+        if backdrop is None:
+            return request
+        if self._backdrop[0] != (backdrop, size):
+            pixels = None
+            with suppress(SegappError):  # a file that is gone counts as no background
+                pixels = backdrop_pixels(backdrop, size)
+            self._backdrop = (backdrop, size), pixels
+        return replace(request, backdrop=self._backdrop[1])
 
     def _refresh_components(self) -> None:
         """Show the encoder's features; until they are there, the picture."""
@@ -215,14 +259,16 @@ class LabellingView(QObject):
                 lambda: _render_components(encoded, picture), self.rendered.emit, self._fail
             )
 
-    def _render(self, request: RenderRequest, labelling: Labelling) -> Iterator[RenderedLabelling]:
-        """Render an answer, by updating the last overlay if it fits."""
+    def _render(
+        self, request: RenderRequest, labelling: Labelling
+    ) -> Iterator[float | RenderedLabelling]:
+        """Render an answer, by updating the last overlay if it fits; soften its edge then."""
         if self._renderer is None or not self._renderer.fits(request):
             self._renderer = None  # to free its memory first
             self._renderer = OverlayRenderer(request, labelling)
         else:
             self._renderer.update(labelling)
-        yield RenderedLabelling(
+        rendered = RenderedLabelling(
             overlay=self._renderer.overlay,
             mode=request.mode,
             spot=least_certain(labelling),
@@ -231,6 +277,10 @@ class LabellingView(QObject):
             codewords=request.codewords,
             is_preview=False,
         )
+        yield rendered
+        if request.mode is ViewMode.CUTOUT and request.cutout.edge != HARD_EDGE:
+            areas = yield from _softened(request, labelling)
+            yield replace(rendered, overlay=replace(rendered.overlay, areas=areas))
 
     def _clear(self) -> None:
         self._jobs.cancel()
@@ -246,6 +296,20 @@ class LabellingView(QObject):
         return self._jobs.close(timeout)
 
 
+def _softened(request: RenderRequest, labelling: Labelling) -> Generator[float, None, Layer]:
+    """Return the cut-out with the soft edge of exports; yield the progress."""
+    picture = request.picture
+    inside = labelling.labels != background_index(request.classes)
+    matte = yield from matte_steps(inside, picture, request.cutout.edge, request.hair)
+    rgba = straight_cutout(matte, picture)
+
+    def paint(box: Box) -> NDArray[np.uint8]:
+        backdrop = None if request.backdrop is None else request.backdrop[box]
+        return premultiplied(before_backdrop(rgba[box], backdrop))
+
+    return Layer.painted(picture.size, paint)
+
+
 def _render_preview(request: RenderRequest, preview: Preview) -> Iterator[RenderedLabelling]:
     """Render a preview at its own resolution, without contours over a tint."""
     mode, picture, times, labelling = (
@@ -258,7 +322,9 @@ def _render_preview(request: RenderRequest, preview: Preview) -> Iterator[Render
         # These modes show the picture's pixels, and labels alone.
         labels = upsample(labelling.labels, picture.size, times)
         labelling, times = replace(labelling, labels=labels), 1
-    paint = overlay_painter(mode, labelling, request.classes, picture, request.codewords)
+    paint = overlay_painter(
+        mode, labelling, request.classes, picture, request.codewords, request.backdrop
+    )
     layer = None
     if paint is not None and times == 1:
         layer = Layer.painted(picture.size, paint)

@@ -9,7 +9,7 @@ import traceback
 from typing import TYPE_CHECKING, Protocol
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtWidgets import QMainWindow, QTabBar
+from PySide6.QtWidgets import QMainWindow, QTabBar, QVBoxLayout, QWidget
 
 from segapp.app.project_store import ProjectLocationPolicy, ProjectStore
 from segapp.imaging.overlay import ViewMode
@@ -21,14 +21,16 @@ from segapp.qt.files.file_dialogs import complain
 from segapp.qt.files.files import Files
 from segapp.qt.files.thumbnails import Thumbnails
 from segapp.qt.panels.brush_panel import BrushState
-from segapp.qt.panels.canvas_cards import CodeLegend, Hint, PreviewBadge, Welcome
+from segapp.qt.panels.canvas_cards import Hint, PreviewBadge, Welcome
 from segapp.qt.panels.class_panel import ClassPanel
 from segapp.qt.panels.file_list import FileList
 from segapp.qt.panels.model_panel import ModelPanel
 from segapp.qt.panels.settings_panel import SettingsPanel
 from segapp.qt.panels.status import StatusBar
+from segapp.qt.panels.view_bar import ViewBar
 from segapp.qt.session.live_preview import LivePreview
 from segapp.qt.window.class_commands import ClassCommands
+from segapp.qt.window.cutout_commands import CutoutCommands
 from segapp.qt.window.docks import Docks, move_focus
 from segapp.qt.window.file_commands import FileCommands
 from segapp.qt.window.folder_commands import FolderParts
@@ -100,10 +102,18 @@ class MainWindow(QMainWindow):
         self.live_preview = LivePreview(
             self.session, self.canvas.unfinished_stroke, self.mark_commands.with_mark, self
         )
-        self.legend = CodeLegend(self.canvas)
+        self.view_bar = ViewBar(self.commands["refine_edge"], self.commands["drop_hair"])
+        self.cutout_commands = CutoutCommands(
+            self.session,
+            self.preferences,
+            self.labelling_view,
+            self.canvas,
+            self.brush,
+            self.view_bar.cutout,
+        )
         self.alike_suggestion = AlikeSuggestion(self.session, self.canvas)
         self.welcome = Welcome(self.canvas, self.commands)
-        self.setCentralWidget(self.canvas)
+        self.setCentralWidget(_below(self.canvas, self.view_bar))
         self.menus = Menus(self.menuBar(), self.commands)
         self.class_panel = ClassPanel(self.commands)
         self.settings_panel = SettingsPanel()
@@ -161,11 +171,14 @@ class MainWindow(QMainWindow):
         """Show a rendered labelling; None removes the last one."""
         self.canvas.set_overlay(rendered.overlay if rendered is not None else None)
         self.preview_badge.show_for(is_preview=rendered is not None and rendered.is_preview)
-        if rendered is not None and rendered.mode is ViewMode.CODES:
-            if rendered.labelling is not None and not rendered.is_preview:
-                self.legend.show_codes(rendered.labelling, rendered.classes, rendered.codewords)
-        else:
-            self.legend.hide()
+        self.view_bar.show_mode(rendered.mode if rendered is not None else None)
+        if rendered is None or rendered.labelling is None or rendered.is_preview:
+            return
+        if rendered.mode is ViewMode.CODES:
+            codes = self.view_bar.codes
+            codes.show_codes(rendered.labelling, rendered.classes, rendered.codewords)
+        elif rendered.mode is ViewMode.CONFIDENCE:
+            self.view_bar.confidence.show_margins(rendered.labelling)
 
     def show_progress(self) -> None:
         """Show the progress of learning."""
@@ -227,6 +240,7 @@ class MainWindow(QMainWindow):
                 *self.bars,
                 docks.files,
                 self.canvas,
+                self.view_bar,
                 docks.paint,
                 *tabs,
                 *docks.tabs,
@@ -294,6 +308,17 @@ class MainWindow(QMainWindow):
             )
         )
         event.accept()
+
+
+def _below(canvas: Canvas, bar: ViewBar) -> QWidget:
+    """Return the canvas with a bar below it."""
+    holder = QWidget()
+    column = QVBoxLayout(holder)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(0)
+    column.addWidget(canvas, 1)
+    column.addWidget(bar)
+    return holder
 
 
 def _close_all(owners: Sequence[_ThreadOwner]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeGuard
 
 from PySide6.QtCore import QObject, QPointF, Qt, Signal
@@ -16,7 +17,7 @@ from segapp.io.masks import load_mask, mark_with_mask, retouch_with_mask
 from segapp.model.document import NO_MARKS, Patch
 from segapp.model.settings import preset_of, preset_with
 from segapp.model.validation import SegappError
-from segapp.qt.canvas.brush import Tool
+from segapp.qt.canvas.brush import BrushTarget, Tool
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.preferences import opening_folder
 from segapp.qt.session.jobs import Jobs, unexpected
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from PySide6.QtGui import QAction
     from PySide6.QtWidgets import QWidget
 
     from segapp.io.masks import Mask
@@ -48,16 +50,33 @@ class MarkCommands(QObject):
 
     def connect_actions(self, actions: Actions) -> None:
         """Connect the commands."""
-        actions["retouch"].toggled.connect(self._brush.set_retouches)
+        targets = {"retouch": BrushTarget.RESULT, "refine_edge": BrushTarget.HAIR}
+        for name, target in targets.items():
+            others = [actions[other] for other in targets if other != name]
+            actions[name].toggled.connect(partial(self._aim, target, others))
         actions["lock_class"].triggered.connect(self.lock_class)
         actions["lock_part"].triggered.connect(self.lock_part)
         actions["drop_retouches"].triggered.connect(self.drop_retouches)
         actions["import_mask"].triggered.connect(self._import_mask)
 
+    def _aim(self, target: BrushTarget, others: list[QAction], on: bool) -> None:  # noqa: FBT001
+        """Paint another part of the document, or the strokes again."""
+        for other in others:
+            if on:
+                other.setChecked(False)
+        if on or self._brush.brush.target is target:
+            self._brush.set_target(target if on else BrushTarget.STROKES)
+
     def take(self, mark: Mark) -> None:
-        """Add a mark of the canvas as a stroke or a retouch."""
-        if self._brush.brush.retouches:
+        """Add a mark of the canvas as a stroke, a retouch or hair."""
+        brush = self._brush.brush
+        if brush.target is BrushTarget.RESULT:
             self._retouch(mark)
+            return
+        if brush.target is BrushTarget.HAIR:
+            label = None if mark.label in (None, brush.right) else 0
+            document = self._session.document.with_hair(replace(mark, label=label))
+            self._session.edit(self.tr("refining the edge"), document)
             return
         if self._is_outline(mark):
             classes, other = self._session.document.classes, self._inside_label(mark)

@@ -29,10 +29,9 @@ _FILE = (
 _FOLDER = """previous next next_undone - done - carry_over apply_to_undone
     - share_classes take_classes import_classes - export_folder"""
 _EDIT = "undo redo - clear import_strokes import_mask - copy_picture copy_mask copy_cutout paste"
-_PAINT = """brush eraser hand - @shapes - retouch lock_class lock_part drop_retouches
-    - larger smaller - @left_class @right_class swap keep_others
+_PAINT = """brush eraser hand - @shapes - retouch lock_class lock_part drop_retouches    - larger smaller - @left_class @right_class swap keep_others
     - add_class rename_class recolour_class background_class class_up class_down delete_class"""
-_ANSWER = "live update learn_anew stop - spot mark_spot"
+_ANSWER = "live update learn_anew stop - spot mark_spot - refine_edge drop_hair"
 _VIEWS = "view_overlay view_outline view_mask view_cut-out view_confidence view_codes"
 _VIEW = f"""{_VIEWS} view_components - show_strokes hide_answer - levels
     - zoom_in zoom_out fit actual_size - @panels @theme @language full_screen"""
@@ -219,6 +218,8 @@ def enable_commands(actions: Actions, session: Session, files: Files) -> None:
     actions.enable("copy_mask", "copy_cutout", "save_model", when=answers.is_current)
     actions.enable("lock_class", "lock_part", when=answers.is_current)
     actions.enable("drop_retouches", when=bool(session.document.retouches))
+    actions.enable("drop_hair", when=bool(session.document.hair))
+    actions.enable("refine_edge", when=is_open)
     actions.enable("clear", "learn_anew", when=bool(session.document.strokes))
     place = files.index_in_folder()
     within = place is not None and is_open

@@ -14,7 +14,8 @@ from segapp.app.result import SegmentationModel
 from segapp.app.segmenter import Segmenter
 from segapp.engine.loading import MODEL_SUFFIX
 from segapp.imaging.overlay import mask
-from segapp.io.export.formats import ExportChoices, formats
+from segapp.io.export.backdrop import backdrop_pixels, before_backdrop
+from segapp.io.export.formats import formats
 from segapp.io.export.rasters import matte_steps, object_pixels, straight_cutout
 from segapp.io.export.tables import columns, measure_regions, rows
 from segapp.io.strokes import load_strokes
@@ -92,11 +93,14 @@ class ClipboardCommands(QObject):
         if answer is None or picture is None:
             return
         inside = object_pixels(answer.labelling, self._session.document)
-        edge = remembered_choices(self._preferences).edge
+        choices, hair = remembered_choices(self._preferences), self._session.document.hair
 
         def work() -> Iterator[float | QImage]:
-            matte = yield from matte_steps(inside, picture, edge)
-            rgba = straight_cutout(matte, picture)
+            backdrop = choices.backdrop
+            ground = None if backdrop is None else backdrop_pixels(backdrop, picture.size)
+            matte = yield from matte_steps(inside, picture, choices.edge, hair)
+            pixels = before_backdrop(straight_cutout(matte, picture), ground)
+            rgba = pixels if ground is None else add_alpha(pixels)
             height, width, _ = rgba.shape
             form = QImage.Format.Format_RGBA8888
             yield QImage(rgba.tobytes(), width, height, 4 * width, form).copy()
@@ -370,7 +374,8 @@ class MeasuresController(QObject):
 
     def _choose(self) -> None:
         box = self.panel.scale_box
-        self._choices = ExportChoices(self._choices.edge, box.scale, split=box.split.isChecked())
+        stored = remembered_choices(self._preferences)
+        self._choices = replace(stored, scale=box.scale, split=box.split.isChecked())
         remember_choices(self._preferences, self._choices)
         self._show()
         self.measure()

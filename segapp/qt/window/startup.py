@@ -134,7 +134,7 @@ def _connect_canvas(window: MainWindow) -> None:
     canvas.radius_requested.connect(window.brush.set_radius)
     viewport.changed.connect(lambda: window.status.show_zoom(viewport.screen_scale))
     canvas.pointer_moved.connect(window.mark_commands.point)
-    canvas.pointer_moved.connect(window.legend.point_at)
+    canvas.pointer_moved.connect(window.view_bar.codes.point_at)
     canvas.pointer_moved.connect(
         lambda at: window.status.show_pointer(
             at, viewport.image_size.width(), viewport.image_size.height(), session.picture
@@ -242,6 +242,8 @@ def _connect_actions(window: MainWindow) -> None:
     window.class_commands.connect_actions(actions)
     window.answer_commands.connect_actions(actions)
     window.mark_commands.connect_actions(actions)
+    window.cutout_commands.connect_actions(actions)
+    window.file_commands.choices_changed.connect(window.cutout_commands.show_choices)
     window.folder.connect(actions, window.show_message)
     levels = LevelsCommands(session, window.files, canvas, window.status.chip, window)
     levels.channels_offered.connect(window.settings_panel.offer_channels)

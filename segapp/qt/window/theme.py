@@ -123,6 +123,14 @@ QToolButton#info { border: 1px solid palette(mid); border-radius: 9px;
 QToolButton#info:checked { background: palette(accent); color: palette(highlighted-text); }
 QToolButton#info:focus { border-color: palette(accent); }
 QToolButton#fold:focus { border-color: palette(accent); border-radius: 4px; }
+QToolButton#choice {
+    border: 1px solid palette(mid); border-radius: 4px; padding: 3px 8px;
+    background: palette(button);
+}
+QToolButton#choice:hover { background: palette(midlight); }
+QToolButton#choice:focus { border-color: palette(accent); }
+QToolButton#choice:checked { background: palette(highlight); color: palette(highlighted-text); }
+QToolButton#choice:disabled { color: {disabled}; }
 QToolButton#invitation {
     border: 1px solid palette(mid); border-radius: 6px; padding: 7px 14px;
     background: palette(button);

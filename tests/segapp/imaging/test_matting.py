@@ -206,6 +206,29 @@ def test_hairs_beyond_the_mask_come_back():
     assert found[between].mean() < 0.05  # and no fog between them
 
 
+def test_painted_hair_widens_the_band_there_and_nowhere_else():
+    rgb, alpha, mask = hairy(np.array([0.6, 0.8, 0.9]))
+    painted = np.zeros(mask.shape, bool)
+    painted[30:55, 4:60] = True
+    narrow = finished(soft_edge(rgb, mask, 3.0)).alpha / 255.0
+    found = finished(soft_edge(rgb, mask, 3.0, painted)).alpha / 255.0
+    hair = (alpha == 0.8) & ~mask & (np.arange(80)[:, None] < 44)
+    assert narrow[hair].max() == 0, "without paint the hairs' ends are lost"
+    assert abs(found[hair & painted].mean() - 0.8) < 0.15
+    assert found[painted & (alpha == 0)].mean() < 0.05
+    away = ~painted & (np.abs(_depth(mask)) > 3.0)
+    np.testing.assert_array_equal(found[away], narrow[away])
+
+
+def test_paint_that_is_hard_or_far_from_any_outline_changes_nothing():
+    rgb, _, mask = hairy(np.array([0.6, 0.8, 0.9]))
+    painted = np.ones(mask.shape, bool)
+    hard = finished(soft_edge(rgb, mask, 0.0, painted))
+    np.testing.assert_array_equal(hard.alpha, 255 * mask)
+    empty = np.zeros(mask.shape, bool)
+    assert finished(soft_edge(rgb, empty, 4.0, painted)).alpha.max() == 0
+
+
 def test_flat_mixtures_are_found_exactly_and_the_mask_stays():
     rgb, alpha, mask = hairy(np.array([0.6, 0.8, 0.9]))
     depth = _depth(mask)

@@ -7,7 +7,7 @@ from skimage.draw import polygon2mask
 
 from segapp.imaging.rasterise import rasterize
 from segapp.model.document import Document, Patch, Stroke
-from segapp.qt.canvas.brush import Brush, Tool
+from segapp.qt.canvas.brush import Brush, BrushTarget, Tool
 from segapp.qt.canvas.canvas import Canvas
 from segapp.qt.canvas.layers import Layer, add_alpha
 
@@ -164,10 +164,10 @@ def test_fill_says_where_and_with_what(canvas, qtbot):
     assert canvas.marks == []
 
 
-def test_a_stroke_that_retouches_is_not_followed(canvas, qtbot):
-    for retouches in (False, True):
-        canvas.set_brush(Brush(radius=3.0, retouches=retouches))
+def test_only_strokes_for_the_learner_are_followed(canvas, qtbot):
+    for target in BrushTarget:
+        canvas.set_brush(Brush(radius=3.0, target=target))
         qtbot.mousePress(canvas, LEFT, pos=at(canvas, 10, 10))
         qtbot.mouseMove(canvas, at(canvas, 30, 30))
-        assert (canvas.unfinished_stroke() is None) == retouches
+        assert (canvas.unfinished_stroke() is None) == (target is not BrushTarget.STROKES)
         qtbot.mouseRelease(canvas, LEFT, pos=at(canvas, 30, 30))

@@ -5,14 +5,15 @@ import numpy as np
 import pytest
 import shiboken6
 from PIL import Image
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QColor, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QColorDialog, QMessageBox
 
 from segapp.imaging.components import Scale
 from segapp.io.export.formats import FORMATS, ExportChoices, formats
 from segapp.model.document import Stroke
 from segapp.qt.dialogs import export_dialog
+from segapp.qt.files import file_dialogs
 from segapp.qt.files.preferences import remembered_choices
 
 
@@ -247,8 +248,8 @@ def test_the_edge_is_chosen_written_and_remembered(dialog, qtbot, tmp_path, name
     box = dialog.choices_box
     assert box.edge.isVisible()
     assert not box.scale_box.isVisible()
-    box.edge.setCurrentIndex(1 if edge == 0 else 2)
-    box.width_box.setValue(edge or 7.0)
+    box.edge.kind.setCurrentIndex(1 if edge == 0 else 2)
+    box.edge.width_box.setValue(edge or 7.0)
     window, target = dialog.window_, tmp_path / "out.png"
     dialog._path.setText(str(target))
     session = window.session
@@ -281,29 +282,98 @@ def test_measures_take_scale_and_split(dialog, qtbot, tmp_path):
     assert target.read_bytes() == expected.read_bytes()
 
 
-def test_the_cut_out_is_seen_on_any_ground(dialog, qtbot, monkeypatch):
+def test_a_background_is_seen_written_and_remembered(dialog, qtbot, monkeypatch, tmp_path):
     choose(dialog, "mask")
     assert not dialog.choices_box.isVisible()
     choose(dialog, "cutout")
     shown = dialog._preview  # until it is that of the cut-out, it is the mask's
     qtbot.waitUntil(lambda: shown.image is not None and shown.image.hasAlphaChannel())
-    preview, ground = dialog._preview, dialog.choices_box.ground
-    chosen = QColor(10, 200, 30)
-    monkeypatch.setattr(QColorDialog, "getColor", lambda *_: chosen)
-    seen = {}
-    for index, name in enumerate(("chequer", "black", "white", "chosen")):
-        ground.setCurrentIndex(index)
-        ground.activated.emit(index)
-        shot = preview.grab().toImage()
-        seen[name] = {
-            shot.pixelColor(x, y).name()
-            for x in range(shot.width())
-            for y in (shot.height() // 2,)
-        }
-    assert QColor("black").name() in seen["black"]
-    assert chosen.name() in seen["chosen"]
-    assert QColor("white").name() in seen["white"]
-    assert chosen.name() not in seen["chequer"]
+    box = dialog.choices_box.backdrop
+    monkeypatch.setattr(QColorDialog, "getColor", lambda *_: QColor(10, 200, 30))
+    box.choice.setCurrentIndex(3)
+    box.choice.activated.emit(3)
+    assert dialog.choices_box.choices.backdrop == (10, 200, 30)
+    window, target = dialog.window_, tmp_path / "out.png"
+    dialog._path.setText(str(target))
+    with qtbot.waitSignal(dialog.exported):
+        qtbot.mouseClick(dialog._export, Qt.MouseButton.LeftButton)
+    written = np.asarray(Image.open(target))
+    inside = window.session.answers.shown.labels == 0
+    assert written.shape == (*inside.shape, 3)
+    assert (written[~inside][-1] == (10, 200, 30)).all()
+    assert remembered_choices(window.preferences).backdrop == (10, 200, 30)
+    assert window.view_bar.cutout.backdrop.backdrop == (10, 200, 30)
+
+
+def test_a_cancelled_or_broken_background_changes_nothing(dialog, monkeypatch, tmp_path):
+    choose(dialog, "cutout")
+    box = dialog.choices_box.backdrop
+    broken = tmp_path / "broken.jpg"
+    broken.write_bytes(b"no image")
+    told = []
+    monkeypatch.setattr(QMessageBox, "warning", lambda *words: told.append(words[-1]))
+    for answer in (None, broken):
+        monkeypatch.setattr(file_dialogs, "ask_image", lambda *_, path=answer: path)
+        box.choice.activated.emit(4)
+        assert box.backdrop is None
+        assert box.choice.currentIndex() == 0
+    assert len(told) == 1
+    assert "broken.jpg" in told[0]
+
+
+def test_the_preview_is_coarse_first_and_zooms(dialog, qtbot):
+    images, show = [], dialog._preview.show_preview
+
+    def note(image, text):
+        images.append((image, text))
+        show(image, text)
+
+    dialog._preview.show_preview = note
+    choose(dialog, "cutout")
+    qtbot.waitUntil(lambda: images[-1][0] is not None and not images[-1][1])
+    coarse = [text for image, text in images if image is not None]
+    assert coarse[0] == "Coarse preview"
+    preview = dialog._preview
+    centre = QPointF(preview.rect().center())
+    corner = QPointF(preview.width() * 0.3, preview.height() * 0.3)
+    before = preview._share_at(corner)
+    for _ in range(4):
+        wheel(preview, corner, 120)
+    assert preview.zoom == pytest.approx(1.25**4)
+    after = preview._share_at(corner)
+    assert (after.x(), after.y()) == pytest.approx((before.x(), before.y()), abs=0.02)
+    start = preview._centre
+    qtbot.mousePress(preview, Qt.MouseButton.LeftButton, pos=centre.toPoint())
+    preview.mouseMoveEvent(moved(preview, centre - QPointF(20, 0)))
+    qtbot.mouseRelease(preview, Qt.MouseButton.LeftButton)
+    assert preview._centre.x() > start.x()
+    qtbot.mouseDClick(preview, Qt.MouseButton.LeftButton)
+    assert preview.zoom == 1.0
+
+
+def wheel(widget, at, notches):
+    event = QWheelEvent(
+        at,
+        QPointF(widget.mapToGlobal(at.toPoint())),
+        QPoint(),
+        QPoint(0, notches),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(widget, event)
+
+
+def moved(widget, at):
+    return QMouseEvent(
+        QEvent.Type.MouseMove,
+        at,
+        widget.mapToGlobal(at),
+        Qt.MouseButton.NoButton,
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+    )
 
 
 def test_of_several_classes_one_can_be_chosen(

@@ -12,12 +12,14 @@ from PySide6.QtWidgets import QApplication, QLabel, QToolButton, QToolTip
 
 from segapp.app.project_store import pasted_folder
 from segapp.engine.suggestion import Spot
-from segapp.imaging.overlay import ViewMode
+from segapp.imaging.overlay import ViewMode, bright_margin, confidence_colours
 from segapp.io.desktop import SAMPLES
 from segapp.model.answer import Preview
 from segapp.model.classes import TWO_CLASSES
 from segapp.model.document import Stroke
 from segapp.qt.files.opening import save_pasted
+from segapp.qt.i18n import number
+from segapp.qt.panels.view_bar import ColourBar
 from segapp.qt.widgets.layouts import Banner, Card
 from segapp.qt.window.startup import default_geometry, open_initial
 from tests.segapp.qt.window.by_hand import paint, pixels
@@ -229,39 +231,60 @@ def test_the_hint_speaks_to_the_state_until_the_first_answer(
 
 def test_codes_have_a_legend_and_the_pointer_reads_them(window, answered, qtbot):
     answered(window)
-    assert not window.legend.isVisible()
+    legend = window.view_bar.codes
+    assert not legend.isVisible()
     window.commands["view_codes"].trigger()
-    qtbot.waitUntil(lambda: window.legend.isVisible())
+    qtbot.waitUntil(legend.isVisible)
+    assert not window.canvas.isAncestorOf(legend), "it must not cover the image"
     place = window.canvas.viewport.view.to_widget(QPointF(60, 30)).toPoint()
     qtbot.mouseMove(window.canvas, place + QPoint(3, 3))
     qtbot.mouseMove(window.canvas, place)
-    assert "10100" in window.legend.text  # five, first bit first
+    assert "10100" in legend.text()  # five, first bit first
     window.commands["view_overlay"].trigger()
-    qtbot.waitUntil(lambda: not window.legend.isVisible())
+    qtbot.waitUntil(lambda: not legend.isVisible())
+    assert not window.view_bar.isVisible()
+
+
+def test_confidence_has_a_colour_bar_with_the_margins_at_its_ends(window, answered, qtbot):
+    answered(window)
+    legend = window.view_bar.confidence
+    window.commands["view_confidence"].trigger()
+    qtbot.waitUntil(lambda: legend.isVisible() and bool(legend.text))
+    bright = bright_margin(window.session.answers.shown)
+    assert number(bright, 2) in legend.text
+    bar = legend.findChild(ColourBar)
+    seen = bar.grab().toImage()
+    row, last = seen.height() // 2, seen.width() - 1
+    for x, share in ((0, 0.0), (last // 2, 0.5), (last, 1.0)):
+        colour = seen.pixelColor(x, row)
+        drawn = np.array([colour.red(), colour.green(), colour.blue()])
+        assert np.abs(drawn - confidence_colours(np.array([share]))[0]).max() <= 3
 
 
 def test_no_card_covers_another(make_window, picture_file, answered, qtbot):
     window = make_window(picture_file(), size=(1024, 640))
     answered(window)
-    window.commands["view_codes"].trigger()
-    qtbot.waitUntil(lambda: window.legend.isVisible())
-    (question,) = (card for card in window.canvas.findChildren(Banner) if card.isVisible())
+    window.preview_badge.show_for(is_preview=True)
+    question = Banner(window.canvas, Qt.AlignmentFlag.AlignBottom)
+    question.ask("Is this a long question that needs much room?" * 3, (("Yes", lambda: None),))
     window.resize(1030, 640)
 
     def cards():
         return [card for card in window.canvas.findChildren(Card) if card.isVisible()]
 
-    assert {window.legend, question} <= set(cards())
+    assert {window.preview_badge, question} <= set(cards())
     for one, other in itertools.combinations(cards(), 2):
         assert not one.geometry().intersects(other.geometry()), (one.text, other.text)
+    lower = window.preview_badge.geometry().bottom()
     question.hide()
-    assert window.legend.y() == 12  # where it stood aside it comes back
+    window.preview_badge.place()
+    assert window.preview_badge.geometry().bottom() >= lower  # where it stood aside it comes back
 
 
 def test_a_preview_of_codes_is_compared_with_its_own_codewords(window, answered, qtbot):
     answered(window)
     window.commands["view_codes"].trigger()
-    qtbot.waitUntil(lambda: window.legend.isVisible())
+    qtbot.waitUntil(window.view_bar.codes.isVisible)
     rendered = []
     window.labelling_view.rendered.connect(rendered.append)
     answers = window.session.answers

@@ -9,9 +9,13 @@ from PySide6.QtWidgets import QApplication, QMessageBox, QSlider
 from segapp.app.state import Stage
 from segapp.engine.trainer import Trainer
 from segapp.imaging.retouch import retouch_updates
+from segapp.io.export.backdrop import backdrop_pixels, before_backdrop
+from segapp.io.export.rasters import make_matte, straight_cutout
 from segapp.io.project import load_project
 from segapp.model.classes import ClassInfo
+from segapp.qt.canvas.brush import BrushTarget
 from segapp.qt.files import file_dialogs
+from segapp.qt.files.preferences import remembered_choices
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 
@@ -169,7 +173,7 @@ def test_retouches_teach_nothing_stay_and_can_be_undone(window, qtbot):
         lambda: looks.append(window.session.answers.progress.stage)
     )
     qtbot.keyClick(window.canvas, Qt.Key.Key_R)
-    assert window.brush.brush.retouches
+    assert window.brush.brush.target is BrushTarget.RESULT
     window.brush.set_radius(30.0)  # on the screen: about three pixels of the picture
     drag(qtbot, window, (66, 50), (70, 51), (74, 50))
     assert Stage.FOLLOWING not in looks
@@ -179,7 +183,7 @@ def test_retouches_teach_nothing_stay_and_can_be_undone(window, qtbot):
     assert after[50, 70] == 0
     assert changed[44:58, 58:].sum() == changed.sum()  # nothing but what was painted
     qtbot.keyClick(window.canvas, Qt.Key.Key_R)
-    assert not window.brush.brush.retouches
+    assert window.brush.brush.target is BrushTarget.STROKES
     drag(qtbot, window, (60, 8), (75, 8), button=RIGHT)  # what is learnt later respects it
     later = labels_of(qtbot, window)
     assert (later[changed] == 0).all()
@@ -340,3 +344,57 @@ def test_lock_retouch_and_learning_go_together(learning, qtbot):
     for _ in range(3):
         learning.commands["undo"].trigger()
     np.testing.assert_array_equal(labels_of(qtbot, learning), before)
+
+
+# Hair ------------------------------------------------------------------------------------------
+
+
+def test_hair_is_painted_taken_back_undone_and_kept_in_the_project(window, qtbot, tmp_path):
+    teach(qtbot, window)
+    answer, commands = window.session.answers.answer, window.commands
+    qtbot.keyClick(window.canvas, Qt.Key.Key_R)
+    commands["refine_edge"].trigger()
+    assert window.brush.brush.target is BrushTarget.HAIR
+    assert not commands["retouch"].isChecked()
+    assert commands["view_cut-out"].isChecked(), "nothing else shows what it does"
+    drag(qtbot, window, (40, 12), (60, 12))
+    drag(qtbot, window, (50, 12), (60, 12), button=RIGHT)
+    document = window.session.document
+    assert [mark.label for mark in document.hair] == [0, None]
+    assert window.canvas._selection, "what is painted is outlined"
+    assert window.session.answers.answer is answer, "it teaches nothing"
+    project = tmp_path / "hair.segapp"
+    window.files.save(window.session.state, project)
+    assert load_project(project).document.hair == document.hair
+    commands["undo"].trigger()
+    assert len(window.session.document.hair) == 1
+    commands["drop_hair"].trigger()
+    assert window.session.document.hair == ()
+    commands["view_overlay"].trigger()
+    assert window.brush.brush.target is BrushTarget.STROKES
+    assert not window.canvas._selection
+
+
+def test_the_cut_out_view_has_edge_and_background_of_exports(window, qtbot):
+    teach(qtbot, window)
+    window.commands["view_cut-out"].trigger()
+    bar = window.view_bar.cutout
+    qtbot.waitUntil(lambda: bar.isVisible() and not window.labelling_view.busy)
+    bar.edge.kind.setCurrentIndex(2)
+    bar.edge.width_box.setValue(5.0)
+    bar.backdrop.choice.activated.emit(1)
+    qtbot.waitUntil(lambda: not window.labelling_view.busy)
+    choices = remembered_choices(window.preferences)
+    assert (choices.edge, choices.backdrop) == (5.0, (255, 255, 255))
+    session = window.session
+    shown = window.canvas._overlay.areas.pixels[..., 2::-1]
+    matte = make_matte(session.answers.shown.labels == 0, session.picture, 5.0)
+    expected = before_backdrop(
+        straight_cutout(matte, session.picture),
+        backdrop_pixels((255, 255, 255), matte.alpha.shape),
+    )
+    np.testing.assert_array_equal(shown, expected)
+    window.commands["copy_cutout"].trigger()
+    qtbot.waitUntil(lambda: not QApplication.clipboard().image().isNull())
+    copied = QApplication.clipboard().image()
+    assert copied.pixelColor(0, 0).name() == "#ffffff"

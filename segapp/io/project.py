@@ -279,8 +279,8 @@ PROJECT_SUFFIX, UNFINISHED_SUFFIX = ".segapp", ".unfinished"
 _LONGEST_NAME = 200  # bytes; file systems allow 255
 VERSION = 6
 """The newest there is. 2 has answers of models, and retouches; 3 has how the picture is shown,
-and pages; 4 an encoder; 5 objects and hair; 6 packed strokes. What is without them is written for older
-programs too."""
+and pages; 4 an encoder; 5 objects and hair; 6 packed strokes. What is without them is
+written for older programs too."""
 
 _CONTENT, _STROKES, _MODEL, _ANSWER, _OUTLINE = (
     *("project.json", "strokes", "model", "answer", "outline"),

@@ -29,7 +29,8 @@ _FILE = (
 _FOLDER = """previous next next_undone - done - carry_over apply_to_undone
     - share_classes take_classes import_classes - export_folder"""
 _EDIT = "undo redo - clear import_strokes import_mask - copy_picture copy_mask copy_cutout paste"
-_PAINT = """brush eraser hand - @shapes - retouch lock_class lock_part drop_retouches    - larger smaller - @left_class @right_class swap keep_others
+_PAINT = """brush eraser hand - @shapes - retouch lock_class lock_part drop_retouches
+    - larger smaller - @left_class @right_class swap keep_others
     - add_class rename_class recolour_class background_class class_up class_down delete_class"""
 _ANSWER = "live update learn_anew stop - spot mark_spot - refine_edge drop_hair"
 _VIEWS = "view_overlay view_outline view_mask view_cut-out view_confidence view_codes"

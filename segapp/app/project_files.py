@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
-import sys
-import time
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from segapp.io.pages import open_regular
+from segapp.io.control_files import open_regular, turn
 from segapp.io.project import (
     PROJECT_SUFFIX,
     Project,
@@ -23,7 +19,6 @@ from segapp.io.project import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -132,28 +127,33 @@ def free_location(image: Path, folder: Path) -> ProjectLocation:
     return ProjectLocation(next((path for path in paths if not os.path.lexists(path)), paths[-1]))
 
 
-def with_projects(images: list[Path], *folders: Path) -> set[Path]:
+def with_projects(images: list[Path], *folders: Path) -> frozenset[Path]:
     """Return the images that have a project, by listing each folder once.
 
     Projects are opened only where several images share a stem.
     """
-    n_images: dict[str, int] = {}
+    by_name: dict[str, list[Path]] = {}
+    by_stem: dict[str, list[Path]] = {}
     for image in images:
-        n_images[image.stem] = n_images.get(image.stem, 0) + 1
+        by_name.setdefault(image.name, []).append(image)
+        by_stem.setdefault(image.stem, []).append(image)
     found: set[Path] = set()
     for folder in folders:
         try:
-            names = {path.name for path in folder.iterdir() if path.suffix == PROJECT_SUFFIX}
+            names = [name for name in os.listdir(folder) if name.endswith(PROJECT_SUFFIX)]
         except OSError:
             continue
-        for image in images:
-            short, *exact = project_names(image)
-            if not names.isdisjoint(exact) or (
-                short in names
-                and (n_images[image.stem] == 1 or find_project(image, folder) is not None)
-            ):
-                found.add(image)
-    return found
+        for name in names:
+            stem = name.removesuffix(PROJECT_SUFFIX)
+            exact = by_name.get(stem) or by_name.get(stem.rpartition("-")[0], [])
+            images_of = by_stem.get(stem, [])
+            found.update(image for image in exact if name in project_names(image))
+            found.update(
+                image
+                for image in images_of
+                if len(images_of) == 1 or find_project(image, folder) is not None
+            )
+    return frozenset(found)
 
 
 def _is_same_image(one: Path, other: Path) -> bool:
@@ -167,89 +167,15 @@ def _is_same_image(one: Path, other: Path) -> bool:
         return False
 
 
-# Locks and safe writing ------------------------------------------------------------------------
-
-_HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK)
-
-
-class LockHeldError(OSError):
-    """Another program holds the lock."""
-
-
-class FileLock:
-    """An exclusive lock on a file, whose content is of no importance.
-
-    The system itself drops the lock of a program that was killed, here as on another machine.
-    On a file system without locks, taking one always succeeds.
-
-    Raises
-    ------
-    LockHeldError
-        When another window or program has it.
-    OSError
-        When the file cannot be opened.
-    """
-
-    def __init__(self, file: Path, *, create: bool) -> None:
-        self._file = file
-        flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        self._handle = os.open(file, flags | (os.O_CREAT if create else 0), 0o600)
-        try:
-            _lock(self._handle)
-        except OSError as error:
-            if error.errno in _HELD:
-                self.release()
-                raise LockHeldError(error.errno, error.strerror, str(file)) from error
-
-    @property
-    def in_place(self) -> bool:
-        """Whether the file is still there, and still the one that is locked."""
-        try:
-            return os.path.samestat(os.stat(self._file), os.fstat(self._handle))
-        except OSError:
-            return False
-
-    def remove(self) -> None:
-        """Release the lock and remove the file.
-
-        A process that has opened the file meanwhile notices by `in_place` that it is gone.
-        Where an open file cannot be removed, it stays, which does no harm.
-        """
-        with suppress(OSError):
-            self._file.unlink()
-        self.release()
-
-    def release(self) -> None:
-        """Release the lock; more than once does no harm."""
-        if self._handle >= 0:
-            with suppress(OSError):
-                os.close(self._handle)
-        self._handle = -1
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(handle: int) -> None:
-        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-else:
-    import fcntl
-
-    def _lock(handle: int) -> None:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+# Safe writing ---------------------------------------------------------------------------------
 
 
 class ChangedByOthersError(Exception):
-    """The file was changed by another process; ``digest`` is of its present bytes."""
+    """A file was changed by another process; ``digest`` is of its present bytes."""
 
-    def __init__(self, digest: str) -> None:
+    def __init__(self, path: Path, digest: str) -> None:
         super().__init__("the project was changed by another window or program")
-        self.digest = digest
-
-
-# Seconds to wait for another window, and between two attempts: writing a project takes
-# milliseconds, and some seconds on a slow disk.
-_PATIENCE, _PAUSE = 20.0, 0.01
+        self.path, self.digest = path, digest
 
 
 def write_project(
@@ -266,38 +192,6 @@ def write_project(
     with turn(path):
         present = digest_of(path)
         if present not in ("", location.digest, written):
-            raise ChangedByOthersError(present)
+            raise ChangedByOthersError(path, present)
         save_project(path, project)
         return ProjectLocation(path, digest_of(path))
-
-
-@contextmanager
-def turn(path: Path) -> Iterator[None]:
-    """Keep other windows from writing a file, as they wait for their turn here too."""
-    file = path.with_name(f".{path.name[:40]}.lock")
-    lock = _acquired(file)
-    try:
-        yield
-    finally:
-        if lock is not None:
-            lock.remove()
-
-
-def _acquired(file: Path) -> FileLock | None:
-    """Wait for a lock; None where the folder allows none, and so no project either."""
-    until = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            lock = FileLock(file, create=True)
-        except LockHeldError:
-            if time.monotonic() > until:
-                raise
-        except OSError:
-            if file.is_symlink():  # which no program of ours has made
-                raise
-            return None
-        else:
-            if lock.in_place:
-                return lock
-            lock.release()  # its last holder has removed the file meanwhile
-        time.sleep(_PAUSE)

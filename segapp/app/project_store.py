@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
+import time
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -192,13 +194,16 @@ class SaveTask:
     """Work on an image that is to be written.
 
     Without a ``folder`` it goes into a recovery copy; so does work that was ``replaced`` by an
-    opened project, which only undo can bring back.
+    opened project, which only undo can bring back. The user may have chosen a ``path``, and to
+    replace the file with a ``digest`` there.
     """
 
     state: PictureState
     folder: Path | None = None
     answer: Answer | None = None
     replaced: bool = False
+    path: Path | None = None
+    digest: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -208,6 +213,11 @@ class SaveResult:
     task: SaveTask
     location: ProjectLocation | None = None
     error: Exception | None = None
+
+
+def _own_location(state: PictureState, folder: Path) -> ProjectLocation:
+    """Return an image's project, or a new one in a folder."""
+    return state.location or new_location(state.path, folder)
 
 
 class ProjectStore:
@@ -223,6 +233,7 @@ class ProjectStore:
         self._recovery = RecoveryFolder(self.root)
         self._writing = threading.Lock()  # the threads of this window write in turn
         self._written: dict[tuple[Path, Path], str] = {}  # digests by image and project
+        self._writing_times: dict[Path, float] = {}  # by project
         self._orphaned: list[OrphanedFolder] = []
         self._restored: dict[Path, list[RecoveryCopy]] = {}
 
@@ -237,9 +248,7 @@ class ProjectStore:
 
         It is found again when the image is opened, and replaces no file but its own.
         """
-        if state.location is not None:
-            return state.location
-        return new_location(state.path, self.policy.proposed_folder(state.path))
+        return _own_location(state, self.policy.proposed_folder(state.path))
 
     def suggested(self, state: PictureState) -> Path:
         """Return the file that a dialog for saving begins with: no damaged project."""
@@ -247,19 +256,6 @@ class ProjectStore:
         if not path.exists() or read_project(path).project is not None:
             return path
         return free_location(state.path, path.parent).path
-
-    def chosen(
-        self, state: PictureState, path: Path, digest: str | None = None
-    ) -> ProjectLocation:
-        """Return a file that the user has chosen.
-
-        It is replaced if it has the ``digest``: by default the one that was read or written last
-        in the image's own project, or else the present one. A project that another window has
-        made of the image meanwhile is not replaced: saving there fails.
-        """
-        if digest is None and path == (own := self.proposed(state)).path:
-            return own
-        return ProjectLocation(path, digest_of(path) if digest is None else digest)
 
     # Saving
 
@@ -275,14 +271,31 @@ class ProjectStore:
         with self._writing:
             saved = write_project(location, project, self._written.get(key))
             self._written[key] = saved.digest
+            self._writing_times[location.path] = time.monotonic()
         return saved
 
-    def save(
-        self, state: PictureState, location: ProjectLocation, answer: Answer | None = None
-    ) -> ProjectLocation:
-        """Write work on an image, with its current ``answer``, as `write` does."""
-        content = state.content
-        carried = answer.snapshot() if answer is not None else None
+    def written_since(self, path: Path, moment: float) -> bool:
+        """Return whether a project was written here after a moment of `time.monotonic`."""
+        return self._writing_times.get(path, -math.inf) >= moment
+
+    def save(self, task: SaveTask) -> ProjectLocation:
+        """Save work to the task's file, or to the image's project, as `write` does.
+
+        Another file than the image's own project is replaced if it has the task's ``digest``: by
+        default as it is now. A project of the image that another window has made meanwhile is
+        not replaced: saving there fails.
+        """
+        path, digest = task.path, task.digest
+        if path is None or digest is None:
+            own = _own_location(task.state, task.folder or task.state.path.parent)
+            if path is None or path == own.path:
+                return self._save_at(own, task)
+            digest = digest_of(path)
+        return self._save_at(ProjectLocation(path, digest), task)
+
+    def _save_at(self, location: ProjectLocation, task: SaveTask) -> ProjectLocation:
+        state, content = task.state, task.state.content
+        carried = task.answer.snapshot() if task.answer is not None else None
         return self.write(
             location,
             Project(content.document, content.settings, state.path, state.sha256, answer=carried),
@@ -295,7 +308,7 @@ class ProjectStore:
             return SaveResult(task)
         try:
             location = writable_location(state.location, state.path, folder)
-            return SaveResult(task, self.save(state, location, task.answer))
+            return SaveResult(task, self._save_at(location, task))
         except (ChangedByOthersError, OSError, ValueError) as error:
             return SaveResult(task, error=error)
 

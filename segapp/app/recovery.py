@@ -13,8 +13,9 @@ from pathlib import Path
 
 from platformdirs import user_state_path
 
-from segapp.app.project_files import FileLock, FoundProject, LockHeldError, read_project
+from segapp.app.project_files import FoundProject, read_project
 from segapp.app.state import Content, History, PictureState
+from segapp.io.control_files import FileLock, LockHeldError
 from segapp.io.project import (
     PROJECT_SUFFIX,
     UNFINISHED_SUFFIX,

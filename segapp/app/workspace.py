@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from segapp.app.project_files import with_projects
-from segapp.io.class_list import (
-    CLASS_LIST_FILE,
-    ClassList,
-    ClassListError,
-    find_class_list,
-    write_class_list,
-)
+from segapp.io.class_list import CLASS_LIST_FILE, ClassList, ClassListError, find_class_list
 from segapp.io.export.formats import FORMATS
 from segapp.io.folder_files import (
     DISPLAY_FILE,
@@ -20,10 +15,10 @@ from segapp.io.folder_files import (
     DisplaySettingsError,
     FolderProgress,
     ImageStatus,
+    ProgressChanges,
+    ProgressError,
     read_display,
     read_progress,
-    write_display,
-    write_progress,
 )
 from segapp.io.images import IMAGE_SUFFIXES
 from segapp.io.pages import list_pages
@@ -32,13 +27,14 @@ from segapp.model.document import Document
 from segapp.model.validation import SegappError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from segapp.app.project_store import ProjectLocationPolicy
     from segapp.model.classes import ClassInfo
-    from segapp.model.display import DisplaySettings
 
 
+_NO_PROGRESS = FolderProgress()
 # Strokes and truths of data sets ("anno" in the Gulshan set), and what our exports add to a name.
 _COMPANIONS = ("strokes", "truth", "anno", *FORMATS)
 _OF_A_CLASS = "-classes-"
@@ -52,19 +48,23 @@ def list_images(folder: Path) -> list[Path]:
     (``cat-classes-fur.png``), whose name ends in that of the class. Each page of a file is an
     image: see `segapp.io.pages`.
     """
+    return list(iter_images(folder))
+
+
+def iter_images(folder: Path) -> Iterator[Path]:
+    """Yield the images of `list_images` one by one, as each file is looked at."""
     found = [
-        path
-        for path in folder.iterdir()
-        if path.suffix.lower() in IMAGE_SUFFIXES
-        and not path.name.startswith(".")
-        and path.is_file()
+        folder / entry.name
+        for entry in os.scandir(folder)
+        if os.path.splitext(entry.name)[1].lower() in IMAGE_SUFFIXES
+        and not entry.name.startswith(".")
+        and entry.is_file()
     ]
     stems = {path.stem for path in found}
     files = sorted(path for path in found if not _belongs_to(path.stem, stems))
     there = set(found)
-    return [
-        page for path in files for page in list_pages(path) if page == path or page not in there
-    ]
+    for path in files:
+        yield from (page for page in list_pages(path) if page == path or page not in there)
 
 
 def _belongs_to(stem: str, others: set[str]) -> bool:
@@ -86,57 +86,51 @@ class UnreadableFileError(SegappError):
 
 
 @dataclass(frozen=True, slots=True)
-class ProgressChanges:
-    """Changes of a folder's progress that are to be written; None removes a status."""
+class FolderSnapshot:
+    """The progress of a folder as it is on the disk."""
 
-    file: Path
-    states: dict[str, ImageStatus | None]
-    last: str | None
-
-    def write(self) -> None:
-        """Write them on top of the changes of other windows."""
-        write_progress(self.file, self.states, self.last)
+    progress: FolderProgress = _NO_PROGRESS
+    with_projects: frozenset[Path] = frozenset()
 
 
 class FolderWorkspace:
     """Images that are worked through in a row, and the files that they share.
 
     The images are those of ``root``, or, when that is None, some that were opened together:
-    these have their projects beside each, and share no files.
+    these have their projects beside each, and share no files. The ``policy`` has begun with
+    them. A workspace is made in any thread, and
+    used in one; its files are written elsewhere.
     """
 
     def __init__(
         self, images: list[Path], root: Path | None, policy: ProjectLocationPolicy
     ) -> None:
-        policy.begin(images, root)
         self.images, self.root, self._policy = images, root, policy
         self.classes: ClassList | None = None
         self.display = DEFAULT_DISPLAY
         self.problems: list[SegappError] = []
         self._indices = {path: index for index, path in enumerate(images)}
         self._names = {path.name for path in images}
-        self._with_projects: set[Path] = set()
+        self._marked_here: set[Path] = set()
         self._failures: dict[Path, str] = {}
         self._unreadable: set[str] = set()
-        self._progress = FolderProgress()
-        self._changes: dict[str, ImageStatus | None] = {}
-        self._last: str | None = None
+        self._changes = ProgressChanges()
+        self._on_disk = FolderSnapshot()
         self._read()
 
     def _read(self) -> None:
         """Read the files of the folder: three small ones and a listing."""
         self.problems, self._unreadable = [], set()
+        self.classes, self.display = None, DEFAULT_DISPLAY
+        try:
+            self._on_disk = self.snapshot()
+        except ProgressError as error:
+            self._note_unreadable(PROGRESS_FILE, error)
+            self._on_disk = FolderSnapshot(with_projects=self._with_projects())
+        self._progress = self._changes.applied_to(self._on_disk.progress)
         if self.root is None:
-            for path in self.images:
-                self._with_projects |= with_projects([path], path.parent)
             return
         folder = self.folder or self.root
-        folders = dict.fromkeys((folder, self.root))
-        self._with_projects |= with_projects(self.images, *folders)
-        self._progress = read_progress(folder / PROGRESS_FILE)
-        for name, status in self._changes.items():
-            self._progress = self._progress.with_status(name, status)
-        self.classes, self.display = None, DEFAULT_DISPLAY
         try:
             found = find_class_list(folder) or find_class_list(self.root)
             self.classes = None if found is None else found[1]
@@ -150,6 +144,51 @@ class FolderWorkspace:
     def _note_unreadable(self, name: str, error: SegappError) -> None:
         self._unreadable.add(name)
         self.problems.append(error)
+
+    def snapshot(self) -> FolderSnapshot:
+        """Read the progress, in any thread, as other windows change it.
+
+        Raises
+        ------
+        ProgressError
+            When its file cannot be read.
+        """
+        if self.root is None:
+            return FolderSnapshot(with_projects=self._with_projects())
+        progress = read_progress((self.folder or self.root) / PROGRESS_FILE)
+        return FolderSnapshot(progress, self._with_projects())
+
+    def _with_projects(self) -> frozenset[Path]:
+        if self.root is None:
+            parents = {path.parent for path in self.images}
+            return frozenset().union(
+                *(with_projects(self._within(each), each) for each in parents)
+            )
+        return with_projects(self.images, *dict.fromkeys((self.folder or self.root, self.root)))
+
+    def _within(self, folder: Path) -> list[Path]:
+        return [path for path in self.images if path.parent == folder]
+
+    def stamp(self) -> tuple[tuple[int, int] | None, ...]:
+        """Return sizes and times that change with `snapshot`, in any thread."""
+        folders = dict.fromkeys(path for path in (self.folder, self.root) if path is not None)
+        return tuple(_stamp(path) for each in folders for path in (each, each / PROGRESS_FILE))
+
+    def update(self, snapshot: FolderSnapshot) -> list[Path]:
+        """Take over the changes of other windows; return the images whose status changes."""
+        if snapshot == self._on_disk:
+            return []
+        names = snapshot.progress.answered ^ self._on_disk.progress.answered
+        names |= snapshot.progress.done ^ self._on_disk.progress.done
+        projects = snapshot.with_projects ^ self._on_disk.with_projects
+        concerned = [path for path in self.images if path.name in names or path in projects]
+        before = [self.status(path) for path in concerned]
+        self._on_disk = snapshot
+        self._progress = self._changes.applied_to(snapshot.progress)
+        after = [self.status(path) for path in concerned]
+        return [
+            path for path, old, new in zip(concerned, before, after, strict=True) if old is not new
+        ]
 
     @property
     def folder(self) -> Path | None:
@@ -177,10 +216,12 @@ class FolderWorkspace:
         """Return the status of an image."""
         if path in self._failures:
             return ImageStatus.FAILED
-        kept = self._progress.states.get(path.name)
-        if kept is ImageStatus.DONE or (kept is not None and path in self._with_projects):
-            return kept
-        return ImageStatus.MARKED if path in self._with_projects else ImageStatus.UNTOUCHED
+        if path.name in self._progress.done:
+            return ImageStatus.DONE
+        if path not in self._marked_here and path not in self._on_disk.with_projects:
+            return ImageStatus.UNTOUCHED
+        answered = path.name in self._progress.answered
+        return ImageStatus.ANSWERED if answered else ImageStatus.MARKED
 
     def failure(self, path: Path) -> str:
         """Return why an image could not be read, often nothing."""
@@ -189,8 +230,7 @@ class FolderWorkspace:
     @property
     def n_done(self) -> int:
         """The number of images that are done."""
-        names = {name for name, kept in self._progress.states.items() if kept is ImageStatus.DONE}
-        return len(names & self._names)
+        return len(self._progress.done & self._names)
 
     def next_undone(self, path: Path | None) -> Path | None:
         """Return the next image that is not done; the first follows the last."""
@@ -208,50 +248,53 @@ class FolderWorkspace:
 
     def note_open(self, path: Path) -> bool:
         """Note that an image is open; return whether it could not be read before."""
-        if path not in self._indices:
-            return False
-        self._last = path.name
         return self._failures.pop(path, None) is not None
 
-    def note_work(self, path: Path, *, marked: bool, answered: bool) -> bool:
-        """Note whether an image has strokes and an answer; return if its status changes.
+    def note_last(self, path: Path) -> None:
+        """Note the image to begin with when the folder is opened again."""
+        if path in self._indices and path.name != self._progress.last:
+            self._change(ProgressChanges(last=path.name))
 
-        An image that is done stays done.
-        """
+    def note_work(self, path: Path, *, marked: bool, answered: bool) -> bool:
+        """Note whether an image has strokes and an answer; return if its status changes."""
         if path not in self._indices:
             return False
         before = self.status(path)
-        (self._with_projects.add if marked else self._with_projects.discard)(path)
-        kept = self._progress.states.get(path.name)
-        if answered and marked and kept is None:
-            self._keep(path, ImageStatus.ANSWERED)
-        elif not marked and kept is ImageStatus.ANSWERED:
-            self._keep(path, None)
+        if marked:
+            self._marked_here.add(path)
+        else:
+            self._marked_here.discard(path)
+            projects = self._on_disk.with_projects - {path}
+            self._on_disk = replace(self._on_disk, with_projects=projects)
+        is_answered = path.name in self._progress.answered
+        if (answered and marked) != is_answered and (answered or not marked):
+            self._change(ProgressChanges(answered={path.name: answered and marked}))
         return self.status(path) is not before
 
     def set_done(self, path: Path, *, done: bool) -> bool:
         """Flag an image as done, or take that back; return whether it is one of these."""
         if path not in self._indices:
             return False
-        self._keep(path, ImageStatus.DONE if done else None)
+        self._change(ProgressChanges(done={path.name: done}))
         return True
 
-    def _keep(self, path: Path, status: ImageStatus | None) -> None:
-        self._progress = self._progress.with_status(path.name, status)
-        self._changes[path.name] = status
+    def _change(self, changes: ProgressChanges) -> None:
+        self._progress = changes.applied_to(self._progress)
+        self._changes = self._changes.then(changes)
 
-    def take_changes(self) -> ProgressChanges | None:
-        """Return the changes to be written; None without any, or without a folder."""
-        if self.folder is None or not (self._changes or self._last):
+    def take_changes(self) -> tuple[Path, ProgressChanges] | None:
+        """Return the file of the progress and its changes, which are to be written there.
+
+        None without any, or without a folder.
+        """
+        if self.folder is None or not self._changes:
             return None
-        changes = ProgressChanges(self.folder / PROGRESS_FILE, self._changes, self._last)
-        self._changes, self._last = {}, None
-        return changes
+        changes, self._changes = self._changes, ProgressChanges()
+        return self.folder / PROGRESS_FILE, changes
 
     def put_back(self, changes: ProgressChanges) -> None:
         """Keep changes that could not be written for the next attempt."""
-        self._changes = changes.states | self._changes
-        self._last = self._last or changes.last
+        self._changes = changes.then(self._changes)
 
     # Classes and display
 
@@ -261,40 +304,27 @@ class FolderWorkspace:
             return Document(display=self.display)
         return Document(self.classes.classes, display=self.display)
 
-    def share_classes(self, classes: tuple[ClassInfo, ...]) -> bool:
-        """Let all images begin with these classes; return False without a folder.
+    def class_list(self, classes: tuple[ClassInfo, ...]) -> ClassList:
+        """Return the list that lets all images begin with these classes, to be written.
 
         Raises
         ------
-        UnreadableFileError, OSError
-            When the list is not written.
+        UnreadableFileError
+            When the list that is there must not be replaced.
         """
-        if self.folder is None:
-            return False
-        self._check_readable(CLASS_LIST_FILE)
+        self.check_readable(CLASS_LIST_FILE)
         before = self.classes
-        listing = (
-            ClassList.from_classes(classes) if before is None else before.with_classes(classes)
-        )
-        write_class_list(self.folder / CLASS_LIST_FILE, listing)
-        self.classes = listing
-        return True
+        return ClassList.from_classes(classes) if before is None else before.with_classes(classes)
 
-    def share_display(self, display: DisplaySettings) -> bool:
-        """Let untouched images be shown like that; return whether that is new.
-
-        Raises
-        ------
-        UnreadableFileError, OSError
-            When it is not written; after the latter it holds for this window alone.
-        """
-        if self.folder is None or display == self.display:
-            return False
-        self._check_readable(DISPLAY_FILE)
-        self.display = display
-        write_display(self.folder, display)
-        return True
-
-    def _check_readable(self, name: str) -> None:
-        if name in self._unreadable:  # a newer version may have written it
+    def check_readable(self, name: str) -> None:
+        """Refuse to replace a file that a newer version may have written."""
+        if name in self._unreadable:
             raise UnreadableFileError(name)
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns

@@ -21,7 +21,7 @@ from segapp.io.export.datasets import (
     ItemRecord,
     Journal,
 )
-from segapp.io.folder_files import PROGRESS_FILE, ImageStatus, read_progress
+from segapp.io.folder_files import PROGRESS_FILE, read_progress
 from segapp.io.pages import page_file
 from segapp.io.project import ProjectError, load_project
 from segapp.model.answer import Answer, NotEnoughStrokes, Report
@@ -145,8 +145,8 @@ class FolderExport:
     def _selected(self) -> list[Path]:
         if not self.done_only:
             return list(self.images)
-        states = read_progress(self.project_folder / PROGRESS_FILE).states
-        return [image for image in self.images if states.get(image.name) is ImageStatus.DONE]
+        done = read_progress(self.project_folder / PROGRESS_FILE).done
+        return [image for image in self.images if image.name in done]
 
     def _categories(self, projects: dict[Path, Path | None]) -> Categories:
         """Collect the classes of the folder and of all its images, done or not."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from segapp.imaging.colour import unused_colour
+from segapp.io.control_files import open_regular, write_control
 from segapp.io.project import MAX_NAME_LENGTH, classes_from_plain, classes_to_plain
 from segapp.model.classes import MAX_CLASSES, ClassInfo
 from segapp.model.validation import (
@@ -22,7 +23,6 @@ from segapp.model.validation import (
     sanitize,
     short_repr,
 )
-from shlcore.atomic_file import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -133,7 +133,7 @@ def write_class_list(path: Path, listing: ClassList) -> None:
     ]
     head = f'"format": "{_FORMAT}",\n "version": {_VERSION},\n "classes": [\n  '
     text = "{\n " + head + ",\n  ".join(rows) + "\n ]\n}\n"
-    write_text(path, text)
+    write_control(path, text)
 
 
 def read_class_list(path: Path) -> ClassList:
@@ -180,7 +180,7 @@ def check_names(classes: Sequence[ClassInfo]) -> None:
 def read_limited(path: Path) -> bytes:
     """Return a small file's bytes, or raise `ClassListError`."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             content = file.read(_LARGEST + 1)
     except OSError as error:
         told = sanitize(error.strerror) if error.strerror else reason(error)

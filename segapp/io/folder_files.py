@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from segapp.io.control_files import read_control, turn, write_control
 from segapp.io.pages import page_file
 from segapp.model.display import DEFAULT_DISPLAY, MAX_CHANNELS, ColourMap, DisplaySettings, Levels
 from segapp.model.validation import (
@@ -24,7 +25,6 @@ from segapp.model.validation import (
     short_repr,
     store_file_name,
 )
-from shlcore.atomic_file import write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,22 +81,18 @@ def write_display(folder: Path, display: DisplaySettings) -> None:
         path.unlink(missing_ok=True)
         return
     content = {"format": _DISPLAY_FORMAT, "version": _DISPLAY_VERSION} | display_to_plain(display)
-    write_text(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
+    write_control(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
 
 
 def read_display(folder: Path) -> DisplaySettings:
     """Read the display settings of a folder; without a file, the default ones."""
     path = folder / DISPLAY_FILE
     try:
-        with path.open("rb") as file:
-            content = file.read(_MAX_DISPLAY_BYTES + 1)
-    except FileNotFoundError:
-        return DEFAULT_DISPLAY
+        content = read_control(path, _MAX_DISPLAY_BYTES)
+        return DEFAULT_DISPLAY if content is None else _read(content)
     except OSError as error:
         message = sanitize(error.strerror) if error.strerror else reason(error)
         raise DisplaySettingsError("{} cannot be read: {}.", sanitize(path), message) from error
-    try:
-        return _read(content)
     except SegappError as error:
         raise DisplaySettingsError(
             "{} is not a file of display settings: {}.", DISPLAY_FILE, reason(error)
@@ -104,8 +100,6 @@ def read_display(folder: Path) -> DisplaySettings:
 
 
 def _read(content: bytes) -> DisplaySettings:
-    if len(content) > _MAX_DISPLAY_BYTES:
-        raise SegappError(f"wanted at most {_MAX_DISPLAY_BYTES} bytes")
     plain = require_object(from_json(content, DISPLAY_FILE), DISPLAY_FILE)
     if plain.get("format") != _DISPLAY_FORMAT:
         raise SegappError(f"wanted the format {short_repr(_DISPLAY_FORMAT)}")
@@ -121,9 +115,8 @@ def folder_display(image: Path) -> DisplaySettings:
 
 PROGRESS_FILE = "segapp-progress.json"
 _PROGRESS_FORMAT, _PROGRESS_VERSION = "segapp progress", 1
-_MAX_PROGRESS_BYTES = (
-    64 << 20
-)  # bytes; a hundred thousand pictures with long names have a third of that
+# Bytes; a hundred thousand pictures with long names have a third of that.
+_MAX_PROGRESS_BYTES = 64 << 20
 _MOST = 1_000_000
 
 
@@ -137,58 +130,109 @@ class ImageStatus(Enum):
     FAILED = "failed"
 
 
-_KEPT = (ImageStatus.ANSWERED, ImageStatus.DONE)
+@dataclass(frozen=True, slots=True)
+class FolderProgress:
+    """The images of a folder, by name, with a result and those done; the one open last.
+
+    An image that is done may have a result, or none.
+    """
+
+    answered: frozenset[str] = frozenset()
+    done: frozenset[str] = frozenset()
+    last: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class FolderProgress:
-    """Progress of a folder's images by name, and the one that was open last."""
+class ProgressChanges:
+    """Flags that are set or removed, each with the name of its image."""
 
-    states: dict[str, ImageStatus] = field(default_factory=dict)
+    answered: dict[str, bool] = field(default_factory=dict)
+    done: dict[str, bool] = field(default_factory=dict)
     last: str | None = None
 
-    def with_status(self, name: str, status: ImageStatus | None) -> FolderProgress:
-        """Set the progress of an image; ``None`` forgets it."""
-        states = {other: kept for other, kept in self.states.items() if other != name}
-        if status is not None:
-            states[name] = status
-        return replace(self, states=states)
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self.answered or self.done or self.last)
+
+    def then(self, later: ProgressChanges) -> ProgressChanges:
+        """Return these changes followed by later ones."""
+        return ProgressChanges(
+            self.answered | later.answered, self.done | later.done, later.last or self.last
+        )
+
+    def applied_to(self, progress: FolderProgress) -> FolderProgress:
+        """Return the progress with these changes."""
+        return FolderProgress(
+            _changed(progress.answered, self.answered),
+            _changed(progress.done, self.done),
+            self.last or progress.last,
+        )
+
+
+def _changed(names: frozenset[str], changes: dict[str, bool]) -> frozenset[str]:
+    added = {name for name, is_set in changes.items() if is_set}
+    return (names - changes.keys()) | added
+
+
+class ProgressError(SegappError):
+    """The progress cannot be read, and is therefore never replaced."""
 
 
 def read_progress(path: Path) -> FolderProgress:
-    """Read the progress; a missing or damaged file counts as empty."""
+    """Read the progress; without a file there is none.
+
+    Raises
+    ------
+    ProgressError
+        When there is a file that cannot be read.
+    """
     try:
-        with path.open("rb") as file:
-            content = file.read(_MAX_PROGRESS_BYTES + 1)
-        if len(content) > _MAX_PROGRESS_BYTES:
-            return FolderProgress()
-        plain = require_object(from_json(content, path.name), path.name)
-        if plain.get("format") != _PROGRESS_FORMAT or plain.get("version") != _PROGRESS_VERSION:
-            return FolderProgress()
-        states: dict[str, ImageStatus] = {}
-        for status in _KEPT:
-            for row in require_list(plain.get(status.value, []), status.value, 0, _MOST):
-                name = load_file_name(row if isinstance(row, dict) else {"name": row}, "name")
-                if name is not None:
-                    states[name] = status
-        return FolderProgress(states, load_file_name(plain, "last"))
-    except (OSError, SegappError):
-        return FolderProgress()
+        content = read_control(path, _MAX_PROGRESS_BYTES)
+        return FolderProgress() if content is None else _progress(content)
+    except OSError as error:
+        message = sanitize(error.strerror) if error.strerror else reason(error)
+        raise ProgressError("{} cannot be read: {}.", sanitize(path), message) from error
+    except SegappError as error:
+        raise ProgressError(
+            "{} is not a file of progress: {}.", sanitize(path.name), reason(error)
+        ) from error
 
 
-def write_progress(path: Path, changes: dict[str, ImageStatus | None], last: str | None) -> None:
-    """Merge changes into the file, which another window may have written meanwhile."""
-    progress = read_progress(path)
-    states = progress.states | {n: status for n, status in changes.items() if status is not None}
-    content: dict[str, Any] = {"format": _PROGRESS_FORMAT, "version": _PROGRESS_VERSION}
-    store_file_name(content, "last", last or progress.last)
-    for status in _KEPT:
-        content[status.value] = [
-            _plain_name(name)
-            for name, kept in sorted(states.items())
-            if kept is status and changes.get(name, kept) is kept
-        ]
-    write_text(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+def _progress(content: bytes) -> FolderProgress:
+    plain = require_object(from_json(content, PROGRESS_FILE), PROGRESS_FILE)
+    if plain.get("format") != _PROGRESS_FORMAT:
+        raise SegappError(f"wanted the format {short_repr(_PROGRESS_FORMAT)}")
+    if require_int(require_field(plain, "version"), "version", 1) > _PROGRESS_VERSION:
+        raise SegappError("it was made by a newer version, update segapp to read it")
+    answered, done = (
+        frozenset(
+            name
+            for row in require_list(plain.get(flag, []), flag, 0, _MOST)
+            if (name := load_file_name(row if isinstance(row, dict) else {"name": row}, "name"))
+        )
+        for flag in ("answered", "done")
+    )
+    return FolderProgress(answered, done, load_file_name(plain, "last"))
+
+
+def update_progress(path: Path, changes: ProgressChanges) -> FolderProgress:
+    """Write changes on top of those of other windows, which take turns; return all.
+
+    Raises
+    ------
+    ProgressError, OSError
+        When they are not written: a file that cannot be read is left as it is.
+    """
+    with turn(path):
+        before = read_progress(path)
+        progress = changes.applied_to(before)
+        if progress != before:
+            content: dict[str, Any] = {"format": _PROGRESS_FORMAT, "version": _PROGRESS_VERSION}
+            store_file_name(content, "last", progress.last)
+            for flag, names in (("answered", progress.answered), ("done", progress.done)):
+                content[flag] = [_plain_name(name) for name in sorted(names)]
+            write_control(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+    return progress
 
 
 def _plain_name(name: str) -> str | dict[str, Any]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import lzma
 import os
 import re
-import stat
 import struct
 import zipfile
 from functools import reduce
@@ -19,7 +17,6 @@ from shlcore import model_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from io import BufferedReader
     from pathlib import Path
 
     import tifffile
@@ -49,19 +46,6 @@ _SLACK = 1 << 16
 # pictures than these have more to show.
 _OTHER_GAIN, _OTHER_SLACK = 5000, 32 << 20
 _CHANNELS_OF = {"1": 1 / 8, "L": 1, "P": 1 / 8, "LA": 2, "RGBA": 4, "CMYK": 4, "I;16": 2, "F": 4}
-
-
-def open_regular(path: str | os.PathLike[str]) -> BufferedReader:
-    """Open a regular file; a pipe or a device, which could block, is an error."""
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    handle = os.open(path, flags)
-    kind = os.fstat(handle).st_mode
-    if stat.S_ISREG(kind):
-        return open(handle, "rb")
-    os.close(handle)
-    if stat.S_ISDIR(kind):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    raise OSError(errno.EINVAL, "a device or a pipe is no file", str(path))
 
 
 class ImageError(SegappError):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any
 
+from segapp.io.control_files import open_regular
 from segapp.io.folder_files import display_from_plain, display_to_plain
 from segapp.io.marks import (
     PackedMarks,
@@ -24,7 +25,7 @@ from segapp.io.marks import (
     point_from_plain,
     unpack_marks,
 )
-from segapp.io.pages import DAMAGE, MAX_PIXELS, open_regular, page_file
+from segapp.io.pages import DAMAGE, MAX_PIXELS, page_file
 from segapp.model.answer import MAX_BOUNDARY_BYTES, MAX_REGIONS, AnswerSnapshot
 from segapp.model.classes import MAX_CLASSES, ClassInfo
 from segapp.model.display import DEFAULT_DISPLAY

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+from collections import deque
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from segapp.app.project_store import SaveQueue, SaveTask
+from segapp.app.project_files import ChangedByOthersError
+from segapp.app.project_store import SaveQueue, SaveResult, SaveTask
 from segapp.model.validation import sanitize
 from segapp.qt.session.jobs import Jobs, details_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from segapp.app.project_store import ProjectStore, SaveResult
+    from segapp.app.project_store import ProjectStore
     from segapp.app.recovery import RecoveryCopy
     from segapp.app.state import PictureState
+    from segapp.io.project import ProjectLocation
     from segapp.model.answer import Answer
     from segapp.qt.session.session import Session
 
 
+Result = TypeVar("Result")
+
 # Milliseconds from the first edit after a write to the next one: strokes in quick succession
 # make one write, and what remains of the promised two seconds is for the disk.
 _DELAY = 800
-# Seconds that closing waits for a write that is under way.
-_MOMENT = 0.9
 
 
 def current_answer(session: Session, state: PictureState) -> Answer | None:
@@ -36,15 +40,27 @@ def current_answer(session: Session, state: PictureState) -> Answer | None:
     return session.answers.answer
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Request:
+    """A save that the user has asked for, with its handlers."""
+
+    task: SaveTask
+    on_saved: Callable[[ProjectLocation], object]
+    on_error: Callable[[Exception], object]
+
+
 class Autosave(QObject):
-    """The timers and the thread that write unsaved work to projects or copies.
+    """The one writer of projects and recovery copies, with its timers and its thread.
 
     Each image is a job of its own, so that an error in one stops no other. A job is never
-    cancelled for a newer edit: the image waits, and is written again right after.
+    cancelled for a newer edit: the image waits, and is written again right after. What the user
+    saves himself comes first.
     """
 
     failed = Signal(str, str)  # a sentence and its details, once until copying works again
     message = Signal(str)  # a sentence for the status bar
+    conflicts_changed = Signal()
+    idle = Signal()  # nothing is written any more, and nothing waits but failed copies
 
     def __init__(
         self, session: Session, store: ProjectStore, parent: QObject | None = None
@@ -52,7 +68,8 @@ class Autosave(QObject):
         super().__init__(parent)
         self._session, self._store = session, store
         self._queue = SaveQueue()
-        self._hindered: set[Path] = set()  # images whose projects could not be written
+        self._requests: deque[_Request] = deque()
+        self._hindered: dict[Path, Exception] = {}  # images whose projects could not be written
         self._closed = False
         self._timer = self._single_shot(self._write_next)
         self._retry_timer = self._single_shot(self._retry)
@@ -69,7 +86,11 @@ class Autosave(QObject):
     @property
     def busy(self) -> bool:
         """Whether something is being written, or waits for that."""
-        return self._jobs.busy or bool(self._queue)
+        return self._jobs.busy or bool(self._queue) or bool(self._requests)
+
+    def hindrance(self, path: Path) -> Exception | None:
+        """Return why an image's project could not be written, if it could not."""
+        return self._hindered.get(path)
 
     def _watch(self) -> None:
         state = self._session.state
@@ -98,42 +119,83 @@ class Autosave(QObject):
         self._queue.add(copy.state.path)
         self._write_next()
 
-    def _task(self, state: PictureState) -> SaveTask:
+    def save(
+        self,
+        task: SaveTask,
+        on_saved: Callable[[ProjectLocation], object],
+        on_error: Callable[[Exception], object],
+    ) -> None:
+        """Save as the user has asked for, before anything else."""
+        self._requests.append(_Request(task, on_saved, on_error))
+        self._write_next()
+
+    def task(self, state: PictureState) -> SaveTask:
+        """Return the task of saving work in its project without asking."""
         folder = self._store.policy.writing_folder(state.path)
         return SaveTask(state, folder, current_answer(self._session, state))
 
     def _write_next(self) -> None:
         while not self._jobs.busy and not self._closed:
+            if self._requests:
+                self._run_request(self._requests.popleft())
+                return
             item = self._queue.take()
             if item is None:
+                self.idle.emit()
                 return
             if isinstance(item, Path):
                 state = self._session.state_of(item)
-                task = None if state is None else self._task(state)
+                task = None if state is None else self.task(state)
             else:
                 task = SaveTask(item, replaced=True)
             if task is not None:
-                work = partial(_run, self._store, task)
+                work = partial(_once, partial(self._store.run, task))
                 self._jobs.run(work, self._note, self._fail, self._write_next)
 
-    def write_all(self) -> None:
-        """Save all work whose folder is known, before closing or the export of a folder.
+    def _run_request(self, request: _Request) -> None:
+        state = request.task.state
 
-        Work that cannot be saved in a moment stays unsaved, and closing asks about it.
-        """
-        tasks = [self._task(state) for state in self._session.unsaved_states()]
-        tasks = [task for task in tasks if task.folder is not None]
-        if tasks and self._jobs.close(_MOMENT):
-            for task in tasks:
-                self._note_saving(self._store.save_in_folder(task))
+        def note(location: ProjectLocation) -> None:
+            if not request.task.replaced:
+                self._note_saving(SaveResult(request.task, location))
+                self._store.settle(SaveResult(request.task, location))
+            request.on_saved(location)
+
+        def fail(error: Exception) -> None:
+            if isinstance(error, ChangedByOthersError) and not request.task.replaced:
+                self._hinder(state.path, error)
+            request.on_error(error)
+
+        work = partial(_once, partial(self._store.save, request.task))
+        self._jobs.run(work, note, fail, self._write_next)
+
+    def wait(self, timeout: float) -> bool:
+        """Wait for all that is to be written; return whether it is done."""
+        self._timer.stop()
+        self._write_next()
+        return self._jobs.wait(timeout)
+
+    def flush(self, then: Callable[[], object]) -> None:
+        """Write all unsaved work, and ``then`` go on."""
+        self.write_soon()
+        if self.busy:
+            self.idle.connect(then, Qt.ConnectionType.SingleShotConnection)
+        else:
+            then()
+
+    def _hinder(self, path: Path, error: Exception) -> None:
+        self._hindered[path] = error
+        self.conflicts_changed.emit()
 
     def _note_saving(self, result: SaveResult) -> None:
         state = result.task.state
         if result.location is not None:
-            self._hindered.discard(state.path)
+            if self._hindered.pop(state.path, None) is not None:
+                self.conflicts_changed.emit()
             self._session.mark_saved(state.path, state.content, result.location)
         elif result.error is not None and state.path not in self._hindered:
-            self._hindered.add(state.path)  # said once; recovery copies are written meanwhile
+            # Said once; recovery copies are written meanwhile.
+            self._hinder(state.path, result.error)
             text = self.tr(
                 "The project of {} is not written ({}); its strokes are kept for recovery"
             )
@@ -172,8 +234,8 @@ class Autosave(QObject):
         return True
 
 
-def _run(store: ProjectStore, task: SaveTask) -> Iterator[SaveResult]:
-    yield store.run(task)
+def _once(call: Callable[[], Result]) -> Iterator[Result]:
+    yield call()
 
 
 def _reason(error: Exception) -> str:

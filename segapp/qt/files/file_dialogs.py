@@ -85,6 +85,13 @@ def ask_folder(parent: QWidget, folder: Path) -> Path | None:
     return Path(chosen) if chosen else None
 
 
+def ask_saving_folder(parent: QWidget, proposed: Path) -> Path | None:
+    """Ask where projects go that cannot be beside their images."""
+    title = tr("Save the strokes in")
+    chosen = QFileDialog.getExistingDirectory(parent, title, str(proposed))
+    return Path(chosen) if chosen else None
+
+
 def ask_project(parent: QWidget, proposed: Path) -> Path | None:
     """Ask where a project goes."""
     filters = f"{tr('Projects')} (*{PROJECT_SUFFIX})"

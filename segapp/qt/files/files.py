@@ -1,20 +1,19 @@
-"""Opening and saving files and folders."""
+"""Opening files and folders."""
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from segapp.app.project_files import digest_of
-from segapp.app.workspace import list_images
+from segapp.app.workspace import FolderWorkspace
 from segapp.imaging.colour import default_classes
 from segapp.io.desktop import SAMPLES
 from segapp.io.project import is_project
 from segapp.model.display import DEFAULT_DISPLAY
 from segapp.model.document import Document
-from segapp.model.validation import SegappError, sanitize
-from segapp.qt.files.autosave import current_answer
+from segapp.model.validation import sanitize
 from segapp.qt.files.folder import OpenFolder
 from segapp.qt.files.opening import (
     ImageMissing,
@@ -22,12 +21,12 @@ from segapp.qt.files.opening import (
     Prefetch,
     arrival_notice,
     arrived_state,
-    natural_sorted,
     open_image,
     open_pasted,
     open_project,
     pasted_path,
     prepare,
+    read_folder,
 )
 from segapp.qt.i18n import translate
 from segapp.qt.session.jobs import Jobs, details_of
@@ -39,15 +38,12 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QImage
 
     from segapp.app.project_store import ProjectStore
-    from segapp.app.state import PictureState
-    from segapp.app.workspace import FolderWorkspace
-    from segapp.io.project import ProjectLocation
     from segapp.qt.files.preferences import Preferences
     from segapp.qt.session.session import Session
 
 
 class Files(QObject):
-    """Opening and saving for the session; a failed load changes nothing."""
+    """Opening for the session; a failed load changes nothing."""
 
     work_replaced = Signal(object)  # PictureState, unsaved, that only undo brings back
     opened = Signal(str)  # a notice about the picture, often empty
@@ -74,6 +70,7 @@ class Files(QObject):
         self._prefetch = Prefetch(self)
         self._target: Path | None = None  # the picture of the folder that is being gone to
         self._step = 0  # the way there, when it is from neighbour to neighbour
+        self._began = 0.0  # of the present reading, as of `time.monotonic`
         self._jobs = Jobs("reading", self)
 
     @property
@@ -90,28 +87,44 @@ class Files(QObject):
             self.open_folder(path)
             return
         if self.workspace.images and self.workspace.index(path) is None:
-            self._set_folder([])
+            self._leave_folder()
         self._read(path)
 
     def open_folder(self, path: Path, at: Path | None = None) -> None:
         """List a folder's images and open one: ``at``, or the last one, or the first."""
-        try:
-            images = natural_sorted(list_images(path))
-        except OSError as error:
-            self.failed.emit(self.tr("{} cannot be read: {}.").format(path, error.strerror), "")
-            return
-        if not images:
-            self.failed.emit(self.tr("There is no image in {}.").format(path), "")
-            return
-        self._set_folder(images, path)
-        self._read(at if at in images else self.workspace.last or images[0], remembered=path)
-        self._step = 1
+
+        def take(workspace: FolderWorkspace | None) -> None:
+            if workspace is None:
+                return
+            if not workspace.images:
+                self.failed.emit(self.tr("There is no image in {}.").format(sanitize(path)), "")
+                return
+            self._set_folder(workspace)
+            first = workspace.last or workspace.images[0]
+            self._read(at if at in workspace.images else first, remembered=path)
+            self._step = 1
+
+        def fail(error: Exception) -> None:
+            if not isinstance(error, OSError):
+                raise error  # a bug
+            text = self.tr("{} cannot be read: {}.")
+            self.failed.emit(text.format(sanitize(path), error.strerror), "")
+
+        self._store.policy.begin([], path)
+        self._jobs.run(
+            lambda: read_folder(path, self._store.policy),
+            take,
+            fail,
+            lambda: self.busy_changed.emit(""),
+        )
+        self.busy_changed.emit(path.name)
 
     def open_several(self, paths: list[Path]) -> None:
         """Work through files that were given together, as if they were a folder."""
         images = [path.absolute() for path in paths if not path.is_dir() and not is_project(path)]
         if len(images) > 1:
-            self._set_folder(images)
+            self._store.policy.begin(images, None)
+            self._set_folder(FolderWorkspace(images, None, self._store.policy))
             self._read(images[0])
         elif paths:
             self.open(paths[0])
@@ -119,14 +132,17 @@ class Files(QObject):
     def open_pasted(self, image: QImage) -> None:
         """Keep a picture that is no file yet in one, and open that."""
         path = self._remembered = pasted_path()
-        self._set_folder([])
+        self._leave_folder()
         self._start(path.name, lambda: open_pasted(image, path))
 
-    def _set_folder(self, images: list[Path], root: Path | None = None) -> None:
+    def _set_folder(self, workspace: FolderWorkspace) -> None:
         self._target = None
         self._prefetch.clear()
-        self.folder.begin(images, root)
+        self.folder.begin(workspace)
         self.folder_changed.emit()
+
+    def _leave_folder(self) -> None:
+        self._set_folder(FolderWorkspace([], None, self._store.policy))
 
     def open_neighbour(self, step: int) -> None:
         """Go on (or back) in the folder; each step counts, even while a picture is read.
@@ -182,7 +198,7 @@ class Files(QObject):
             )
 
     def _start(self, name: str, work: Callable[[], Iterator[Opened | ImageMissing]]) -> None:
-        self._work = work
+        self._work, self._began = work, time.monotonic()
         self._jobs.run(work, self._take, self._fail, lambda: self.busy_changed.emit(""))
         self.busy_changed.emit(name)
 
@@ -191,7 +207,7 @@ class Files(QObject):
             self.image_missing.emit(result)
             return
         found = result.found
-        if found is not None and digest_of(found.location.path) != found.location.digest:
+        if found is not None and self._store.written_since(found.location.path, self._began):
             self._start(found.location.path.name, self._work)  # saved anew during the reading
             return
         # The strokes as they are now: some may have been painted, or saved, during the reading.
@@ -233,44 +249,6 @@ class Files(QObject):
         if self._target == passed:  # asked for itself, or the last: the open picture stays
             self._target = None
             self.folder_changed.emit()
-
-    # Saving -----------------------------------------------------------------------------
-
-    def default_project(self, state: PictureState) -> Path:
-        """Return where a picture's project goes unless the user chooses another file."""
-        return self._store.proposed(state).path
-
-    def save(self, state: PictureState, path: Path, known: str | None = None) -> bool:
-        """Save work on a picture in its project; return whether it is safe on disk.
-
-        Only a file whose digest is ``known`` is replaced: by default the picture's own project
-        as this window has read or written it, or any other file as it is now.
-
-        Raises
-        ------
-        ChangedByOthersError
-            When another window has changed the file.
-        """
-        location = self._write(state, path, known)
-        if location is not None:
-            self._session.mark_saved(state.path, state.content, location)
-        return location is not None
-
-    def save_replaced(self, state: PictureState, path: Path) -> bool:
-        """Save work that an opened project has replaced; return whether it is on disk."""
-        return self._write(state, path) is not None
-
-    def _write(
-        self, state: PictureState, path: Path, known: str | None = None
-    ) -> ProjectLocation | None:
-        location = self._store.chosen(state, path, known)
-        try:
-            return self._store.save(state, location, current_answer(self._session, state))
-        except (OSError, SegappError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            sentence = self.tr("{} cannot be written: {}.").format(sanitize(path), reason)
-            self.failed.emit(sentence, details_of(error))
-            return None
 
     def close(self, timeout: float | None = None) -> bool:
         """Wait for the threads; return whether they have ended."""

@@ -1,105 +1,108 @@
-"""The open folder: signals of its workspace, and a writer of its progress."""
+"""The open folder: signals of its workspace, its shared files, and changes of others."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
 
 from segapp.app.workspace import FolderWorkspace, UnreadableFileError
-from segapp.io.class_list import CLASS_LIST_FILE
-from segapp.io.folder_files import DISPLAY_FILE, PROGRESS_FILE
+from segapp.io.class_list import CLASS_LIST_FILE, write_class_list
+from segapp.io.folder_files import (
+    DISPLAY_FILE,
+    PROGRESS_FILE,
+    ProgressError,
+    update_progress,
+    write_display,
+)
+from segapp.model.validation import SegappError
 from segapp.qt.i18n import translate
-from segapp.qt.session.jobs import Jobs
+from segapp.qt.session.jobs import Jobs, TaskQueue, unexpected
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from segapp.app.project_store import ProjectLocationPolicy
-    from segapp.app.workspace import ProgressChanges
+    from segapp.app.workspace import FolderSnapshot
+    from segapp.io.folder_files import FolderProgress, ProgressChanges
     from segapp.model.classes import ClassInfo
     from segapp.model.display import DisplaySettings
 
 
-_DELAY = 400  # milliseconds: flags in quick succession are one write
-_MOMENT = 0.5  # seconds that closing waits for a write that is under way
+# Milliseconds: flags in quick succession are one write, and changes of others one reading.
+_WRITE_DELAY, _READ_DELAY = 400, 700
+# Milliseconds between two looks at a folder of another machine, whose changes are not reported.
+_INTERVAL = 5000
 
 
-class StatusWriter(QObject):
-    """Writes the progress of a workspace in a thread, soon after it has changed."""
+class FolderWatcher(QObject):
+    """Reads the progress anew, in a thread, when other windows have changed the folder."""
 
-    failed = Signal(object)  # once until writing works again
+    changed = Signal(object, object)  # FolderWorkspace, FolderSnapshot
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._workspace: FolderWorkspace | None = None
-        self._under_way: ProgressChanges | None = None
-        self._has_failed = False
-        self._jobs = Jobs("progress", self)
+        self._stamp: object = None
+        self._watcher = QFileSystemWatcher(self)
+        self._watcher.directoryChanged.connect(self._read_soon)
+        self._jobs = Jobs("folder changes", self)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
-        self._timer.setInterval(_DELAY)
-        self._timer.timeout.connect(self._write)
+        self._timer.timeout.connect(self._read)
 
-    def schedule(self, workspace: FolderWorkspace) -> None:
-        """Write the changes of a workspace; those of another one were flushed before."""
-        self._workspace = workspace
-        self._timer.start()
-
-    def _write(self) -> None:
-        if self._jobs.busy:  # the next write brings these changes as well
-            self._timer.start()
-            return
-        changes = self._workspace.take_changes() if self._workspace is not None else None
-        if changes is not None:
-            self._under_way = changes
-
-            def work() -> Iterator[None]:
-                changes.write()
-                yield None
-
-            self._jobs.run(work, self._note, self._fail)
-
-    def _note(self, _: None) -> None:
-        self._under_way, self._has_failed = None, False
-
-    def _fail(self, error: Exception) -> None:
-        """Keep the changes for the next write, or for the end."""
-        self._put_back()
-        self._complain(error)
-
-    def _put_back(self) -> None:
-        if self._under_way is not None and self._workspace is not None:
-            self._workspace.put_back(self._under_way)
-        self._under_way = None
-
-    def _complain(self, error: Exception) -> None:
-        if not self._has_failed:
-            self._has_failed = True
-            self.failed.emit(error)
-
-    def flush(self) -> None:
-        """Write the changes of the present workspace now."""
+    def follow(self, workspace: FolderWorkspace) -> None:
+        """Follow the folder of this workspace from now on."""
+        self._jobs.cancel()
         self._timer.stop()
-        if self._workspace is not None and self._jobs.close(_MOMENT):
-            self._put_back()  # they were perhaps not written
-            changes = self._workspace.take_changes()
-            try:
-                if changes is not None:
-                    changes.write()
-            except OSError as error:
-                self._complain(error)
-        self._workspace, self._under_way, self._has_failed = None, None, False
+        self._workspace, self._stamp = None, None
+        if watched := self._watcher.directories():
+            self._watcher.removePaths(watched)
+        folders = {folder for folder in (workspace.folder, workspace.root) if folder is not None}
+        if folders:
+            self._workspace = workspace
+            self._watcher.addPaths([str(folder) for folder in folders])
+            self._timer.start(_INTERVAL)
+
+    def _read_soon(self) -> None:
+        if self._workspace is not None and self._timer.remainingTime() > _READ_DELAY:
+            self._timer.start(_READ_DELAY)
+
+    def _read(self) -> None:
+        workspace, known = self._workspace, self._stamp
+        if workspace is None:
+            return
+        if self._jobs.busy:
+            self._timer.start(_READ_DELAY)
+            return
+
+        def work() -> Iterator[tuple[object, FolderSnapshot]]:
+            stamp = workspace.stamp()
+            if stamp != known:
+                yield stamp, workspace.snapshot()
+
+        def take(found: tuple[object, FolderSnapshot]) -> None:
+            self._stamp, snapshot = found
+            self.changed.emit(workspace, snapshot)
+
+        # A file that cannot be read now is read the next time; writing says what is wrong.
+        self._jobs.run(work, take, lambda _: None, lambda: self._timer.start(_INTERVAL))
 
     def close(self, timeout: float | None = None) -> bool:
-        """Write what is left, and wait for the thread; return whether it has ended."""
-        self.flush()
-        return self._jobs.close(timeout)
+        """Stop reading; return whether the thread has ended."""
+        self._workspace = None
+        ended = self._jobs.close(timeout)
+        self._timer.stop()
+        return ended
 
 
 class OpenFolder(QObject):
-    """The workspace that is open now, with signals of its changes."""
+    """The workspace that is open now, with signals of its changes.
+
+    Its files are written by one thread, in the order of the changes.
+    """
 
     begun = Signal()  # another workspace
     status_changed = Signal(object)  # Path
@@ -110,15 +113,20 @@ class OpenFolder(QObject):
 
     def __init__(self, policy: ProjectLocationPolicy, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._policy = policy
         self.workspace = FolderWorkspace([], None, policy)
-        self._writer = StatusWriter(self)
-        self._writer.failed.connect(lambda error: self._fail_to_write(PROGRESS_FILE, error))
+        self._has_failed = False  # said once until writing works again
+        self.writing = TaskQueue("folder files", self)
+        self._watcher = FolderWatcher(self)
+        self._watcher.changed.connect(self._update)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self.write_changes)
 
-    def begin(self, images: list[Path], root: Path | None) -> None:
-        """Work through other images, those of ``root`` or some that were opened together."""
-        self._writer.flush()
-        self.workspace = FolderWorkspace(images, root, self._policy)
+    def begin(self, workspace: FolderWorkspace) -> None:
+        """Work through other images, those of a folder or some that were opened together."""
+        self.write_changes()
+        self.workspace, self._has_failed = workspace, False
+        self._watcher.follow(workspace)
         self._complain()
         self.begun.emit()
         self.display_changed.emit()
@@ -127,7 +135,8 @@ class OpenFolder(QObject):
         """Keep the shared files and the projects in another folder."""
         if self.workspace.root is not None:
             self.workspace.choose_folder(folder)
-            self._writer.schedule(self.workspace)
+            self._timer.start(_WRITE_DELAY)
+            self._watcher.follow(self.workspace)
             self._complain()
             self.folder_chosen.emit()
             self.display_changed.emit()
@@ -135,6 +144,8 @@ class OpenFolder(QObject):
     def _complain(self) -> None:
         for problem in self.workspace.problems:
             self.failed.emit(translate(problem))
+
+    # Progress
 
     def note_failure(self, path: Path, reason: str) -> None:
         """Note that an image cannot be read."""
@@ -145,49 +156,110 @@ class OpenFolder(QObject):
         """Note that an image is open."""
         if self.workspace.note_open(path):
             self.status_changed.emit(path)
-        self._writer.schedule(self.workspace)
+
+    def note_last(self, path: Path) -> None:
+        """Note the image that the user has gone to."""
+        self.workspace.note_last(path)
+        self._timer.start(_WRITE_DELAY)
 
     def note_work(self, path: Path, *, marked: bool, answered: bool) -> None:
         """Note whether an image has strokes and an answer."""
         if self.workspace.note_work(path, marked=marked, answered=answered):
             self.status_changed.emit(path)
-        self._writer.schedule(self.workspace)
+            self._timer.start(_WRITE_DELAY)
 
     def set_done(self, path: Path, *, done: bool) -> None:
         """Flag an image as done, or take that back."""
         if self.workspace.set_done(path, done=done):
             self.status_changed.emit(path)
-            self._writer.schedule(self.workspace)
+            self._timer.start(_WRITE_DELAY)
 
-    def share_classes(self, classes: tuple[ClassInfo, ...]) -> bool:
-        """Let all images begin with these classes; return whether the list is written."""
-        try:
-            shared = self.workspace.share_classes(classes)
-        except (UnreadableFileError, OSError) as error:
-            self._fail_to_write(CLASS_LIST_FILE, error)
-            return False
-        if shared:
+    def write_changes(self) -> None:
+        """Write the changes of the progress, without waiting for more."""
+        self._timer.stop()
+        workspace = self.workspace
+        taken = workspace.take_changes()
+        if taken is not None:
+            file, changes = taken
+            self.writing.add(
+                partial(update_progress, file, changes),
+                self._note_written,
+                partial(self._put_back, workspace, changes),
+            )
+
+    def flush(self, then: Callable[[], object]) -> None:
+        """Write the changes, and ``then`` go on."""
+        self.write_changes()
+        self.writing.when_done(then)
+
+    def _note_written(self, _: FolderProgress) -> None:
+        self._has_failed = False
+
+    def _put_back(
+        self, workspace: FolderWorkspace, changes: ProgressChanges, error: Exception
+    ) -> None:
+        """Keep changes that are not written, and try again."""
+        workspace.put_back(changes)
+        if workspace is self.workspace:
+            self._timer.start(_INTERVAL)
+        if not self._has_failed:
+            self._has_failed = True
+            self._fail_to_write(PROGRESS_FILE, error)
+
+    def _update(self, workspace: FolderWorkspace, snapshot: FolderSnapshot) -> None:
+        if workspace is self.workspace:
+            for path in workspace.update(snapshot):
+                self.status_changed.emit(path)
+
+    # Classes and display
+
+    def share_classes(self, classes: tuple[ClassInfo, ...], then: Callable[[], object]) -> None:
+        """Let all images begin with these classes, and ``then`` go on."""
+        workspace, folder = self.workspace, self.workspace.folder
+        if folder is None:
+            return
+
+        def note(_: None) -> None:
+            workspace.classes = listing
             self.classes_changed.emit()
-        return shared
+            then()
+
+        try:
+            listing = workspace.class_list(classes)
+        except UnreadableFileError as error:
+            self._fail_to_write(CLASS_LIST_FILE, error)
+            return
+        call = partial(write_class_list, folder / CLASS_LIST_FILE, listing)
+        self.writing.add(call, note, partial(self._fail_to_write, CLASS_LIST_FILE))
 
     def share_display(self, display: DisplaySettings) -> None:
-        """Let untouched images be shown like that."""
-        before = self.workspace.display
+        """Let untouched images be shown like that, in this window even if it is not written."""
+        folder = self.workspace.folder
+        if folder is None or display == self.workspace.display:
+            return
         try:
-            self.workspace.share_display(display)
-        except (UnreadableFileError, OSError) as error:
+            self.workspace.check_readable(DISPLAY_FILE)
+        except UnreadableFileError as error:
             self._fail_to_write(DISPLAY_FILE, error)
-        if self.workspace.display != before:
-            self.display_changed.emit()
+            return
+        self.workspace.display = display
+        call = partial(write_display, folder, display)
+        self.writing.add(call, lambda _: None, partial(self._fail_to_write, DISPLAY_FILE))
+        self.display_changed.emit()
 
     def _fail_to_write(self, name: str, error: Exception) -> None:
-        if isinstance(error, UnreadableFileError):
+        if isinstance(error, UnreadableFileError | ProgressError):
             text = self.tr("{} cannot be read, and is left as it is: move it away first.")
             self.failed.emit(text.format(name))
-        else:
+        elif isinstance(error, OSError | SegappError):
             reason = getattr(error, "strerror", None) or str(error)
             self.failed.emit(self.tr("{} cannot be written: {}.").format(name, reason))
+        else:
+            unexpected(error)
 
     def close(self, timeout: float | None = None) -> bool:
-        """Write what is left, and wait for the thread; return whether it has ended."""
-        return self._writer.close(timeout)
+        """Wait for the threads; return whether they have ended."""
+        self.write_changes()
+        self._timer.stop()
+        ended = [self._watcher.close(timeout), self.writing.close(timeout)]
+        return all(ended)

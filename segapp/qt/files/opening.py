@@ -16,6 +16,7 @@ from PySide6.QtGui import QImage
 from segapp.app.project_files import find_project, read_project
 from segapp.app.project_store import pasted_folder
 from segapp.app.state import Content, History, PictureState
+from segapp.app.workspace import FolderWorkspace, iter_images
 from segapp.io.deep_images import rerender
 from segapp.io.images import load_image
 from segapp.io.pages import ImageError, page_file, parse_page
@@ -32,12 +33,14 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QMimeData
 
     from segapp.app.project_files import FoundProject
+    from segapp.app.project_store import ProjectLocationPolicy
     from segapp.io.project import Project
     from segapp.model.display import DisplaySettings
     from segapp.model.picture import Picture
     from segapp.model.settings import Settings
 
 
+_IMAGES_AT_ONCE = 50  # that are listed before one can stop
 _PNG_QUALITY = 90  # PNG is lossless at any; this one is twice as fast as the default
 
 
@@ -117,6 +120,16 @@ def natural_sorted(paths: list[Path]) -> list[Path]:
     collator.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
     pages = {path: parse_page(path) for path in paths}
     return sorted(paths, key=lambda path: (collator.sortKey(pages[path][0].name), pages[path][1]))
+
+
+def read_folder(folder: Path, policy: ProjectLocationPolicy) -> Iterator[FolderWorkspace | None]:
+    """Yield a folder's workspace last, and None before, so that it can be stopped."""
+    images = []
+    for image in iter_images(folder):
+        images.append(image)
+        if len(images) % _IMAGES_AT_ONCE == 0:
+            yield None
+    yield FolderWorkspace(natural_sorted(images), folder, policy)
 
 
 def open_pasted(image: QImage, path: Path) -> Iterator[Opened]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,7 @@ from segapp.qt.session.jobs import Jobs
 
 if TYPE_CHECKING:
     from segapp.model.answer import Report
+    from segapp.qt.files.autosave import Autosave
     from segapp.qt.files.folder import OpenFolder
     from segapp.qt.files.preferences import Preferences
 
@@ -50,13 +52,16 @@ class FolderExportPanel(QWidget):
     """The export of the folder as a data set, in a thread."""
 
     exported = Signal(str)  # a sentence about the end
-    about_to_run = Signal()  # unsaved strokes should go to their projects
 
     def __init__(
-        self, folder: OpenFolder, preferences: Preferences, parent: QWidget | None = None
+        self,
+        folder: OpenFolder,
+        preferences: Preferences,
+        autosave: Autosave,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._folder, self._preferences = folder, preferences
+        self._folder, self._preferences, self._autosave = folder, preferences, autosave
         self._counts: dict[ExportStatus, int] = {}
         self._problems: list[str] = []
         self.jobs = Jobs("folder export", self)
@@ -176,7 +181,6 @@ class FolderExportPanel(QWidget):
         # Edges and scales are chosen where one picture is exported, and hold for a folder.
         entry = folder_formats(remembered_choices(self._preferences))[self.form.currentData()]
         self._preferences.set("export/folder_format", entry.name)
-        self.about_to_run.emit()
         export = FolderExport(
             tuple(self._folder.workspace.images),
             folder,
@@ -187,6 +191,11 @@ class FolderExportPanel(QWidget):
         )
         self._counts, self._problems = dict.fromkeys(ExportStatus, 0), []
         self._bar.setValue(0)
+        self.run_button.setEnabled(False)
+        # First all strokes and flags go to the files that are exported.
+        self._folder.flush(lambda: self._autosave.flush(partial(self._start, export)))
+
+    def _start(self, export: FolderExport) -> None:
         self.jobs.run(export.run, self._take, self._fail, self._show_running)
         self._close.setFocus()  # stops it; the other button is disabled meanwhile
         self._show_running()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 import traceback
+from collections import deque
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal, Slot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,6 +24,7 @@ class _Job:
 
     work: Callable[[], Iterator[Any]]
     cancelled: threading.Event = field(default_factory=threading.Event)
+    ended: threading.Event = field(default_factory=threading.Event)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,6 +111,18 @@ class Jobs(QObject):
         job.cancelled.set()
         handlers.on_end()
 
+    def wait(self, timeout: float) -> bool:
+        """Wait for the present job, and for those that its handlers begin.
+
+        Their handlers are called here. Return whether all have ended in time.
+        """
+        until = time.monotonic() + timeout
+        while self._current is not None:
+            if not self._current[0].ended.wait(max(0.0, until - time.monotonic())):
+                return False
+            QCoreApplication.sendPostedEvents(self, QEvent.Type.MetaCall)
+        return True
+
     def close(self, timeout: float | None = None) -> bool:
         """Cancel and wait for the thread; return whether it has ended."""
         self.cancel()
@@ -131,6 +146,7 @@ class Jobs(QObject):
                 self._reported.emit(job, "error", error)
             finally:
                 self._reported.emit(job, "end", None)
+                job.ended.set()
 
     def _consume(self, job: _Job) -> None:
         if job.cancelled.is_set():
@@ -152,3 +168,62 @@ class Jobs(QObject):
         else:
             self._current = None
             handlers.on_end()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Task:
+    """A call that waits for its turn, with its handlers."""
+
+    call: Callable[[], Any]
+    on_done: Callable[[Any], object]
+    on_error: Callable[[Exception], object]
+
+    def run(self) -> Iterator[Any]:
+        yield self.call()
+
+
+class TaskQueue(QObject):
+    """One thread with calls in their order; each is made, whatever follows."""
+
+    idle = Signal()
+
+    def __init__(self, name: str, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._jobs = Jobs(name, self)
+        self._tasks: deque[_Task] = deque()
+
+    @property
+    def busy(self) -> bool:
+        """Whether calls are made, or wait."""
+        return self._jobs.busy or bool(self._tasks)
+
+    def add(
+        self,
+        call: Callable[[], Item],
+        on_done: Callable[[Item], object],
+        on_error: Callable[[Exception], object],
+    ) -> None:
+        """Let a call be made, after which its result or its exception is handled here."""
+        self._tasks.append(_Task(call, on_done, on_error))
+        if not self._jobs.busy:
+            self._run_next()
+
+    def _run_next(self) -> None:
+        if self._tasks:
+            task = self._tasks.popleft()
+            self._jobs.run(task.run, task.on_done, task.on_error, self._run_next)
+        else:
+            self.idle.emit()
+
+    def when_done(self, then: Callable[[], object]) -> None:
+        """Go on when all present calls have been made."""
+        self.add(lambda: None, lambda _: then(), unexpected)
+
+    def wait(self, timeout: float) -> bool:
+        """Wait for all calls, and handle their results; return whether they have ended."""
+        return self._jobs.wait(timeout)
+
+    def close(self, timeout: float | None = None) -> bool:
+        """Wait for the call under way, drop the others; return whether it has ended."""
+        self._tasks.clear()
+        return self._jobs.close(timeout)

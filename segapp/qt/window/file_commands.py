@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QFileDialog
 
-from segapp.app.project_files import ChangedByOthersError
-from segapp.app.project_store import ReplacedWork, SaveLocation, documents_folder
+from segapp.app.project_files import ChangedByOthersError, free_location
+from segapp.app.project_store import ReplacedWork, SaveLocation, SaveTask, documents_folder
 from segapp.io.desktop import SAMPLES
-from segapp.model.validation import sanitize
+from segapp.model.validation import SegappError, sanitize
 from segapp.qt.dialogs.export_dialog import ExportDialog
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Conflict, Unsaved
 from segapp.qt.files.opening import pasted_files, pasted_picture
 from segapp.qt.files.preferences import opening_folder, remember_choices, remembered_choices
 from segapp.qt.panels.canvas_cards import sample_name
+from segapp.qt.session.jobs import details_of, unexpected
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from PySide6.QtCore import QMimeData
     from PySide6.QtWidgets import QMenu, QWidget
 
     from segapp.app.project_store import ProjectLocationPolicy, ProjectStore
     from segapp.app.state import PictureState
+    from segapp.io.project import ProjectLocation
     from segapp.qt.actions.actions import Actions
     from segapp.qt.files.autosave import Autosave
     from segapp.qt.files.files import Files
@@ -38,6 +42,8 @@ if TYPE_CHECKING:
 
 
 _FIRST_SAMPLE = "coffee"
+# Seconds that closing waits for writing before the window is drawn again.
+_MOMENT = 0.5
 
 
 def sample_images() -> list[Path]:
@@ -147,47 +153,63 @@ class FileCommands(QObject):
 
     # Saving -----------------------------------------------------------------------------
 
-    def save(self) -> bool:
+    def save(self) -> None:
         """Save to the project's file; ask for one when there is none yet."""
         state = self._session.state
         if state is None:
-            return False
-        return self._save_where_it_is(state)
+            return
+        if state.location is None and self._store.policy.writing_folder(state.path) is None:
+            self.save_as()
+        else:
+            self._save(self._autosave.task(state))
 
-    def save_as(self) -> bool:
+    def save_as(self) -> None:
         """Ask for a file and save to it."""
         state = self._session.state
-        if state is None:
-            return False
-        return self._save_as(state)
-
-    def _save_where_it_is(self, state: PictureState) -> bool:
-        folder = self._store.policy.writing_folder(state.path)
-        if state.location is None and folder is None:
-            return self._save_as(state)
-        return self._save(state, self._files.default_project(state))
+        if state is not None:
+            self._save_as(state)
 
     def _save_as(self, state: PictureState) -> bool:
         path = file_dialogs.ask_project(self._window, self._store.suggested(state))
-        return path is not None and self._save(state, path)
+        if path is not None:
+            self._save(replace(self._task(state), path=path))
+        return path is not None
 
-    def _save(self, state: PictureState, path: Path, known: str | None = None) -> bool:
+    def _task(self, state: PictureState) -> SaveTask:
+        """Return the task of saving work in its project, or in the proposed folder."""
+        folder = self._store.policy.proposed_folder(state.path)
+        return replace(self._autosave.task(state), folder=folder)
+
+    def _save(self, task: SaveTask) -> None:
         """Save over the file that is known; ask when it has become another one."""
-        try:
-            saved = self._files.save(state, path, known)
-        except ChangedByOthersError as changed:
-            choice = file_dialogs.ask_conflict(self._window, path)
-            if choice is Conflict.SAVE_AS:
-                return self._save_as(state)
-            if choice is Conflict.OPEN_THEIRS:
-                self._files.open(path)
-            return choice is Conflict.REPLACE and self._save(state, path, changed.digest)
-        if saved:
-            self._preferences.add_recent(path)
-            self._store.policy.note_saved(path.parent)
-            self._files.recent_changed.emit()
-            self.message.emit(self.tr("Saved {}").format(sanitize(path.name)))
-        return saved
+        self._autosave.save(
+            task, partial(self._note_saved, task), partial(self._ask_or_complain, task)
+        )
+
+    def _note_saved(self, task: SaveTask, location: ProjectLocation) -> None:
+        if task.replaced:
+            self._replaced.forget(task.state)
+        self._preferences.add_recent(location.path)
+        self._store.policy.note_saved(location.path.parent)
+        self._files.recent_changed.emit()
+        self.message.emit(self.tr("Saved {}").format(sanitize(location.path.name)))
+
+    def _ask_or_complain(self, task: SaveTask, error: Exception) -> None:
+        if not isinstance(error, ChangedByOthersError):
+            if not isinstance(error, OSError | SegappError):
+                unexpected(error)
+            name = sanitize(task.path or self._store.proposed(task.state).path)
+            reason = getattr(error, "strerror", None) or str(error)
+            text = self.tr("{} cannot be written: {}.").format(name, reason)
+            self._complain(text, details_of(error))
+            return
+        choice = file_dialogs.ask_conflict(self._window, error.path)
+        if choice is Conflict.SAVE_AS:
+            self._save_as(task.state)
+        elif choice is Conflict.OPEN_THEIRS:
+            self._files.open(error.path)
+        elif choice is Conflict.REPLACE:
+            self._save(replace(task, path=error.path, digest=error.digest))
 
     def export(self) -> None:
         """Let the user write the answer to a file."""
@@ -195,7 +217,7 @@ class FileCommands(QObject):
         if state is None:
             return
         last = self._preferences.folder("export/folder")
-        folder = last or self._files.default_project(state).parent
+        folder = last or self._store.proposed(state).path.parent
         form = self._preferences.get("export/format", "mask")
         choices = remembered_choices(self._preferences)
         dialog = ExportDialog(self._session, folder, form, choices, self._window)
@@ -215,32 +237,74 @@ class FileCommands(QObject):
     # Closing ----------------------------------------------------------------------------
 
     def may_close(self) -> bool:
-        """Ask about work that could not be saved; return False to keep the window open."""
-        self._autosave.write_all()
+        """Save, and ask about work that could not be saved; False keeps the window open.
+
+        While saving takes longer than a moment, the window stays, and closes by itself after it.
+        """
+        self._autosave.write_soon()
+        self._files.folder.write_changes()
+        if not self._is_written():
+            return False
+        if not self._unsaved():
+            return True
         states = self._session.unsaved_states()
         replaced = self._replaced.lost(self._session.state_of)
-        if not states and not replaced:
-            return True
         choice = file_dialogs.ask_unsaved(self._window, states, replaced)
         if choice is Unsaved.SAVE:
-            return all(self._save_where_it_is(state) for state in states) and all(
-                self._save_replaced(state) for state in replaced
-            )
+            is_chosen = self._save_all(states) and all(map(self._save_replaced, replaced))
+            return is_chosen and self._is_written() and not self._unsaved()
         return choice is Unsaved.DISCARD
 
+    def _unsaved(self) -> bool:
+        replaced = self._replaced.lost(self._session.state_of)
+        return bool(self._session.unsaved_states() or replaced)
+
+    def _is_written(self) -> bool:
+        """Wait a moment for the writers; if they need longer, close the window after them."""
+        writers = self._autosave, self._files.folder.writing
+        until = time.monotonic() + _MOMENT
+        slow = [
+            writer for writer in writers if not writer.wait(max(0.0, until - time.monotonic()))
+        ]
+        if slow:
+            slow[0].idle.connect(self._window.close, Qt.ConnectionType.SingleShotConnection)
+            self.message.emit(self.tr("Saving …"))
+        return not slow
+
+    def _save_all(self, states: list[PictureState]) -> bool:
+        """Save work on images; ask once for the folder of those that have none."""
+        policy = self._store.policy
+        homeless: dict[Path | None, list[PictureState]] = {}
+        for state in states:
+            if state.location is not None or policy.writing_folder(state.path) is not None:
+                self._save(self._autosave.task(state))
+            else:
+                root = state.path.parent if policy.is_worked_through(state.path) else None
+                homeless.setdefault(root, []).append(state)
+        for root, group in homeless.items():
+            if root is None and len(group) == 1:
+                if not self._save_as(group[0]):
+                    return False
+                continue
+            proposed = policy.proposed_folder(group[0].path)
+            folder = file_dialogs.ask_saving_folder(self._window, proposed)
+            if folder is None:
+                return False
+            if root is not None:
+                policy.choose_for_root(root, folder)
+            for state in group:
+                self._save(replace(self._autosave.task(state), folder=folder))
+        return True
+
     def _save_replaced(self, state: PictureState) -> bool:
-        """Ask for a project of its own for replaced work; return whether it is on disk."""
-        state = replace(state, location=None)
-        path = file_dialogs.ask_project(self._window, self._files.default_project(state))
-        if path is None:
-            return False
-        try:
-            saved = self._files.save_replaced(state, path)
-        except ChangedByOthersError:  # between the question and the answer
-            return self._save_replaced(state)
-        if saved:
-            self._replaced.forget(state)
-        return saved
+        """Ask for a project of its own for replaced work; return whether one was chosen."""
+        folder = self._store.policy.proposed_folder(state.path)
+        proposed = free_location(state.path, folder).path
+        path = file_dialogs.ask_project(self._window, proposed)
+        if path is not None:
+            state = replace(state, location=None)
+            self._save(SaveTask(state, folder, replaced=True, path=path))
+        return path is not None
 
     def _forget_saved(self) -> None:
         state = self._session.state
@@ -332,12 +396,8 @@ class SaveLocationPrompt(QObject):
             ),
         )
 
-    def _asked_folder(self) -> Path | None:
-        chosen = QFileDialog.getExistingDirectory(self._window, self.tr("Save the strokes in"))
-        return Path(chosen) if chosen else None
-
     def _choose_folder(self) -> None:
-        folder = self._asked_folder()
+        folder = file_dialogs.ask_saving_folder(self._window, documents_folder())
         if folder is not None:
             self._choose(SaveLocation.FOLDER, folder)
 
@@ -346,7 +406,7 @@ class SaveLocationPrompt(QObject):
         self._save_now()
 
     def _choose_for_root(self) -> None:
-        folder = self._asked_folder()
+        folder = file_dialogs.ask_saving_folder(self._window, documents_folder())
         if folder is not None:
             self._use_for_root(folder)
 

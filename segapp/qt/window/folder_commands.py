@@ -76,6 +76,7 @@ class FolderCommands(QObject):
         self._jobs = Jobs("classes", self)
         session.document_changed.connect(self._follow)
         session.answers.answer_changed.connect(self._follow)
+        autosave.conflicts_changed.connect(self._follow)
         files.folder_changed.connect(self._show_classes)
         self._folder.classes_changed.connect(self._show_classes)
 
@@ -105,7 +106,8 @@ class FolderCommands(QObject):
         self._folder.note_work(
             state.path,
             marked=bool(document.strokes or document.retouches or document.initial),
-            answered=self._session.answers.is_current,
+            answered=self._session.answers.is_current
+            and self._autosave.hindrance(state.path) is None,
         )
         self._show_classes()
 
@@ -142,11 +144,10 @@ class FolderCommands(QObject):
     def share_classes(self) -> None:
         """Give all pictures this one's classes, except those with marks of other classes."""
         before, after = self._folder_classes(), self._session.document.classes
-        if (
-            self._workspace.root is None
-            or not self._folder.share_classes(after)
-            or before == after
-        ):
+        self._folder.share_classes(after, lambda: self._follow_classes(before, after))
+
+    def _follow_classes(self, before: tuple[ClassInfo, ...], after: tuple[ClassInfo, ...]) -> None:
+        if before == after:
             return
         elsewhere = []
         self._n_changed = self._n_unchanged = 0
@@ -382,7 +383,7 @@ class FolderParts:
         window: QWidget,
     ) -> None:
         file_list, class_panel, canvas = panels
-        self.export = FolderExportPanel(files.folder, preferences)
+        self.export = FolderExportPanel(files.folder, preferences, autosave)
         self.task = FolderTask()
         file_list.add_below(self.task, self.export)
         self.banner = Banner(canvas)
@@ -392,7 +393,6 @@ class FolderParts:
         )
         self.carry_over = CarryOver(session, files, store, self.task, window)
         self.thumbnails = file_list.thumbnails
-        self.export.about_to_run.connect(autosave.write_all)
 
     def connect(self, actions: Actions, say: Callable[[str], None]) -> None:
         """Let the commands arrive, and their messages go out."""

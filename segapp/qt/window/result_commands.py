@@ -224,7 +224,7 @@ class AnswerCommands(QObject):
         state, picture = self._session.state, self._session.picture
         if state is None or picture is None:
             return
-        proposed = self._files.default_project(state).with_suffix(MODEL_SUFFIX)
+        proposed = saving_folder(state.path, None) / f"{state.path.stem}{MODEL_SUFFIX}"
         path = file_dialogs.ask_model(self._window, proposed, MODEL_SUFFIX, save=True)
         if path is None:
             return

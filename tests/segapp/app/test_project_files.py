@@ -11,8 +11,6 @@ import pytest
 from segapp.app import project_files
 from segapp.app.project_files import (
     ChangedByOthersError,
-    FileLock,
-    LockHeldError,
     digest_of,
     find_project,
     free_location,
@@ -21,6 +19,8 @@ from segapp.app.project_files import (
     with_projects,
     write_project,
 )
+from segapp.io import control_files
+from segapp.io.control_files import FileLock, LockHeldError
 from segapp.io.project import ProjectError, ProjectLocation, load_project, save_project
 from tests.campaign.power_loss import ForgetfulDisk
 from tests.segapp.app.projects import numbers, project
@@ -136,7 +136,7 @@ def test_the_lock_of_a_killed_program_is_taken_over(tmp_path):
 
 
 def test_a_program_that_hangs_in_its_turn_is_an_error(tmp_path, monkeypatch):
-    monkeypatch.setattr(project_files, "_PATIENCE", 0.05)
+    monkeypatch.setattr(control_files, "_PATIENCE", 0.05)
     lock = FileLock(tmp_path / ".x.segapp.lock", create=True)
     with pytest.raises(LockHeldError):
         save_over(tmp_path / "x.segapp", project(1), "")
@@ -226,7 +226,7 @@ def test_a_project_that_cannot_be_read_now_is_not_taken_for_none(tmp_path, monke
     path = tmp_path / "x.segapp"
     write_project(ProjectLocation(path), project(1))
 
-    def fail(_):
+    def fail(*_, **__):
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(project_files, "open_regular", fail)

@@ -28,6 +28,7 @@ from segapp.app.project_store import (
     SaveTask,
 )
 from segapp.app.state import PictureState
+from segapp.io import control_files
 from segapp.io.project import ProjectLocation, save_project
 from tests.segapp.app.projects import numbers, project, work_on
 
@@ -57,7 +58,7 @@ def test_a_proposed_project_is_found_again(picture, store, tmp_path, images, str
         image = picture(name)
         location = store.proposed(PictureState(image, ""))
         assert not location.path.exists()
-        saved[image] = store.save(work_on(image, len(saved)), location)
+        saved[image] = store.save(SaveTask(work_on(image, len(saved)), common))
     for image, location in saved.items():
         assert store.search(image).location == location
         assert image in with_projects(list(saved), common)
@@ -69,7 +70,7 @@ def test_no_name_is_proposed_that_opening_does_not_look_for(picture, store, tmp_
     save_project(tmp_path / "cat.segapp", project(1, image=picture("cat.bmp")))
     location = store.proposed(PictureState(image, ""))
     assert location.path.name == "cat.png.segapp"  # and not cat-2.segapp
-    store.save(work_on(image, 2), location)
+    store.save(SaveTask(work_on(image, 2), tmp_path))
     assert store.search(image).location.path == location.path
 
 
@@ -139,9 +140,10 @@ def test_the_second_of_two_windows_neither_replaces_nor_hides_the_firsts_project
     store.policy.choose(SaveLocation.BESIDE)
     other = ProjectStore(store.policy, tmp_path / "other")
     first, second = work_on(image, 1), work_on(image, 2)
-    saved = store.save(first, store.proposed(first))
-    with pytest.raises(ChangedByOthersError):
-        other.save(second, other.chosen(second, other.proposed(second).path))
+    saved = store.save(SaveTask(first))
+    for path in (None, other.proposed(second).path):
+        with pytest.raises(ChangedByOthersError):
+            other.save(SaveTask(second, path=path))
     assert other.run(SaveTask(second, image.parent)).location is None
     assert os.listdir(tmp_path / "other") != []  # the strokes are kept for recovery
     assert [path.name for path in tmp_path.glob("*.segapp")] == [saved.path.name]
@@ -151,7 +153,7 @@ def test_the_second_of_two_windows_neither_replaces_nor_hides_the_firsts_project
 def test_saves_of_one_window_wait_for_each_other(picture, store, monkeypatch):
     image, release = picture(), threading.Event()
     state = work_on(image, 1)
-    monkeypatch.setattr(project_files, "_PATIENCE", 0.0)
+    monkeypatch.setattr(control_files, "_PATIENCE", 0.0)
     save, begun = project_files.save_project, threading.Event()
 
     def slow(path, project):
@@ -163,7 +165,7 @@ def test_saves_of_one_window_wait_for_each_other(picture, store, monkeypatch):
     with ThreadPoolExecutor(2) as pool:
         autosave = pool.submit(store.run, SaveTask(state, image.parent))
         begun.wait(5)
-        by_hand = pool.submit(store.save, state, store.proposed(state))
+        by_hand = pool.submit(store.save, SaveTask(state))
         release.set()
         assert autosave.result().error is None
         assert numbers(by_hand.result().path) == [1]

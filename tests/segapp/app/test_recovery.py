@@ -8,7 +8,6 @@ import pytest
 from segapp.app import recovery
 from segapp.app.project_files import (
     ChangedByOthersError,
-    FileLock,
     write_project,
 )
 from segapp.app.project_store import (
@@ -18,6 +17,7 @@ from segapp.app.project_store import (
 )
 from segapp.app.recovery import RecoveryFolder, UnreadableCopy, orphaned_folders
 from segapp.app.state import Content, PictureState
+from segapp.io.control_files import FileLock
 from segapp.io.project import ProjectLocation, save_project
 from segapp.model.settings import DEFAULT_SETTINGS
 from tests.segapp.app.projects import dots, numbers, project, work_on

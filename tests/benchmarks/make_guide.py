@@ -132,7 +132,10 @@ class Studio:
 
     def close(self) -> None:
         """Close the window, without a question."""
-        self.window.files.save(self.window.session.state, Path(_HOME.name) / "closing.segapp")
+        self.window.file_commands.save_to(
+            Path(_HOME.name) / "closing.segapp", self.window.session.state
+        )
+        self.window.autosave.wait(_PATIENCE)
         self.window.close()
 
 

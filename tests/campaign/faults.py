@@ -47,7 +47,7 @@ from tests.campaign.kills import ROOT, _batch, _cases
 from tests.campaign.random_users import wait
 from tests.campaign.results import Failure, Row
 from tests.segapp.fake_segmenter import Deadly, NearestColour
-from tests.segapp.qt.conftest import QuickSegmenter
+from tests.segapp.qt.conftest import QuickSegmenter, save_now
 
 UNPRIVILEGED = 65534
 
@@ -157,16 +157,16 @@ def a_full_disk_for_a_project():
     with desk() as at, full_disk(at.folder / "disk") as (fill, make_room):
         target = at.folder / "disk" / "work.segapp"
         at.stroke()
-        assert at.window.files.save(at.window.session.state, target)
+        assert save_now(at.window, target)
         before = target.read_bytes()
         at.stroke(1)
         fill()
-        assert not at.window.files.save(at.window.session.state, target)
+        assert not save_now(at.window, target)
         assert len(at.told) == 1
         assert at.window.isWindowModified()
         assert target.read_bytes() == before
         make_room()
-        assert at.window.files.save(at.window.session.state, target)
+        assert save_now(at.window, target)
         assert len(load_project(target).document.strokes) == 2
 
 
@@ -254,8 +254,8 @@ def desk_for_an_ordinary_user(folder):
     window.session.add_stroke(Stroke(((5.0, 5.0),), 2.0, 0))
     wait(lambda: len(told) == 1, "a complaint about the copies")
     state = window.session.state
-    assert window.files.default_project(state).parent == Path.home()
-    assert not window.files.save(state, folder / "data" / "picture.segapp")
+    assert window.store.proposed(state).path.parent == Path.home()
+    assert not save_now(window, folder / "data" / "picture.segapp")
     assert len(told) == 2, told
     assert window.isWindowModified()
     assert len(window.session.document.strokes) == 1
@@ -272,7 +272,7 @@ def an_image_that_is_deleted():
         at.open(at.image)
         assert len(at.told) == 1
         assert len(at.window.session.document.strokes) == 1
-        assert at.window.files.save(at.window.session.state, at.folder / "kept.segapp")
+        assert save_now(at.window, at.folder / "kept.segapp")
 
 
 def an_image_that_is_changed():

@@ -22,7 +22,7 @@ from segapp.io.class_list import (
     read_class_list,
     write_class_list,
 )
-from segapp.io.folder_files import PROGRESS_FILE, read_progress
+from segapp.io.folder_files import PROGRESS_FILE, ProgressError, read_progress
 from segapp.io.images import load_image, load_indices
 from segapp.io.pages import ImageError
 from segapp.io.project import ProjectError, load_project, save_project
@@ -226,7 +226,10 @@ SEGAPP: tuple[Reader, ...] = (
         "labels", "labels.json", seeds.label_seeds, damage.of_json, _use_labels,
         (ClassListError,),
     ),
-    Reader("progress", PROGRESS_FILE, seeds.progress_seeds, damage.of_json, read_progress, ()),
+    Reader(
+        "progress", PROGRESS_FILE, seeds.progress_seeds, damage.of_json, read_progress,
+        (ProgressError,),
+    ),
 )  # fmt: skip
 
 _SETS = (ShlDatasetError,)

@@ -20,7 +20,7 @@ from sklearn.datasets import dump_svmlight_file
 from segapp.engine.learnt_model import save_model
 from segapp.engine.trainer import Trainer
 from segapp.io.class_list import ClassList, write_class_list
-from segapp.io.folder_files import ImageStatus, write_progress
+from segapp.io.folder_files import ProgressChanges, update_progress
 from segapp.io.project import Project, save_project
 from segapp.model.answer import AnswerSnapshot
 from segapp.model.classes import ClassInfo
@@ -242,12 +242,9 @@ def label_seeds() -> list[bytes]:
 
 def progress_seeds() -> list[bytes]:
     """Pictures that are answered or done, one with a name that is not UTF-8."""
-    changes = {
-        "a.png": ImageStatus.DONE,
-        "b.png": ImageStatus.ANSWERED,
-        "caf\udce9.png": ImageStatus.DONE,
-    }
-    return [_written(partial(write_progress, changes=changes, last="a.png"))]
+    done = {"a.png": True, "caf\udce9.png": True}
+    changes = ProgressChanges({"b.png": True}, done, "a.png")
+    return [_written(partial(update_progress, changes=changes))]
 
 
 # --- shlcore -----------------------------------------------------------------------------

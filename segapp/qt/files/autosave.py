@@ -69,6 +69,7 @@ class Autosave(QObject):
         self._session, self._store = session, store
         self._queue = SaveQueue()
         self._requests: deque[_Request] = deque()
+        self._targets: dict[Path, Path] = {}  # by image, of these requests
         self._hindered: dict[Path, Exception] = {}  # images whose projects could not be written
         self._closed = False
         self._timer = self._single_shot(self._write_next)
@@ -126,8 +127,14 @@ class Autosave(QObject):
         on_error: Callable[[Exception], object],
     ) -> None:
         """Save as the user has asked for, before anything else."""
+        if task.path is not None and not task.replaced:
+            self._targets[task.state.path] = task.path
         self._requests.append(_Request(task, on_saved, on_error))
         self._write_next()
+
+    def target(self, path: Path) -> Path | None:
+        """Return the file that the user has chosen for an image and that is being written."""
+        return self._targets.get(path)
 
     def task(self, state: PictureState) -> SaveTask:
         """Return the task of saving work in its project without asking."""
@@ -156,12 +163,14 @@ class Autosave(QObject):
         state = request.task.state
 
         def note(location: ProjectLocation) -> None:
+            self._targets.pop(state.path, None)
             if not request.task.replaced:
                 self._note_saving(SaveResult(request.task, location))
                 self._store.settle(SaveResult(request.task, location))
             request.on_saved(location)
 
         def fail(error: Exception) -> None:
+            self._targets.pop(state.path, None)
             if isinstance(error, ChangedByOthersError) and not request.task.replaced:
                 self._hinder(state.path, error)
             request.on_error(error)

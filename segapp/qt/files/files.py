@@ -70,6 +70,7 @@ class Files(QObject):
         self._prefetch = Prefetch(self)
         self._target: Path | None = None  # the picture of the folder that is being gone to
         self._step = 0  # the way there, when it is from neighbour to neighbour
+        self._has_arrived = False  # in a folder whose first picture is being read
         self._began = 0.0  # of the present reading, as of `time.monotonic`
         self._jobs = Jobs("reading", self)
 
@@ -102,7 +103,7 @@ class Files(QObject):
             self._set_folder(workspace)
             first = workspace.last or workspace.images[0]
             self._read(at if at in workspace.images else first, remembered=path)
-            self._step = 1
+            self._step, self._has_arrived = 1, True
 
         def fail(error: Exception) -> None:
             if not isinstance(error, OSError):
@@ -224,6 +225,9 @@ class Files(QObject):
         self._session.open(result.picture, result.layer, state, carried)
         self._target = None
         self.folder.note_open(path)
+        if not self._has_arrived:  # opening a folder writes nothing into it
+            self.folder.note_last(path)
+        self._has_arrived = False
         self._look_ahead()
         if self._remembered is not None:
             self._preferences.add_recent(self._remembered)

@@ -71,6 +71,7 @@ class FileCommands(QObject):
         self._session, self._files, self._autosave = session, files, autosave
         self._store, self._preferences, self._window = store, preferences, window
         self._replaced = ReplacedWork()
+        self._is_closing = False  # as soon as all is written
         files.failed.connect(self._complain)
         files.image_missing.connect(self._locate)
         files.work_replaced.connect(autosave.copy_replaced)
@@ -158,7 +159,10 @@ class FileCommands(QObject):
         state = self._session.state
         if state is None:
             return
-        if state.location is None and self._store.policy.writing_folder(state.path) is None:
+        target = self._autosave.target(state.path)
+        if target is not None:  # chosen a moment ago
+            self.save_to(target, state)
+        elif state.location is None and self._store.policy.writing_folder(state.path) is None:
             self.save_as()
         else:
             self._save(self._autosave.task(state))
@@ -172,8 +176,12 @@ class FileCommands(QObject):
     def _save_as(self, state: PictureState) -> bool:
         path = file_dialogs.ask_project(self._window, self._store.suggested(state))
         if path is not None:
-            self._save(replace(self._task(state), path=path))
+            self.save_to(path, state)
         return path is not None
+
+    def save_to(self, path: Path, state: PictureState) -> None:
+        """Save work to a file that the user has chosen."""
+        self._save(replace(self._task(state), path=path))
 
     def _task(self, state: PictureState) -> SaveTask:
         """Return the task of saving work in its project, or in the proposed folder."""
@@ -240,36 +248,46 @@ class FileCommands(QObject):
         """Save, and ask about work that could not be saved; False keeps the window open.
 
         While saving takes longer than a moment, the window stays, and closes by itself after it.
+        Closing it a second time does not wait, and asks.
         """
-        self._autosave.write_soon()
-        self._files.folder.write_changes()
+        if not self._is_closing:
+            self._autosave.write_soon()
+            self._files.folder.write_changes()
         if not self._is_written():
             return False
-        if not self._unsaved():
+        if not self._has_unsaved():
             return True
         states = self._session.unsaved_states()
         replaced = self._replaced.lost(self._session.state_of)
         choice = file_dialogs.ask_unsaved(self._window, states, replaced)
+        self._is_closing = False
         if choice is Unsaved.SAVE:
             is_chosen = self._save_all(states) and all(map(self._save_replaced, replaced))
-            return is_chosen and self._is_written() and not self._unsaved()
+            return is_chosen and self._is_written() and not self._has_unsaved()
         return choice is Unsaved.DISCARD
 
-    def _unsaved(self) -> bool:
+    def _has_unsaved(self) -> bool:
         replaced = self._replaced.lost(self._session.state_of)
         return bool(self._session.unsaved_states() or replaced)
 
     def _is_written(self) -> bool:
         """Wait a moment for the writers; if they need longer, close the window after them."""
-        writers = self._autosave, self._files.folder.writing
+        if self._is_closing:
+            return True
         until = time.monotonic() + _MOMENT
-        slow = [
-            writer for writer in writers if not writer.wait(max(0.0, until - time.monotonic()))
-        ]
-        if slow:
-            slow[0].idle.connect(self._window.close, Qt.ConnectionType.SingleShotConnection)
-            self.message.emit(self.tr("Saving …"))
-        return not slow
+        for writer in (self._autosave, self._files.folder.writing):
+            if not writer.wait(max(0.0, until - time.monotonic())):
+                self._is_closing = True
+                writer.idle.connect(self._close, Qt.ConnectionType.SingleShotConnection)
+                self.message.emit(self.tr("Saving … the window closes when it is done"))
+                return False
+        return True
+
+    def _close(self) -> None:
+        """Close the window after the last write, unless that was taken back."""
+        if self._is_closing:
+            self._is_closing = False
+            self._window.close()
 
     def _save_all(self, states: list[PictureState]) -> bool:
         """Save work on images; ask once for the folder of those that have none."""

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from segapp.app.state import PictureState
+from segapp.app.workspace import FolderWorkspace
 from segapp.io.project import Project, load_project
 from segapp.model.document import Document, Stroke
 from segapp.model.settings import DEFAULT_SETTINGS
@@ -37,3 +38,8 @@ def numbers(path):
 
 def work_on(image, *numbers, **fields):
     return PictureState(image, "", **fields).edit("", dots(*numbers))
+
+
+def workspace(images, root, policy):
+    policy.begin(images, root)
+    return FolderWorkspace(images, root, policy)

@@ -7,13 +7,12 @@ from PIL import Image
 from segapp.app.folder_tasks import AnnotatedImage, apply_to_all, share_classes
 from segapp.app.project_store import ProjectLocationPolicy, ProjectStore
 from segapp.app.state import Content
-from segapp.app.workspace import FolderWorkspace
 from segapp.io.images import load_image
 from segapp.io.project import Project, load_project, save_project
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document, Stroke
 from segapp.model.settings import DEFAULT_SETTINGS
-from tests.segapp.app.projects import Preferences
+from tests.segapp.app.projects import Preferences, workspace
 
 STROKES = (Stroke(((5.0, 8.0), (8.0, 20.0)), 2.0, 0), Stroke(((30.0, 8.0), (32.0, 20.0)), 2.0, 1))
 
@@ -37,11 +36,11 @@ def store(tmp_path):
 
 def test_projects_go_to_the_folder_of_their_images_whichever_is_opened_meanwhile(folders, store):
     first, second = folders
-    FolderWorkspace(first, first[0].parent, store.policy)
+    workspace(first, first[0].parent, store.policy)
     source = AnnotatedImage(load_image(first[0]), Content(Document(strokes=STROKES)))
     steps = apply_to_all(source, first[1:], store, Document(), lambda _: False)
     next(steps)
-    FolderWorkspace(second, second[0].parent, store.policy)
+    workspace(second, second[0].parent, store.policy)
     changed = [step.path for step in steps if step is not None and step.changed]
     assert changed == first[1:]
     assert not list(second[0].parent.glob("*.segapp"))
@@ -53,7 +52,7 @@ def test_projects_go_to_the_folder_of_their_images_whichever_is_opened_meanwhile
 
 def test_busy_annotated_and_damaged_images_are_left_alone(folders, store):
     images = folders[0]
-    FolderWorkspace(images, images[0].parent, store.policy)
+    workspace(images, images[0].parent, store.policy)
     annotated = Project(Document(strokes=STROKES[:1]), DEFAULT_SETTINGS, images[0], "")
     save_project(images[0].with_suffix(".segapp"), annotated)
     images[1].with_suffix(".segapp").write_bytes(b"half a project")
@@ -68,7 +67,7 @@ def test_busy_annotated_and_damaged_images_are_left_alone(folders, store):
 
 def test_classes_are_shared_with_projects_that_have_the_old_ones(folders, store):
     images = folders[0]
-    FolderWorkspace(images, images[0].parent, store.policy)
+    workspace(images, images[0].parent, store.policy)
     before = Document().classes
     after = (ClassInfo("leaf", (1, 2, 3)), *before[1:])
     own = (*before, ClassInfo("own", (9, 9, 9)))

@@ -3,25 +3,27 @@
 import pytest
 from PIL import Image
 
-from segapp.app import project_store, workspace
+from segapp.app import project_store
 from segapp.app.project_store import ProjectLocationPolicy
-from segapp.app.workspace import FolderWorkspace, UnreadableFileError, list_images
-from segapp.io.class_list import CLASS_LIST_FILE, read_class_list
+from segapp.app.workspace import UnreadableFileError, list_images
+from segapp.io.class_list import CLASS_LIST_FILE, write_class_list
 from segapp.io.export.formats import FORMATS
 from segapp.io.folder_files import (
     DISPLAY_FILE,
     PROGRESS_FILE,
     FolderProgress,
     ImageStatus,
-    read_display,
+    ProgressChanges,
     read_progress,
+    update_progress,
+    write_display,
 )
 from segapp.io.project import Project, save_project
 from segapp.model.classes import TWO_CLASSES, ClassInfo
 from segapp.model.display import DisplaySettings
 from segapp.model.document import Document
 from segapp.model.settings import DEFAULT_SETTINGS
-from tests.segapp.app.projects import Preferences
+from tests.segapp.app.projects import Preferences, workspace
 
 LEAF = (ClassInfo("leaf", (1, 2, 3)), *TWO_CLASSES[1:])
 
@@ -42,7 +44,7 @@ def policy():
 
 @pytest.fixture
 def begin(images, policy):
-    return lambda: FolderWorkspace(images, images[0].parent, policy)
+    return lambda: workspace(images, images[0].parent, policy)
 
 
 def test_progress_is_kept_in_the_folder(begin, images):
@@ -51,6 +53,7 @@ def test_progress_is_kept_in_the_folder(begin, images):
     assert work.set_done(images[0], done=True)
     assert work.note_work(images[1], marked=True, answered=True)
     assert not work.note_open(images[1])
+    work.note_last(images[1])
     assert not work.set_done(images[0].with_name("other.png"), done=True)
     assert [work.status(path) for path in images] == [
         ImageStatus.DONE,
@@ -59,7 +62,7 @@ def test_progress_is_kept_in_the_folder(begin, images):
     ]
     assert work.n_done == 1
     assert [work.next_undone(path) for path in images] == [images[1], images[2], images[1]]
-    work.take_changes().write()
+    update_progress(*work.take_changes())
     assert work.take_changes() is None
     again = begin()
     assert again.last == images[1]
@@ -75,13 +78,13 @@ def test_changes_that_could_not_be_written_are_kept_for_the_next_time(begin, ima
     work = begin()
     work.set_done(images[0], done=True)
     work.set_done(images[1], done=True)
-    work.note_open(images[0])
-    changes = work.take_changes()
+    work.note_last(images[0])
+    _, changes = work.take_changes()
     work.set_done(images[1], done=False)
     work.put_back(changes)
-    work.take_changes().write()
+    update_progress(*work.take_changes())
     progress = read_progress(images[0].parent / PROGRESS_FILE)
-    assert progress == FolderProgress({"1.png": ImageStatus.DONE}, "1.png")
+    assert progress == FolderProgress(done=frozenset({"1.png"}), last="1.png")
 
 
 def test_an_image_that_fails_is_passed_over_until_it_opens(begin, images):
@@ -98,26 +101,49 @@ def test_untouched_images_begin_with_the_shared_classes_and_display(begin, image
     work, folder = begin(), images[0].parent
     assert work.new_document() == Document()
     display = DisplaySettings((1,))
-    assert work.share_classes(LEAF)
-    assert work.share_display(display)
-    assert not work.share_display(display)
-    assert read_class_list(folder / CLASS_LIST_FILE).classes == LEAF
-    assert read_display(folder) == display
+    write_class_list(folder / CLASS_LIST_FILE, work.class_list(LEAF))
+    write_display(folder, display)
     assert begin().new_document() == Document(LEAF, display=display)
 
 
-@pytest.mark.parametrize("name", [CLASS_LIST_FILE, DISPLAY_FILE])
+@pytest.mark.parametrize("name", [CLASS_LIST_FILE, DISPLAY_FILE, PROGRESS_FILE])
 def test_a_file_that_cannot_be_read_is_not_replaced(begin, images, name):
     path = images[0].parent / name
     path.write_text('{"version": 99}')
     work = begin()
     assert name in str(work.problems[0])
     with pytest.raises(UnreadableFileError, match="move it away first"):
-        work.share_classes(LEAF) if name == CLASS_LIST_FILE else work.share_display(
-            DisplaySettings((1,))
-        )
-    assert path.read_text() == '{"version": 99}'
+        work.check_readable(name)
     assert work.new_document() == Document()
+
+
+def test_the_progress_follows_other_windows_and_keeps_what_is_not_written_yet(begin, images):
+    mine, theirs = begin(), begin()
+    mine.set_done(images[0], done=True)
+    theirs.set_done(images[1], done=True)
+    theirs.note_work(images[2], marked=True, answered=True)
+    update_progress(*theirs.take_changes())
+    save_project(
+        images[2].with_suffix(".segapp"), Project(Document(), DEFAULT_SETTINGS, images[2], "")
+    )
+    assert mine.stamp() == theirs.stamp()
+    assert mine.update(mine.snapshot()) == images[1:]
+    assert [mine.status(path) for path in images] == [
+        ImageStatus.DONE,
+        ImageStatus.DONE,
+        ImageStatus.ANSWERED,
+    ]
+    assert mine.update(mine.snapshot()) == []
+    update_progress(*mine.take_changes())
+    assert theirs.update(theirs.snapshot()) == [images[0]]
+
+
+def test_a_picture_with_a_result_that_is_done_twice_has_it_still(begin, images):
+    work = begin()
+    work.note_work(images[0], marked=True, answered=True)
+    work.set_done(images[0], done=True)
+    work.set_done(images[0], done=False)
+    assert work.status(images[0]) is ImageStatus.ANSWERED
 
 
 def test_work_done_before_a_folder_is_chosen_is_not_forgotten(
@@ -129,13 +155,12 @@ def test_work_done_before_a_folder_is_chosen_is_not_forgotten(
     work.set_done(images[0], done=True)
     work.note_work(images[1], marked=True, answered=False)
     assert work.take_changes() is None
-    assert not work.share_classes(LEAF)
     chosen.mkdir()
     work.choose_folder(chosen)
     assert work.folder == chosen
     assert [work.status(path) for path in images[:2]] == [ImageStatus.DONE, ImageStatus.MARKED]
-    work.take_changes().write()
-    assert read_progress(chosen / PROGRESS_FILE).states == {"1.png": ImageStatus.DONE}
+    update_progress(*work.take_changes())
+    assert read_progress(chosen / PROGRESS_FILE).done == {"1.png"}
     assert not (root / PROGRESS_FILE).exists()
 
 
@@ -143,31 +168,23 @@ def test_images_opened_together_share_no_files(images, policy):
     save_project(
         images[1].with_suffix(".segapp"), Project(Document(), DEFAULT_SETTINGS, images[1], "")
     )
-    work = FolderWorkspace(images[:2], None, policy)
+    work = workspace(images[:2], None, policy)
     assert [work.status(path) for path in images[:2]] == [
         ImageStatus.UNTOUCHED,
         ImageStatus.MARKED,
     ]
     work.set_done(images[0], done=True)
-    assert (work.folder, work.take_changes(), work.share_classes(LEAF)) == (None, None, False)
+    assert (work.folder, work.take_changes()) == (None, None)
     assert policy.writing_folder(images[0]) == images[0].parent
     assert policy.writing_folder(images[2]) is None  # it is not one of them
 
 
-def test_all_changes_of_one_moment_are_one_write(begin, images, monkeypatch):
-    calls = []
-    monkeypatch.setattr(workspace, "write_progress", lambda *told: calls.append(told))
+def test_all_changes_of_one_moment_are_one_write(begin, images):
     work = begin()
     for path in images:
         work.set_done(path, done=True)
-    work.take_changes().write()
-    assert calls == [
-        (
-            images[0].parent / PROGRESS_FILE,
-            dict.fromkeys(("1.png", "2.png", "3.png"), ImageStatus.DONE),
-            None,
-        )
-    ]
+    done = dict.fromkeys(("1.png", "2.png", "3.png"), True)
+    assert work.take_changes() == (images[0].parent / PROGRESS_FILE, ProgressChanges(done=done))
 
 
 def listed(folder, *names):

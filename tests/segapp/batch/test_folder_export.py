@@ -11,7 +11,7 @@ from segapp.batch.folder_export import ExportFinished, ExportStatus, FolderExpor
 from segapp.engine.trainer import Trainer
 from segapp.io.class_list import CLASS_LIST_FILE, ClassList, write_class_list
 from segapp.io.export.formats import FOLDER_FORMATS
-from segapp.io.folder_files import PROGRESS_FILE, ImageStatus, write_progress
+from segapp.io.folder_files import PROGRESS_FILE, ProgressChanges, update_progress
 from segapp.io.images import load_image
 from segapp.io.project import Project, save_project
 from segapp.model.answer import NotEnoughStrokes, Report
@@ -121,9 +121,8 @@ def test_changed_or_deleted_files_are_written_again(folder):
 
 
 def test_the_done_ones_alone(folder):
-    write_progress(
-        folder / PROGRESS_FILE, {"p1.png": ImageStatus.DONE, "p2.png": ImageStatus.ANSWERED}, None
-    )
+    changes = ProgressChanges({"p2.png": True}, {"p1.png": True})
+    update_progress(folder / PROGRESS_FILE, changes)
     form = FOLDER_FORMATS["coco-rle"]
     export = replace(FolderExport.of_folder(folder, form, folder / "out"), done_only=True)
     assert [(step.image.name, step.total) for step in run(export)] == [("p1.png", 1)]

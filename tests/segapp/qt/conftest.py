@@ -244,6 +244,22 @@ def heartbeat(qtbot, turns_as_in_the_program):
     heart.stop()
 
 
+def press_save(window):
+    """Choose the command that saves, and wait for the writing."""
+    window.commands["save"].trigger()
+    assert window.autosave.wait(20)
+
+
+def save_now(window, path=None):
+    """Save the open picture's strokes, to a file or its project; return whether it was done."""
+    state = window.session.state
+    path = path or window.store.proposed(state).path
+    window.file_commands.save_to(path, state)
+    assert window.autosave.wait(20)
+    state = window.session.state
+    return not state.unsaved and state.location.path == path
+
+
 def stroke(label, *points, radius=4.0):
     return Stroke(tuple(points), radius, label)
 

@@ -41,6 +41,7 @@ from segapp.qt.i18n import (
     translate,
 )
 from segapp.qt.panels.status import _Elided
+from tests.segapp.qt.conftest import save_now
 from tests.texts import differences, languages, untranslatable, written
 
 OTHERS = [language for language in LANGUAGES if language != "en"]
@@ -183,7 +184,7 @@ def test_a_new_pictures_classes_speak_it_and_files_hold_the_english_names(
     qtbot.keyClick(editor, Qt.Key.Key_Return)  # it is read and left as it is
     qtbot.waitUntil(lambda: rows.viewport().findChild(QLineEdit) is None)
     assert [info.name for info in window.session.document.classes] == ["foreground", "background"]
-    assert window.files.save(window.session.state, tmp_path / "a.segapp")
+    assert save_now(window, tmp_path / "a.segapp")
     kept = load_project(tmp_path / "a.segapp").document.classes
     assert [info.name for info in kept] == ["foreground", "background"]
     window.class_panel.edit_name()

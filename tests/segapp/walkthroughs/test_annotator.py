@@ -19,7 +19,7 @@ from pycocotools.coco import COCO
 
 from segapp.engine.trainer import segment
 from segapp.io.class_list import CLASS_LIST_FILE, read_class_list
-from segapp.io.folder_files import PROGRESS_FILE, ImageStatus, read_progress
+from segapp.io.folder_files import PROGRESS_FILE, read_progress
 from segapp.io.images import load_image
 from segapp.io.project import ProjectError, load_project
 from tests.segapp.walkthroughs.real_window import (
@@ -209,8 +209,8 @@ def test_a_day(day, folder):
     desk.keys("ctrl+q")
     assert day.process.wait(timeout=20) == 0
     assert [n_strokes(path) for path in pictures] == [4] * N_PICTURES
-    states = read_progress(folder / PROGRESS_FILE).states
-    assert states == {path.name: ImageStatus.DONE for path in pictures}
+    done = read_progress(folder / PROGRESS_FILE).done
+    assert done == {path.name for path in pictures}
 
     # The next day: no argument, and the folder is there; all of it goes into one file.
     day.start(title=pictures[-1].name)
@@ -272,6 +272,5 @@ def test_a_folder_by_keys(look, tmp_path, folder):
         time.sleep(0.3)
         program.shot("export")
         program.quit("p03.png")
-    states = read_progress(folder / PROGRESS_FILE).states
-    done = {name for name, status in states.items() if status is ImageStatus.DONE}
+    done = read_progress(folder / PROGRESS_FILE).done
     assert done == {"p00.png", "p01.png", "p02.png"}

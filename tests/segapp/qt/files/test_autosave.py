@@ -32,6 +32,7 @@ from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Decision, RestoreDialog
 from segapp.qt.files.preferences import Preferences
 from segapp.qt.window.startup import open_initial
+from tests.segapp.qt.conftest import press_save, save_now
 
 
 def copies(root):
@@ -148,7 +149,7 @@ def test_saved_work_needs_no_copy_and_a_clean_end_leaves_none(
     window = make_window(picture_file())
     window.session.add_stroke(two_strokes[0])
     qtbot.waitUntil(lambda: strokes_on_disk(root) == [1])
-    window.files.save(window.session.state, tmp_path / "saved.segapp")
+    save_now(window, tmp_path / "saved.segapp")
     qtbot.waitUntil(lambda: copies(root) == [])
     window.session.add_stroke(two_strokes[1])
     qtbot.waitUntil(lambda: strokes_on_disk(root) == [2])
@@ -260,7 +261,7 @@ def test_unsaved_strokes_under_an_opened_project_have_a_copy_of_their_own(
 ):
     window = make_window(picture_file())
     target = tmp_path / "work.segapp"
-    assert window.files.save(window.session.state, target)
+    assert save_now(window, target)
     for stroke in two_strokes:
         window.session.add_stroke(stroke)
     with qtbot.waitSignal(window.files.opened):
@@ -487,7 +488,7 @@ def test_restored_work_is_saved_to_the_project_that_the_image_opens_with(
     assert len(load_project(project).document.strokes) == 4
     window.session.add_stroke(dot(4))
     assert window.isWindowModified()
-    window.commands["save"].trigger()
+    press_save(window)
     assert not window.isWindowModified()
     assert len(load_project(project).document.strokes) == 5
 
@@ -591,7 +592,7 @@ def test_a_saved_project_opens_with_one_update(
     qtbot.waitUntil(lambda: session.answers.is_current, timeout=30_000)
     shown = session.answers.answer.labelling
     path = tmp_path / "noisy.segapp"
-    assert window.files.save(session.state, path)
+    assert save_now(window, path)
     project = load_project(path)
     assert project.answer is not None
 
@@ -617,7 +618,7 @@ def test_without_a_current_answer_none_is_carried(qtbot, make_window, picture_fi
     window.session.answers.set_live(False)
     window.session.add_stroke(dab(10, 10, 0))
     window.session.add_stroke(dab(70, 10, 1))
-    assert window.files.save(window.session.state, tmp_path / "p.segapp")
+    assert save_now(window, tmp_path / "p.segapp")
     assert load_project(tmp_path / "p.segapp").answer is None
 
 

@@ -17,6 +17,7 @@ from segapp.model.settings import PRESETS
 from segapp.qt.files import file_dialogs, opening
 from segapp.qt.files.file_dialogs import Conflict
 from segapp.qt.files.opening import natural_sorted
+from tests.segapp.qt.conftest import press_save, save_now
 
 
 @pytest.fixture
@@ -95,7 +96,7 @@ def test_a_project_brings_strokes_classes_and_settings_back(
     window = answered(make_window(picture_file()))
     window.session.set_settings(PRESETS["paper"])
     target = tmp_path / "é 中.segapp"
-    assert window.files.save(window.session.state, target)
+    assert save_now(window, target)
     assert not window.isWindowModified()
     document = window.session.document
     qtbot.waitUntil(lambda: window.session.answers.is_current)
@@ -112,9 +113,7 @@ def test_the_project_beside_an_image_opens_with_it(make_window, picture_file, tw
     path = picture_file()
     window = make_window(path)
     window.session.add_stroke(two_strokes[0])
-    assert window.files.save(
-        window.session.state, window.files.default_project(window.session.state)
-    )
+    assert save_now(window)
     other = make_window(path)
     assert tuple(other.session.document.strokes) == two_strokes[:1]
 
@@ -129,10 +128,10 @@ def test_saving_under_a_name_and_then_again(make_window, picture_file, two_strok
 
     monkeypatch.setattr(file_dialogs, "ask_project", ask)
     window.session.add_stroke(two_strokes[0])
-    window.commands["save"].trigger()
+    window.commands["save"].trigger()  # and again, before it is written
     window.session.add_stroke(two_strokes[1])
     assert window.isWindowModified()
-    window.commands["save"].trigger()
+    press_save(window)
     assert len(asked) == 1
     assert tuple(load_project(asked[0]).document.strokes) == two_strokes
     assert not window.isWindowModified()
@@ -150,7 +149,7 @@ def test_a_project_is_found_again_where_its_saving_was_proposed(
     window = make_window(png)
     monkeypatch.setattr(file_dialogs, "ask_project", lambda _, proposed: proposed)
     window.session.add_stroke(two_strokes[0])
-    window.commands["save"].trigger()
+    press_save(window)
     assert not window.isWindowModified()
     assert tuple(make_window(png).session.document.strokes) == two_strokes[:1]
     assert tuple(make_window(bmp).session.document.strokes) == ()
@@ -162,7 +161,7 @@ def test_a_project_is_found_again_where_its_saving_was_proposed(
 def test_a_folder_without_permission_is_reported(make_window, picture_file, told, tmp_path):
     window = make_window(picture_file())
     tmp_path.chmod(0o500)
-    assert not window.files.save(window.session.state, tmp_path / "x.segapp")
+    assert not save_now(window, tmp_path / "x.segapp")
     tmp_path.chmod(0o700)
     assert told
 
@@ -172,7 +171,7 @@ def test_a_failed_save_keeps_the_old_file_and_the_unsaved_mark(
 ):
     window = make_window(picture_file())
     window.session.add_stroke(two_strokes[0])
-    assert not window.files.save(window.session.state, tmp_path / "no folder" / "x.segapp")
+    assert not save_now(window, tmp_path / "no folder" / "x.segapp")
     assert "no folder" in told[0]
     assert window.isWindowModified()
 
@@ -196,11 +195,12 @@ def test_a_failed_load_leaves_everything_as_it_is(
     assert window.windowTitle() == title
 
 
-def test_an_empty_folder_is_reported(make_window, picture_file, told, tmp_path):
+def test_an_empty_folder_is_reported(make_window, picture_file, told, tmp_path, qtbot):
     window = make_window(picture_file())
     empty = tmp_path / "empty"
     empty.mkdir()
     window.files.open(empty)
+    qtbot.waitUntil(lambda: bool(told))
     assert "no image" in told[0]
     assert window.session.state is not None
 
@@ -353,7 +353,7 @@ def test_strokes_painted_and_saved_while_the_image_is_read_again_stay(
     window.files.open(path)
     qtbot.waitUntil(reading.is_set)
     window.session.add_stroke(two_strokes[1])
-    assert window.files.save(window.session.state, tmp_path / "meanwhile.segapp")
+    assert save_now(window, tmp_path / "meanwhile.segapp")
     with qtbot.waitSignal(window.files.opened):
         go_on.set()
     assert tuple(window.session.document.strokes) == two_strokes
@@ -367,12 +367,12 @@ def test_a_project_that_is_saved_while_it_is_read_is_read_once_more(
 ):
     window = make_window(picture_file())
     target = tmp_path / "work.segapp"
-    assert window.files.save(window.session.state, target)
+    assert save_now(window, target)
     reading, go_on = gate()
     window.files.open(target)
     qtbot.waitUntil(reading.is_set)
     window.session.add_stroke(two_strokes[0])
-    assert window.files.save(window.session.state, target)
+    assert save_now(window, target)
     window.session.add_stroke(two_strokes[1])
     with qtbot.waitSignal(window.files.opened):
         go_on.set()
@@ -390,7 +390,7 @@ def test_a_project_opened_over_unsaved_strokes_is_an_edit_that_undo_takes_back(
     window = make_window(path)
     window.session.add_stroke(two_strokes[0])
     target = tmp_path / "work.segapp"
-    assert window.files.save(window.session.state, target)
+    assert save_now(window, target)
     window.session.undo()
     window.session.add_stroke(two_strokes[1])
     opens(qtbot, window, target)
@@ -411,10 +411,10 @@ def two_windows(make_window, picture_file, two_strokes, tmp_path):
     mine = make_window(picture_file())
     mine.session.add_stroke(two_strokes[0])
     target = tmp_path / "picture.segapp"
-    assert mine.files.save(mine.session.state, target)
+    assert save_now(mine, target)
     other = make_window(target)
     other.session.clear()
-    other.commands["save"].trigger()
+    press_save(other)
     assert tuple(load_project(target).document.strokes) == ()
     mine.session.add_stroke(two_strokes[1])
     return mine, other, target
@@ -431,19 +431,19 @@ def test_a_save_of_another_window_is_not_replaced_without_a_question(
         return next(answers)
 
     monkeypatch.setattr(file_dialogs, "ask_conflict", ask)
-    mine.commands["save"].trigger()
+    press_save(mine)
     assert tuple(load_project(target).document.strokes) == ()
     assert mine.isWindowModified()
     elsewhere = tmp_path / "elsewhere.segapp"
     monkeypatch.setattr(file_dialogs, "ask_project", lambda *_: elsewhere)
-    mine.commands["save"].trigger()
+    press_save(mine)
     assert tuple(load_project(elsewhere).document.strokes) == two_strokes
     assert tuple(load_project(target).document.strokes) == ()
-    mine.commands["save"].trigger()  # elsewhere it belongs to no other window
+    press_save(mine)  # elsewhere it belongs to no other window
     assert len(asked) == 2
-    assert other.files.save(other.session.state, elsewhere)
+    assert save_now(other, elsewhere)
     with qtbot.waitSignal(mine.files.opened):
-        mine.commands["save"].trigger()
+        press_save(mine)
     assert tuple(mine.session.document.strokes) == ()
     mine.session.undo()
     assert tuple(mine.session.document.strokes) == two_strokes
@@ -454,7 +454,7 @@ def test_the_file_of_another_window_is_replaced_when_that_is_wanted(
 ):
     mine, _, target = two_windows
     monkeypatch.setattr(file_dialogs, "ask_conflict", lambda *_: Conflict.REPLACE)
-    mine.commands["save"].trigger()
+    press_save(mine)
     assert tuple(load_project(target).document.strokes) == two_strokes
     assert not mine.isWindowModified()
 
@@ -493,7 +493,7 @@ def test_an_image_with_a_damaged_project_opens_and_the_project_stays(
 
     monkeypatch.setattr(file_dialogs, "ask_project", ask)
     window.session.add_stroke(two_strokes[0])
-    window.commands["save"].trigger()
+    press_save(window)
     assert proposed[0] != damaged
     assert tuple(load_project(proposed[0]).document.strokes) == two_strokes[:1]
     assert damaged.read_bytes() == b"PK half a project"
@@ -562,6 +562,7 @@ def test_closing_waits_for_all_threads_together(make_window, picture_file, qtbot
         part._jobs.run(endless, busy.append, pytest.fail)
     qtbot.waitUntil(lambda: len(busy) == len(parts))
     began = time.monotonic()
+    assert not window.close()  # it is not known whether all is saved
     window.close()
     assert time.monotonic() - began < 2.7  # one after the other: 3.6 s
     assert not window.threads_ended

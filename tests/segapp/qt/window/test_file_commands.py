@@ -9,6 +9,7 @@ from segapp.model.document import Document, Stroke
 from segapp.model.settings import DEFAULT_SETTINGS
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Unsaved, ask_unsaved
+from tests.segapp.qt.conftest import save_now
 
 
 @pytest.fixture
@@ -88,7 +89,7 @@ def test_strokes_that_undo_brings_back_are_asked_about_once(window, close, two_s
 
 def test_strokes_saved_after_an_undo_are_not_asked_about(window, close, qtbot, tmp_path):
     window.commands["undo"].trigger()
-    assert window.files.save(window.session.state, tmp_path / "mine.segapp")
+    assert save_now(window, tmp_path / "mine.segapp")
     with qtbot.waitSignal(window.files.opened):
         window.files.open(tmp_path / "work.segapp")
     assert close(Unsaved.CANCEL) == ()

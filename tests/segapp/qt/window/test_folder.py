@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from segapp.app import folder_tasks, project_store, workspace
+from segapp.app import folder_tasks, project_store
 from segapp.app.project_store import SaveLocation
 from segapp.engine.trainer import Trainer
 from segapp.io.class_list import CLASS_LIST_FILE, ClassList, read_class_list, write_class_list
@@ -17,6 +17,7 @@ from segapp.io.project import load_project
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Stroke
 from segapp.qt.files import file_dialogs, opening, thumbnails
+from segapp.qt.files import folder as folder_module
 
 FOUR = tuple(
     ClassInfo(name, colour)
@@ -112,7 +113,7 @@ def test_a_change_is_offered_to_the_others_and_reaches_them(
     assert window.class_panel.notice.isVisibleTo(window)
     assert "do not have" in window.class_panel.notice.text
     window.commands["share_classes"].trigger()
-    assert window.class_panel.notice.isHidden()
+    qtbot.waitUntil(window.class_panel.notice.isHidden)
     assert read_class_list(folder[0].parent / CLASS_LIST_FILE).classes[0] == leaf
     qtbot.waitUntil(lambda: "images follow" in window.status.currentMessage())
     for path in folder[:3]:
@@ -157,6 +158,7 @@ def test_keys_and_background_are_of_the_class(make_window, folder, qtbot):
     window.commands["background_class"].trigger()
     assert window.session.document.background == 1
     window.commands["share_classes"].trigger()
+    qtbot.waitUntil(lambda: window.files.workspace.classes.classes[1].background)
     classes = read_class_list(folder[0].parent / CLASS_LIST_FILE).classes
     assert classes[3].key == "1"
     assert classes[1].background
@@ -275,8 +277,7 @@ def test_status_done_filter_search_and_next_undone(make_window, folder, answered
         window.commands["next_undone"].trigger()
     assert window.session.state.path == folder[1]  # beyond the end, past the one that is done
     assert window.close()
-    progress = read_progress(folder[0].parent / PROGRESS_FILE)
-    assert progress.states == {"1.png": ImageStatus.DONE}
+    assert read_progress(folder[0].parent / PROGRESS_FILE).done == {"1.png"}
     again = make_window(folder[0].parent)
     assert again.files.workspace.status(folder[0]) is ImageStatus.DONE
     assert again.files.workspace.status(folder[1]) is ImageStatus.MARKED
@@ -505,22 +506,22 @@ def test_flags_that_cannot_be_written_are_reported_once_and_written_later(
     told = []
     monkeypatch.setattr(file_dialogs, "complain", lambda _, sentence, *__: told.append(sentence))
     window = make_window(folder[0].parent)
-    real = workspace.write_progress
+    real = folder_module.update_progress
 
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(workspace, "write_progress", full)
+    monkeypatch.setattr(folder_module, "update_progress", full)
     window.commands["done"].trigger()
     qtbot.waitUntil(lambda: len(told) == 1)
     go(qtbot, window, folder[1])
     window.commands["done"].trigger()
     qtbot.wait(900)
     assert told == [f"{PROGRESS_FILE} cannot be written: No space left on device."]
-    monkeypatch.setattr(workspace, "write_progress", real)
+    monkeypatch.setattr(folder_module, "update_progress", real)
     go(qtbot, window, folder[2])
     file = folder[0].parent / PROGRESS_FILE
-    qtbot.waitUntil(lambda: len(read_progress(file).states) == 2)
+    qtbot.waitUntil(lambda: len(read_progress(file).done) == 2)
 
 
 def test_the_open_picture_stays_visible_when_the_export_takes_room(

@@ -14,6 +14,7 @@ from segapp.model.document import Stroke
 from segapp.model.settings import PRESETS, FeatureGroup, with_channels
 from segapp.qt.panels.levels_panel import Handle, LevelsPanel, counts_of, span_of
 from segapp.qt.panels.status import depth_text, measured_text
+from tests.segapp.qt.conftest import save_now
 
 RNG = np.random.default_rng(5)
 VALUES = RNG.integers(100, 1000, (60, 80, 4), dtype=np.uint16)
@@ -202,7 +203,7 @@ def test_a_folder_remembers_and_a_project_holds_it(qtbot, make_window, answered,
     assert not window.session.state.unsaved
     answered(window)
     project = first.with_name("kept.segapp")
-    assert window.files.save(window.session.state, project)
+    assert save_now(window, project)
     assert load_project(project).document.display == wanted
     window.close()
     again = make_window(project)

@@ -22,6 +22,7 @@ from segapp.qt.i18n import number
 from segapp.qt.panels.view_bar import ColourBar
 from segapp.qt.widgets.layouts import Banner, Card
 from segapp.qt.window.startup import default_geometry, open_initial
+from tests.segapp.qt.conftest import save_now
 from tests.segapp.qt.window.by_hand import paint, pixels
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
@@ -123,7 +124,7 @@ def test_a_picture_is_pasted_and_saved_elsewhere(make_window, qtbot, tmp_path):
     state = window.session.state
     assert state.path.parent == pasted_folder()
     assert window.session.picture.rgb.shape == (20, 30, 3)
-    assert not window.files.default_project(state).is_relative_to(pasted_folder())
+    assert not window.store.proposed(state).path.is_relative_to(pasted_folder())
     QGuiApplication.clipboard().clear()
     window.commands["paste"].trigger()
     assert "no image" in window.status.currentMessage()
@@ -165,7 +166,7 @@ def test_a_pasted_picture_that_cannot_be_kept_gives_a_sentence(
 def test_samples_are_saved_among_the_users_files(make_window, qtbot, tmp_path, documents):
     sample = sorted(SAMPLES.glob("*.jpg"))[0]
     window = make_window(sample)
-    proposed = window.files.default_project(window.session.state)
+    proposed = window.store.proposed(window.session.state).path
     assert proposed.parent == documents
     window.commands["export"].trigger()
     dialog = QApplication.activeModalWidget()
@@ -173,11 +174,11 @@ def test_samples_are_saved_among_the_users_files(make_window, qtbot, tmp_path, d
     dialog.reject()
     other = tmp_path / "other"
     other.mkdir()
-    assert window.files.save(window.session.state, other / "a.segapp")
+    assert save_now(window, other / "a.segapp")
     window.preferences.set("save/folder", str(other))
     window.close()
     again = make_window(sample)
-    assert again.files.default_project(again.session.state).parent == other
+    assert again.store.proposed(again.session.state).path.parent == other
 
 
 def test_dialogs_about_a_sample_begin_among_the_users_files(

@@ -16,6 +16,7 @@ from segapp.model.classes import ClassInfo
 from segapp.qt.canvas.brush import BrushTarget
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.preferences import remembered_choices
+from tests.segapp.qt.conftest import save_now
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 
@@ -304,7 +305,7 @@ def test_the_threshold_acts_at_once_and_is_kept(make_window, qtbot, tmp_path):
     assert amounts[slider.minimum()] < amounts[slider.maximum()]
     assert window.session.settings.threshold == 1
     path = tmp_path / "kept.segapp"
-    assert window.files.save(window.session.state, path)
+    assert save_now(window, path)
     assert load_project(path).settings.threshold == 1
 
 

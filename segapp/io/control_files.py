@@ -68,7 +68,7 @@ def read_control(path: Path, most: int) -> bytes | None:
 
 
 def write_control(path: Path, text: str) -> None:
-    """Write a control file, which is complete or unchanged, and never what a link leads to."""
+    """Write a control file, complete or not at all, and never through a link."""
     _refuse_link(path)
     write_text(path, text, replace_link=True)
 

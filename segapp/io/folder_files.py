@@ -132,7 +132,7 @@ class ImageStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FolderProgress:
-    """The images of a folder, by name, with a result and those done; the one open last.
+    """The names of a folder's images with a result, of those done, and the last one.
 
     An image that is done may have a result, or none.
     """

@@ -1,4 +1,4 @@
-"""The open folder: signals of its workspace, its shared files, and changes of others."""
+"""The open folder: its signals, its shared files, and the changes of others."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _INTERVAL = 5000
 
 
 class FolderWatcher(QObject):
-    """Reads the progress anew, in a thread, when other windows have changed the folder."""
+    """Reads the progress anew, in a thread, when others have changed the folder."""
 
     changed = Signal(object, object)  # FolderWorkspace, FolderSnapshot
 
@@ -233,7 +233,7 @@ class OpenFolder(QObject):
         self.writing.add(call, note, partial(self._fail_to_write, CLASS_LIST_FILE))
 
     def share_display(self, display: DisplaySettings) -> None:
-        """Let untouched images be shown like that, in this window even if it is not written."""
+        """Let untouched images be shown like that, here even if it is not written."""
         folder = self.workspace.folder
         if folder is None or display == self.workspace.display:
             return

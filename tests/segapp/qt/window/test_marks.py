@@ -365,7 +365,7 @@ def test_hair_is_painted_taken_back_undone_and_kept_in_the_project(window, qtbot
     assert window.canvas._selection, "what is painted is outlined"
     assert window.session.answers.answer is answer, "it teaches nothing"
     project = tmp_path / "hair.segapp"
-    window.files.save(window.session.state, project)
+    assert save_now(window, project)
     assert load_project(project).document.hair == document.hair
     commands["undo"].trigger()
     assert len(window.session.document.hair) == 1

@@ -4,119 +4,90 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
+import struct
 import zlib
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-import segapp.imaging
-import segapp.model
-import shlcore
+from segapp.engine.digests import program_digest
 from segapp.engine.prior import RegionShares
 from segapp.engine.refinement import CutLabels
+from segapp.imaging.packed_labels import pack_labels, unpack_labels
 from segapp.io.marks import PackedMarks
 from segapp.model.answer import AnswerSnapshot
 from segapp.model.settings import to_plain
+from segapp.model.validation import SegappError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from segapp.model.document import Document
     from segapp.model.settings import Settings
 
-_FAST = 1  # zlib's level
+_LENGTH = struct.Struct(">I")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class PastAnswer:
-    """The region shares and the cut of an earlier answer.
+    """The region shares and the cut of an earlier answer, compressed.
 
-    There may be thousands of them, one for each stroke that can be undone: the cut is compressed
-    to a few kilobytes, at the cost of a millisecond.
+    There may be thousands of them, one for each stroke that can be undone, and each takes one
+    or two kilobytes.
 
     Parameters
     ----------
-    packed
-        Classes of the patches, then of the pixels at the working resolution, compressed; empty
-        without a cut.
+    packed_shares
+        The bytes of `RegionShares`, compressed.
+    n_classes
+        Of the shares.
+    packed_cut
+        The length of the packed classes of the patches, these, and the packed classes of the
+        pixels at the working resolution; nothing without a cut.
     """
 
-    shares: RegionShares
-    packed: bytes = b""
+    packed_shares: bytes
+    n_classes: int
+    packed_cut: bytes = b""
 
     @classmethod
-    def of(cls, shares: RegionShares, cut: CutLabels | None) -> PastAnswer:
+    def of(cls, shares: RegionShares, cut: CutLabels | None = None) -> PastAnswer:
         """Compress an answer."""
-        if cut is None:
-            return cls(shares)
-        classes = np.concatenate((cut.patches, cut.labels.ravel()))
-        return cls(shares, zlib.compress(classes.tobytes(), _FAST))
+        content = np.ascontiguousarray(shares.shares)
+        packed = b""
+        if cut is not None:
+            patches = zlib.compress(cut.patches.tobytes())
+            packed = _LENGTH.pack(len(patches)) + patches + pack_labels(cut.labels)
+        return cls(zlib.compress(content.tobytes()), content.shape[1], packed)
 
-    def cut(self, n_patches: int, shape: tuple[int, ...]) -> CutLabels | None:
+    @property
+    def shares(self) -> RegionShares:
+        """The class shares of the regions."""
+        content = np.frombuffer(zlib.decompress(self.packed_shares), np.uint8)
+        return RegionShares(content.reshape(-1, self.n_classes))
+
+    def cut(self, n_patches: int, shape: tuple[int, int]) -> CutLabels | None:
         """Return the cut if it is one of so many patches and pixels."""
-        n_values = n_patches + shape[0] * shape[1]
         try:
+            (length,) = _LENGTH.unpack_from(self.packed_cut)
+            end = _LENGTH.size + length
             # One byte more would be too many, whatever its full size: the file may be hostile.
-            content = zlib.decompressobj().decompress(self.packed, n_values + 1)
-        except zlib.error:
+            unpacking = zlib.decompressobj()
+            patches = unpacking.decompress(self.packed_cut[_LENGTH.size : end], n_patches + 1)
+            labels = unpack_labels(self.packed_cut[end:], shape)
+        except (struct.error, zlib.error, SegappError):
             return None
-        if len(content) != n_values:
+        if len(patches) != n_patches:
             return None
-        classes = np.frombuffer(content, dtype=np.uint8)
-        return CutLabels(classes[:n_patches], classes[n_patches:].reshape(shape))
-
-
-# A digest identifies the inputs of an answer: the image's pixels, the settings, the strokes in
-# their order, and the program. If one of them differs, the answer is computed from the first
-# stroke on, with the same pixels either way.
-
-_LIBRARIES = ("numpy", "scipy", "scikit-image", "scikit-learn")
-
-
-def pixels_digest(pixels: NDArray[np.uint8] | NDArray[np.uint16], other: str = "") -> str:
-    """Compute the digest of an image's pixels and of another digest."""
-    digest = hashlib.sha256((repr(pixels.shape) + other).encode())
-    digest.update(np.ascontiguousarray(pixels).data)
-    return digest.hexdigest()
-
-
-@cache
-def program_digest() -> str:
-    """Compute the digest of the sources and libraries that an answer depends on.
-
-    So no version number has to be raised when the engine changes.
-    """
-    digest = hashlib.sha256(shlcore.__version__.encode())
-    versions = [_version(name) for name in _LIBRARIES]
-    digest.update(repr((versions, platform.system(), platform.machine())).encode())
-    packages = (segapp.model, segapp.imaging, shlcore)
-    folders = [Path(__file__).parent, *(Path(package.__path__[0]) for package in packages)]
-    for folder in folders:
-        for path in sorted(folder.rglob("*.py")):
-            digest.update(path.name.encode() + path.read_bytes())
-    return digest.hexdigest()
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:  # a bundle has no metadata
-        return "unknown"
+        return CutLabels(np.frombuffer(patches, np.uint8), labels.astype(np.uint8, copy=False))
 
 
 def encode_snapshot(
     pixels: str, document: Document, settings: Settings, past: PastAnswer
 ) -> AnswerSnapshot:
     """Encode the answer to a document for a project."""
-    shares = np.ascontiguousarray(past.shares.shares).tobytes()
-    n_classes = past.shares.shares.shape[1]
-    digest = _digest(pixels, document, settings, n_classes, (shares, past.packed))
-    return AnswerSnapshot(digest, n_classes, shares, past.packed)
+    shares, n_classes = zlib.decompress(past.packed_shares), past.n_classes
+    digest = _digest(pixels, document, settings, n_classes, (shares, past.packed_cut))
+    return AnswerSnapshot(digest, n_classes, shares, past.packed_cut)
 
 
 def decode_snapshot(
@@ -133,7 +104,7 @@ def decode_snapshot(
     # Each share is rounded, by half a byte at the most.
     if (np.abs(totals - 255) * 2 > n_classes).any():
         return None
-    return PastAnswer(RegionShares(shares), snapshot.boundary)
+    return PastAnswer(zlib.compress(snapshot.shares), n_classes, snapshot.boundary)
 
 
 def _digest(

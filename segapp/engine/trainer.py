@@ -13,8 +13,8 @@ from segapp.engine.answer_codec import (
     PastAnswer,
     decode_snapshot,
     encode_snapshot,
-    pixels_digest,
 )
+from segapp.engine.digests import pixels_digest
 from segapp.engine.learnt_model import LearntModel
 from segapp.engine.object_cut import ObjectCut
 from segapp.engine.preparation import PreparedPicture
@@ -208,7 +208,7 @@ class Trainer:
             np.ascontiguousarray(labels[::step, ::step]),
             len(document.classes),
         )
-        self._remember(seeded, settings, PastAnswer(shares))
+        self._remember(seeded, settings, PastAnswer.of(shares))
         return replace(seeded, strokes=seeded.strokes.plus(*document.strokes))
 
     def _answer(

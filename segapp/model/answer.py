@@ -161,7 +161,7 @@ class AnswerSnapshot:
     shares
         A byte for each class of each region, region by region; 255 is all of it.
     boundary
-        As `segapp.engine.prior` packs it; nothing if there is none.
+        As `segapp.engine.answer_codec` packs it; nothing if there is none.
     """
 
     digest: str

@@ -1,5 +1,6 @@
 """A project with a snapshot has the same answer, only sooner."""
 
+import struct
 import tracemalloc
 import zlib
 from dataclasses import replace
@@ -15,7 +16,7 @@ import segapp.engine
 import segapp.imaging
 import segapp.model
 import shlcore
-from segapp.engine import answer_codec
+from segapp.engine import answer_codec, digests
 from segapp.engine import trainer as training
 from segapp.engine.answer_codec import PastAnswer
 from segapp.engine.prior import RegionShares
@@ -158,7 +159,7 @@ def test_wrong_shares_are_ignored_even_under_a_right_digest(shares, carried, lea
     values = shares(carried.shares)
     before = LONG.previous_state
     digest = answer_codec._digest(
-        answer_codec.pixels_digest(RGB),
+        digests.pixels_digest(RGB),
         before,
         QUICK,
         carried.n_classes,
@@ -194,20 +195,26 @@ def test_a_changed_cut_is_detected(carried, learnt):
     assert len(learnt) == 5
 
 
+def packed_cut(n_patches, shape):
+    labels = np.arange(shape[0] * shape[1], dtype=np.uint8).reshape(shape) % 3
+    cut = CutLabels(np.zeros(n_patches, np.uint8), labels)
+    return PastAnswer.of(RegionShares(np.array([[255, 0]], np.uint8)), cut).packed_cut
+
+
 @pytest.mark.parametrize(
     "packed",
-    [b"", b"nonsense", zlib.compress(b""), zlib.compress(bytes(18)), zlib.compress(bytes(20))],
+    [b"", b"nonsense", packed_cut(3, (3, 5)), packed_cut(5, (3, 5)), packed_cut(4, (5, 4))],
 )
 def test_a_cut_of_another_size_is_none(packed):
-    kept = PastAnswer(RegionShares(np.array([[255, 0]], np.uint8)), packed)
-    assert kept.cut(4, (3, 5)) is None
-    assert PastAnswer(kept.shares, zlib.compress(bytes(19))).cut(4, (3, 5)) is not None
+    kept = PastAnswer.of(RegionShares(np.array([[255, 0]], np.uint8)))
+    assert replace(kept, packed_cut=packed).cut(4, (3, 5)) is None
+    assert replace(kept, packed_cut=packed_cut(4, (3, 5))).cut(4, (3, 5)) is not None
 
 
 def test_a_cut_that_would_fill_the_memory_is_not_decompressed():
-    kept = PastAnswer(
-        RegionShares(np.array([[255, 0]], np.uint8)), zlib.compress(bytes(200 << 20), 9)
-    )
+    bomb = zlib.compress(bytes(200 << 20), 9)
+    kept = PastAnswer.of(RegionShares(np.array([[255, 0]], np.uint8)))
+    kept = replace(kept, packed_cut=struct.pack(">I", len(bomb)) + bomb)
     tracemalloc.start()
     assert kept.cut(4, (3, 5)) is None
     _, peak = tracemalloc.get_traced_memory()
@@ -227,7 +234,7 @@ def test_the_digest_of_the_program_covers_all_packages(package, monkeypatch):
     own, read = Path(package.__path__[0]), []
     read_bytes = Path.read_bytes
     monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path) or read_bytes(path))
-    answer_codec.program_digest.__wrapped__()
+    digests.program_digest.__wrapped__()
     assert {path for path in read if path.parent == own} == set(own.glob("*.py"))
 
 
@@ -238,13 +245,13 @@ def test_the_digest_of_the_program_covers_its_sources():
 
 def test_other_libraries_have_another_digest(monkeypatch):
     """Unknown versions must not fail, or a bundle could not save."""
-    fresh = answer_codec.program_digest.__wrapped__
+    fresh = digests.program_digest.__wrapped__
 
     def missing(name):
         raise PackageNotFoundError(name)
 
     known = fresh()
-    monkeypatch.setattr(answer_codec, "version", missing)
+    monkeypatch.setattr(digests, "version", missing)
     assert fresh() != known
 
 

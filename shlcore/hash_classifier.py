@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from sklearn.utils import Tags
 
-    from shlcore.array_types import Array, DaskArray, Floats, Table
+    from shlcore.array_types import Array, DaskArray, Floats, Indices, Table
     from shlcore.fit_result import FitResult
     from shlcore.parameters import DecodingChoice, Parameters
     from shlcore.training_data import Solver
@@ -196,6 +196,30 @@ class HashClassifier(
         if isinstance(hash_, PrecomputedHash):
             return hash_.project(cast("ArrayLike | Grams", X))
         return cast("Array", hash_.project(self._table(X)))
+
+    def terms(self, X: ArrayLike | Grams) -> tuple[Indices, Array, Array]:
+        """Return the summands of f(x), with precomputed kernels.
+
+        Parameters
+        ----------
+        X
+            Kernel matrices of few samples: there is a number for each bit, kernel and support
+            sample.
+
+        Returns
+        -------
+        support : array of shape (k,)
+            The training samples with a dual coefficient.
+        terms : array of shape (n, B, M, k)
+            Dual coefficients times kernels and the scales of these.
+        intercepts : array of shape (B,)
+            With the sum of the terms, they are f(x).
+        """
+        check_is_fitted(self)
+        hash_ = self._result.hash
+        if not isinstance(hash_, PrecomputedHash):
+            raise ValueError("kernels: wanted 'precomputed', got kernels on columns")  # noqa: TRY004
+        return hash_.functions.support, hash_.terms(X), hash_.intercepts
 
     def transform(self, X: Samples) -> NDArray[np.uint8]:
         """Return the hash codes.

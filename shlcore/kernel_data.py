@@ -136,6 +136,12 @@ class KernelHash:
             total += kernel @ (self.coefficients * scales[:, None]).T
         return total
 
+    def terms(self, cross_kernels: Iterable[Floats]) -> Array:
+        """Return the summands of f but the intercepts, ``n x B x M x k``."""
+        kernels = np.stack(list(cross_kernels), axis=1)[:, None]
+        weights = self.scales[:, :, None] * self.coefficients[:, None, :]
+        return np.asarray(weights[None] * kernels)
+
     def expanded(self, n_rows: int) -> KernelHash:
         """Return the same functions with a coefficient for each of n training rows."""
         coefficients = np.zeros((len(self.coefficients), n_rows))
@@ -179,6 +185,11 @@ class PrecomputedHash:
             return functions.expanded(self.n_samples).combine(matrices, shape[1])
         columns = (matrix[:, functions.support] for matrix in matrices)
         return functions.combine(columns, shape[1])
+
+    def terms(self, X: ArrayLike | Grams) -> Array:
+        """Return the summands of f over the support rows, given kernel matrices."""
+        matrices = X if isinstance(X, Grams) else check_stack(X)
+        return self.functions.terms(matrix[:, self.functions.support] for matrix in matrices)
 
     def arrays(self) -> FileArrays:
         """Return the arrays that a file holds."""

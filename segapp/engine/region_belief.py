@@ -42,6 +42,25 @@ dabs, on half of the tuning images, weights of 1, 2 and 3 whatever the evidence 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class DualRidge:
+    """Dual coefficients of the training regions.
+
+    Parameters
+    ----------
+    rows
+        The region of each: the marked ones first, then those of the border.
+    n_marked
+        Number of rows from marks, in the order of the supervision's labelled rows.
+    dual
+        Rows x classes; a region's scores are its kernel with the rows, plus 1, times these.
+    """
+
+    rows: NDArray[np.intp]
+    n_marked: int
+    dual: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RegionBelief:
     """Class scores of regions by dense features: near 1 for a class that fits.
 
@@ -58,12 +77,15 @@ class RegionBelief:
         The position of the background among the classes; ``None`` if it is not one of them.
     weight
         Of the costs where the evidence is 1.
+    ridge
+        Of the marked image; ``None`` for a model of another one.
     """
 
     fit: NDArray[np.float64]
     evidence: float
     background: int | None = None
     weight: float = _WEIGHT
+    ridge: DualRidge | None = None
 
     @classmethod
     def of(
@@ -90,7 +112,12 @@ class RegionBelief:
         dual, left_out = kernel_ridge(
             with_constant[training.rows], training.weights, training.targets, _RIDGE
         )
-        return cls(with_constant @ dual, training.evidence(left_out), training.background)
+        return cls(
+            with_constant @ dual,
+            training.evidence(left_out),
+            training.background,
+            ridge=DualRidge(training.rows, training.count, dual),
+        )
 
     def probabilities(self) -> NDArray[np.float64]:
         """Return class probabilities, with doubtful regions not yet background."""

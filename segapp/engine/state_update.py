@@ -10,6 +10,7 @@ import numpy as np
 
 from segapp.engine.answer_codec import PastAnswer
 from segapp.engine.descriptors import DESCRIPTOR_WEIGHT
+from segapp.engine.explanation import Explainer
 from segapp.engine.geodesics import Geodesics
 from segapp.engine.kernels import gram_matrices, kernel_names, stroke_features
 from segapp.engine.likelihood import (
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from segapp.imaging.seeds import SeedMap
     from segapp.model.answer import Preview
     from segapp.model.document import Document
+    from segapp.model.labelling import Labelling
     from segapp.model.settings import Settings
     from shlcore import SHL, Grams
     from shlcore.estimator import FitStep
@@ -81,11 +83,23 @@ class RegionFit:
         With the temporal prior in their costs.
     objective
         Eq. (6) after each block.
+    grams
+        The kernel matrices of the training rows.
+    geodesics
+        Between regions, by this state's likelihood.
+    belief
+        By dense features, if there are any.
+    prior
+        The temporal prior as it is in the scores, regions x classes; ``None`` without one.
     """
 
     model: SHL
     scores: RegionScores
     objective: tuple[float, ...]
+    grams: Grams
+    geodesics: Geodesics
+    belief: RegionBelief | None
+    prior: NDArray[np.float64] | None
 
 
 class StateUpdate:
@@ -114,8 +128,8 @@ class StateUpdate:
         marks = marked.coarse
         if document.border_is_background(marked.classes()):
             marks = with_border(marks, document.background)
-        self._supervision = Supervision.of(self._prototypes, marks, settings)
-        classes = self._supervision.classes
+        self.supervision = Supervision.of(self._prototypes, marks, settings)
+        classes = self.supervision.classes
         self.newly_marked = marked.differs_from(before.marked) if before is not None else None
         self.cut_before: CutLabels | None = None
         if before is not None:
@@ -133,7 +147,7 @@ class StateUpdate:
         self, marks: NDArray[np.int16], background: int
     ) -> tuple[AppearanceModel, ...]:
         """Estimate appearances from strokes: colours, and feature clusters if any."""
-        graph, classes = self._graph, self._supervision.classes
+        graph, classes = self._graph, self.supervision.classes
         strokes = ClassDensities.of(graph.bins, marks, classes, background)
         weight = self._settings.colour_likelihood
         colours = AppearanceModel(
@@ -148,7 +162,7 @@ class StateUpdate:
         self, timer: StepTimer, *, with_previews: bool = True
     ) -> Generator[Report, None, RegionFit]:
         """Fit the regions; report each block of the fit."""
-        settings, supervision, graph = self._settings, self._supervision, self._graph
+        settings, supervision, graph = self._settings, self.supervision, self._graph
         by_colour = self.refiner.appearances[0].likelihood
         colour_costs = by_colour.mean_costs(graph.prototype_colours, self._prototypes.sizes)
         group, belief = dense_group(settings), self._region_belief()
@@ -185,11 +199,14 @@ class StateUpdate:
         scores = _region_scores(step, model, grams, n)
         if belief is not None:
             scores = scores.plus(belief.costs())
+        prior = None
         if self._before is not None and self.newly_marked is not None:
-            prior = self._temporal_prior(self._before, self.newly_marked, geodesics)
-            scores = scores.plus(settings.locality * prior)
+            prior = settings.locality * self._temporal_prior(
+                self._before, self.newly_marked, geodesics
+            )
+            scores = scores.plus(prior)
         timer.end("learning")
-        return RegionFit(model, scores, tuple(objective))
+        return RegionFit(model, scores, tuple(objective), grams, geodesics, belief, prior)
 
     def _region_belief(self) -> RegionBelief | None:
         """Fit the dense features, if there are any."""
@@ -198,7 +215,7 @@ class StateUpdate:
             return None
         border = self._prototypes.count(border_mask(self._prototypes.index_map.shape))
         background = self.refiner.document.background
-        belief = RegionBelief.of(kernel, self._supervision, border, background)
+        belief = RegionBelief.of(kernel, self.supervision, border, background)
         if dense_group(self._settings) is FeatureGroup.DESCRIPTORS:
             return replace(belief, weight=DESCRIPTOR_WEIGHT)
         return belief
@@ -258,6 +275,17 @@ class StateUpdate:
         codewords = np.zeros((n_classes, *model.codewords_.shape[1:]), dtype=np.int8)
         codewords[self.refiner.classes] = model.codewords_
         return codewords
+
+    def explainer(
+        self,
+        fit: RegionFit,
+        scores: RegionScores,
+        answer: WorkingAnswer,
+        labelling: Labelling,
+        n_initial: int,
+    ) -> Explainer:
+        """Return explanations of an answer; ``scores`` are those with the threshold."""
+        return Explainer(self.refiner, self.supervision, fit, scores, answer, labelling, n_initial)
 
     def insight(self, fit: RegionFit, timer: StepTimer) -> Insight:
         """Return kernel weights, codewords and other details of a fit."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.model.document import Document
+    from segapp.model.explanation import Explanation
     from segapp.model.labelling import Labelling
     from segapp.model.picture import EncoderFeatures
     from segapp.model.settings import Settings
@@ -78,17 +79,26 @@ class Report:
     preview: Preview | None = None
 
 
+class ExplainPixel(Protocol):
+    """Gives the reasons for a pixel's class; `segapp.engine.explanation` has one."""
+
+    def __call__(self, x: float, y: float, *, check: bool = True) -> Explanation:
+        """Explain a pixel; ``check`` leaves out strokes on trial, which takes a second."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
     """The final labelling for a document and settings, with the learner's insight.
 
     ``make_snapshot`` packs what a project stores, so that the same answer comes quickly when it is
-    opened again; ``None`` where that would save nothing.
+    opened again; ``None`` where that would save nothing. ``explain`` gives the reasons for the
+    class of a pixel at ``x, y``; ``None`` where nothing was learnt.
     """
 
     labelling: Labelling
     insight: Insight | None = None
     make_snapshot: Callable[[], AnswerSnapshot] | None = None
+    explain: ExplainPixel | None = None
 
     def snapshot(self) -> AnswerSnapshot | None:
         """Return the snapshot for a project file."""

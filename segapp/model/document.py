@@ -403,6 +403,17 @@ class Document:
         """Add a stroke."""
         return replace(self, strokes=self.strokes.plus(stroke))
 
+    def without_strokes(self, indices: Collection[int]) -> Document:
+        """Leave out some strokes; the others stay in their states."""
+        kept: list[Mark] = []
+        first = True  # of its state, among those that are kept
+        for index, mark in enumerate(self.strokes):
+            first = first or not mark.joined
+            if index not in indices:
+                kept.append(replace(mark, joined=not first))
+                first = False
+        return replace(self, strokes=tuple(kept))
+
     def with_retouch(self, mark: Mark) -> Document:
         """Paint over the answer; a mark without a class uncovers the answer again."""
         return replace(self, retouches=self.retouches.plus(mark))

@@ -11,6 +11,7 @@ from segapp.app.inputs import picture_of
 from segapp.engine.loading import load_model, open_encoder, save_model
 from segapp.model.answer import final_answer
 from segapp.model.document import Document
+from segapp.model.validation import SegappError
 from shlcore.parallel import limit_threads
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from segapp.engine.learnt_model import LearntModel
     from segapp.engine.loading import EncodeImage
     from segapp.model.answer import Answer, Update
+    from segapp.model.explanation import PixelExplanation
     from segapp.model.labelling import Labelling
     from segapp.model.picture import Picture
 
@@ -109,6 +111,24 @@ class Result:
         """The value of eq. (6) after each block of the fit; it never rises."""
         return () if self.answer.insight is None else self.answer.insight.objective
 
+    def explain(self, x: float, y: float, *, check: bool = True) -> PixelExplanation:
+        """Explain the class of a pixel by strokes, kernels and codewords.
+
+        Parameters
+        ----------
+        x, y
+            In pixels; the centre of the top left pixel is (0.5, 0.5).
+        check
+            Whether strokes with large shares are left out on trial, each alone, which takes
+            some answers' time: see `PixelExplanation.effects`.
+
+        Raises
+        ------
+        SegappError
+            When the point is outside, or the answer was not learnt from strokes.
+        """
+        return explain_answer(self.answer, x, y, check=check)
+
     def export(
         self,
         path: str | Path,
@@ -159,6 +179,14 @@ class Result:
         if format is None and entry.name == "mask" and only is None:
             entry = default_format(len(self.document.classes))
         return entry.write(path, self.labelling, self.document, self.picture)
+
+
+def explain_answer(answer: Answer, x: float, y: float, *, check: bool = True) -> PixelExplanation:
+    """Explain a pixel of an answer; see `Result.explain`."""
+    if answer.explain is None:
+        raise SegappError("There is nothing to explain: this result was not learnt from strokes.")
+    with limit_threads(1):
+        return answer.explain(x, y, check=check)
 
 
 class SegmentationModel:

@@ -1,4 +1,4 @@
-"""Explanation of a pixel's class by strokes, kernels and codewords.
+"""PixelExplanation of a pixel's class by strokes, kernels and codewords.
 
 Region scores, belief, prior and likelihood are costs that are added, and the first two are linear
 in the rows that were trained on. So the lead of a class over the next one is a sum over training
@@ -26,7 +26,7 @@ from segapp.model.explanation import (
     Code,
     Contribution,
     Effect,
-    Explanation,
+    PixelExplanation,
     Source,
 )
 from segapp.model.settings import FeatureGroup, dense_group
@@ -108,7 +108,7 @@ class CheckedExplainer:
         self._explainer, self._answer_without = explainer, answer_without
         self._answers: dict[tuple[int, ...], Answer | None] = {}
 
-    def __call__(self, x: float, y: float, *, check: bool = True) -> Explanation:
+    def __call__(self, x: float, y: float, *, check: bool = True) -> PixelExplanation:
         """Explain a pixel; with ``check``, leave out the strokes with the largest shares."""
         explanation = self._explainer.explain(x, y)
         candidates = explanation.candidates()
@@ -119,7 +119,7 @@ class CheckedExplainer:
             effects.append(self._effect(explanation, candidates))
         return replace(explanation, effects=tuple(effects))
 
-    def _effect(self, explanation: Explanation, strokes: tuple[int, ...]) -> Effect:
+    def _effect(self, explanation: PixelExplanation, strokes: tuple[int, ...]) -> Effect:
         if strokes not in self._answers:
             try:
                 self._answers[strokes] = self._answer_without(strokes)
@@ -159,7 +159,7 @@ class Explainer:
     labelling: Labelling
     n_initial: int = 0
 
-    def explain(self, x: float, y: float) -> Explanation:
+    def explain(self, x: float, y: float) -> PixelExplanation:
         """Explain the pixel at a point, given in pixels of the image."""
         height, width = self.labelling.labels.shape
         if not (0 <= x < width and 0 <= y < height):
@@ -192,7 +192,7 @@ class Explainer:
         marking = self._mark_at(int(x), int(y))
         if marking is not None:
             part = self._contribution(marking, None, 1.0)
-            return Explanation(x, y, label, rival, (part,), 1.0)
+            return PixelExplanation(x, y, label, rival, (part,), 1.0)
         sums = _Sums(defaultdict(float), self._n_sources)
         kernels, code = self._learner(region, position, other, sums)
         self._belief(region, position, other, sums)
@@ -214,7 +214,7 @@ class Explainer:
             sums.add(_OUTLINE, None, -lead)
         parts = [self._contribution(*key, value) for key, value in sums.values.items() if value]
         parts.sort(key=lambda part: -abs(part.value))
-        return Explanation(x, y, label, rival, tuple(parts), max(lead, 0.0), kernels, code)
+        return PixelExplanation(x, y, label, rival, tuple(parts), max(lead, 0.0), kernels, code)
 
     # Parts ------------------------------------------------------------------------------
 
@@ -338,9 +338,9 @@ class Explainer:
     def _prototypes(self) -> Prototypes:
         return self.refiner.picture.table(self.refiner.settings).prototypes
 
-    @property
+    @cached_property
     def _marks(self) -> tuple[Mark, ...]:
-        return self.refiner.document.strokes
+        return tuple(self.refiner.document.strokes)
 
     @property
     def _n_sources(self) -> int:

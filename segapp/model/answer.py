@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.model.document import Document
-    from segapp.model.explanation import Explanation
+    from segapp.model.explanation import PixelExplanation
     from segapp.model.labelling import Labelling
     from segapp.model.picture import EncoderFeatures
     from segapp.model.settings import Settings
@@ -82,7 +82,7 @@ class Report:
 class ExplainPixel(Protocol):
     """Gives the reasons for a pixel's class; `segapp.engine.explanation` has one."""
 
-    def __call__(self, x: float, y: float, *, check: bool = True) -> Explanation:
+    def __call__(self, x: float, y: float, *, check: bool = True) -> PixelExplanation:
         """Explain a pixel; ``check`` leaves out strokes on trial, which takes a second."""
 
 

@@ -144,6 +144,16 @@ class Patch:
         box = np.ascontiguousarray(mask[top:bottom, left:right], dtype=bool)
         return cls(left, top, right - left, bottom - top, np.packbits(box).tobytes(), label)
 
+    def parts(self) -> list[Patch]:
+        """Return the connected parts as patches, each with a label of this one."""
+        from scipy import ndimage  # which a window opens without
+
+        numbers, count = ndimage.label(self.mask(), np.ones((3, 3)))
+        parts = (Patch.of_mask(numbers == n, self.label) for n in range(1, count + 1))
+        return [
+            replace(part, left=part.left + self.left, top=part.top + self.top) for part in parts
+        ]
+
     def mask(self) -> NDArray[np.bool_]:
         """Return the ``height x width`` mask of the bounding box."""
         flat = np.unpackbits(
@@ -403,6 +413,19 @@ class Document:
         """Add a stroke."""
         return replace(self, strokes=self.strokes.plus(stroke))
 
+    def with_separate_patches(self) -> Document:
+        """Turn each connected part of a patch into a mark of its own, in the same state.
+
+        Strokes that come as an image are one patch for each class; the answer is the same.
+        """
+        marks: list[Mark] = []
+        for mark in self.strokes:
+            parts: list[Mark] = [mark]
+            if isinstance(mark, Patch):
+                parts = [*mark.parts()]
+            marks += (replace(part, joined=mark.joined or n > 0) for n, part in enumerate(parts))
+        return replace(self, strokes=Marks.of(marks))
+
     def without_strokes(self, indices: Collection[int]) -> Document:
         """Leave out some strokes; the others stay in their states."""
         kept: list[Mark] = []
@@ -412,7 +435,7 @@ class Document:
             if index not in indices:
                 kept.append(replace(mark, joined=not first))
                 first = False
-        return replace(self, strokes=tuple(kept))
+        return replace(self, strokes=Marks.of(kept))
 
     def with_retouch(self, mark: Mark) -> Document:
         """Paint over the answer; a mark without a class uncovers the answer again."""

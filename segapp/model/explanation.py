@@ -18,6 +18,7 @@ DECISIVE_FALL = 0.1
 """Fall of the lead without a stroke, as a share of the support, from which on it is decisive."""
 _LEAST_SHARE = 0.05
 """Share below which a reason is not worth a phrase."""
+_MOST_REASONS = 4
 
 
 class Source(StrEnum):
@@ -100,7 +101,7 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class PixelExplanation:
     """The reasons for a pixel's class.
 
     Parameters
@@ -178,14 +179,17 @@ class Explanation:
 
     def sentence(self, names: tuple[str, ...]) -> str:
         """Return the explanation in plain words, with the names of the classes."""
+        if self.code is None:
+            return f"{names[self.label]}, because {_name(self.contributions[0])} marks it."
         reasons = list(self.reasons())
-        phrases = [f"{_phrase(part)} ({self.share(part):.0%})" for part in reasons[:3]]
-        outline = any(part.source is Source.OUTLINE for part in reasons)
+        grounds: dict[object, list[str]] = {}
+        for part in reasons[:_MOST_REASONS]:
+            key = part.ground or part.source
+            grounds.setdefault(key, []).append(f"{_name(part)} ({self.share(part):.0%})".lstrip())
+        phrases = [_PHRASES[key].format(_listed(parts)) for key, parts in grounds.items()]
         text = names[self.label]
         if phrases:
-            text += ", because " + _listed(phrases)
-        if outline:
-            text += f"; the pixels around it are {names[self.label]}, so the outline was moved"
+            text += ", because " + _listed(phrases, ", ", ", and ")
         for effect in self.effects:
             if effect.fall >= DECISIVE_FALL:
                 text += ". " + _effect_phrase(effect, self.label, names)
@@ -236,33 +240,31 @@ class Explanation:
         return plain
 
 
-_GROUNDS = {
+_PHRASES: dict[object, str] = {
     FeatureGroup.RGB: "it has the colour of {}",
     FeatureGroup.COLOUR: "it has the colour of {}",
     FeatureGroup.TEXTURE: "it has the colour and texture of {}",
     FeatureGroup.CHANNELS: "it has the channels of {}",
     FeatureGroup.POSITION: "it lies beside {}",
-    FeatureGroup.LIKELIHOOD: "its colour is likely by {}",
+    FeatureGroup.LIKELIHOOD: "its colour is frequent under {}",
     FeatureGroup.NEARNESS: "it is connected with {}",
     FeatureGroup.DESCRIPTORS: "its surroundings are like those of {}",
     FeatureGroup.ENCODER: "the encoder finds it like {}",
+    Source.ANSWER: "it was so before the newest stroke {}",
+    Source.OUTLINE: "the outline was moved by its neighbours {}",
 }
-_SOURCES = {
+_NAMES = {
     Source.INITIAL: "the initial labels",
-    Source.BORDER: "the border of the image",
+    Source.BORDER: "the border",
     Source.UNMARKED: "unmarked regions alike",
+    Source.ANSWER: "the answer",
 }
 
 
-def _phrase(part: Contribution) -> str:
-    if part.source is Source.ANSWER:
-        return "the answer before said so"
-    if part.source is Source.OUTLINE:
-        return "its neighbours are"
-    name = _SOURCES.get(part.source, "")
-    if part.stroke is not None:
-        name = f"stroke {part.stroke + 1}"
-    return f"{name} marks it" if part.ground is None else _GROUNDS[part.ground].format(name)
+def _name(part: Contribution) -> str:
+    if part.ground is None and part.source is not Source.STROKE:
+        return ""
+    return _NAMES.get(part.source, f"stroke {(part.stroke or 0) + 1}")
 
 
 def _effect_phrase(effect: Effect, label: int, names: tuple[str, ...]) -> str:
@@ -275,7 +277,7 @@ def _effect_phrase(effect: Effect, label: int, names: tuple[str, ...]) -> str:
     return f"Without {strokes} it would be less certain by {effect.fall:.0%}"
 
 
-def _listed(phrases: list[str]) -> str:
+def _listed(phrases: list[str], comma: str = ", ", last: str = " and ") -> str:
     if len(phrases) == 1:
         return phrases[0]
-    return ", ".join(phrases[:-1]) + " and " + phrases[-1]
+    return comma.join(phrases[:-1]) + last + phrases[-1]

@@ -3,15 +3,15 @@
     python tests/benchmarks/explain.py DATA [--every 8] [--strokes 8] [--pixels 5] [--seed 0]
 
 DATA is a folder with images, strokes and truths. The robot begins with one dab for each class and
-marks the largest mistake after each answer. Random unmarked pixels are explained; the strokes that
-an explanation names as decisive are removed, the answer is computed anew from the others in their
-order, and so it is without as many random strokes that it does not name. A pixel has flipped when
-its class has changed, and is weaker when its lead has fallen by a tenth of all that spoke for it.
+marks the largest mistake after each answer. Random unmarked pixels are explained until strokes are
+named for some. These strokes are removed, and the others are answered anew, one after the other,
+by a trainer that has seen none of them; likewise without as many random strokes that are not
+named. A pixel has flipped when its class has changed, and is weaker when its lead has fallen by a
+tenth of all that spoke for it.
 """
 
 import argparse
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 
@@ -23,11 +23,13 @@ from segapp.io.images import load_image
 from segapp.model.answer import NotEnoughStrokes, final_answer
 from segapp.model.classes import TWO_CLASSES
 from segapp.model.document import Document
-from segapp.model.explanation import Source
 from segapp.model.settings import PRESETS
 
 WEAKER = 0.1
 """Fall of the lead as a share of the support from which on a pixel is weaker."""
+
+MOST_TRIED = 20
+"""Pixels of a picture that are explained at the most."""
 
 
 def main():
@@ -41,25 +43,29 @@ def main():
     arguments = parser.parse_args()
     rng = np.random.default_rng(arguments.seed)
     outcomes = {"named": Counter(), "random": Counter()}
-    named, falls = [], []
+    tried, named, falls = 0, [], []
     cases = find_cases(arguments.data)[:: arguments.every]
     for case in cases:
         picture = load_image(case.image)
         truth = load_truth(case.truth, picture.size, 2)
-        for explained, others in explained_pixels(picture.rgb, truth, arguments, rng):
+        answer, document = answered(picture.rgb, truth, arguments.strokes)
+        count = 0
+        for x, y in random_pixels(document, truth.shape, rng):
+            if count == arguments.pixels:
+                break
+            explained, tried = answer.explain(x, y), tried + 1
             decisive = explained.decisive()
-            named.append(len(decisive))
-            rest = [index for index in range(others.n) if index not in decisive]
+            rest = sorted(set(range(len(document.strokes))) - set(decisive))
             if not decisive or not rest:
-                outcomes["named"]["unchanged"] += 1
                 continue
-            share = sum(explained.stroke_shares()[index] for index in decisive)
-            outcome, fall = others.without(decisive, explained)
+            count += 1
+            named.append(len(decisive))
+            outcome, fall = without(picture.rgb, document, decisive, explained)
             outcomes["named"][outcome] += 1
-            falls.append((share, fall))
-            count = min(len(decisive), len(rest))
-            chosen = rng.choice(rest, size=count, replace=False)
-            outcomes["random"][others.without(tuple(chosen), explained)[0]] += 1
+            falls.append((sum(explained.stroke_shares()[index] for index in decisive), fall))
+            others = rng.choice(rest, size=min(len(decisive), len(rest)), replace=False)
+            outcome, _ = without(picture.rgb, document, tuple(others.tolist()), explained)
+            outcomes["random"][outcome] += 1
     print("| removed | pixels | flipped | weaker | unchanged | flipped or weaker |")
     print("|---|---|---|---|---|---|")
     for name, counts in outcomes.items():
@@ -68,55 +74,49 @@ def main():
         cells = (counts["flipped"], counts["weaker"], counts["unchanged"])
         print(f"| {name} | {total} | {' | '.join(map(str, cells))} | {changed / total:.0%} |")
     shares, fallen = np.array(falls).T
-    print(f"{len(cases)} pictures, {np.mean(named):.1f} strokes named in the mean")
+    print(
+        f"{len(cases)} pictures; strokes are named for {len(named)} of {tried} pixels, "
+        f"{np.mean(named):.1f} in the mean"
+    )
     print(
         f"share of the named strokes {shares.mean():.2f}, fall without them {fallen.mean():.2f} "
         f"(correlation {np.corrcoef(shares, fallen)[0, 1]:.2f})"
     )
 
 
-class Strokes:
-    """The strokes of one picture, any of which may be left out."""
+def answered(rgb, truth, strokes):
+    """Return the answer and the document after so many strokes of the robot."""
+    trainer, answers = Trainer(rgb), []
 
-    def __init__(self, rgb, document):
-        self._trainer, self._document, self.n = Trainer(rgb), document, len(document.strokes)
+    def segment(given):
+        answers.append(final_answer(trainer.updates(given, PRESETS["best"])))
+        return answers[-1].labelling
 
-    def without(self, indices, explained):
-        """Return the outcome and the fall of the lead without some strokes."""
-        kept = [s for index, s in enumerate(self._document.strokes) if index not in set(indices)]
-        document = replace(self._document, strokes=(replace(kept[0], joined=False), *kept[1:]))
-        try:
-            answer = final_answer(self._trainer.updates(document, PRESETS["best"]))
-        except NotEnoughStrokes:
-            return "flipped", 1.0
-        x, y = explained.x, explained.y
-        if answer.labelling.labels[int(y), int(x)] != explained.label:
-            return "flipped", 1.0
-        fall = (raw_lead(explained) - raw_lead(answer.explain(x, y))) / explained.support
-        return ("weaker" if fall >= WEAKER else "unchanged"), min(fall, 1.0)
+    start = Document(TWO_CLASSES, first_dabs(truth, 2)).as_one_state()
+    *_, last = robot_steps(segment, start, truth, strokes)
+    return answers[-1], last.document
 
 
-def raw_lead(explained):
-    """Return the lead, below 0 where neighbours hold the class."""
-    outline = [part.value for part in explained.contributions if part.source is Source.OUTLINE]
-    return explained.lead - sum(outline)
+def random_pixels(document, shape, rng):
+    """Yield the centres of unmarked pixels in a random order, of no more than `MOST_TRIED`."""
+    unmarked = np.flatnonzero(rasterize(document, shape) < 0)
+    for pixel in rng.choice(unmarked, size=MOST_TRIED, replace=False):
+        row, column = divmod(int(pixel), shape[1])
+        yield column + 0.5, row + 0.5
 
 
-def explained_pixels(rgb, truth, arguments, rng):
-    """Yield the explanations of random unmarked pixels, and the picture's strokes."""
-    trainer = Trainer(rgb)
-    *_, last = robot_steps(
-        lambda given: final_answer(trainer.updates(given, PRESETS["best"])).labelling,
-        Document(TWO_CLASSES, first_dabs(truth, 2)).as_one_state(),
-        truth,
-        arguments.strokes,
-    )
-    answer = final_answer(trainer.updates(last.document, PRESETS["best"]))
-    unmarked = np.flatnonzero(rasterize(last.document, truth.shape) < 0)
-    strokes = Strokes(rgb, last.document)
-    for pixel in rng.choice(unmarked, size=arguments.pixels, replace=False):
-        row, column = divmod(int(pixel), truth.shape[1])
-        yield answer.explain(column + 0.5, row + 0.5), strokes
+def without(rgb, document, indices, explained):
+    """Return the outcome and the fall of the lead without some strokes."""
+    others = document.without_strokes(indices)
+    try:
+        answer = final_answer(Trainer(rgb).updates(others, PRESETS["best"]))
+    except NotEnoughStrokes:
+        return "flipped", 1.0
+    x, y = explained.x, explained.y
+    if answer.labelling.labels[int(y), int(x)] != explained.label:
+        return "flipped", 1.0
+    fall = (explained.net - answer.explain(x, y, check=False).net) / explained.support
+    return ("weaker" if fall >= WEAKER else "unchanged"), min(fall, 1.0)
 
 
 if __name__ == "__main__":

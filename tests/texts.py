@@ -75,7 +75,7 @@ def _sentences():
     found |= {group.value for group in FeatureGroup}
     found |= {member.value.capitalize() for member in Samples}
     found |= _NAMES
-    for room in ("io", "engine", "encoders"):
+    for room in ("io", "engine", "encoders", "model/explanation.py"):
         for node in _calls(room):
             if _name(node.func) in ("Message", "Report", "end"):
                 found.add(_constant(node.args[0]))

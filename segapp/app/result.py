@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from segapp.app.inputs import picture_of
 from segapp.engine.loading import load_model, open_encoder, save_model
 from segapp.model.answer import final_answer
 from segapp.model.document import Document
+from segapp.model.explanation import PixelExplanation
 from segapp.model.validation import SegappError
 from shlcore.parallel import limit_threads
 
@@ -24,8 +26,7 @@ if TYPE_CHECKING:
     from segapp.app.inputs import ImageInput
     from segapp.engine.learnt_model import LearntModel
     from segapp.engine.loading import EncodeImage
-    from segapp.model.answer import Answer, Update
-    from segapp.model.explanation import PixelExplanation
+    from segapp.model.answer import Answer, Report, Update
     from segapp.model.labelling import Labelling
     from segapp.model.picture import Picture
 
@@ -127,7 +128,16 @@ class Result:
         SegappError
             When the point is outside, or the answer was not learnt from strokes.
         """
-        return explain_answer(self.answer, x, y, check=check)
+        if self.answer.explain is None:
+            raise SegappError(
+                "There is nothing to explain: the result was not learnt from strokes."
+            )
+        explanations: Iterator[PixelExplanation | Report] = self.answer.explain(x, y)
+        if not check:
+            explanations = islice(explanations, 1)
+        with limit_threads(1):
+            *_, last = (item for item in explanations if isinstance(item, PixelExplanation))
+        return last
 
     def export(
         self,
@@ -179,14 +189,6 @@ class Result:
         if format is None and entry.name == "mask" and only is None:
             entry = default_format(len(self.document.classes))
         return entry.write(path, self.labelling, self.document, self.picture)
-
-
-def explain_answer(answer: Answer, x: float, y: float, *, check: bool = True) -> PixelExplanation:
-    """Explain a pixel of an answer; see `Result.explain`."""
-    if answer.explain is None:
-        raise SegappError("There is nothing to explain: this result was not learnt from strokes.")
-    with limit_threads(1):
-        return answer.explain(x, y, check=check)
 
 
 class SegmentationModel:

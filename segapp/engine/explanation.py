@@ -20,9 +20,8 @@ from segapp.engine.kernels import fixed_groups, kernel_names, kernels_of, stroke
 from segapp.engine.likelihood import BORDER_PIXELS, COLOURS
 from segapp.engine.prior import border_mask
 from segapp.imaging.rasterise import mark_patch
-from segapp.model.answer import NotEnoughStrokes
+from segapp.model.answer import Answer, NotEnoughStrokes, Report
 from segapp.model.explanation import (
-    DECISIVE_FALL,
     Code,
     Contribution,
     Effect,
@@ -34,7 +33,7 @@ from segapp.model.validation import SegappError
 from shlcore.hinge import hinge_distances
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator, Iterator
 
     from numpy.typing import NDArray
 
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from segapp.engine.region_classifier import RegionScores, Supervision
     from segapp.engine.state_update import RegionFit
     from segapp.engine.superpixels import Prototypes
-    from segapp.model.answer import Answer
+    from segapp.model.answer import Update
     from segapp.model.document import Mark
     from segapp.model.labelling import Labelling
 
@@ -98,41 +97,60 @@ class CheckedExplainer:
     ----------
     explainer
         Of the answer to all strokes.
-    answer_without
-        Answers all strokes but some; raises `NotEnoughStrokes`.
+    updates_without
+        Answers all strokes but some.
     """
 
     def __init__(
-        self, explainer: Explainer, answer_without: Callable[[tuple[int, ...]], Answer]
+        self, explainer: Explainer, updates_without: Callable[[tuple[int, ...]], Iterator[Update]]
     ) -> None:
-        self._explainer, self._answer_without = explainer, answer_without
+        self._explainer, self._updates_without = explainer, updates_without
         self._answers: dict[tuple[int, ...], Answer | None] = {}
 
-    def __call__(self, x: float, y: float, *, check: bool = True) -> PixelExplanation:
-        """Explain a pixel; with ``check``, leave out the strokes with the largest shares."""
-        explanation = self._explainer.explain(x, y)
-        candidates = explanation.candidates()
-        if not check or explanation.code is None or not candidates:
-            return explanation
-        effects = [self._effect(explanation, (index,)) for index in candidates]
-        if max(effect.fall for effect in effects) < DECISIVE_FALL and len(candidates) > 1:
-            effects.append(self._effect(explanation, candidates))
-        return replace(explanation, effects=tuple(effects))
+    def __call__(self, x: float, y: float) -> Iterator[PixelExplanation | Report]:
+        """Yield the explanation of a pixel, and again with each stroke that is left out.
 
-    def _effect(self, explanation: PixelExplanation, strokes: tuple[int, ...]) -> Effect:
+        Those with the largest shares are left out. The work stops with the iteration.
+        """
+        explanation = self._explainer.explain(x, y)
+        yield explanation
+        candidates = explanation.candidates()
+        if explanation.code is None:
+            return
+        trials = [(index,) for index in candidates]
+        for strokes in trials:
+            effect = yield from self._effect(explanation, strokes)
+            explanation = replace(explanation, effects=(*explanation.effects, effect))
+            yield explanation
+        if len(candidates) > 1 and not explanation.decisive():
+            effect = yield from self._effect(explanation, candidates)
+            yield replace(explanation, effects=(*explanation.effects, effect))
+
+    def _effect(
+        self, explanation: PixelExplanation, strokes: tuple[int, ...]
+    ) -> Generator[Report, None, Effect]:
         if strokes not in self._answers:
-            try:
-                self._answers[strokes] = self._answer_without(strokes)
-            except NotEnoughStrokes:
-                self._answers[strokes] = None
+            self._answers[strokes] = yield from self._answer_without(strokes)
         answer = self._answers[strokes]
         if answer is None or answer.explain is None:
             return Effect(strokes, None, 1.0)
-        without = answer.explain(explanation.x, explanation.y, check=False)
+        without = next(answer.explain(explanation.x, explanation.y))
+        if isinstance(without, Report):
+            raise TypeError("explain: wanted an explanation first, got a report")
         if without.label != explanation.label:
             return Effect(strokes, without.label, 1.0)
         fall = (explanation.net - without.net) / max(explanation.support, 1e-9)
         return Effect(strokes, without.label, min(fall, 1.0))
+
+    def _answer_without(self, strokes: tuple[int, ...]) -> Generator[Report, None, Answer | None]:
+        try:
+            for update in self._updates_without(strokes):
+                if isinstance(update, Answer):
+                    return update
+                yield update
+        except NotEnoughStrokes:
+            pass
+        return None
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,6 @@ import numpy as np
 
 from segapp.engine.answer_codec import PastAnswer
 from segapp.engine.descriptors import DESCRIPTOR_WEIGHT
-from segapp.engine.explanation import Explainer
 from segapp.engine.geodesics import Geodesics
 from segapp.engine.kernels import gram_matrices, kernel_names, stroke_features
 from segapp.engine.likelihood import (
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from segapp.imaging.seeds import SeedMap
     from segapp.model.answer import Preview
     from segapp.model.document import Document
-    from segapp.model.labelling import Labelling
     from segapp.model.settings import Settings
     from shlcore import SHL, Grams
     from shlcore.estimator import FitStep
@@ -275,17 +273,6 @@ class StateUpdate:
         codewords = np.zeros((n_classes, *model.codewords_.shape[1:]), dtype=np.int8)
         codewords[self.refiner.classes] = model.codewords_
         return codewords
-
-    def explainer(
-        self,
-        fit: RegionFit,
-        scores: RegionScores,
-        answer: WorkingAnswer,
-        labelling: Labelling,
-        n_initial: int,
-    ) -> Explainer:
-        """Return explanations of an answer; ``scores`` are those with the threshold."""
-        return Explainer(self.refiner, self.supervision, fit, scores, answer, labelling, n_initial)
 
     def insight(self, fit: RegionFit, timer: StepTimer) -> Insight:
         """Return kernel weights, codewords and other details of a fit."""

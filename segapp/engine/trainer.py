@@ -15,7 +15,7 @@ from segapp.engine.answer_codec import (
     encode_snapshot,
 )
 from segapp.engine.digests import pixels_digest
-from segapp.engine.explanation import CheckedExplainer
+from segapp.engine.explanation import CheckedExplainer, Explainer
 from segapp.engine.learnt_model import LearntModel
 from segapp.engine.object_cut import ObjectCut
 from segapp.engine.preparation import PreparedPicture
@@ -248,17 +248,16 @@ class Trainer:
                 encode_snapshot, pixels, before.document, settings, before.answer
             )
         n_initial = len(document.strokes) - len(key[0].strokes)
-        explainer = update.explainer(fit, scores, answer, labelling, n_initial)
-        explain = CheckedExplainer(explainer, partial(self._answer_without, *key))
+        explainer = Explainer(
+            update.refiner, update.supervision, fit, scores, answer, labelling, n_initial
+        )
+        document, settings = key
+        explain = CheckedExplainer(
+            explainer, lambda left_out: self.updates(document.without_strokes(left_out), settings)
+        )
         final = Answer(labelling, update.insight(fit, timer), make_snapshot, explain)
         self._latest = key, final
         yield final
-
-    def _answer_without(
-        self, document: Document, settings: Settings, strokes: tuple[int, ...]
-    ) -> Answer:
-        """Answer all strokes of a document but some; the others keep their order."""
-        return final_answer(self.updates(document.without_strokes(strokes), settings))
 
     def _live_preview(
         self, document: Document, marked: SeedMap, settings: Settings

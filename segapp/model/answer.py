@@ -79,26 +79,20 @@ class Report:
     preview: Preview | None = None
 
 
-class ExplainPixel(Protocol):
-    """Gives the reasons for a pixel's class; `segapp.engine.explanation` has one."""
-
-    def __call__(self, x: float, y: float, *, check: bool = True) -> PixelExplanation:
-        """Explain a pixel; ``check`` leaves out strokes on trial, which takes a second."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
     """The final labelling for a document and settings, with the learner's insight.
 
     ``make_snapshot`` packs what a project stores, so that the same answer comes quickly when it is
-    opened again; ``None`` where that would save nothing. ``explain`` gives the reasons for the
-    class of a pixel at ``x, y``; ``None`` where nothing was learnt.
+    opened again; ``None`` where that would save nothing. ``explain`` yields the
+    reasons for the class of a pixel at ``x, y``, then, after reports, the same with strokes left
+    out on trial (`segapp.engine.explanation`); ``None`` where nothing was learnt.
     """
 
     labelling: Labelling
     insight: Insight | None = None
     make_snapshot: Callable[[], AnswerSnapshot] | None = None
-    explain: ExplainPixel | None = None
+    explain: Callable[[float, float], Iterator[PixelExplanation | Report]] | None = None
 
     def snapshot(self) -> AnswerSnapshot | None:
         """Return the snapshot for a project file."""

@@ -8,9 +8,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from segapp.model.settings import FeatureGroup
+from segapp.model.validation import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 MAX_CHECKED = 3
 """Strokes with the largest shares that are left out on trial."""
@@ -177,25 +178,25 @@ class PixelExplanation:
             if self.share(part) >= _LEAST_SHARE and part.source is not Source.CONSTANT:
                 yield part
 
-    def sentence(self, names: tuple[str, ...]) -> str:
+    def sentence(self, names: Sequence[str]) -> Message:
         """Return the explanation in plain words, with the names of the classes."""
+        name = names[self.label]
         if self.code is None:
-            return f"{names[self.label]}, because {_name(self.contributions[0])} marks it."
+            return Message("{}, because {} marks it.", name, _name(self.contributions[0]))
         reasons = list(self.reasons())
-        grounds: dict[object, list[str]] = {}
+        grounds: dict[object, list[object]] = {}
         for part in reasons[:_MOST_REASONS]:
-            key = part.ground or part.source
-            grounds.setdefault(key, []).append(f"{_name(part)} ({self.share(part):.0%})".lstrip())
-        phrases = [_PHRASES[key].format(_listed(parts)) for key, parts in grounds.items()]
-        text = names[self.label]
-        if phrases:
-            text += ", because " + _listed(phrases, ", ", ", and ")
+            share = f"{self.share(part):.0%}"
+            named = Message("{} ({})", _name(part), share) if part.ground else f"({share})"
+            grounds.setdefault(part.ground or part.source, []).append(named)
+        phrases = [Message(_PHRASES[key], _listed(parts)) for key, parts in grounds.items()]
+        text = Message("{}, because {}.", name, _listed(phrases)) if phrases else Message(name)
         for effect in self.effects:
             if effect.fall >= DECISIVE_FALL:
-                text += ". " + _effect_phrase(effect, self.label, names)
-        return text + "."
+                text = Message("{} {}", text, _effect_phrase(effect, self.label, names))
+        return text
 
-    def to_plain(self, names: tuple[str, ...]) -> dict[str, Any]:
+    def to_plain(self, names: Sequence[str]) -> dict[str, Any]:
         """Return numbers, texts, lists and dictionaries that JSON can hold."""
         plain: dict[str, Any] = {
             "x": self.x,
@@ -203,7 +204,7 @@ class PixelExplanation:
             "class": names[self.label],
             "other": names[self.other],
             "lead": round(self.lead, 6),
-            "sentence": self.sentence(names),
+            "sentence": str(self.sentence(names)),
             "decisive_strokes": [index + 1 for index in self.decisive()],
             "without": [
                 {
@@ -240,44 +241,48 @@ class PixelExplanation:
         return plain
 
 
-_PHRASES: dict[object, str] = {
-    FeatureGroup.RGB: "it has the colour of {}",
-    FeatureGroup.COLOUR: "it has the colour of {}",
-    FeatureGroup.TEXTURE: "it has the colour and texture of {}",
-    FeatureGroup.CHANNELS: "it has the channels of {}",
-    FeatureGroup.POSITION: "it lies beside {}",
-    FeatureGroup.LIKELIHOOD: "its colour is frequent under {}",
-    FeatureGroup.NEARNESS: "it is connected with {}",
-    FeatureGroup.DESCRIPTORS: "its surroundings are like those of {}",
-    FeatureGroup.ENCODER: "the encoder finds it like {}",
-    Source.ANSWER: "it was so before the newest stroke {}",
-    Source.OUTLINE: "the outline was moved by its neighbours {}",
+_PHRASES: dict[object, Message] = {
+    FeatureGroup.RGB: Message("it has the colour of {}"),
+    FeatureGroup.COLOUR: Message("it has the colour of {}"),
+    FeatureGroup.TEXTURE: Message("it has the colour and texture of {}"),
+    FeatureGroup.CHANNELS: Message("it has the channels of {}"),
+    FeatureGroup.POSITION: Message("it lies beside {}"),
+    FeatureGroup.LIKELIHOOD: Message("its colour is frequent under {}"),
+    FeatureGroup.NEARNESS: Message("it is connected with {}"),
+    FeatureGroup.DESCRIPTORS: Message("its surroundings are like those of {}"),
+    FeatureGroup.ENCODER: Message("the encoder finds it like {}"),
+    Source.ANSWER: Message("it was so before the newest stroke {}"),
+    Source.OUTLINE: Message("its neighbours moved the outline {}"),
 }
 _NAMES = {
-    Source.INITIAL: "the initial labels",
-    Source.BORDER: "the border",
-    Source.UNMARKED: "unmarked regions alike",
-    Source.ANSWER: "the answer",
+    Source.INITIAL: Message("the initial labels"),
+    Source.BORDER: Message("the border"),
+    Source.UNMARKED: Message("similar unmarked areas"),
+    Source.ANSWER: Message("the result itself"),
 }
 
 
-def _name(part: Contribution) -> str:
-    if part.ground is None and part.source is not Source.STROKE:
-        return ""
-    return _NAMES.get(part.source, f"stroke {(part.stroke or 0) + 1}")
+def _name(part: Contribution) -> Message:
+    if part.stroke is not None:
+        return Message("stroke {}", part.stroke + 1)
+    return _NAMES[part.source]
 
 
-def _effect_phrase(effect: Effect, label: int, names: tuple[str, ...]) -> str:
-    numbers = [str(index + 1) for index in effect.strokes]
-    strokes = ("stroke " if len(numbers) == 1 else "strokes ") + _listed(numbers)
+def _effect_phrase(effect: Effect, label: int, names: Sequence[str]) -> Message:
+    strokes = _listed([Message("stroke {}", index + 1) for index in effect.strokes])
     if effect.label is None:
-        return f"Without {strokes} there would be no answer"
+        return Message("Without {} there would be no result.", strokes)
     if effect.label != label:
-        return f"Without {strokes} it would be {names[effect.label]}"
-    return f"Without {strokes} it would be less certain by {effect.fall:.0%}"
+        return Message("Without {} it would be {}.", strokes, names[effect.label])
+    return Message("Without {} it would be less certain by {}.", strokes, f"{effect.fall:.0%}")
 
 
-def _listed(phrases: list[str], comma: str = ", ", last: str = " and ") -> str:
-    if len(phrases) == 1:
-        return phrases[0]
-    return comma.join(phrases[:-1]) + last + phrases[-1]
+def _listed(parts: Sequence[object]) -> object:
+    """Join with commas, and the last one by "and"."""
+    if len(parts) == 1:
+        return parts[0]
+    *others, last = parts
+    text = others[0]
+    for part in others[1:]:
+        text = Message("{}, {}", text, part)
+    return Message("{} and {}", text, last)

@@ -53,7 +53,7 @@ def main():
         for x, y in random_pixels(document, truth.shape, rng):
             if count == arguments.pixels:
                 break
-            explained, tried = answer.explain(x, y), tried + 1
+            (*_, explained), tried = answer.explain(x, y), tried + 1
             decisive = explained.decisive()
             rest = sorted(set(range(len(document.strokes))) - set(decisive))
             if not decisive or not rest:
@@ -115,7 +115,7 @@ def without(rgb, document, indices, explained):
     x, y = explained.x, explained.y
     if answer.labelling.labels[int(y), int(x)] != explained.label:
         return "flipped", 1.0
-    fall = (explained.net - answer.explain(x, y, check=False).net) / explained.support
+    fall = (explained.net - next(answer.explain(x, y)).net) / explained.support
     return ("weaker" if fall >= WEAKER else "unchanged"), min(fall, 1.0)
 
 

@@ -135,6 +135,11 @@ def test_encoders(folder, name, words, row):
     assert row in run(name, folder, package, *words, needs=["onnxruntime"])
 
 
+def test_explain(folder):
+    words = ("--every", 1, "--strokes", 2, "--pixels", 2)
+    assert "| named | 2 |" in run("explain.py", folder, *words)
+
+
 def test_fit_cost():
     assert "| moons |" in run("fit_cost.py", "--quick", "--repeats", 1)
 

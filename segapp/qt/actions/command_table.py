@@ -116,6 +116,8 @@ around | Lasso Aroun&d the Object | O | around | tool
     Everything outside is background, the middle the object
 fill | F&ill | F | fill | tool
     Assign the clicked region to a class
+explain | E&xplain a Pixel | Shift+W | explain | tool
+    Show why the clicked pixel has its class: strokes glow by their share (or hold W)
 
 retouch | Re&touch the Result | R | retouch | check
     Paint over the result itself: nothing is learnt from it, and later strokes do not change it

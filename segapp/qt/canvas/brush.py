@@ -37,6 +37,7 @@ class Tool(Enum):
     AROUND_BOX = "around_box"
     AROUND = "around"
     FILL = "fill"
+    EXPLAIN = "explain"
 
 
 _AROUND = frozenset({Tool.AROUND, Tool.AROUND_BOX})

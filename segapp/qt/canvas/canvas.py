@@ -19,7 +19,14 @@ from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QLineEdit, QTextEd
 
 from segapp.qt.canvas.brush import Brush, BrushTarget, Tool, scaled_radius
 from segapp.qt.canvas.input import CanvasInput
-from segapp.qt.canvas.painting import PAINTERS, BrushCursor, LabelOverlay, Scene, chequerboard
+from segapp.qt.canvas.painting import (
+    PAINTERS,
+    BrushCursor,
+    Glow,
+    LabelOverlay,
+    Scene,
+    chequerboard,
+)
 from segapp.qt.canvas.stroke_layer import StrokeLayer
 from segapp.qt.canvas.viewport import ZOOM_STEP, Viewport
 
@@ -103,13 +110,14 @@ class PictureView(QWidget):
         self._spot: Spot | None = None
         self._spot_name = ""
         self._selection: tuple[QLineF, ...] = ()
+        self._glow: tuple[Glow, ...] = ()
         self._chequer = chequerboard()
 
     def set_picture(self, layer: Layer) -> None:
         """Show another picture in full, without labelling and strokes."""
         self._image = layer
         self._overlay = self._spot = None
-        self._selection = ()
+        self._selection = self._glow = ()
         height, width = layer.size
         self._strokes = StrokeLayer((height, width))
         self.viewport.set_image_size(QSize(width, height))
@@ -143,6 +151,12 @@ class PictureView(QWidget):
         """Show the contour of the selected region, as lines in image coordinates."""
         if lines != self._selection:
             self._selection = lines
+            self.update()
+
+    def set_glow(self, glow: tuple[Glow, ...]) -> None:
+        """Let some strokes glow."""
+        if glow or self._glow:
+            self._glow = glow
             self.update()
 
     def set_opacity(self, opacity: float) -> None:
@@ -204,6 +218,7 @@ class PictureView(QWidget):
             spot=None if bare else self._spot,
             spot_name=self._spot_name,
             selection=self._selection,
+            glow=self._glow,
             cursor=self._cursor(),
             chequer=self._chequer if transparent else None,
             pixel_ratio=self.devicePixelRatioF(),
@@ -254,6 +269,7 @@ class Canvas(PictureView):
     stroke_extended = Signal()
     stroke_cancelled = Signal()
     fill_requested = Signal(object, object)  # QPointF in image coordinates, class or None
+    explain_requested = Signal(object)  # QPointF in image coordinates; None when the key is let go
     radius_requested = Signal(float)
     pointer_moved = Signal(object)  # QPointF in image coordinates, or None outside
 
@@ -272,10 +288,12 @@ class Canvas(PictureView):
         )
         self._input = CanvasInput(self.viewport, self)
         self._cursor_rect = QRect()  # of the last painted preview circle
+        self._explaining = False  # while a key is held
         self._touch = TouchNavigation(self.viewport)
         self._input.stroke_finished.connect(self.stroke_finished)
         self._input.stroke_cancelled.connect(self.stroke_cancelled)
         self._input.fill_requested.connect(self.fill_requested)
+        self._input.explain_requested.connect(self.explain_requested)
         self._input.drawn.connect(lambda _: self.stroke_extended.emit())
         self._input.pointer_moved.connect(self.pointer_moved)
         self._input.drawn.connect(self._update_box)
@@ -433,12 +451,14 @@ class Canvas(PictureView):
     # Keys -----------------------------------------------------------------------------
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Pan with Space, hide the labelling with H, draw with the arrow keys."""
+        """Pan with Space, hide with H, explain with W, draw with the arrow keys."""
         key = Qt.Key(event.key())
         if key == Qt.Key.Key_Space:
             self._input.hold_space(held=True)
         elif key == Qt.Key.Key_H:
             self.peek(on=True)
+        elif key == Qt.Key.Key_W:
+            self._hold_explain(on=True)
         elif key == Qt.Key.Key_Escape and self._input.is_drawing:
             self._input.cancel_stroke()
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -458,6 +478,8 @@ class Canvas(PictureView):
             self._input.hold_space(held=False)
         elif event.key() == Qt.Key.Key_H:
             self.peek(on=False)
+        elif event.key() == Qt.Key.Key_W:
+            self._hold_explain(on=False)
         else:
             super().keyReleaseEvent(event)
 
@@ -465,4 +487,11 @@ class Canvas(PictureView):
         """End the effect of held keys, as another widget will get their release."""
         self._input.hold_space(held=False)
         self.peek(on=False)
+        self._hold_explain(on=False)
         super().focusOutEvent(event)
+
+    def _hold_explain(self, *, on: bool) -> None:
+        """Ask for the reasons of the pixel under the pointer while a key is held."""
+        if on != self._explaining and not (on and self._input.pointer is None):
+            self._explaining = on
+            self.explain_requested.emit(self._input.pointer if on else None)

@@ -146,6 +146,7 @@ class CanvasInput(QObject):
     stroke_finished = Signal(object)  # Mark
     stroke_cancelled = Signal()
     fill_requested = Signal(object, object)  # QPointF in image coordinates, class or None
+    explain_requested = Signal(object)  # QPointF in image coordinates
     drawn = Signal(object)  # Rectangle of the picture to be repainted
     pointer_moved = Signal(object)  # QPointF in image coordinates, or None outside
     changed = Signal()  # of the cursor: position, size or tool
@@ -221,6 +222,9 @@ class CanvasInput(QObject):
             self._set_pan_anchor(position)
             return
         at = self._viewport.view.to_image(position)
+        if self.brush.tool is Tool.EXPLAIN:
+            self.explain_requested.emit(at)
+            return
         if self.brush.tool is Tool.FILL:
             self.fill_requested.emit(at, self.brush.label(button))
             return

@@ -11,6 +11,8 @@ from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPixmap, qGray
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from PySide6.QtGui import QImage
+
     from segapp.qt.canvas.contours import ContourLayer
     from segapp.qt.canvas.layers import Box, Layer
     from segapp.qt.canvas.viewport import View
@@ -55,6 +57,23 @@ class LabelOverlay:
         return self.areas.changed_box(before.areas)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Glow:
+    """A stroke that glows, in a box of the image.
+
+    Parameters
+    ----------
+    image
+        Its pixels, perhaps smaller, in the colour of the glow.
+    name
+        Shown below it.
+    """
+
+    image: QImage
+    box: QRectF
+    name: str
+
+
 @dataclass(frozen=True, slots=True)
 class Scene:
     """Input of the painters, made for each paint event."""
@@ -69,6 +88,7 @@ class Scene:
     spot: tuple[float, float, float] | None = None
     spot_name: str = ""
     selection: tuple[QLineF, ...] = ()
+    glow: tuple[Glow, ...] = ()
     cursor: BrushCursor | None = None
     chequer: QBrush | None = None
     pixel_ratio: float = 1.0
@@ -174,6 +194,16 @@ def paint_selection(painter: QPainter, scene: Scene) -> None:
         painter.drawLines(lines)
 
 
+def paint_glow(painter: QPainter, scene: Scene) -> None:
+    """Draw the strokes that glow, and their names."""
+    for glow in scene.glow:
+        painter.drawImage(scene.view.rect_to_widget(glow.box), glow.image)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    for glow in scene.glow:
+        box = scene.view.rect_to_widget(glow.box)
+        _draw_name(painter, glow.name, box.center(), box.height() / 2)
+
+
 def _draw_name(painter: QPainter, name: str, centre: QPointF, reach: float) -> None:
     """Draw the label of a ring below it, or above if there is no room."""
     text = QRectF(painter.fontMetrics().boundingRect(name)).adjusted(-9, -5, 9, 5)
@@ -211,6 +241,7 @@ PAINTERS: tuple[Callable[[QPainter, Scene], None], ...] = (
     paint_labelling,
     paint_strokes,
     paint_selection,
+    paint_glow,
     paint_spot,
     paint_cursor,
 )

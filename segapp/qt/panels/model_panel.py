@@ -124,13 +124,13 @@ class InsightView(QWidget):
         shown = weights.mean(axis=0) if bit < 0 else weights[bit]
         self.weights.show_rows(
             tuple(
-                (_kernel(name), float(weight), number(weight, 3))
+                (kernel_title(name), float(weight), number(weight, 3))
                 for name, weight in zip(self._insight.kernels, shown, strict=True)
             )
         )
 
 
-def _kernel(name: str) -> str:
+def kernel_title(name: str) -> str:
     """Return the translated name of a kernel, such as "colour, sigma 0.5"."""
     return ", ".join(translate(part) for part in name.replace("sigma", "σ").split(", "))
 

@@ -11,11 +11,14 @@ from PySide6.QtCore import QObject, Signal
 from segapp.app.segmenter import ProvisionalAnswer
 from segapp.app.state import Progress, Stage
 from segapp.model.answer import Answer, Insight, NotEnoughStrokes, Preview
+from segapp.model.explanation import PixelExplanation
 from segapp.model.validation import sanitize
 from segapp.qt.i18n import number, translate
 from segapp.qt.session.jobs import Jobs, details_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from segapp.app.segmenter import Segmenter, TrainingItem
     from segapp.app.state import Content, TrainingInputs
     from segapp.model.answer import Report
@@ -133,6 +136,30 @@ class AnswerService(QObject):
             self._report(Progress(Stage.FOLLOWING, self.tr("Not final: following the brush")))
         reports = segmenter.live_preview(content)
         self._jobs.run(lambda: reports, self._note_preview, self._fail, self._end_preview)
+
+    def explain(self, x: float, y: float, take: Callable[[PixelExplanation], object]) -> bool:
+        """Explain a pixel of the answer, in the thread that learns; a stroke stops it.
+
+        ``take`` is called with the shares, and again for each stroke that was left out on trial.
+        Returns whether there is an answer that can be explained.
+        """
+        answer = self.answer
+        if answer is None or answer.explain is None or self._is_suspended:
+            return False
+        explanations = answer.explain(x, y)
+
+        def show(item: PixelExplanation | Report) -> None:
+            if isinstance(item, PixelExplanation):
+                take(item)
+
+        self._cancel()
+        self._jobs.run(lambda: explanations, show, self._fail)
+        return True
+
+    def end_explanation(self) -> None:
+        """Leave no more strokes out; the answer stays."""
+        if self.is_current and self.progress.stage is not Stage.RUNNING:
+            self._cancel()
 
     def stop(self) -> None:
         """Stop training; the displayed labelling stays."""

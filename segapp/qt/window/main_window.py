@@ -32,6 +32,7 @@ from segapp.qt.session.live_preview import LivePreview
 from segapp.qt.window.class_commands import ClassCommands
 from segapp.qt.window.cutout_commands import CutoutCommands
 from segapp.qt.window.docks import Docks, move_focus
+from segapp.qt.window.explaining import ExplainController
 from segapp.qt.window.file_commands import FileCommands
 from segapp.qt.window.folder_commands import FolderParts
 from segapp.qt.window.labelling_view import LabellingView
@@ -111,6 +112,7 @@ class MainWindow(QMainWindow):
             self.brush,
             self.view_bar.cutout,
         )
+        self.explaining = ExplainController(self.session, self.canvas, self)
         self.alike_suggestion = AlikeSuggestion(self.session, self.canvas)
         self.welcome = Welcome(self.canvas, self.commands)
         self.setCentralWidget(_below(self.canvas, self.view_bar))

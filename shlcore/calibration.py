@@ -53,6 +53,15 @@ def learn_temperature(scores: Array, labels: Indices, weights: Array) -> float:
     weights
         ``(n,)``, weights of the rows.
     """
+    return _best_temperature(scores, labels, weights)[0]
+
+
+def held_out_loss(scores: Array, labels: Indices, weights: Array) -> float:
+    """Return the mean log loss at the best temperature. Parameters as in `learn_temperature`."""
+    return _best_temperature(scores, labels, weights)[1]
+
+
+def _best_temperature(scores: Array, labels: Indices, weights: Array) -> tuple[float, float]:
     n_classes = scores.shape[1]
     total = float(weights.sum())
     doubt = 1.0 / (total + 2.0)
@@ -64,7 +73,8 @@ def learn_temperature(scores: Array, labels: Indices, weights: Array) -> float:
         return float(-(weights @ (targets * logs).sum(axis=1)) / total)
 
     bounds = np.log(_MIN_TEMPERATURE), np.log(_MAX_TEMPERATURE)
-    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
+    found = minimize_scalar(loss, bounds=bounds, method="bounded")
+    return float(np.exp(found.x)), float(found.fun)
 
 
 def is_at_bound(temperature: float) -> bool:
@@ -110,6 +120,14 @@ def leave_one_out(
     # Two equal rows with different labels have dual variables as large as lambda1, with which the
     # rule leaves its domain. A function of the other rows has the range of the function of all.
     return np.clip(held_out, projections.min(axis=0), projections.max(axis=0))
+
+
+def distance_quantiles(distances: Array, weights: Array) -> Array:
+    """Return the quantiles 0, 0.001, ... 1 of the rows' distances to their nearest codeword."""
+    levels = np.linspace(0.0, 1.0, 1001)
+    return np.asarray(
+        np.quantile(distances, levels, weights=weights, method="inverted_cdf"), dtype=np.float64
+    )
 
 
 def squared_spans(kernel: Array, free: NDArray[np.bool_]) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +22,13 @@ _PROXIMAL_STEPS = 50
 """Iterations of lines 8 to 12 of Alg. 2; the paper gives no number. On 600 rows of pendigits
 (S = 3, lambda2 of 2e3 to 2e5) 20 and 50 steps end at the same eq. (6); 5 end 40 % higher at 2e4,
 and 200 end 5 % lower at 2e5, for twice the time."""
+
+_MAX_STATES = 20_000
+"""States up to which block 3 is solved exactly. Two codewords of 45 bits have at most 46, three of
+15 bits 800, five of 5 bits 2000."""
+
+_MAX_EXACT = 6
+"""Codewords of a class up to which there are few patterns of signs of a bit (32 for six)."""
 
 _RESTARTS = 10
 """Searches for spread codewords. With one, the smallest distance of 10 words of 5 bits is 1 or
@@ -245,16 +252,16 @@ class MemberLoss:
 
 
 def move_codewords(loss: MemberLoss, codewords: Codewords, lambda2: float) -> Codewords:
-    """Solve block 3: by eq. (33) when S = 1, by accelerated proximal steps otherwise.
+    """Solve block 3: by eq. (33) when S = 1 or lambda2 = 0, exactly where S and B are small.
 
-    Subgradient steps do not always descend, and rounding may undo their gain. Among the signs of
-    all iterates, the solution of eq. (33) and the current codewords, those with the smallest data
-    loss plus codeword term are returned, so that eq. (6) never rises. Classes that share a
-    codeword would stay indistinguishable, hence candidates with a collision are skipped.
+    Elsewhere by accelerated proximal steps, whose signs are candidates. Subgradient steps do not
+    always descend, and rounding may undo their gain, so the best of the signs of all iterates, the
+    solution of eq. (33) and the current codewords is returned: eq. (6) never rises. Classes that
+    share a codeword would stay indistinguishable, hence candidates with a collision are skipped.
     """
     up, down = loss.sign_losses()
     substituted = without_collisions(substitute(up, down, codewords), codewords, np.abs(up - down))
-    if codewords.shape[1] == 1:
+    if codewords.shape[1] == 1 or lambda2 == 0.0:
         return substituted
 
     def value(candidate: Codewords) -> float:
@@ -262,11 +269,77 @@ def move_codewords(loss: MemberLoss, codewords: Codewords, lambda2: float) -> Co
         return float(data) + lambda2 * codeword_spread(candidate)
 
     best, best_value = codewords, value(codewords)
-    for candidate in (substituted, *_proximal_signs(loss, codewords, lambda2)):
+    exact = exact_codewords(up, down, codewords, lambda2)
+    candidates = [substituted, codewords if exact is None else exact]
+    if exact is None or has_collision(exact):
+        candidates += _proximal_signs(loss, codewords, lambda2)
+    for candidate in candidates:
         candidate_value = value(candidate)
         if candidate_value < best_value and not has_collision(candidate):
             best, best_value = candidate, candidate_value
     return best
+
+
+def exact_codewords(
+    up: Array, down: Array, codewords: Codewords, lambda2: float
+) -> Codewords | None:
+    """Minimise the data loss plus ``lambda2 sum_{i<j} ||mu_i - mu_j||`` of each class.
+
+    The loss is a sum over the bits, and the second term depends on the pairs' Hamming distances
+    alone. So dynamic programming over the bits keeps the smallest loss for each combination of
+    distances that some signs of the bits so far have.
+
+    Parameters
+    ----------
+    up, down
+        ``(C S, B)``, the loss of each codeword with a bit at +1 and at -1.
+
+    Returns
+    -------
+    the codewords, or None if there are too many combinations
+    """
+    words = codewords.copy()
+    shape = codewords.shape
+    for own, ups, downs in zip(words, up.reshape(shape), down.reshape(shape), strict=True):
+        signs = _nearest_signs(ups, downs, lambda2)
+        if signs is None:
+            return None
+        own[:] = signs
+    return words
+
+
+def _nearest_signs(up: Array, down: Array, lambda2: float) -> Codewords | None:
+    """Return the optimal codewords of one class, ``(S, B)``; None beyond `_MAX_STATES`."""
+    s, n_bits = up.shape
+    if s > _MAX_EXACT or (n_bits + 1.0) ** (s * (s - 1) // 2) >= 2.0**62:
+        return None
+    # A pattern of signs and its opposite have the same distances; the first sign is +1.
+    patterns = np.array([(1, *signs) for signs in product((1, -1), repeat=s - 1)], dtype=np.int8)
+    i, j = np.triu_indices(s, 1)
+    radix = (n_bits + 1) ** np.arange(len(i), dtype=np.int64)
+    gaps = (patterns[:, i] != patterns[:, j]) @ radix
+    as_given = np.where(patterns[:, :, None] > 0, up, down).sum(axis=1)
+    opposite = np.where(patterns[:, :, None] > 0, down, up).sum(axis=1)
+    losses, flips = np.minimum(as_given, opposite), np.where(opposite < as_given, -1, 1)
+    keys, values = np.zeros(1, dtype=np.int64), np.zeros(1)
+    steps: list[tuple[Indices, Indices]] = []
+    for bit in range(n_bits):
+        all_keys = (keys[:, None] + gaps).ravel()
+        all_values = (values[:, None] + losses[:, bit]).ravel()
+        order = np.lexsort((all_values, all_keys))
+        chosen = order[np.append(True, np.diff(all_keys[order]) > 0)]
+        if len(chosen) > _MAX_STATES:
+            return None
+        keys, values = all_keys[chosen], all_values[chosen]
+        steps.append((chosen // len(patterns), chosen % len(patterns)))
+    distances = keys[:, None] // radix % (n_bits + 1)
+    state = int((values + lambda2 * 2.0 * np.sqrt(distances).sum(axis=1)).argmin())
+    signs = np.empty((s, n_bits), dtype=np.int8)
+    for bit in range(n_bits - 1, -1, -1):
+        before, pattern = steps[bit]
+        signs[:, bit] = patterns[pattern[state]] * flips[pattern[state], bit]
+        state = before[state]
+    return signs
 
 
 def has_collision(codewords: Codewords) -> bool:

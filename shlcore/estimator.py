@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from shlcore.array_types import Array
     from shlcore.fit_result import FitResult
     from shlcore.hash_classifier import Samples
-    from shlcore.parameters import KernelChoice, Label
+    from shlcore.parameters import CodewordChoice, KernelChoice, Label, SemiSupervision
     from shlcore.training_data import FitState
 
 
@@ -87,8 +87,8 @@ class FitStep:
 class SHL(HashClassifier):
     """*Supervised Hash Learning: kernel hash functions and codewords together.
 
-    A classifier, a transformer (hash codes) and a transductive learner in one, which learns from
-    samples with and without labels.
+    A classifier, a transformer (hash codes) and a semi-supervised learner in one, which learns
+    from samples with and without labels.
 
     Parameters
     ----------
@@ -96,6 +96,12 @@ class SHL(HashClassifier):
         Length B of the hash codes; ``"auto"``: five for each doubling of the number of classes.
     n_codewords
         Initial number of codewords S of each class; equal ones merge (`n_codewords_`).
+        ``"auto"``: the number with the best accuracy on held-out samples, among 1 to 8. It pays
+        where functions are weak, such as linear ones, and classes have several modes.
+    codewords
+        ``"spread"``: far apart and fixed. ``"learnt"``: far apart at first, then learnt (block 3
+        of the paper's algorithm). ``"auto"``: learnt if a class has several. An array of -1 and
+        1, ``(C, B)`` or ``(C, S, B)`` in the order of `classes_`: these, fixed.
     kernels
         ``"auto"`` (polynomials, and Gaussians at the distance of neighbours: `kernels_`),
         ``"paper"`` (linear, polynomial and nine Gaussians), ``"linear"``, ``"poly"`` and
@@ -106,21 +112,26 @@ class SHL(HashClassifier):
     column_groups
         Column indices by name, for kernels that act on a named group.
     lambda1
-        Cost of a margin violation. If it is so small that some class is never predicted, it is
+        Cost of a margin violation. ``"auto"``: the one with the smallest leave-one-out log loss on
+        labelled samples (`stage_costs_`). A number so small that some class is never predicted is
         raised to 1 with a warning.
     lambda2
-        Weight of the distances between codewords of a class, on the scale of ``lambda1`` times the
-        number of samples of a codeword.
+        Weight of the distances between codewords of a class, in units of ``lambda1`` times the
+        mean number of samples of a codeword. 0: none; from about 1 on all of a class merge.
     p
         Norm of the kernel weights, above 1; near 1 the weights are sparse.
-    transductive
-        Whether samples without a label take part in training.
+    semi_supervised
+        How samples without a label take part. ``"none"``: not at all. ``"paper"``: each chooses
+        the nearest codeword of all (eq. 5). ``"spreading"``: labels spread to neighbours, then as
+        in the paper, with a weight that grows in three stages. ``"leave_one_out"``: labels
+        spread, then each chooses its codeword by the functions of the other samples, until none
+        moves. ``"auto"``: "leave_one_out", but "none" where spreading loses against the functions
+        of the labelled samples by cross-validation. Labels spread with the exact solver only;
+        with the other one "auto" is "none", and the rest is "paper".
     unlabelled
         The label of samples without one; None: all have one.
     unlabelled_weight
-        Weight of a sample without a label beside one with a label. ``"label_spreading"``: if few
-        samples have labels, these spread to neighbours, then the weight grows from stage to stage
-        (exact solver).
+        Weight of a sample without a label beside one with a label.
     decoding
         The distance to codewords in predictions: ``"hinge"`` or ``"hamming"``.
     class_weight
@@ -188,15 +199,16 @@ class SHL(HashClassifier):
         self,
         *,
         n_bits: int | Literal["auto"] = "auto",
-        n_codewords: int = 1,
+        n_codewords: int | Literal["auto"] = 1,
+        codewords: CodewordChoice = "auto",
         kernels: KernelChoice = "auto",
         column_groups: Mapping[str, Sequence[int]] | None = None,
-        lambda1: float = 1000.0,
-        lambda2: float = 2000.0,
+        lambda1: float | Literal["auto"] = "auto",
+        lambda2: float = 0.0,
         p: float = 2.0,
-        transductive: bool = True,
+        semi_supervised: SemiSupervision = "auto",
         unlabelled: Label = -1,
-        unlabelled_weight: Literal["label_spreading"] | float = "label_spreading",
+        unlabelled_weight: float = 1.0,
         decoding: Literal["hinge", "hamming"] = "hinge",
         class_weight: Literal["balanced"] | Mapping[object, float] | None = None,
         scale: Literal["minmax", "standard"] | None = "minmax",
@@ -215,12 +227,13 @@ class SHL(HashClassifier):
     ) -> None:
         self.n_bits = n_bits
         self.n_codewords = n_codewords
+        self.codewords = codewords
         self.kernels = kernels
         self.column_groups = column_groups
         self.lambda1 = lambda1
         self.lambda2 = lambda2
         self.p = p
-        self.transductive = transductive
+        self.semi_supervised = semi_supervised
         self.unlabelled = unlabelled
         self.unlabelled_weight = unlabelled_weight
         self.decoding = decoding
@@ -241,9 +254,15 @@ class SHL(HashClassifier):
 
     @classmethod
     def paper(cls, **changes: object) -> Self:
-        """Return an estimator with the paper's settings, apart from the given changes."""
-        settings: dict[str, object] = {"n_bits": 5, "kernels": "paper"}
-        settings |= {"decoding": "hamming", "unlabelled_weight": 1.0}
+        """Return an estimator with the paper's settings, apart from the given changes.
+
+        One codeword a class, as the paper tells no other number; then lambda2 has no effect. With
+        more, `lambda2` is in units of lambda1 and of the mean number of samples of a codeword, as
+        everywhere here: the paper's 2000 is 2 C S / n in eq. (6), which merges nothing, and
+        2000 C S / n in eq. (3_4), which is printed without lambda1 and merges all.
+        """
+        settings: dict[str, object] = {"n_bits": 5, "kernels": "paper", "codewords": "learnt"}
+        settings |= {"decoding": "hamming", "lambda1": 1000.0, "semi_supervised": "paper"}
         return cls(**cast("dict[str, Any]", settings | changes))
 
     def fit(
@@ -310,7 +329,7 @@ class SHL(HashClassifier):
         if self.warm_start and hasattr(self, "_result") and data.is_compatible(self._result):
             start = data.warm_start(self._result, self.project(X))
         else:
-            start = data.cold_start(np.random.default_rng(seed))
+            start = data.cold_start(np.random.default_rng(seed), parameters.given_codewords)
         return self._iterate(learner, data.fit_states(start, parameters))
 
     def _iterate(self, learner: SHL, states: Iterator[FitState]) -> Iterator[FitStep]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from shlcore.admm import AdmmSolver, FeatureFunction
 from shlcore.clustering import WeightedRows, assign_balanced, kernel_clusters
+from shlcore.gram_matrices import Grams
 from shlcore.kernels import relative_squared_distances
 from shlcore.parameters import bytes_of
 from shlcore.random_features import draw_map
@@ -72,6 +73,16 @@ class FeatureData:
         means = np.stack([np.average(features[own], 0, share[own]) for own in members])
         distances = self.blocks.map(_distances, _split(rows, self.blocks.sizes), means)
         return assign_balanced(np.concatenate(distances), some.weights)
+
+    def grams_of(self, rows: Indices) -> Grams:
+        """Return the kernel matrices among some rows, by their features."""
+        chosen = self.blocks.map(_select_rows, _split(rows, self.blocks.sizes), None)
+        features = np.concatenate(chosen).astype(np.float64)
+        parts = np.split(features, np.cumsum(self.map.widths)[:-1], axis=1)
+        missing = [slack * np.eye(len(rows)) for slack in self.map.missing_diagonal]
+        return Grams(
+            np.stack([part @ part.T + own for part, own in zip(parts, missing, strict=True)])
+        )
 
     def neighbour_graph(self) -> None:
         """Return None, because a graph would need the distances of all pairs of rows."""

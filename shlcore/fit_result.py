@@ -13,7 +13,7 @@ from shlcore.feature_data import FeatureHash
 from shlcore.kernel_data import KernelHash, PrecomputedHash, RowHash
 from shlcore.kernels import Gaussian, Kernel, KernelBank, Linear, Polynomial, choose_kernels
 from shlcore.model_file import READ_ERRORS, ModelFileError
-from shlcore.parameters import DECODINGS, LABEL_SPREADING
+from shlcore.parameters import DECODINGS
 from shlcore.random_features import FeatureMap, Whitening
 from shlcore.samples import ColumnInfo
 from shlcore.scaling import Scaling
@@ -36,7 +36,9 @@ _OLD_DEFAULTS: Json = {"decoding": "hamming", "unlabelled_weight": 1.0, "probabi
 _ONE_STAGE = {"weights": [1.0], "starts": [0]}
 """Values for files from before these parameters existed, whose predictions stay the same."""
 
-_OLD_WEIGHT_CHOICE = "annealed"  # the former name of "label_spreading"
+_OLD_NAMES = {"transductive"}
+_OLD_WEIGHT_CHOICES = ("annealed", "label_spreading")  # of unlabelled_weight
+"""Names of version 1 for `SHL.semi_supervised`."""
 
 _LARGEST = 1e100  # of real numbers: products of three of them are finite
 _LARGEST_INTEGER = (1 << 62) - 1
@@ -95,6 +97,9 @@ class FitResult:
         The hash functions for further samples.
     temperature
         Divisor of the scores in the softmax; None: not learnt.
+    distance_quantiles
+        ``(1001,)``, quantiles of the training rows' leave-one-out distances to their nearest
+        codeword; None: not learnt.
     """
 
     classes: AnyArray
@@ -110,6 +115,7 @@ class FitResult:
     columns: ColumnInfo
     hash: Hash
     temperature: float | None = None
+    distance_quantiles: Array | None = None
 
     def __post_init__(self) -> None:
         n_classes, _, n_bits = self.codewords.shape
@@ -176,6 +182,8 @@ def dump(parameters: Mapping[str, object], result: FitResult) -> tuple[Json, Fil
         header["feature_names_in"] = [str(name) for name in result.columns.names]
     arrays: FileArrays = {name: getattr(result, name.removesuffix("_")) for name in _RESULT_ARRAYS}
     arrays["squared_norms"] = result.squared_norms
+    if result.distance_quantiles is not None:
+        arrays["distance_quantiles"] = result.distance_quantiles
     return header, arrays | result.hash.arrays()
 
 
@@ -207,6 +215,7 @@ def restore(
             stages=_stages(header, len(arrays["objective_"])),
             hash=hash_,
             temperature=_temperature(header),
+            distance_quantiles=arrays.get("distance_quantiles"),
         )
     except READ_ERRORS as error:
         raise ModelFileError(
@@ -216,19 +225,30 @@ def restore(
 
 
 def _restore_parameters(written: Json, known: Collection[str]) -> Json:
-    unknown = set(written) - set(known)
+    unknown = set(written) - set(known) - _OLD_NAMES
     if unknown:
         raise ValueError(f"parameters: wanted known ones, got {sorted(unknown)}")
-    parameters = _OLD_DEFAULTS | dict(written)
+    parameters = _current_names(_OLD_DEFAULTS | dict(written))
     if parameters["decoding"] not in DECODINGS:
         raise ValueError(f"decoding: wanted one of {DECODINGS}, got another")
-    if parameters["unlabelled_weight"] == _OLD_WEIGHT_CHOICE:
-        parameters["unlabelled_weight"] = LABEL_SPREADING
     if not isinstance(parameters["kernels"], str):
         kernels = cast("Iterable[str | Json]", parameters["kernels"])
         parameters["kernels"] = [
             item if isinstance(item, str) else _restore_kernel(item) for item in kernels
         ]
+    return parameters
+
+
+def _current_names(parameters: Json) -> Json:
+    """Replace the parameters of earlier versions by those of today."""
+    if "transductive" not in parameters:
+        return parameters
+    spreads = parameters["unlabelled_weight"] in _OLD_WEIGHT_CHOICES
+    mode = "spreading" if spreads else "paper"
+    parameters["semi_supervised"] = mode if parameters.pop("transductive") else "none"
+    parameters["codewords"] = "learnt"
+    if spreads:
+        parameters["unlabelled_weight"] = 1.0
     return parameters
 
 
@@ -299,6 +319,8 @@ def _check_arrays(arrays: FileArrays, n_kernels: int) -> None:
         if (arrays[name] < 0).any():
             raise ValueError(f"{name}: wanted none below 0")
     _check_array(arrays["objective_"], "f", arrays["objective_"].size)
+    if "distance_quantiles" in arrays:
+        _check_array(arrays["distance_quantiles"], "f", arrays["distance_quantiles"].size)
     for labels, size in ((classes, n_classes), (arrays["transduction_"], None)):
         check_shape(labels, labels.size if size is None else size)
         if labels.dtype.kind not in "biufUSMm":
@@ -372,6 +394,8 @@ def _dump_parameter(name: str, value: object) -> object:
     if name == "column_groups" and value is not None:
         groups = cast("Mapping[str, Sequence[int]]", value)
         return {group: [int(i) for i in columns] for group, columns in groups.items()}
+    if name == "codewords" and not isinstance(value, str):
+        return np.asarray(value).tolist()
     if name == "random_state" and not isinstance(value, int | None):
         return None
     return _json_value(value)

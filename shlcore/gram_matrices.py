@@ -103,7 +103,7 @@ class Grams:
         part._stacks = tuple(
             stack.submatrices(rows)
             if isinstance(stack, LowRank)
-            else stack[:, rows[:, None], rows]
+            else np.ascontiguousarray(stack[:, rows[:, None], rows])
             for stack in self._stacks
         )
         return part
@@ -132,6 +132,10 @@ class Grams:
             total[top : top + step] = block
         return total
 
+    def mean_diagonal(self) -> float:
+        """Return the mean of all ``k_m(x, x)``."""
+        return float(np.mean([np.einsum("ii->i", matrix).mean() for matrix in self]))
+
     def _shares(self, kernel_weights: Array) -> Iterator[tuple[Floats, Floats | LowRank]]:
         """Yield each stack with the weights of its kernels, in its precision."""
         first = 0
@@ -155,9 +159,10 @@ class Grams:
                 part[:] = stack @ full
             else:
                 # The matrices are symmetric; rows are contiguous in memory, columns are not.
+                take = _row_reader(stack, _SLICE_ROWS)
                 for top in range(0, len(support), _SLICE_ROWS):
                     few = slice(top, top + _SLICE_ROWS)
-                    part += a[few].astype(stack.dtype) @ stack.take(support[few], 1)
+                    part += a[few].astype(stack.dtype) @ take(support[few])
             first += len(stack)
         return total
 
@@ -167,13 +172,33 @@ def _rows_of_sum(share: Floats, stack: Floats | LowRank, columns: Indices | slic
     if isinstance(stack, LowRank):
         return stack.weighted_sum(share, columns)
 
+    take = _row_reader(stack, _GATHER_ROWS)
+
     def rows_of(few: Indices | slice) -> Floats:
         # Whole rows of each kernel are contiguous, so columns are selected after the sum.
-        kernels = stack[:, few] if isinstance(few, slice) else stack.take(few, 1)
+        kernels = stack[:, few] if isinstance(few, slice) else take(few)
         summed = (share @ kernels.reshape(len(share), -1)).reshape(kernels.shape[1:])
         return np.asarray(summed if isinstance(columns, slice) else summed.take(columns, 1))
 
     return rows_of
+
+
+def _row_reader(stack: Floats, most: int) -> Callable[[Indices], Floats]:
+    """Return a function that reads up to ``most`` rows of each kernel into one buffer.
+
+    A new array for each call would cost several times as much, for the pages of its memory.
+    """
+    buffer = np.empty(0, dtype=stack.dtype)
+
+    def take(rows: Indices) -> Floats:
+        nonlocal buffer
+        shape = len(stack), len(rows), stack.shape[2]
+        if not buffer.size:
+            buffer = np.empty(len(stack) * most * stack.shape[2], dtype=stack.dtype)
+        out = buffer[: shape[0] * shape[1] * shape[2]].reshape(shape)
+        return stack.take(rows, 1, out=out, mode="clip")
+
+    return take
 
 
 def check_stack(X: ArrayLike) -> Floats:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import numpy as np
 from sklearn.base import (
@@ -22,7 +23,7 @@ from shlcore import hamming
 from shlcore.calibration import is_at_bound, log_probabilities
 from shlcore.fit_result import dump, restore
 from shlcore.gram_matrices import Grams
-from shlcore.hinge import class_margins, class_scores
+from shlcore.hinge import class_margins, class_scores, hinge_distances
 from shlcore.kernel_data import PrecomputedHash, RowHash
 from shlcore.kernels import Kernel
 from shlcore.mkl import regularisers
@@ -167,7 +168,7 @@ class HashClassifier(
 
     decoding: DecodingChoice
     probability: bool
-    lambda1: float
+    lambda1: float | Literal["auto"]
 
     def _set_attributes(self, result: FitResult) -> None:
         """Set the fitted attributes (``codewords_`` and others) from a result."""
@@ -255,7 +256,9 @@ class HashClassifier(
         """
         return hamming.pack(self.transform(X))
 
-    def predict(self, X: Samples) -> NDArray[Any]:  # labels of the type of y
+    def predict(
+        self, X: Samples, *, reject: float = 0.0
+    ) -> NDArray[Any]:  # labels of the type of y
         """Return the class of the nearest codeword, by the distance of ``decoding``.
 
         Ties of the Hamming distance, which are common, go to the smaller hinge distance.
@@ -264,10 +267,14 @@ class HashClassifier(
         ----------
         X
             Samples as in `fit`.
+        reject
+            Share of samples of known classes to give up in order to find those of unknown ones.
+            Samples farther from all codewords (`codeword_distance`) than all but this share of
+            the training samples, each judged by the functions of the others, are masked.
 
         Returns
         -------
-        array of shape (n,), values of `classes_`
+        array of shape (n,), values of `classes_`; a masked array with ``reject``
 
         Examples
         --------
@@ -275,8 +282,35 @@ class HashClassifier(
         >>> SHL(random_state=0).fit([[0.0], [1.0]], ["no", "yes"]).predict([[0.2]])
         array(['no'], dtype='<U3')
         """
-        best = class_scores(self.project(X), self.codewords_, self.decoding).argmax(axis=1)
-        return np.asarray(self.classes_[best])
+        check_is_fitted(self)
+        if not isinstance(reject, numbers.Real) or not 0.0 <= reject < 1.0:
+            raise ValueError(f"reject: wanted a share from 0 to below 1, got {reject!r}")
+        quantiles = self._result.distance_quantiles
+        if reject and quantiles is None:
+            raise NotFittedError("reject: wanted a fit with probability=True, got another")
+        projections = self.project(X)
+        best = class_scores(projections, self.codewords_, self.decoding).argmax(axis=1)
+        classes = np.asarray(self.classes_[best])
+        if not reject or quantiles is None:
+            return classes
+        farthest = np.interp(1.0 - reject, np.linspace(0.0, 1.0, len(quantiles)), quantiles)
+        distances = hinge_distances(projections, self.codewords_).min(axis=(1, 2))
+        masked: NDArray[Any] = np.ma.MaskedArray(classes, distances > farthest)
+        return masked
+
+    def codeword_distance(self, X: Samples) -> Array:
+        """Return the hinge distance to the nearest codeword, large for unknown classes.
+
+        Parameters
+        ----------
+        X
+            Samples as in `fit`.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        return np.asarray(hinge_distances(self.project(X), self.codewords_).min(axis=(1, 2)))
 
     def decision_function(self, X: Samples) -> Array:
         """Return a score of each class, the largest for the class of `predict`.
@@ -326,7 +360,7 @@ class HashClassifier(
         known = projections[~np.isnan(projections).any(axis=1)]
         predicted = np.unique(class_scores(known, self.codewords_).argmax(axis=1))
         reasons = []
-        if cost > self.lambda1:
+        if self.lambda1 != "auto" and cost > self.lambda1:
             reasons.append(
                 f"{self.lambda1!r} is so small that functions are nearly constant: "
                 f"{cost:g} was used instead (stage_costs_)"

@@ -10,11 +10,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from shlcore.codewords import has_collision
 from shlcore.kernels import Kernel, KernelBank, choose_kernels
 from shlcore.scaling import SCALES
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from shlcore.samples import ColumnInfo, ScaledRows
 
 KernelChoice = str | Kernel | Callable[..., object] | Sequence[object]
@@ -23,14 +27,16 @@ SolverChoice = Literal["auto", "exact", "random_features"]
 FeatureChoice = Literal["landmarks", "fourier"]
 
 DecodingChoice = Literal["hinge", "hamming"]
-WeightChoice = Literal["label_spreading"] | float
+CodewordChoice = Literal["auto", "spread", "learnt"] | ArrayLike
+SemiSupervision = Literal["auto", "none", "paper", "spreading", "leave_one_out"]
 ClassWeight = Literal["balanced"] | Mapping[object, float] | None
 Label = int | float | str | None
 
 DECODINGS = ("hinge", "hamming")
 FEATURES = ("landmarks", "fourier")
 SOLVERS = ("auto", "exact", "random_features")
-LABEL_SPREADING = "label_spreading"
+CODEWORDS = ("auto", "spread", "learnt")
+SEMI_SUPERVISION = ("auto", "none", "paper", "spreading", "leave_one_out")
 _BITS_PER_DOUBLING = 5
 """Bits for each doubling of the number of classes. Two classes: 5 bits, which have one SVM; ten:
 20. On 1500 rows of letter (26 classes) 15 bits give 0.863, 30 give 0.867, a tuned SVC 0.875; on
@@ -51,15 +57,16 @@ class Parameters:
     """
 
     n_bits: int | Literal["auto"]
-    n_codewords: int
+    n_codewords: int | Literal["auto"]
+    codewords: CodewordChoice
     kernels: KernelChoice
     column_groups: Mapping[str, Sequence[int]] | None
-    lambda1: float
+    lambda1: float | Literal["auto"]
     lambda2: float
     p: float
-    transductive: bool
+    semi_supervised: SemiSupervision
     unlabelled: Label
-    unlabelled_weight: WeightChoice
+    unlabelled_weight: float
     decoding: DecodingChoice
     class_weight: ClassWeight
     scale: ScaleChoice
@@ -76,18 +83,13 @@ class Parameters:
 
     def __post_init__(self) -> None:
         for name, least in (("n_bits", 1), ("n_codewords", 1), ("max_iter", 1)):
-            if getattr(self, name) != "auto" or name != "n_bits":
+            if name == "max_iter" or not _is_auto(getattr(self, name)):
                 _check_whole(name, getattr(self, name), least)
-        if isinstance(self.unlabelled_weight, str) and not self.spreads_labels:
-            raise ValueError(
-                f"unlabelled_weight: wanted {LABEL_SPREADING!r} or a number above 0, "
-                f"got {self.unlabelled_weight!r}"
-            )
-        if not self.spreads_labels:
-            _check_real("unlabelled_weight", self.unlabelled_weight, 0.0, strict=True)
+        _check_real("unlabelled_weight", self.unlabelled_weight, 0.0, strict=True)
         if self.n_classes is not None:
             _check_whole("n_classes", self.n_classes, 2)
-        _check_real("lambda1", self.lambda1, 0.0, strict=True)
+        if not _is_auto(self.lambda1):
+            _check_real("lambda1", self.lambda1, 0.0, strict=True)
         _check_real("lambda2", self.lambda2, 0.0, strict=False)
         _check_real("p", self.p, 1.0, strict=True)
         _check_real("tol", self.tol, 0.0, strict=False)
@@ -101,9 +103,11 @@ class Parameters:
             ("features", FEATURES),
             ("scale", SCALES),
             ("decoding", DECODINGS),
+            ("semi_supervised", SEMI_SUPERVISION),
         ):
             if getattr(self, name) not in wanted:
                 raise ValueError(f"{name}: wanted one of {wanted}, got {getattr(self, name)!r}")
+        self._check_codewords()
         if not self.precomputed:
             choose_kernels(self.kernels, np.zeros((1, 1)))  # raises an error for other values
 
@@ -112,11 +116,23 @@ class Parameters:
         """Whether X is a stack of kernel matrices."""
         return isinstance(self.kernels, str) and self.kernels == "precomputed"
 
-    @property
-    def spreads_labels(self) -> bool:
-        """Whether labels spread, and the weight of unlabelled samples grows by stages."""
-        choice = self.unlabelled_weight
-        return isinstance(choice, str) and choice == LABEL_SPREADING
+    def _check_codewords(self) -> None:
+        """Check that codewords agree with the numbers of bits and of codewords a class."""
+        given = self.given_codewords
+        if given is None:
+            if self.codewords not in CODEWORDS:
+                raise ValueError(
+                    f"codewords: wanted one of {CODEWORDS} or an array, got {self.codewords!r}"
+                )
+            return
+        for name, size, default in (
+            ("n_codewords", given.shape[1], 1),
+            ("n_bits", given.shape[2], "auto"),
+        ):
+            if getattr(self, name) not in (size, default, "auto"):
+                raise ValueError(
+                    f"codewords: wanted {name}={getattr(self, name)}, got an array of {size}"
+                )
 
     @property
     def threads(self) -> int:
@@ -126,15 +142,59 @@ class Parameters:
 
     def bits_for(self, n_classes: int) -> int:
         """Return the number of bits: as given, or by the number of codewords."""
+        if not isinstance(self.codewords, str):
+            return int(as_codewords(self.codewords).shape[2])
         if self.n_bits != "auto":
             return int(self.n_bits)
-        return _BITS_PER_DOUBLING * max(1, (n_classes * int(self.n_codewords) - 1).bit_length())
+        return _BITS_PER_DOUBLING * max(1, (n_classes * self.words_per_class - 1).bit_length())
+
+    @property
+    def given_codewords(self) -> NDArray[np.int8] | None:
+        """The codewords if they are an array."""
+        return None if isinstance(self.codewords, str) else as_codewords(self.codewords)
+
+    @property
+    def words_per_class(self) -> int:
+        """Number of codewords S of each class; 1 before "auto" has been resolved."""
+        if not isinstance(self.codewords, str):
+            return int(as_codewords(self.codewords).shape[1])
+        return 1 if self.n_codewords == "auto" else int(self.n_codewords)
+
+    @property
+    def learns_codewords(self) -> bool:
+        """Whether block 3 of the algorithm is in use."""
+        if not isinstance(self.codewords, str):
+            return False
+        return self.codewords == "learnt" or (
+            self.codewords == "auto" and self.words_per_class > 1
+        )
 
     def bank(self, columns: ColumnInfo, rows: ScaledRows | None = None) -> KernelBank:
         """Return the kernels for the columns of X; "auto" depends on scaled rows, too."""
         sample = np.zeros((1, columns.count)) if rows is None else rows
         kernels = choose_kernels(self.kernels, sample)
         return KernelBank(kernels, columns.count, self.column_groups, columns.names)
+
+
+def as_codewords(given: ArrayLike) -> NDArray[np.int8]:
+    """Check codewords given as an array, ``(C, B)`` or ``(C, S, B)`` of -1 and 1.
+
+    >>> as_codewords([[1, -1], [-1, 1]]).shape
+    (2, 1, 2)
+    """
+    array = np.asarray(given)
+    words = array[:, None] if array.ndim == 2 else array
+    if words.ndim != 3 or not words.size or words.dtype.kind not in "iuf":
+        raise ValueError(f"codewords: wanted an array (C, B) or (C, S, B), got {array.shape}")
+    if not (np.abs(words) == 1).all():
+        raise ValueError("codewords: wanted -1 and 1, got other values")
+    if has_collision(words := words.astype(np.int8)):
+        raise ValueError("codewords: wanted different ones for each class, got equal ones")
+    return words
+
+
+def _is_auto(value: object) -> bool:
+    return isinstance(value, str) and value == "auto"
 
 
 def _check_whole(name: str, value: object, least: int) -> None:

@@ -9,7 +9,7 @@ then that of all rows.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -161,6 +161,14 @@ class KernelFunction:
     scales: Array
     intercept: float
 
+    def scaled(self, factor: float) -> KernelFunction:
+        """Return ``factor * f``."""
+        return replace(
+            self,
+            coefficients=factor * self.coefficients,
+            intercept=factor * self.intercept,
+        )
+
 
 class LibsvmSolver:
     """Exact solver of block 1 on kernel matrices: LIBSVM, one bit at a time.
@@ -260,9 +268,4 @@ class LibsvmSolver:
 
     def scale(self, function: KernelFunction, factor: float) -> KernelFunction:
         """Return ``factor * f``."""
-        return KernelFunction(
-            function.support,
-            factor * function.coefficients,
-            function.scales,
-            factor * function.intercept,
-        )
+        return function.scaled(factor)

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.class_weight import compute_class_weight
 
-from shlcore.calibration import learn_temperature
+from shlcore.calibration import distance_quantiles, learn_temperature
 from shlcore.clustering import WeightedRows
 from shlcore.codewords import count_distinct, spread_codewords
 from shlcore.feature_data import FeatureHash, prepare_feature_data
@@ -33,17 +33,24 @@ from shlcore.samples import (
     merge_equal_samples,
 )
 from shlcore.scaling import learn_scaling, merge, summarise
+from shlcore.selection import (
+    FEW_LABELS_COST,
+    NO_LABELS_COST,
+    choose_lambda1,
+    choose_rows,
+    has_enough_labels,
+)
 from shlcore.semi_supervised import (
-    MAX_SHARE_FOR_SPREADING,
     STAGE_WEIGHTS,
     StagePlan,
     descend_in_stages,
+    supports_spreading,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from shlcore.admm import FeatureFunction
     from shlcore.array_types import AnyArray, Array, Floats, Indices, Table
@@ -85,6 +92,9 @@ class TrainingView(Protocol[Function]):
         self, functions: Sequence[Function], projections: Floats, costs: Array
     ) -> Floats:
         """Return an estimate of f at each row by functions learnt without the row."""
+
+    def grams_of(self, rows: Indices) -> Grams:
+        """Return the kernel matrices among some rows."""
 
     def neighbour_graph(self) -> NeighbourGraph | None:
         """Return the neighbour graph of the rows; None if it is too large or too small."""
@@ -141,14 +151,23 @@ class TrainingData(Generic[Function]):
     columns: ColumnInfo
     project_samples: Callable[[Hash, Indices], Floats]
 
-    def cold_start(self, rng: np.random.Generator) -> Start:
-        """Return spread codewords and initial memberships.
+    def cold_start(
+        self, rng: np.random.Generator, codewords: NDArray[np.int8] | None = None
+    ) -> Start:
+        """Return given or spread codewords and initial memberships.
 
         If there are labels, unlabelled rows wait (`UNLABELLED`). Without labels, and among several
         codewords of a class, clusters in kernel space decide.
         """
         problem = self.problem
-        codewords = spread_codewords(problem.n_classes, problem.n_codewords, problem.n_bits, rng)
+        if codewords is not None and len(codewords) != problem.n_classes:
+            raise ValueError(
+                f"codewords: wanted those of {problem.n_classes} classes, got {len(codewords)}"
+            )
+        if codewords is None:
+            codewords = spread_codewords(
+                problem.n_classes, problem.n_codewords, problem.n_bits, rng
+            )
         labels, s = problem.labels, problem.n_codewords
         labelled = labels != UNLABELLED
         if not labelled.any():
@@ -180,23 +199,51 @@ class TrainingData(Generic[Function]):
         members, _ = nearest_codewords(distances, self.problem.labels)
         return Start(earlier.codewords, members, earlier.kernel_weights)
 
-    def plan(self, start: Start, parameters: Parameters) -> StagePlan:
-        """Choose the stages: one, unless few rows have labels and these spread.
+    def plan(
+        self, problem: Problem, start: Start, solver: BitSolver[Function], parameters: Parameters
+    ) -> StagePlan[Function]:
+        """Choose how unlabelled rows take part: `SHL.semi_supervised`.
 
-        With many labels, the function of the labelled rows is more accurate than neighbours. A
-        warm start has been through the stages already.
+        A warm start has been through it already. Without a graph (few rows, or the solver for
+        large data) labels do not spread, and "auto" leaves unlabelled rows out.
         """
-        unlabelled = self.problem.labels == UNLABELLED
-        weight = 1.0 if parameters.spreads_labels else float(parameters.unlabelled_weight)
-        weights: tuple[float, ...] = (1.0 if unlabelled.all() else weight,)
-        graph: NeighbourGraph | None = None
-        fresh = start.kernel_weights is None
-        few = (~unlabelled).mean() <= MAX_SHARE_FOR_SPREADING
-        if parameters.spreads_labels and fresh and unlabelled.any() and few:
-            graph = self.view.neighbour_graph()
-            if graph is not None and not unlabelled.all():
-                weights = STAGE_WEIGHTS
-        return StagePlan(weights, graph, parameters.tol, parameters.max_iter)
+        unlabelled = problem.labels == UNLABELLED
+        stop = parameters.tol, parameters.max_iter
+        mode, weight = parameters.semi_supervised, float(parameters.unlabelled_weight)
+        if not unlabelled.any() or start.kernel_weights is not None or mode == "paper":
+            return StagePlan((1.0 if unlabelled.all() else weight,), None, None, *stop)
+        graph = self.view.neighbour_graph()
+        if unlabelled.all():
+            return StagePlan((1.0,), graph, None, *stop)
+        if mode == "auto" and (
+            graph is None or not supports_spreading(problem, start, solver, graph)
+        ):
+            return StagePlan((0.0,), None, None, *stop)
+        if mode == "spreading" and graph is not None:
+            return StagePlan(tuple(weight * part for part in STAGE_WEIGHTS), graph, None, *stop)
+        return StagePlan((weight,), graph, self.view.held_out_projections, *stop)
+
+    def problem_at(self, lambda1: float, lambda2: float) -> Problem:
+        """Return the problem with some lambda1, and lambda2 on its scale.
+
+        In units of lambda1 and of the mean weight of a codeword's rows, the pull between codewords
+        means the same for any cost and number of samples.
+        """
+        problem = self.problem
+        share = float(problem.weights.sum()) / (problem.n_classes * problem.n_codewords)
+        return replace(problem, lambda1=lambda1, lambda2=lambda1 * share * lambda2)
+
+    def resolve_lambda1(self, start: Start, parameters: Parameters) -> float:
+        """Return lambda1 as given, or the one that suits the labelled rows best."""
+        problem = self.problem
+        if parameters.lambda1 != "auto":
+            return float(parameters.lambda1)
+        if (problem.labels == UNLABELLED).all():
+            return NO_LABELS_COST
+        if not has_enough_labels(problem):
+            return FEW_LABELS_COST
+        rows = choose_rows(problem.labels)
+        return choose_lambda1(problem, start, rows, self.view.grams_of(rows))
 
     def fit_states(self, start: Start, parameters: Parameters) -> Iterator[FitState]:
         """Descend from a start, stage by stage, until convergence.
@@ -204,13 +251,14 @@ class TrainingData(Generic[Function]):
         A lambda1 with which some class is lost is raised to `FALLBACK_LAMBDA1`, and the descent
         starts again, which adds further stages.
         """
-        plan = self.plan(start, parameters)
         solver = self.view.bit_solver(parameters.tol, parameters.threads)
+        lambda1, pull = self.resolve_lambda1(start, parameters), float(parameters.lambda2)
+        plan = self.plan(self.problem_at(lambda1, pull), start, solver, parameters)
         objectives: list[float] = []
         stages: list[tuple[float, int, float]] = []
         passes = 0
-        for cost in (self.problem.lambda1, FALLBACK_LAMBDA1):
-            problem = replace(self.problem, lambda1=cost)
+        for cost in (lambda1, FALLBACK_LAMBDA1):
+            problem = self.problem_at(cost, pull)
             first_stage, first_pass, step = len(stages), passes, None
             for stage, own_step in descend_in_stages(problem, start, solver, plan):
                 step = replace(own_step, iteration=first_pass + own_step.iteration)
@@ -269,9 +317,10 @@ class TrainingData(Generic[Function]):
             projections = self.project_samples(hash_, left_out)
             labels[left_out] = class_scores(projections, model.codewords, decoding).argmax(axis=1)
         temperature: float | None = None
+        quantiles: Array | None = None
         if parameters.probability:
-            cost = stages.costs[-1] if stages.costs else self.problem.lambda1
-            temperature = self._temperature(step, decoding, cost)
+            cost = stages.costs[-1] if stages.costs else FALLBACK_LAMBDA1
+            temperature, quantiles = self._calibrate(step, decoding, cost)
         return FitResult(
             classes=self.classes,
             codewords=model.codewords.copy(),
@@ -286,10 +335,14 @@ class TrainingData(Generic[Function]):
             columns=self.columns,
             hash=hash_,
             temperature=temperature,
+            distance_quantiles=quantiles,
         )
 
-    def _temperature(self, step: Step[Function], decoding: str, cost: float) -> float:
-        """Learn the temperature from labelled rows; without labels, from memberships."""
+    def _calibrate(self, step: Step[Function], decoding: str, cost: float) -> tuple[float, Array]:
+        """Learn the temperature and the distances from labelled rows.
+
+        Without labels, the memberships replace them.
+        """
         problem, model = self.problem, step.model
         known = problem.labels != UNLABELLED
         labels = problem.labels if known.any() else step.members // problem.n_codewords
@@ -298,8 +351,13 @@ class TrainingData(Generic[Function]):
         held_out = self.view.held_out_projections(model.functions, model.projections, costs)[
             chosen
         ]
-        scores = class_scores(held_out, model.codewords, decoding)
-        return learn_temperature(scores, labels[chosen], problem.weights[chosen])
+        scores, weights = (
+            class_scores(held_out, model.codewords, decoding),
+            problem.weights[chosen],
+        )
+        distances = hinge_distances(held_out, model.codewords).min(axis=(1, 2))
+        temperature = learn_temperature(scores, labels[chosen], weights)
+        return temperature, distance_quantiles(distances, weights)
 
     def _clusters(self, rows: Indices, count: int, rng: np.random.Generator) -> Indices:
         weights: Array = self.problem.weights[rows]
@@ -359,7 +417,7 @@ def prepare_training_data(
         weights[known] *= factors[labels[known]]
     # Inductive and transductive learning have the same scaling and kernels, from all samples.
     active = np.flatnonzero(weights > 0)
-    if not parameters.transductive:
+    if parameters.semi_supervised == "none" and known.any():
         weights = np.where(labels == UNLABELLED, 0.0, weights)
     rows = merge_equal_samples(
         samples if isinstance(samples, SampleRows) else None, labels, weights
@@ -369,11 +427,12 @@ def prepare_training_data(
         labels=rows.labels,
         weights=rows.weights,
         n_classes=len(classes),
-        n_codewords=int(parameters.n_codewords),
+        n_codewords=parameters.words_per_class,
         n_bits=parameters.bits_for(len(classes)),
-        lambda1=float(parameters.lambda1),
-        lambda2=float(parameters.lambda2),
+        lambda1=FALLBACK_LAMBDA1,  # until `resolve_lambda1`
+        lambda2=0.0,
         p=float(parameters.p),
+        fixed_codewords=not parameters.learns_codewords,
     )
     project = partial(_project_samples, samples)
     if isinstance(samples, Grams):

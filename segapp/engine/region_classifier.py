@@ -135,12 +135,14 @@ def make_estimator(
     return SHL(
         n_bits=settings.bits,
         n_codewords=settings.codewords,
+        codewords="learnt",
         kernels=kernels,
         column_groups=column_groups,
         lambda1=settings.lambda1,
-        lambda2=settings.lambda2,
+        # About a thousand regions of mean weight 1.
+        lambda2=settings.lambda2 / 1000.0,
         p=settings.p,
-        transductive=settings.transductive,
+        semi_supervised="paper" if settings.transductive else "none",
         # Unmarked regions bring their own weights, which fade as strokes grow.
         unlabelled=UNLABELLED,
         unlabelled_weight=1.0,

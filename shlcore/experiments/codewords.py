@@ -137,6 +137,7 @@ def measure(path: Path, settings: Cell, cell: Cell) -> Row:
     model = SHL(
         n_bits=settings["bits"],
         n_codewords=cell["codewords"],
+        codewords="learnt",
         lambda1=cell["lambda1"],
         lambda2=cell["lambda2"],
         kernels=kernels,

@@ -101,6 +101,7 @@ def measure(path: Path, settings: Cell, cell: Cell) -> Row:
         n_bits=cell["bits"],
         kernels=large_kernels(split.X),
         solver="random_features",
+        lambda1=1000.0,
         n_components=settings["components"],
         memory=settings["memory"],
         max_iter=settings["passes"],

@@ -98,7 +98,7 @@ def measure(path: Path, settings: Cell, cell: Cell) -> Row:
         model = SHL(
             n_bits=cell["bits"],
             kernels="paper",
-            transductive=mode == "transductive",
+            semi_supervised="auto" if mode == "transductive" else "none",
             random_state=seed,
         ).fit(X, labels)
         answers.append(classes[model.transduction_[len(y) :]])

@@ -41,8 +41,8 @@ def eq_6(model, labels, weights, lambda1, lambda2):
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(samples(), st.sampled_from(["label_spreading", 1.0, 0.01]))
-def test_eq_6_never_rises(problem, weight):
+@given(samples(), st.sampled_from(["none", "paper", "spreading", "leave_one_out"]))
+def test_eq_6_never_rises(problem, mode):
     estimator = SHL(
         n_bits=problem.n_bits,
         n_codewords=problem.n_codewords,
@@ -52,9 +52,9 @@ def test_eq_6_never_rises(problem, weight):
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        estimator.set_params(unlabelled_weight=weight)
+        estimator.set_params(semi_supervised=mode, lambda1=1000.0, lambda2=0.01)
         objectives = [step.objective for step in estimator.iter_fit(problem.X, problem.y)]
-    if weight == 1.0:
+    if mode == "paper":
         assert all(after <= before for before, after in itertools.pairwise(objectives))
         path = objectives[-len(estimator.objective_) :]
         np.testing.assert_array_equal(estimator.objective_, path)

@@ -121,7 +121,7 @@ def test_inductive_learning_ignores_unlabelled_samples():
     labels = few_labels(y, 10)
     known = labels != -1
     same = {"scale": None, "kernels": "paper", "random_state": 0}  # both look at all samples
-    inductive = SHL(transductive=False, **same).fit(X, labels)
+    inductive = SHL(semi_supervised="none", **same).fit(X, labels)
     alone = SHL(**same).fit(X[known], labels[known])
     np.testing.assert_array_equal(inductive.project(X), alone.project(X))
     np.testing.assert_array_equal(inductive.transduction_[known], labels[known])
@@ -454,7 +454,7 @@ def test_every_part_of_a_file_is_checked(tmp_path, fitted, change):
     ],
 )
 def test_every_part_of_a_map_is_checked(tmp_path, iris, change):
-    model = SHL(solver="random_features", n_components=20, max_iter=2, random_state=0)
+    model = SHL(solver="random_features", n_components=20, random_state=0)
     model.fit(*iris).save(tmp_path / "model.shl")
     rewrite(tmp_path / "model.shl", change)
     with pytest.raises(ModelFileError, match="incomplete or its parts do not fit together"):

@@ -47,12 +47,36 @@ def test_a_result_survives_header_and_arrays(model):
     np.testing.assert_array_equal(record.hash.project(SampleRows(X)), model.project(X))
 
 
-def test_the_old_name_of_label_spreading_still_loads(model):
+@pytest.mark.parametrize(
+    ("transductive", "weight", "mode"),
+    [
+        (True, "annealed", "spreading"),
+        (True, "label_spreading", "spreading"),
+        (True, 1.0, "paper"),
+        (False, "label_spreading", "none"),
+    ],
+)
+def test_the_old_parameters_of_semi_supervision_still_load(model, transductive, weight, mode):
     parameters = model.get_params(deep=False)
     header, arrays = dump(parameters, model._result)
-    header["parameters"]["unlabelled_weight"] = "annealed"
+    written = header["parameters"]
+    del written["semi_supervised"], written["codewords"]
+    written |= {"transductive": transductive, "unlabelled_weight": weight}
     restored, _ = restore(header, arrays, "model", parameters)
-    assert restored["unlabelled_weight"] == "label_spreading"
+    assert restored["semi_supervised"] == mode
+    assert restored["unlabelled_weight"] == 1.0
+    assert restored["codewords"] == "learnt"
+    assert not set(restored) - set(parameters)
+
+
+def test_given_codewords_survive_the_file(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    words = np.array([[1, 1, -1, -1], [-1, 1, 1, -1], [-1, -1, -1, 1]])
+    SHL(codewords=words, random_state=0).fit(X, y).save(tmp_path / "model")
+    loaded = SHL.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.codewords, words)
+    np.testing.assert_array_equal(loaded.codewords_[:, 0], words)
+    assert loaded.predict(X, reject=0.1).mask.sum() > 0
 
 
 def test_a_fit_without_names_forgets_those_of_the_last():

@@ -42,7 +42,7 @@ def test_the_defaults_are_those_of_the_estimator():
         (
             "unlabelled_weight",
             "annealed",
-            "unlabelled_weight: wanted 'label_spreading' or a number above 0, got 'annealed'",
+            "unlabelled_weight: wanted a finite number above 0, got 'annealed'",
         ),
         ("memory", "4 apples", "memory: wanted an amount like '4GB' or bytes, got '4 apples'"),
         (

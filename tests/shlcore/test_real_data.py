@@ -33,10 +33,10 @@ def test_transduction_is_at_least_as_accurate_as_induction(hashing_data, name, n
         labels[n_train:] = -1
         for n_bits in (8, 14):
             transductive, inductive = (
-                SHL(n_bits=n_bits, transductive=mode, random_state=repeat)
+                SHL(n_bits=n_bits, semi_supervised=mode, random_state=repeat)
                 .fit(X[chosen], labels)
                 .transduction_[n_train:]
-                for mode in (True, False)
+                for mode in ("auto", "none")
             )
             truth = y[chosen][n_train:]
             gains.append((transductive == truth).mean() - (inductive == truth).mean())

@@ -118,10 +118,10 @@ def test_unlabelled_rows_learn_from_the_others(blobs, n_codewords):
     X, y = blobs
     labels = np.full_like(y, -1)
     labels[::10] = y[::10]
-    model = large(n_codewords=n_codewords).fit(X, labels)
+    model = large(n_codewords=n_codewords, semi_supervised="paper").fit(X, labels)
     assert (model.transduction_ == y).mean() > 0.95
     assert (np.diff(model.objective_) <= 0).all()
-    inductive = large(n_codewords=n_codewords, transductive=False).fit(X, labels)
+    inductive = large(n_codewords=n_codewords, semi_supervised="none").fit(X, labels)
     assert (inductive.transduction_ == y).mean() > 0.9
 
 

@@ -57,8 +57,8 @@ def test_automatic_choices_are_visible_and_survive_the_file(wine, tmp_path):
 def test_the_papers_settings():
     model = SHL.paper(n_bits=7)
     assert (model.n_bits, model.kernels, model.decoding) == (7, "paper", "hamming")
-    assert (model.lambda1, model.lambda2, model.p, model.n_codewords) == (1000, 2000, 2, 1)
-    assert model.unlabelled_weight == 1.0
+    assert (model.lambda1, model.lambda2, model.p, model.n_codewords) == (1000, 0, 2, 1)
+    assert (model.codewords, model.semi_supervised) == ("learnt", "paper")
 
 
 def test_class_weight_equals_sample_weight(wine):

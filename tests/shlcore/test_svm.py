@@ -175,6 +175,7 @@ def test_the_number_of_threads_changes_nothing(digits, share, n_codewords):
         model = SHL(
             n_bits=8,
             n_codewords=n_codewords,
+            semi_supervised="paper",
             unlabelled_weight=0.01,
             n_jobs=n_jobs,
             random_state=0,

@@ -57,10 +57,10 @@ def test_auto_depends_on_memory_and_array_type():
 @pytest.mark.filterwarnings("ignore:SHL stopped after max_iter")
 def test_excluded_samples_get_a_label_and_no_projection(blobs, solver):
     X, y = blobs
-    data = gathered(X, y, solver, transductive=False)
+    data = gathered(X, y, solver, semi_supervised="none")
     start = data.cold_start(np.random.default_rng(0))
     assert UNLABELLED not in start.members
-    *_, last = data.fit_states(start, parameters(max_iter=2))
+    *_, last = data.fit_states(start, parameters(max_iter=2, semi_supervised="none"))
     out = y == -1
     assert np.isnan(last.projections[out]).all()
     assert not np.isnan(last.projections[~out]).any()
@@ -74,7 +74,7 @@ def test_excluded_samples_get_a_label_and_no_projection(blobs, solver):
 def test_precomputed_kernels_label_excluded_samples_too(blobs):
     X, y = blobs
     grams = Grams(np.stack(list(KernelBank(paper_kernels(), 4).cross_kernels(X, X))))
-    data = gathered(grams, y, kernels="precomputed", transductive=False)
+    data = gathered(grams, y, kernels="precomputed", semi_supervised="none")
     *_, last = data.fit_states(data.cold_start(np.random.default_rng(0)), parameters())
     record = last.result()
     projections = record.hash.project(grams)[y != -1]

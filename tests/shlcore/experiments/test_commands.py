@@ -233,14 +233,14 @@ def test_both_modes_see_the_same_rows_scaling_and_decoding(digits_file, tmp_path
     real = transductive.SHL.fit
 
     def look(self, X, y):
-        seen.append((self.transductive, self.decoding, X.tobytes(), y.tolist()))
+        seen.append((self.semi_supervised, self.decoding, X.tobytes(), y.tolist()))
         return real(self, X, y)
 
     monkeypatch.setattr(transductive.SHL, "fit", look)
     words = ["--bits", 4, "--runs", 1, "--train", 60, "--test", 30, "--output", tmp_path]
     assert run("transductive", digits_file, *words) == 0
     (first, *alike), (second, *others) = seen
-    assert (first, second) == (False, True)
+    assert (first, second) == ("none", "auto")
     assert alike == others
 
 

@@ -273,7 +273,7 @@ class ScaledRows:
         """Return some rows."""
         return self.scaling.apply(self.samples.take(self.chosen[rows]))
 
-    def blocks(self) -> Iterator[tuple[slice, Array]]:
+    def blocks(self, bytes_per_row: int = 0) -> Iterator[tuple[slice, Array]]:
         """Yield all rows block by block, each block with its slice of the rows."""
-        for rows, block in self.samples.blocks(self.chosen):
+        for rows, block in self.samples.blocks(self.chosen, bytes_per_row):
             yield rows, self.scaling.apply(block)

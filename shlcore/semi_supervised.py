@@ -146,13 +146,13 @@ def _first_stage(
         return
     members = _spread(problem, step, plan.graph)
     if _has_waiting_rows(start):
-        begun = Start(start.codewords, members)
+        begun = replace(start, members=members)
         if plan.held_out is not None:
             yield from _leave_one_out_rounds(problem, begun, solver, plan.held_out)
         else:
             yield from initialise_and_descend(problem, begun, solver)
         return
-    for restarted in initialise(problem, Start(start.codewords, members), solver):
+    for restarted in initialise(problem, replace(start, members=members), solver):
         if restarted.pass_ended and restarted.objective < step.objective:
             step = restarted
             yield step
@@ -171,7 +171,7 @@ def _leave_one_out_rounds(
         step = yield from _begin(problem, start, solver)
         members = _choose_codewords(problem, step.model, start.members, held_out)
         moved = float((members != start.members)[unlabelled].mean())
-        start = Start(start.codewords, members)
+        start = replace(start, members=members)
         if moved <= _SETTLED:
             break
     yield from initialise_and_descend(problem, start, solver)
@@ -243,7 +243,7 @@ def supports_spreading(
         weights = np.where(rest, problem.weights, 0.0)
         hidden = replace(problem, labels=labels, weights=weights)
         members = np.where(rest, start.members, UNLABELLED)
-        model = _fit_start(hidden, Start(start.codewords, members), solver)
+        model = _fit_start(hidden, replace(start, members=members), solver)
         distances = evaluate(hidden, model).distances.min(axis=2)
         spread = spread_labels(graph, labels, problem.weights, distances)[out]
         function, truth = distances[out].argmin(axis=1), problem.labels[out]

@@ -200,7 +200,13 @@ class TrainingData(Generic[Function]):
         return Start(earlier.codewords, members, earlier.kernel_weights)
 
     def plan(
-        self, problem: Problem, start: Start, solver: BitSolver[Function], parameters: Parameters
+        self,
+        problem: Problem,
+        start: Start,
+        solver: BitSolver[Function],
+        parameters: Parameters,
+        *,
+        warm: bool,
     ) -> StagePlan[Function]:
         """Choose how unlabelled rows take part: `SHL.semi_supervised`.
 
@@ -210,7 +216,7 @@ class TrainingData(Generic[Function]):
         unlabelled = problem.labels == UNLABELLED
         stop = parameters.tol, parameters.max_iter
         mode, weight = parameters.semi_supervised, float(parameters.unlabelled_weight)
-        if not unlabelled.any() or start.kernel_weights is not None or mode == "paper":
+        if not unlabelled.any() or warm or mode == "paper":
             return StagePlan((1.0 if unlabelled.all() else weight,), None, None, *stop)
         graph = self.view.neighbour_graph()
         if unlabelled.all():
@@ -233,17 +239,24 @@ class TrainingData(Generic[Function]):
         share = float(problem.weights.sum()) / (problem.n_classes * problem.n_codewords)
         return replace(problem, lambda1=lambda1, lambda2=lambda1 * share * lambda2)
 
-    def resolve_lambda1(self, start: Start, parameters: Parameters) -> float:
-        """Return lambda1 as given, or the one that suits the labelled rows best."""
+    def resolve_lambda1(self, start: Start, parameters: Parameters) -> tuple[float, Start]:
+        """Return lambda1 as given, or the one that suits the labelled rows best.
+
+        Then a cold start has the kernel weights of that comparison, which saves a pass.
+        """
         problem = self.problem
         if parameters.lambda1 != "auto":
-            return float(parameters.lambda1)
+            return float(parameters.lambda1), start
         if (problem.labels == UNLABELLED).all():
-            return NO_LABELS_COST
+            return NO_LABELS_COST, start
         if not has_enough_labels(problem):
-            return FEW_LABELS_COST
+            return FEW_LABELS_COST, start
         rows = choose_rows(problem.labels)
-        return choose_lambda1(problem, start, rows, self.view.grams_of(rows))
+        choice = choose_lambda1(problem, start, rows, self.view.grams_of(rows))
+        if start.kernel_weights is None:
+            every = np.tile(choice.kernel_weights, (problem.n_bits, 1))
+            start = replace(start, kernel_weights=every)
+        return choice.lambda1, start
 
     def fit_states(self, start: Start, parameters: Parameters) -> Iterator[FitState]:
         """Descend from a start, stage by stage, until convergence.
@@ -252,8 +265,10 @@ class TrainingData(Generic[Function]):
         starts again, which adds further stages.
         """
         solver = self.view.bit_solver(parameters.tol, parameters.threads)
-        lambda1, pull = self.resolve_lambda1(start, parameters), float(parameters.lambda2)
-        plan = self.plan(self.problem_at(lambda1, pull), start, solver, parameters)
+        pull, warm = float(parameters.lambda2), start.kernel_weights is not None
+        lambda1, start = self.resolve_lambda1(start, parameters)
+        problem = self.problem_at(lambda1, pull)
+        plan = self.plan(problem, start, solver, parameters, warm=warm)
         objectives: list[float] = []
         stages: list[tuple[float, int, float]] = []
         passes = 0

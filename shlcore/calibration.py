@@ -57,7 +57,7 @@ def learn_temperature(scores: Array, labels: Indices, weights: Array) -> float:
 
 
 def held_out_loss(scores: Array, labels: Indices, weights: Array) -> float:
-    """Return the mean log loss at the best temperature. Parameters as in `learn_temperature`."""
+    """Return the mean log loss at the temperature of `learn_temperature`."""
     return _best_temperature(scores, labels, weights)[1]
 
 
@@ -123,7 +123,7 @@ def leave_one_out(
 
 
 def distance_quantiles(distances: Array, weights: Array) -> Array:
-    """Return the quantiles 0, 0.001, ... 1 of the rows' distances to their nearest codeword."""
+    """Return the quantiles 0, 0.001, ... 1 of weighted rows' distances."""
     levels = np.linspace(0.0, 1.0, 1001)
     return np.asarray(
         np.quantile(distances, levels, weights=weights, method="inverted_cdf"), dtype=np.float64

@@ -252,12 +252,13 @@ class MemberLoss:
 
 
 def move_codewords(loss: MemberLoss, codewords: Codewords, lambda2: float) -> Codewords:
-    """Solve block 3: by eq. (33) when S = 1 or lambda2 = 0, exactly where S and B are small.
+    """Solve block 3: exactly by eq. (33), or for small S and B.
 
-    Elsewhere by accelerated proximal steps, whose signs are candidates. Subgradient steps do not
-    always descend, and rounding may undo their gain, so the best of the signs of all iterates, the
-    solution of eq. (33) and the current codewords is returned: eq. (6) never rises. Classes that
-    share a codeword would stay indistinguishable, hence candidates with a collision are skipped.
+    Eq. (33) holds for S = 1 or lambda2 = 0. For large S and B accelerated proximal steps help,
+    whose signs are candidates. Subgradient steps do not always descend, and rounding may undo
+    their gain, so the best of the signs of all iterates, the solution of eq. (33) and the current
+    codewords is returned: eq. (6) never rises. Classes that share a codeword would stay
+    indistinguishable, hence candidates with a collision are skipped.
     """
     up, down = loss.sign_losses()
     substituted = without_collisions(substitute(up, down, codewords), codewords, np.abs(up - down))
@@ -309,7 +310,7 @@ def exact_codewords(
 
 
 def _nearest_signs(up: Array, down: Array, lambda2: float) -> Codewords | None:
-    """Return the optimal codewords of one class, ``(S, B)``; None beyond `_MAX_STATES`."""
+    """Return the optimal codewords ``(S, B)`` of a class; None: too many states."""
     s, n_bits = up.shape
     if s > _MAX_EXACT or (n_bits + 1.0) ** (s * (s - 1) // 2) >= 2.0**62:
         return None

@@ -64,7 +64,7 @@ def has_enough_labels(problem: Problem) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """A cost, and the kernel weights that suit the bits of the sample in the mean, ``(M,)``."""
+    """A cost, and the mean kernel weights of the bits, ``(M,)``."""
 
     lambda1: float
     kernel_weights: Array

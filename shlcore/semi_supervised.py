@@ -1,4 +1,4 @@
-"""Semi-supervised descent: label spreading, and memberships by functions of the other rows.
+"""Semi-supervised descent: label spreading, stages, leave-one-out rounds.
 
 A kernel that interpolates fits any guess, so that f confirms it: in eq. (5) no row moves. Two
 remedies begin with labels that spread over neighbouring rows, as classes seldom change between
@@ -195,7 +195,7 @@ def _choose_codewords(
     members: Indices,
     held_out: HeldOut[Function],
 ) -> Indices:
-    """Return the codeword of each row: eq. (5) by leave-one-out f, classes at their shares."""
+    """Return the codeword of each row by leave-one-out f, with balanced classes."""
     unlabelled = problem.labels == UNLABELLED
     costs = problem.lambda1 * problem.weights
     projections = held_out(model.functions, model.projections, costs)
@@ -212,7 +212,7 @@ def _choose_codewords(
 
 
 def _balanced_choice(shares: Array, weights: Array, counts: Indices) -> Indices:
-    """Return the class of the largest share, with classes brought closer to their prior.
+    """Return the class of the largest share, balanced towards the prior.
 
     Few labels estimate the class shares badly, hence only the root of the correction.
     """

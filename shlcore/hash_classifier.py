@@ -355,12 +355,14 @@ class HashClassifier(
         return np.sqrt(2.0 * regularisers(self._result.squared_norms, self.kernel_weights_))
 
     def _warn_of_lost_classes(self, projections: Floats) -> None:
-        """Warn if lambda1 was raised, or some class is still never predicted."""
+        """Warn if a given lambda1 was raised, or some class is still never predicted."""
+        if self.lambda1 == "auto":
+            return
         cost = float(self._result.stages.costs[-1])
         known = projections[~np.isnan(projections).any(axis=1)]
         predicted = np.unique(class_scores(known, self.codewords_).argmax(axis=1))
         reasons = []
-        if self.lambda1 != "auto" and cost > self.lambda1:
+        if cost > self.lambda1:
             reasons.append(
                 f"{self.lambda1!r} is so small that functions are nearly constant: "
                 f"{cost:g} was used instead (stage_costs_)"

@@ -155,7 +155,7 @@ def load_inputs(
     if isinstance(strokes, (str, Path)) and is_project(Path(strokes)):
         read = load_strokes(strokes, (0, 0))
     elif isinstance(strokes, Project):
-        read = Strokes(strokes.document, strokes.settings, strokes.answer)
+        read = Strokes(strokes.document, strokes.settings, strokes.answer, strokes.labels)
     elif isinstance(strokes, Document):
         read = Strokes(strokes)
     else:

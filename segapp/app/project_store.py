@@ -33,6 +33,7 @@ from segapp.app.recovery import (
     orphaned_folders,
     recovery_root,
 )
+from segapp.app.stored import project_of
 from segapp.io.desktop import ASSETS
 from segapp.io.project import Project, ProjectLocation
 
@@ -294,12 +295,9 @@ class ProjectStore:
         return self._save_at(ProjectLocation(path, digest), task)
 
     def _save_at(self, location: ProjectLocation, task: SaveTask) -> ProjectLocation:
-        state, content = task.state, task.state.content
-        carried = task.answer.snapshot() if task.answer is not None else None
-        return self.write(
-            location,
-            Project(content.document, content.settings, state.path, state.sha256, answer=carried),
-        )
+        state = task.state
+        project = project_of(state.path, state.sha256, state.content, task.answer)
+        return self.write(location, project)
 
     def save_in_folder(self, task: SaveTask) -> SaveResult:
         """Save to the image's project, or to a new one in the task's folder."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from segapp.app.inputs import ImageInput, StrokesInput
     from segapp.app.state import TrainingInputs
     from segapp.engine.trainer import Trainer
-    from segapp.model.answer import AnswerSnapshot, ImageTrainer, MakeTrainer
+    from segapp.model.answer import AnswerSnapshot, ImageTrainer, MakeTrainer, StoredLabels
     from segapp.model.document import Document, Mark
     from segapp.model.picture import EncoderFeatures, Picture
 
@@ -157,11 +157,12 @@ class Segmenter:
         snapshot: AnswerSnapshot | None = None,
         make_trainer: MakeTrainer | None = None,
     ) -> None:
+        self._stored: StoredLabels | None = None
         if isinstance(strokes, PictureState):
             self._picture, self.state = picture_of(image), strokes
         else:
             self._picture, read = load_inputs(image, strokes, classes)
-            snapshot = snapshot or read.answer
+            snapshot, self._stored = snapshot or read.answer, read.labels
             chosen = _chosen_settings(read.settings, preset, encoder, settings)
             history = History(Content(read.document, chosen))
             self.state = PictureState(self._picture.path, self._picture.sha256, history)
@@ -274,6 +275,25 @@ class Segmenter:
     def result(self) -> Result:
         """The segmentation for the present strokes and settings."""
         return Result(self._picture, self.document, self.answer())
+
+    def stored_answer(self) -> Answer | None:
+        """Return the stored answer, if it is that for the present content.
+
+        Its labels are there at once. Margins and codes are learnt when they are asked for.
+        """
+        if self._stored is None:
+            return None
+        from segapp.app.stored import valid_answer  # which loads what reads files
+
+        picture, content, stored = self._picture, self.content, self._stored
+        return valid_answer(picture, content, stored, self._snapshot, self._learnt_anew)
+
+    def _learnt_anew(self) -> Answer:
+        """Learn the present answer by a trainer of its own."""
+        again = Segmenter(
+            self._picture, self.state, snapshot=self._snapshot, make_trainer=self._make_trainer
+        )
+        return again.answer()
 
     def answer(
         self, watch: Callable[[Report], object] | None = None, content: Content | None = None
@@ -406,7 +426,8 @@ class Segmenter:
         A project names its image by a file: an image that came as an array is written beside
         it, as a PNG, or as a TIFF where it is no 8-bit colour image.
         """
-        from segapp.io.project import PROJECT_SUFFIX, Project, save_project
+        from segapp.app.stored import project_of
+        from segapp.io.project import PROJECT_SUFFIX, save_project
 
         path = Path(path)
         if path.suffix.lower() != PROJECT_SUFFIX:
@@ -417,13 +438,8 @@ class Segmenter:
         picture, content = self._picture, self.content
         answered = self._answered
         is_current = answered is not None and answered[0] == content.training_inputs
-        snapshot = answered[1].snapshot() if answered is not None and is_current else None
-        save_project(
-            path,
-            Project(
-                content.document, content.settings, picture.path, picture.sha256, answer=snapshot
-            ),
-        )
+        current = answered[1] if answered is not None and is_current else None
+        save_project(path, project_of(picture.path, picture.sha256, content, current))
 
 
 def _new_trainer(rgb: NDArray[np.uint8], channels: NDArray[Any] | None) -> Trainer:

@@ -85,6 +85,8 @@ class FolderExport:
         Whether images that are not flagged as done are left out.
     choice
         Settings that replace the projects' own.
+    relearn
+        Whether everything is learnt and written anew, whatever projects and an earlier run hold.
     """
 
     images: tuple[Path, ...]
@@ -94,6 +96,7 @@ class FolderExport:
     per: AnnotationScope = AnnotationScope.PART
     done_only: bool = False
     choice: SettingsChoice = field(default_factory=lambda: SettingsChoice(None, ()))
+    relearn: bool = False
 
     @classmethod
     def of_folder(cls, folder: Path, form: DatasetFormat, out: Path) -> FolderExport:
@@ -120,12 +123,10 @@ class FolderExport:
             if project is not None:
                 try:
                     key = self._key(plan, image, project)
-                    written = journal.lookup(image.name, key)
+                    written = None if self.relearn else journal.lookup(image.name, key)
                     status = ExportStatus.KEPT
                     if written is None:
-                        item = yield from _answer(
-                            image, project, stems[image], self.choice, make_trainer
-                        )
+                        item = yield from self._item(image, project, stems[image], make_trainer)
                         written = yield from _reported(self.form.steps(plan, item))
                         status = ExportStatus.WRITTEN
                         journal.add(image.name, key, written)
@@ -137,6 +138,17 @@ class FolderExport:
                     status, message = ExportStatus.FAILED, failure_message(error)
             yield ImageExported(image, status, index, len(selected), message)
         yield ExportFinished(self.form.finish(plan, kept))
+
+    def _item(
+        self, image: Path, project_path: Path, stem: str, make_trainer: MakeTrainer | None
+    ) -> Generator[Report, None, DatasetItem]:
+        """Read the stored answer of a project, or learn the one that it does not have."""
+        project = load_project(project_path)
+        segmenter = Segmenter(image, project, settings=self.choice, make_trainer=make_trainer)
+        answer = None if self.relearn else segmenter.stored_answer()
+        if answer is None:
+            answer = yield from _learnt(segmenter)
+        return DatasetItem(stem, answer.labelling, project.document, segmenter.picture)
 
     def _project(self, image: Path) -> Path | None:
         found = find_project(image, *dict.fromkeys((self.project_folder, image.parent)))
@@ -180,24 +192,16 @@ class FolderExport:
         return digest.hexdigest()
 
 
-def _answer(
-    image: Path,
-    project_path: Path,
-    stem: str,
-    choice: SettingsChoice,
-    make_trainer: MakeTrainer | None,
-) -> Generator[Report, None, DatasetItem]:
-    project = load_project(project_path)
-    segmenter = Segmenter(image, project, settings=choice, make_trainer=make_trainer)
+def _learnt(segmenter: Segmenter) -> Generator[Report, None, Answer]:
     segmenter.read_features(segmenter.settings)
     for item in segmenter.updates():
         if isinstance(item, Answer):
-            return DatasetItem(stem, item.labelling, project.document, segmenter.picture)
+            return item
         if isinstance(item, NotEnoughStrokes):
             raise item
         if isinstance(item, Report):
             yield item
-    raise RuntimeError(f"there is no answer for {sanitize(image.name)}")
+    raise RuntimeError(f"there is no answer for {sanitize(segmenter.picture.path.name)}")
 
 
 def _reported(work: Generator[float, None, ItemRecord]) -> Generator[Report, None, ItemRecord]:

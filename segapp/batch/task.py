@@ -14,13 +14,14 @@ import numpy as np
 
 from segapp.app.segmenter import Segmenter
 from segapp.app.state import Content
+from segapp.app.stored import project_of
 from segapp.batch.cases import Case, CaseError, load_truth
 from segapp.batch.robot_user import EXACT, IGNORED, Hand, NoisyHand, Start, begin, robot_steps
 from segapp.io.export.formats import default_format, formats
 from segapp.io.export.rasters import write_strokes_png
 from segapp.io.folder_files import display_to_plain, folder_display
 from segapp.io.images import content_digest, load_indices
-from segapp.io.project import PROJECT_SUFFIX, Project, save_project
+from segapp.io.project import PROJECT_SUFFIX, save_project
 from segapp.model.display import DEFAULT_DISPLAY
 from segapp.model.settings import to_plain
 from segapp.model.validation import (
@@ -182,8 +183,8 @@ def _run(task: Task, make_trainer: MakeTrainer, cancelled: Callable[[], bool]) -
         task.measures_path.parent.mkdir(parents=True, exist_ok=True)
         writer = formats(task.measures)["measures"]
         writer.write(task.measures_path, last.labelling, last.document, picture)
-    snapshot = answers.last.snapshot() if answers.last is not None else None
-    project = Project(last.document, settings, task.case.image, picture.sha256, answer=snapshot)
+    content = Content(last.document, settings)
+    project = project_of(task.case.image, picture.sha256, content, answers.of(last.labelling))
     save_project(task.project_path, project)
     height, width = picture.size
     outcome = Outcome(
@@ -219,6 +220,10 @@ class _Answers:
         content = Content(document, self._segmenter.settings)
         self.last = self._segmenter.answer(self._watch, content)
         return self.last.labelling
+
+    def of(self, labelling: Labelling) -> Answer | None:
+        """Return the last answer if it is the one with a labelling."""
+        return self.last if self.last and self.last.labelling is labelling else None
 
     def _watch(self, _: Report) -> None:
         if self._cancelled():

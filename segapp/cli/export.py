@@ -120,6 +120,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         default=AnnotationScope.PART.value,
         help="one annotation for each connected part, or for each class (default: part)",
     )
+    parser.add_argument(
+        "--relearn",
+        action="store_true",
+        help="learn again, where a project holds its result or an export is written already",
+    )
     parser.add_argument("--image", metavar="FILE", type=Path, help="the image, if it was moved")
     add_choices(parser)
     add_settings(parser)
@@ -142,7 +147,8 @@ def run(arguments: argparse.Namespace) -> int:
     targets = _targets(arguments)
     picture = _picture(project, arguments.image)
     segmenter = Segmenter(picture, project, settings=settings_from(arguments))
-    labelling = segment_with_progress(segmenter)
+    stored = None if arguments.relearn else segmenter.stored_answer()
+    labelling = segment_with_progress(segmenter) if stored is None else stored.labelling
     files: list[str] = []
     for name, target in targets.items():
         make_folder(target.parent)
@@ -176,6 +182,7 @@ def _export_folder(arguments: argparse.Namespace) -> int:
             per=AnnotationScope(arguments.per),
             done_only=arguments.done,
             choice=choice,
+            relearn=arguments.relearn,
         )
         if not export.images:
             raise CommandError(f"There is no image in {folder}.")

@@ -26,7 +26,13 @@ from segapp.io.marks import (
     unpack_marks,
 )
 from segapp.io.pages import DAMAGE, MAX_PIXELS, page_file
-from segapp.model.answer import MAX_BOUNDARY_BYTES, MAX_REGIONS, AnswerSnapshot
+from segapp.model.answer import (
+    MAX_BOUNDARY_BYTES,
+    MAX_PACKED_LABELS,
+    MAX_REGIONS,
+    AnswerSnapshot,
+    StoredLabels,
+)
 from segapp.model.classes import MAX_CLASSES, ClassInfo
 from segapp.model.display import DEFAULT_DISPLAY
 from segapp.model.document import NO_MARKS, Document, Stroke
@@ -53,6 +59,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from segapp.model.document import Mark
+    from segapp.model.objects import Key
     from segapp.model.settings import Settings
 
 
@@ -283,9 +290,8 @@ VERSION = 6
 and pages; 4 an encoder; 5 objects and hair; 6 packed strokes. What is without them is
 written for older programs too."""
 
-_CONTENT, _STROKES, _MODEL, _ANSWER, _OUTLINE = (
-    *("project.json", "strokes", "model", "answer", "outline"),
-)
+_CONTENT, _STROKES, _MODEL = "project.json", "strokes", "model"
+_ANSWER, _OUTLINE, _LABELS, _OBJECTS = "answer", "outline", "labels", "objects"
 _FORMAT = "segapp project"
 # Bytes of the parts unpacked. A mask of 100 megapixels that came as a picture has 17 million.
 _LARGEST_CONTENT, _LARGEST_MODEL = 128 << 20, 128 << 20
@@ -311,7 +317,8 @@ class Project:
 
     ``image_path`` is where the image should be; whether it is there, and still the one with
     ``image_sha256``, is for the caller to see. ``answer`` changes nothing but how long the first
-    update takes. ``base`` is the saved project that a recovery copy continues.
+    update takes, and ``labels`` whether there has to be one. ``base`` is the saved project that a
+    recovery copy continues.
     """
 
     document: Document
@@ -320,6 +327,7 @@ class Project:
     image_sha256: str
     model: bytes | None = None
     answer: AnswerSnapshot | None = None
+    labels: StoredLabels | None = None
     base: ProjectLocation | None = None
 
 
@@ -340,6 +348,9 @@ def save_project(path: str | Path, project: Project) -> None:
     answer = project.answer
     if answer is not None:
         content["answer"] = {"digest": answer.digest, "classes": answer.n_classes}
+    labels = project.labels
+    if labels is not None:
+        content["labels"] = {"digest": labels.digest, "objects": labels.keys}
     if project.base is not None:
         base: dict[str, Any] = {"digest": project.base.digest}
         store_file_name(base, "path", str(project.base.path.absolute()))
@@ -365,6 +376,10 @@ def save_project(path: str | Path, project: Project) -> None:
         if answer is not None:
             archive.writestr(zipfile.ZipInfo(_ANSWER, _DATE), answer.shares, zipfile.ZIP_DEFLATED)
             archive.writestr(zipfile.ZipInfo(_OUTLINE, _DATE), answer.boundary, zipfile.ZIP_STORED)
+        if labels is not None:
+            archive.writestr(zipfile.ZipInfo(_LABELS, _DATE), labels.labels, zipfile.ZIP_DEFLATED)
+        if labels is not None and labels.objects:
+            archive.writestr(zipfile.ZipInfo(_OBJECTS, _DATE), labels.objects)
 
 
 def unfinished(path: Path) -> Path:
@@ -418,6 +433,7 @@ def _read(archive: zipfile.ZipFile, path: Path) -> Project:
             image_sha256=require_text(image.get("sha256", ""), "sha256"),
             model=model,
             answer=_answer(archive, content.get("answer")),
+            labels=_labels(archive, content.get("labels")),
             base=_base(content.get("base")),
         )
     except ProjectError:
@@ -440,6 +456,28 @@ def _answer(archive: zipfile.ZipFile, plain: object) -> AnswerSnapshot | None:
         )
     except DAMAGE:
         return None
+
+
+def _labels(archive: zipfile.ZipFile, plain: object) -> StoredLabels | None:
+    """Return the labels of an answer, if they are complete."""
+    if plain is None or _LABELS not in archive.namelist():
+        return None
+    try:
+        told = require_object(plain, _LABELS)
+        rows = require_list(told.get("objects", []), "objects")
+        return StoredLabels(
+            require_text(require_field(told, "digest"), "digest"),
+            read_member(archive, _LABELS, MAX_PACKED_LABELS),
+            read_member(archive, _OBJECTS, MAX_PACKED_LABELS) if rows else b"",
+            tuple(_key(row) for row in rows),
+        )
+    except DAMAGE:
+        return None
+
+
+def _key(plain: object) -> Key:
+    label, number = require_list(plain, "objects", 2, 2)
+    return require_int(label, "objects", 0, MAX_CLASSES), require_int(number, "objects", 0)
 
 
 def _base(plain: object) -> ProjectLocation | None:

@@ -21,18 +21,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from segapp.model.answer import AnswerSnapshot
+    from segapp.model.answer import AnswerSnapshot, StoredLabels
     from segapp.model.picture import Picture
     from segapp.model.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class Strokes:
-    """A document, with a project's settings and snapshot of an answer."""
+    """A document, with a project's settings and stored answer."""
 
     document: Document
     settings: Settings | None = None
     answer: AnswerSnapshot | None = None
+    labels: StoredLabels | None = None
 
 
 def load_strokes(path: str | Path, size: tuple[int, int]) -> Strokes:
@@ -45,7 +46,7 @@ def load_strokes(path: str | Path, size: tuple[int, int]) -> Strokes:
     path = Path(path)
     if is_project(path):
         project = load_project(path)
-        return Strokes(project.document, project.settings, project.answer)
+        return Strokes(project.document, project.settings, project.answer, project.labels)
     indices = load_indices(path)
     if indices.values.shape != size:
         height, width = indices.values.shape

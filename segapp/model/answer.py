@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from segapp.model.document import Document
     from segapp.model.explanation import PixelExplanation
     from segapp.model.labelling import Labelling
+    from segapp.model.objects import Key
     from segapp.model.picture import EncoderFeatures
     from segapp.model.settings import Settings
 
 MAX_REGIONS = 1 << 16
 MAX_BOUNDARY_BYTES = 4 << 20
 """Of a packed boundary, which is of a million pixels at the most."""
+MAX_PACKED_LABELS = 64 << 20
 _DIGEST_LENGTH = 64
 
 
@@ -91,7 +93,7 @@ class Answer:
 
     labelling: Labelling
     insight: Insight | None = None
-    make_snapshot: Callable[[], AnswerSnapshot] | None = None
+    make_snapshot: Callable[[], AnswerSnapshot | None] | None = None
     explain: Callable[[float, float], Iterator[PixelExplanation | Report]] | None = None
 
     def snapshot(self) -> AnswerSnapshot | None:
@@ -174,11 +176,7 @@ class AnswerSnapshot:
     boundary: bytes = b""
 
     def __post_init__(self) -> None:
-        if len(self.digest) != _DIGEST_LENGTH or set(self.digest) - set("0123456789abcdef"):
-            raise SegappError(
-                f"digest: wanted {_DIGEST_LENGTH} hexadecimal digits, "
-                f"got {short_repr(self.digest)}"
-            )
+        _check_digest(self.digest)
         if not 2 <= self.n_classes <= MAX_CLASSES:
             raise SegappError(
                 f"classes: wanted 2 to {MAX_CLASSES}, got {short_repr(self.n_classes)}"
@@ -193,3 +191,41 @@ class AnswerSnapshot:
             raise SegappError(
                 f"outline: wanted at most {MAX_BOUNDARY_BYTES} bytes, got {len(self.boundary)}"
             )
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLabels:
+    """The labels of an answer in a project, to be shown and exported without learning.
+
+    Parameters
+    ----------
+    digest
+        SHA-256, in hexadecimal digits, of all that the labels depend on and of themselves; empty
+        until it is known.
+    labels
+        By `segapp.imaging.packed_labels`, of the image's size.
+    objects, keys
+        The index map of the answer's objects, packed likewise, and the class and number of each;
+        nothing where connectivity alone tells them apart.
+    """
+
+    digest: str
+    labels: bytes
+    objects: bytes = b""
+    keys: tuple[Key, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.digest:
+            _check_digest(self.digest)
+        for packed in (self.labels, self.objects):
+            if len(packed) > MAX_PACKED_LABELS:
+                raise SegappError(
+                    f"labels: wanted at most {MAX_PACKED_LABELS} bytes, got {len(packed)}"
+                )
+
+
+def _check_digest(digest: str) -> None:
+    if len(digest) != _DIGEST_LENGTH or set(digest) - set("0123456789abcdef"):
+        raise SegappError(
+            f"digest: wanted {_DIGEST_LENGTH} hexadecimal digits, got {short_repr(digest)}"
+        )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 import zlib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from segapp.model.validation import SegappError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     Box = tuple[slice, slice]
 
 Value = TypeVar("Value", bound=np.generic, covariant=True)
+Scores = TypeVar("Scores", bound=np.generic)
 _ALL = (slice(None), slice(None))
 _COARSE = 256  # pixels of the longer side of packed margins, which only guide the eye
 
@@ -33,6 +35,21 @@ class PixelValues(Protocol[Value]):
 
     def __getitem__(self, box: Box, /) -> NDArray[Value]:
         """Return the values of some rows and columns, which may leave some out."""
+
+
+class DeferredValues(Generic[Scores]):
+    """Values that are computed when they are first asked for, in the thread that asks."""
+
+    def __init__(self, compute: Callable[[], PixelValues[Scores]]) -> None:
+        self._compute = compute
+        self._values: PixelValues[Scores] | None = None
+        self._lock = threading.Lock()
+
+    def __getitem__(self, box: Box) -> NDArray[Scores]:
+        with self._lock:
+            if self._values is None:
+                self._values = self._compute()
+        return self._values[box]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +84,11 @@ class Labelling:
         for array in (self.labels, self.margins, self.hash_codes):
             if isinstance(array, np.ndarray):
                 array.flags.writeable = False
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether margins and codes are there, and need not be learnt first."""
+        return not isinstance(self.margins, DeferredValues)
 
     @property
     def margin(self) -> NDArray[np.float32]:

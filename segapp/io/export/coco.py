@@ -262,7 +262,7 @@ def _finish(plan: ExportPlan, records: dict[str, ItemRecord]) -> tuple[Path, ...
 COCO_FORMATS = (
     DatasetFormat(
         "coco-rle",
-        "COCO, run lengths (one JSON file)",
+        "COCO, run lengths (JSON)",
         "annotations.json with images, categories without the background, areas and boxes.",
         per_region=True,
         add=partial(_add, as_rle),
@@ -270,7 +270,7 @@ COCO_FORMATS = (
     ),
     DatasetFormat(
         "coco-polygons",
-        "COCO, polygons (one JSON file)",
+        "COCO, polygons (JSON)",
         "As with run lengths, but outlines along the pixels' edges; a hole is joined to its "
         "outline by a bridge of no width.",
         per_region=True,

@@ -149,7 +149,7 @@ def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
         ),
         ExportFormat(
             "cutout",
-            "Cut-out, transparent or with a background (PNG)",
+            "Cut-out with transparency (PNG)",
             ".png",
             "The objects in their own colours, without those behind them; transparent elsewhere, "
             "unless a background is chosen.",
@@ -317,7 +317,7 @@ def _add_steps(
 def _measures_format(form: ExportFormat, choices: ExportChoices) -> DatasetFormat:
     return DatasetFormat(
         form.name,
-        "Measures of all images (one CSV)",
+        "Measures of all images (CSV)",
         "measures.csv: a row for each class of each image and for each of its parts, "
         "the image's name first; the same for each image in images.",
         per_region=False,

@@ -157,7 +157,7 @@ def _finish_cityscapes(plan: ExportPlan, records: dict[str, ItemRecord]) -> tupl
 INDEX_MAP_FORMATS = (
     DatasetFormat(
         "voc",
-        "Pascal VOC (palette PNG and XML)",
+        "Pascal VOC (PNG and XML)",
         "SegmentationClass and SegmentationObject, where 0 is the background; boxes in "
         "Annotations; ImageSets; the colours in labelmap.txt.",
         per_region=True,

@@ -112,7 +112,7 @@ def _finish(plan: ExportPlan, records: dict[str, ItemRecord]) -> tuple[Path, ...
 
 YOLO_FORMAT = DatasetFormat(
     "yolo",
-    "YOLO segmentation (a text file each)",
+    "YOLO segmentation (text)",
     "labels/NAME.txt: the class from 0, then x and y of each corner from 0 to 1; data.yaml.",
     per_region=False,
     add=_add,

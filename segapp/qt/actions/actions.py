@@ -348,7 +348,7 @@ def _reserved_keys() -> dict[str, str]:
         "Esc": _tr("cancelling the stroke"),
         "Return": _tr("putting the brush down"),
         "Enter": _tr("putting the brush down"),
-        "Tab": _tr("going to the next control"),
+        "Tab": _tr("going to the next control, or hiding the panels while you paint"),
     }
 
 

@@ -175,6 +175,8 @@ fit | Fi&t in Window | Ctrl+0 | fit
     Show the whole image
 actual_size | &Actual Size | Ctrl+Alt+0 | actual-size
     One image pixel on one screen pixel
+hide_panels | Hide All &Panels | F9 | | check
+    Give the image all the room (or Tab while you paint with mouse or pen)
 full_screen | Full Sc&reen | F11 | | check
     Use the whole screen
 theme_system | As the &System | |  | theme

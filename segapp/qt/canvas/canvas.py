@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QEventPoint,
+    QKeyEvent,
     QNativeGestureEvent,
     QPainter,
     QPalette,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from PySide6.QtGui import (
         QEnterEvent,
         QFocusEvent,
-        QKeyEvent,
         QMouseEvent,
         QPaintEvent,
         QResizeEvent,
@@ -272,6 +272,7 @@ class Canvas(PictureView):
     explain_requested = Signal(object)  # QPointF in image coordinates; None when the key is let go
     radius_requested = Signal(float)
     pointer_moved = Signal(object)  # QPointF in image coordinates, or None outside
+    panels_requested = Signal()  # to be hidden or shown
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -286,6 +287,7 @@ class Canvas(PictureView):
                 "cancels the stroke."
             )
         )
+        self._paints = False  # whether the focus came by a pointer and not by keys
         self._input = CanvasInput(self.viewport, self)
         self._cursor_rect = QRect()  # of the last painted preview circle
         self._explaining = False  # while a key is held
@@ -364,6 +366,7 @@ class Canvas(PictureView):
             Qt.MouseButton.RightButton,
             Qt.MouseButton.MiddleButton,
         )
+        self._paints = True
         if event.button() in buttons:
             straight = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
             self._input.press(
@@ -428,6 +431,9 @@ class Canvas(PictureView):
                 self._touch.handle(event)
             event.accept()
             return True
+        if isinstance(event, QKeyEvent) and self._paints and _is_tab(event):
+            self.panels_requested.emit()  # who moves the focus by keys goes on to the next widget
+            return True
         if (
             isinstance(event, QNativeGestureEvent)
             and event.gestureType() is Qt.NativeGestureType.ZoomNativeGesture
@@ -483,6 +489,11 @@ class Canvas(PictureView):
         else:
             super().keyReleaseEvent(event)
 
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Note whether a pointer brought the focus."""
+        self._paints = event.reason() is Qt.FocusReason.MouseFocusReason
+        super().focusInEvent(event)
+
     def focusOutEvent(self, event: QFocusEvent) -> None:
         """End the effect of held keys, as another widget will get their release."""
         self._input.hold_space(held=False)
@@ -495,3 +506,8 @@ class Canvas(PictureView):
         if on != self._explaining and not (on and self._input.pointer is None):
             self._explaining = on
             self.explain_requested.emit(self._input.pointer if on else None)
+
+
+def _is_tab(event: QKeyEvent) -> bool:
+    plain = event.modifiers() == Qt.KeyboardModifier.NoModifier
+    return event.type() == QEvent.Type.KeyPress and event.key() == Qt.Key.Key_Tab and plain

@@ -51,7 +51,7 @@ _MARGIN = 24  # pixels around the names of formats in their list
 class FolderExportPanel(QWidget):
     """The export of the folder as a data set, in a thread."""
 
-    exported = Signal(str)  # a sentence about the end
+    exported = Signal(str, object)  # a sentence about the end, and the folder
 
     def __init__(
         self,
@@ -101,7 +101,8 @@ class FolderExportPanel(QWidget):
         rows.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         rows.addRow(self.form)  # without a label: the names of formats need all the width
         rows.addRow(self.tr("Annotations"), self.per)
-        rows.addRow(self.tr("To"), self._folder_row())
+        rows.addRow(QLabel(self.tr("To")))
+        rows.addRow(self._folder_row())
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 4, 0, 0)
         layout.addLayout(rows)
@@ -117,7 +118,7 @@ class FolderExportPanel(QWidget):
         self.out_folder = QLineEdit()
         self.out_folder.setAccessibleName(self.tr("Folder to write to"))
         self.out_folder.setAccessibleDescription(self.tr("It is created if it does not exist"))
-        self.out_folder.textChanged.connect(self.out_folder.setToolTip)  # most of it is hidden
+        self.out_folder.textChanged.connect(self._explain_out)
         browse = QToolButton()
         browse.setText("…")
         browse.setAccessibleName(self.tr("Choose another folder"))
@@ -163,19 +164,34 @@ class FolderExportPanel(QWidget):
         self.per.setEnabled(entry.per_region)
         folder = self._folder.workspace.folder
         if folder is not None:
-            self.out_folder.setText(str(folder / EXPORT_FOLDER / entry.name))
+            self._show_out(folder / EXPORT_FOLDER / entry.name)
 
     def _browse(self) -> None:
         chosen = QFileDialog.getExistingDirectory(
-            self, self.tr("Export to"), self.out_folder.text() or str(Path.home())
+            self, self.tr("Export to"), str(self._out() or Path.home())
         )
         if chosen:
-            self.out_folder.setText(chosen)
+            self._show_out(Path(chosen))
+
+    def _show_out(self, out: Path) -> None:
+        """Show where files go, as seen from the folder of images, which fits the field."""
+        folder = self._folder.workspace.folder
+        inside = folder is not None and out.is_relative_to(folder) and out != folder
+        self.out_folder.setText(str(out.relative_to(folder)) if inside and folder else str(out))
+        self.out_folder.setCursorPosition(0)
+
+    def _out(self) -> Path | None:
+        """Return the folder that is named, or None."""
+        folder, text = self._folder.workspace.folder, self.out_folder.text().strip()
+        return folder / Path(text).expanduser() if folder is not None and text else None
+
+    def _explain_out(self) -> None:
+        self.out_folder.setToolTip(str(self._out() or ""))
 
     def run(self) -> None:
         """Begin, or continue an export that was stopped."""
-        folder, out = self._folder.workspace.folder, self.out_folder.text().strip()
-        if folder is None or not out:
+        folder, out = self._folder.workspace.folder, self._out()
+        if folder is None or out is None:
             self._message.setText(self.tr("Choose a folder first."))
             return
         # Edges and scales are chosen where one picture is exported, and hold for a folder.
@@ -185,7 +201,7 @@ class FolderExportPanel(QWidget):
             tuple(self._folder.workspace.images),
             folder,
             entry,
-            Path(out).expanduser(),
+            out,
             self.per.currentData(),
             self.done_only.isChecked(),
         )
@@ -235,7 +251,7 @@ class FolderExportPanel(QWidget):
             text += self.tr(", {} failed").format(counts[ExportStatus.FAILED])
         self._message.setText(text)
         self._message.setToolTip("\n".join(self._problems))
-        self.exported.emit(text)
+        self.exported.emit(text, self._out())
 
     def _fail(self, error: Exception) -> None:
         self._message.setText(self.tr("The export failed: {}").format(translate(sentence(error))))

@@ -6,12 +6,13 @@ import math
 import time
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPointF, QSize, Qt, QTimer
-from PySide6.QtGui import QColor, QPainter, QPalette
+from PySide6.QtCore import QPointF, QSize, Qt, QTimer, QUrl
+from PySide6.QtGui import QColor, QDesktopServices, QPainter, QPalette
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QProgressBar,
+    QPushButton,
     QSizePolicy,
     QStatusBar,
     QToolButton,
@@ -22,6 +23,8 @@ from segapp.app.state import Progress, Stage
 from segapp.qt.i18n import number
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from PySide6.QtGui import QPaintEvent
 
     from segapp.model.picture import Picture
@@ -155,6 +158,7 @@ class StatusBar(QStatusBar):
         row.addWidget(self._bar)
         row.addWidget(self._elapsed)
         self.addWidget(state, 1)
+        self.addPermanentWidget(self._folder_button())
         self.addPermanentWidget(self._pixel)
         self.addPermanentWidget(self.chip)
         self._zoom.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -166,6 +170,15 @@ class StatusBar(QStatusBar):
         self._timer.timeout.connect(self._tick)
         self.show_progress(Progress())
 
+    def _folder_button(self) -> QPushButton:
+        self.folder = QPushButton(self.tr("Show in folder"))
+        self.folder.setToolTip(self.tr("Open the folder of the written file"))
+        self.folder.hide()
+        self._written_to: Path | None = None
+        self.folder.clicked.connect(self._open_folder)
+        self.messageChanged.connect(self.folder.hide)  # with another message, or none
+        return self.folder
+
     def show_loading(self, text: str) -> None:
         """Show a text while a file is read; an empty one removes it, but no other message."""
         if text:
@@ -173,6 +186,16 @@ class StatusBar(QStatusBar):
         elif self.currentMessage() == self._loading:
             self.clearMessage()
         self._loading = text
+
+    def show_written(self, text: str, folder: Path, duration: int) -> None:
+        """Show a text about written files for some milliseconds, and a way to their folder."""
+        self.showMessage(text, duration)
+        self._written_to = folder
+        self.folder.show()
+
+    def _open_folder(self) -> None:
+        if self._written_to is not None:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._written_to)))
 
     @property
     def state_text(self) -> str:

@@ -10,6 +10,8 @@ from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QScrollAre
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from PySide6.QtCore import QByteArray
+
 _WIDTH = 290  # logical pixels at first
 _LEFT, _RIGHT = Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea
 
@@ -43,6 +45,7 @@ class Docks:
         self.inside = dock(window, "inside", window.tr("Look inside"), inside, _RIGHT)
         self.files = dock(window, "files", window.tr("Images"), files, _LEFT)
         self.tabs = [self.settings]
+        self._layout: QByteArray | None = None  # while all are hidden
         self._add_tab(window, self.inside)
         self.settings.raise_()
         self.settings.setTitleBarWidget(QWidget())  # the tab has the title
@@ -64,6 +67,16 @@ class Docks:
         shown = [self.paint, self.settings]
         window.resizeDocks(shown, [_WIDTH, _WIDTH], Qt.Orientation.Horizontal)
         window.resizeDocks(shown, [290, 420], Qt.Orientation.Vertical)
+
+    def set_hidden(self, window: QMainWindow, *, hidden: bool) -> None:
+        """Hide all docks, or show those that were hidden so, as they were."""
+        if hidden and self._layout is None:
+            self._layout = window.saveState()
+            for each in self.all():
+                each.hide()
+        elif not hidden and self._layout is not None:
+            window.restoreState(self._layout)
+            self._layout = None
 
     def _add_tab(self, window: QMainWindow, added: QDockWidget) -> None:
         window.tabifyDockWidget(self.tabs[-1], added)

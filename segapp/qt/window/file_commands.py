@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 _FIRST_SAMPLE = "coffee"
 # Seconds that closing waits for writing before the window is drawn again.
 _MOMENT = 0.5
+# Who paints so many has begun to work: before, the question would only be in the way.
+_STROKES_BEFORE_ASKING = 3
 
 
 def sample_images() -> list[Path]:
@@ -56,6 +58,7 @@ class FileCommands(QObject):
     """The dialogs around opening, saving, exporting and recovering files."""
 
     message = Signal(str)  # a sentence for the status bar
+    written = Signal(str, object)  # a sentence, and the folder of the files
     choices_changed = Signal()  # those of exports, which are stored
 
     def __init__(
@@ -240,7 +243,7 @@ class FileCommands(QObject):
         self._preferences.set("export/format", form)
         self._preferences.set_folder("export/folder", paths[0].parent)
         names = ", ".join(sanitize(path.name) for path in paths)
-        self.message.emit(self.tr("Wrote {}").format(names))
+        self.written.emit(self.tr("Wrote {}").format(names), paths[0].parent)
 
     # Closing ----------------------------------------------------------------------------
 
@@ -394,7 +397,10 @@ class SaveLocationPrompt(QObject):
             self._banner.hide()
         elif root is not None and self._folder.workspace.index(state.path) is not None:
             self._ask_about_folder(root)
-        elif self._policy.choice is SaveLocation.UNSAID:
+        elif (
+            self._policy.choice is SaveLocation.UNSAID
+            and len(state.content.document.strokes) >= _STROKES_BEFORE_ASKING
+        ):
             self._banner.ask(
                 self.tr("Save your strokes automatically?"),
                 (

@@ -354,7 +354,9 @@ class CarryOver(QObject):
         text = self.tr("Segmenting {} of {}").format(step.number, step.total)
         self._task.show_progress(text, step.number, step.total)
         if step.number == step.total:
-            self.message.emit(self.tr("New results for {} images").format(self._n_answered))
+            self.message.emit(
+                self.tr("New results: {} of {} images").format(self._n_answered, step.total)
+            )
 
     def _stop(self) -> None:
         if self._applying.busy:
@@ -394,12 +396,17 @@ class FolderParts:
         self.carry_over = CarryOver(session, files, store, self.task, window)
         self.thumbnails = file_list.thumbnails
 
-    def connect(self, actions: Actions, say: Callable[[str], None]) -> None:
+    def connect(
+        self,
+        actions: Actions,
+        say: Callable[[str], None],
+        say_written: Callable[[str, Path], None],
+    ) -> None:
         """Let the commands arrive, and their messages go out."""
         self.commands.connect_actions(actions)
         self.carry_over.connect_actions(actions)
         actions["export_folder"].triggered.connect(self.export.begin)
-        self.export.exported.connect(say)
+        self.export.exported.connect(say_written)
         self.commands.message.connect(say)
         self.prompt.message.connect(say)
         self.carry_over.message.connect(say)

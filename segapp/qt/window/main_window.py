@@ -210,6 +210,10 @@ class MainWindow(QMainWindow):
         if text:
             self.status.showMessage(text, _MESSAGE_TIME)
 
+    def show_written(self, text: str, folder: Path) -> None:
+        """Show a text about written files for some seconds, and a way to their folder."""
+        self.status.show_written(text, folder, _MESSAGE_TIME)
+
     def _follow_answer(self) -> None:
         """Refresh if the stage has changed: previews and progress alone change no command."""
         answers = self.session.answers

@@ -89,6 +89,8 @@ class Menus:
                     menu.addAction(actions[entry])
         for name in _SHAPES.replace("-", "").split():
             self._shapes.addAction(actions[name])
+        self.panels.addAction(actions["hide_panels"])
+        self.panels.addSeparator()
         for name in ("theme_system", "theme_light", "theme_dark"):
             self._theme.addAction(actions[name])
         for language in ("system", *LANGUAGES):

@@ -296,6 +296,7 @@ class MeasuresController(QObject):
     """Measurement of the answer in a thread, while the table is visible."""
 
     message = Signal(str)
+    written = Signal(str, object)  # a sentence, and the folder of the file
 
     def __init__(
         self,
@@ -418,7 +419,7 @@ class MeasuresController(QObject):
         self._writing.run(work, self._tell_written, self._fail)
 
     def _tell_written(self, path: Path) -> None:
-        self.message.emit(self.tr("Wrote {}").format(sanitize(path.name)))
+        self.written.emit(self.tr("Wrote {}").format(sanitize(path.name)), path.parent)
 
     def _fail(self, error: Exception) -> None:
         sentence = str(error) or type(error).__name__

@@ -248,7 +248,9 @@ def _connect_actions(window: MainWindow) -> None:
     window.mark_commands.connect_actions(actions)
     window.cutout_commands.connect_actions(actions)
     window.file_commands.choices_changed.connect(window.cutout_commands.show_choices)
-    window.folder.connect(actions, window.show_message)
+    window.folder.connect(actions, window.show_message, window.show_written)
+    window.file_commands.written.connect(window.show_written)
+    window.measuring.written.connect(window.show_written)
     levels = LevelsCommands(session, window.files, canvas, window.status.chip, window)
     levels.channels_offered.connect(window.settings_panel.offer_channels)
     levels.connect_actions(actions)
@@ -296,6 +298,8 @@ def _connect_actions(window: MainWindow) -> None:
     actions["show_strokes"].toggled.connect(canvas.set_strokes_shown)
     actions["hide_answer"].toggled.connect(canvas.set_labelling_hidden)
     actions["full_screen"].toggled.connect(window.set_full_screen)
+    actions["hide_panels"].toggled.connect(lambda on: window.docks.set_hidden(window, hidden=on))
+    canvas.panels_requested.connect(actions["hide_panels"].trigger)
 
 
 def _choose_language(window: MainWindow, language: str) -> None:
@@ -306,6 +310,7 @@ def _choose_language(window: MainWindow, language: str) -> None:
 def store_window(window: MainWindow) -> None:
     """Store the arrangement, theme, brush and switches."""
     preferences = window.preferences
+    window.commands["hide_panels"].setChecked(False)
     geometry = bytes(window.saveGeometry().data())
     preferences.set_state(f"window/geometry/{_name(window.screen())}", geometry)
     preferences.set("window/screen", _name(window.screen()))

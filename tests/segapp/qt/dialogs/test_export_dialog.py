@@ -6,7 +6,7 @@ import pytest
 import shiboken6
 from PIL import Image
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QMouseEvent, QWheelEvent
+from PySide6.QtGui import QColor, QDesktopServices, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QColorDialog, QMessageBox
 
 from segapp.imaging.components import Scale
@@ -303,6 +303,20 @@ def test_a_background_is_seen_written_and_remembered(dialog, qtbot, monkeypatch,
     assert (written[~inside][-1] == (10, 200, 30)).all()
     assert remembered_choices(window.preferences).backdrop == (10, 200, 30)
     assert window.view_bar.cutout.backdrop.backdrop == (10, 200, 30)
+
+
+def test_after_an_export_its_folder_can_be_shown(dialog, qtbot, monkeypatch, tmp_path):
+    window, opened = dialog.window_, []
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toLocalFile()))
+    assert not window.status.folder.isVisible()
+    dialog._path.setText(str(tmp_path / "out.png"))
+    qtbot.waitUntil(dialog._export.isEnabled)
+    with qtbot.waitSignal(dialog.exported):
+        qtbot.mouseClick(dialog._export, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(window.status.folder, Qt.MouseButton.LeftButton)
+    assert opened == [str(tmp_path)]
+    window.show_message("something else")
+    assert not window.status.folder.isVisible()
 
 
 def test_a_cancelled_or_broken_background_changes_nothing(dialog, monkeypatch, tmp_path):

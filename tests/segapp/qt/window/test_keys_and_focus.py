@@ -8,6 +8,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDockWidget, QLineEdit, QMenu, QTabBar
 
+from segapp.qt.window.startup import store_window
+
 
 @pytest.fixture
 def window(make_window, picture_file):
@@ -66,6 +68,25 @@ def test_tab_scrolls_to_where_it_goes(window, qtbot):
     while QApplication.focusWidget() is not seed:
         QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
     assert not seed.visibleRegion().isEmpty()
+
+
+def test_tab_hides_the_panels_of_who_paints_and_brings_them_back(window, qtbot):
+    canvas, docks = window.canvas, window.docks
+    window.docks.inside.raise_()
+    before = canvas.width()
+    qtbot.mousePress(canvas, Qt.MouseButton.MiddleButton)
+    qtbot.mouseRelease(canvas, Qt.MouseButton.MiddleButton)
+    qtbot.keyClick(canvas, Qt.Key.Key_Tab)
+    assert canvas.hasFocus()
+    assert not any(dock.isVisible() for dock in docks.all())
+    qtbot.waitUntil(lambda: canvas.width() > before + 200)
+    qtbot.keyClick(canvas, Qt.Key.Key_Tab)
+    assert docks.paint.isVisible()
+    assert not docks.files.isVisible(), "what was hidden before stays so"
+    qtbot.waitUntil(lambda: not docks.inside.visibleRegion().isEmpty())
+    window.commands["hide_panels"].trigger()
+    store_window(window)
+    assert docks.paint.isVisible(), "the next window begins with panels"
 
 
 def seen(window, widget):

@@ -188,7 +188,7 @@ class StatusBar(QStatusBar):
         self._loading = text
 
     def show_written(self, text: str, folder: Path, duration: int) -> None:
-        """Show a text about written files for some milliseconds, and a way to their folder."""
+        """Show a text about written files for some time, and a way to their folder."""
         self.showMessage(text, duration)
         self._written_to = folder
         self.folder.show()

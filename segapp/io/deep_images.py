@@ -17,6 +17,7 @@ from segapp.io.pages import (
     check_page,
     check_size,
     join_notes,
+    open_tiff,
     page_groups,
     page_note,
 )
@@ -365,11 +366,8 @@ def decode_deep_tiff(
     file.seek(0)
     if file.read(4) not in TIFF_SIGNATURES:
         return None
-    import tifffile  # which most pictures and the window's start do without
-
-    file.seek(0)
     try:
-        with tifffile.TiffFile(file) as tiff:
+        with open_tiff(file, path) as tiff:
             pictures = page_groups(tiff)
             check_page(path, page, len(pictures))
             planes = [tiff.pages[index] for index in pictures[page]]

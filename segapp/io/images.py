@@ -6,7 +6,6 @@ import hashlib
 import io
 import logging
 import os
-import stat
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -34,7 +33,9 @@ from segapp.io.pages import (
     check_page,
     check_plausible_size,
     check_size,
+    count_frames,
     join_notes,
+    open_image_file,
     page_file,
     page_note,
     parse_page,
@@ -141,8 +142,9 @@ def load_image(path: str | Path, display: DisplaySettings = DEFAULT_DISPLAY) -> 
     path, start = Path(path), time.perf_counter()
     name, page = parse_page(path)
     with _opened(name) as file, _in_one_sentence(name):
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
         decoded = decode_deep_tiff(name, file, page, display) or _decode(name, file, page, display)
+        file.seek(0)
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
         picture = Picture(
             decoded.rgb,
             decoded.alpha,
@@ -253,27 +255,10 @@ def _in_one_sentence(path: Path) -> Iterator[None]:
 @contextmanager
 def _opened(path: Path) -> Iterator[BufferedReader]:
     """Open an image file, or raise `ImageError` with one sentence."""
-    with _file_at(path) as file:
+    with open_image_file(path) as file:
         if not _size_of(file):
             raise ImageError("{} is empty: wanted {}.", sanitize(path.name), _WANTED)
         yield file
-
-
-def _file_at(path: Path) -> BufferedReader:
-    try:
-        kind = os.stat(path).st_mode
-        if stat.S_ISDIR(kind):
-            raise ImageError("{} is a folder: wanted an image file.", sanitize(path))
-        if not stat.S_ISREG(kind):
-            raise ImageError("{} is a device or a pipe: wanted an image file.", sanitize(path))
-        return open(path, "rb")
-    except FileNotFoundError as error:
-        raise ImageError("There is no file {}.", sanitize(path)) from error
-    except OSError as error:
-        message = sanitize(error.strerror) if error.strerror else reason(error)
-        raise ImageError("{} cannot be read: {}.", sanitize(path), message) from error
-    except ValueError as error:  # a zero byte in the name
-        raise ImageError("{} cannot be read: {}.", sanitize(path), reason(error)) from error
 
 
 def _size_of(file: BufferedReader) -> int:
@@ -307,7 +292,7 @@ def _decode(path: Path, file: BufferedReader, page: int, display: DisplaySetting
                 return deep
             image = _recognised(file)
             note = join_notes(("16-bit", Message("shown with the upper 8 bits")))
-        count = _frames(image)
+        count = _frames(image, file)
         check_page(path, page, count)
         if page:
             image.seek(page)
@@ -357,11 +342,8 @@ def _orientation(image: Image.Image) -> tuple[int, str]:
     return 1, Message("shown unrotated, as its EXIF data are damaged")
 
 
-def _frames(image: Image.Image) -> int:
-    """Count the pages or frames of formats that are made for several."""
-    if image.format not in ("TIFF", "GIF", "WEBP"):
-        return 1
+def _frames(image: Image.Image, file: BufferedReader) -> int:
     with suppress(*DAMAGE):  # damage behind the first frame does not matter
-        return int(getattr(image, "n_frames", 1))
+        return count_frames(image, file)
     image.seek(0)
     return 1

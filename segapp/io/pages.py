@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+import io
 import lzma
 import os
 import re
+import stat
 import struct
 import zipfile
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import reduce
+from io import BufferedReader
 from typing import IO, TYPE_CHECKING
 
 from PIL import Image
 
-from segapp.model.validation import Message, SegappError, sanitize
+from segapp.model.validation import Message, SegappError, reason, sanitize
 from shlcore import model_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     import tifffile
+    from _typeshed import WriteableBuffer
 
 
 MAX_PIXELS = 250_000_000  # pixels; three bytes each and some more to work with
 MAX_DECODED_BYTES = 4 << 30  # bytes of all channels of a deep picture
+MAX_FILE_BYTES = 64 << 30  # bytes; stacks have many pages
+_BUFFER = 1 << 17  # bytes
 
 # How many bytes one byte of the file can become at the most, by format or TIFF's compression.
 _GAINS: dict[str | int, int] = {
@@ -50,6 +58,53 @@ _CHANNELS_OF = {"1": 1 / 8, "L": 1, "P": 1 / 8, "LA": 2, "RGBA": 4, "CMYK": 4, "
 
 class ImageError(SegappError):
     """An image cannot be read; the message is one sentence."""
+
+
+class ReadingStopped(BaseException):
+    """The work that reads a file is not wanted any more; no decoder keeps this to itself."""
+
+
+stop_requested: ContextVar[Callable[[], bool]] = ContextVar("stop", default=lambda: False)
+"""Whether the work of this thread is not wanted any more."""
+
+
+class _StoppableFile(io.FileIO):
+    """A file whose reading ends when its work is not wanted any more."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._stop_requested = stop_requested.get()
+
+    def readinto(self, buffer: WriteableBuffer) -> int | None:
+        """Read bytes, unless the work has been given up."""
+        if self._stop_requested():
+            raise ReadingStopped
+        return super().readinto(buffer)
+
+
+def open_image_file(path: Path) -> BufferedReader:
+    """Open a regular file of a bounded size, or raise `ImageError` with one sentence."""
+    try:
+        found = os.stat(path)
+        if stat.S_ISREG(found.st_mode) and found.st_size <= MAX_FILE_BYTES:
+            return io.BufferedReader(_StoppableFile(path), _BUFFER)
+    except FileNotFoundError as error:
+        raise ImageError("There is no file {}.", sanitize(path)) from error
+    except OSError as error:
+        message = sanitize(error.strerror) if error.strerror else reason(error)
+        raise ImageError("{} cannot be read: {}.", sanitize(path), message) from error
+    except ValueError as error:  # a zero byte in the name
+        raise ImageError("{} cannot be read: {}.", sanitize(path), reason(error)) from error
+    if stat.S_ISDIR(found.st_mode):
+        raise ImageError("{} is a folder: wanted an image file.", sanitize(path))
+    if not stat.S_ISREG(found.st_mode):
+        raise ImageError("{} is a device or a pipe: wanted an image file.", sanitize(path))
+    raise ImageError(
+        "{} has {} GB: at most {} can be worked on.",
+        sanitize(path.name),
+        found.st_size >> 30,
+        MAX_FILE_BYTES >> 30,
+    )
 
 
 def check_size(path: Path, width: int, height: int) -> None:
@@ -102,6 +157,7 @@ DAMAGE = (
 # know files.
 
 MAX_PAGES = 100_000
+MAX_FRAMES = 10_000  # of a GIF, whose frames are only found one after the other
 TIFF_SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 _NOTATION = re.compile(r"(.+)\[([1-9]\d{0,5})\]", re.DOTALL)
 _TIFF, _OTHERS = (".tif", ".tiff"), (".gif", ".webp")
@@ -132,19 +188,64 @@ def list_pages(path: Path) -> list[Path]:
     suffix, count = path.suffix.lower(), 1
     try:
         if suffix in _TIFF:
-            with path.open("rb") as file:
-                if _has_several(file):
-                    import tifffile  # which most pictures and the window's start do without
-
-                    file.seek(0)
-                    with tifffile.TiffFile(file) as tiff:
+            with open_image_file(path) as file:
+                if count_directories(file, 2) > 1:
+                    with open_tiff(file, path) as tiff:
                         count = len(page_groups(tiff))
         elif suffix in _OTHERS:
-            with Image.open(path, formats=("GIF", "WEBP")) as image:
-                count = int(getattr(image, "n_frames", 1))
-    except DAMAGE:
+            with open_image_file(path) as file, Image.open(file, formats=("GIF", "WEBP")) as image:
+                count = count_frames(image, file)
+    except (ImageError, *DAMAGE):
         return [path]
     return [with_page(path, number) for number in range(1, min(count, MAX_PAGES) + 1)]
+
+
+@contextmanager
+def open_tiff(file: IO[bytes], path: Path) -> Iterator[tifffile.TiffFile]:
+    """Open a TIFF, which never leads to another file, and has a bounded number of pages."""
+    if count_directories(file, MAX_PAGES + 1) > MAX_PAGES:
+        raise ImageError("{} has more than {} pages.", sanitize(path.name), MAX_PAGES)
+    import tifffile  # which most pictures and the window's start do without
+
+    file.seek(0)
+    with tifffile.TiffFile(file, _multifile=False) as tiff:
+        yield tiff
+
+
+def count_frames(image: Image.Image, file: IO[bytes]) -> int:
+    """Count the pages or frames of formats that are made for several, up to a bound."""
+    if image.format == "GIF":
+        at = file.tell()
+        try:
+            return _count_gif_frames(file)
+        finally:
+            file.seek(at)
+    return int(getattr(image, "n_frames", 1)) if image.format in ("TIFF", "WEBP") else 1
+
+
+def _count_gif_frames(file: IO[bytes]) -> int:
+    """Follow the blocks of a GIF without unpacking them, where Pillow takes seconds."""
+    file.seek(0)
+    header, count = file.read(13), 0
+    _skip_colours(file, header[10])
+    while count < MAX_FRAMES:
+        kind = file.read(1)
+        if kind == b",":
+            count += 1
+            _skip_colours(file, file.read(9)[8])
+            file.seek(1, os.SEEK_CUR)
+        elif kind == b"!":
+            file.seek(1, os.SEEK_CUR)
+        else:
+            break
+        while (size := file.read(1)) > b"\0":
+            file.seek(size[0], os.SEEK_CUR)
+    return max(count, 1)
+
+
+def _skip_colours(file: IO[bytes], flags: int) -> None:
+    if flags & 0x80:
+        file.seek(3 * 2 ** ((flags & 7) + 1), os.SEEK_CUR)
 
 
 def page_groups(tiff: tifffile.TiffFile) -> list[tuple[int, ...]]:
@@ -194,19 +295,25 @@ def _series(tiff: tifffile.TiffFile) -> tifffile.TiffPageSeries | None:
     return series if pages == len(series.pages) == len(tiff.pages) else None
 
 
-def _has_several(file: IO[bytes]) -> bool:
-    """Follow the chain of a TIFF's pages for one step: a look at a few bytes."""
+def count_directories(file: IO[bytes], most: int) -> int:
+    """Follow the chain of a TIFF's pages, a few bytes each, up to a number of them."""
+    file.seek(0)
     head = file.read(16)
     if head[:4] not in TIFF_SIGNATURES:
-        return False
+        return 0
     order, big = "<" if head[:2] == b"II" else ">", head[2:4] in (b"+\0", b"\0+")
     place, count, entry = ("Q", "Q", 20) if big else ("I", "H", 12)
-    (first,) = struct.unpack_from(order + place, head, 8 if big else 4)
-    file.seek(first)
-    (entries,) = struct.unpack(order + count, file.read(struct.calcsize(count)))
-    file.seek(entries * entry, os.SEEK_CUR)
-    size = struct.calcsize("<" + place)
-    return file.read(size).strip(b"\0") != b""
+    size, short = struct.calcsize("<" + place), struct.calcsize("<" + count)
+    (at,) = struct.unpack_from(order + place, head, 8 if big else 4)
+    seen: set[int] = set()
+    while at and at not in seen and len(seen) < most:
+        seen.add(at)
+        file.seek(at)
+        (entries,) = struct.unpack(order + count, file.read(short))
+        file.seek(entries * entry, os.SEEK_CUR)
+        following = file.read(size)
+        at = struct.unpack(order + place, following)[0] if len(following) == size else 0
+    return len(seen)
 
 
 def check_page(path: Path, page: int, count: int) -> None:

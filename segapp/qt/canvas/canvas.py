@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QColor,
     QEventPoint,
@@ -112,6 +112,7 @@ class PictureView(QWidget):
         self._selection: tuple[QLineF, ...] = ()
         self._glow: tuple[Glow, ...] = ()
         self._chequer = chequerboard()
+        self._greyed = False
 
     def set_picture(self, layer: Layer) -> None:
         """Show another picture in full, without labelling and strokes."""
@@ -236,6 +237,10 @@ class PictureView(QWidget):
         scene = self._scene()
         for paint in PAINTERS:
             paint(painter, scene)
+        if self._greyed:
+            veil = self._background()
+            veil.setAlpha(_VEIL)
+            painter.fillRect(event.rect(), veil)
         painter.end()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -248,6 +253,8 @@ class PictureView(QWidget):
         return QSize(900, 640)
 
 
+# Milliseconds before the canvas is greyed, as most pictures are there earlier; and of 255.
+_GREY_DELAY, _VEIL = 150, 170
 # Qt's unit is an eighth of a degree; a notch of nearly every mouse is 15 degrees.
 _WHEEL_NOTCH = 120.0
 # Widget pixels that the picture moves sideways per notch with Shift.
@@ -289,6 +296,10 @@ class Canvas(PictureView):
         )
         self._paints = False  # whether the focus came by a pointer and not by keys
         self._input = CanvasInput(self.viewport, self)
+        self._grey_timer = QTimer(self)
+        self._grey_timer.setSingleShot(True)
+        self._grey_timer.setInterval(_GREY_DELAY)
+        self._grey_timer.timeout.connect(self._grey)
         self._cursor_rect = QRect()  # of the last painted preview circle
         self._explaining = False  # while a key is held
         self._touch = TouchNavigation(self.viewport)
@@ -315,6 +326,20 @@ class Canvas(PictureView):
         """Set size, class and tool of the next stroke."""
         self._input.set_brush(brush)
 
+    def block(self, *, on: bool) -> None:
+        """Take no strokes, and after a moment be greyed, while the picture is about to go."""
+        self._input.block(on=on)
+        if on:
+            self._grey_timer.start()
+        else:
+            self._grey_timer.stop()
+            self._grey(on=False)
+
+    def _grey(self, *, on: bool = True) -> None:
+        if on != self._greyed:
+            self._greyed = on
+            self.update()
+
     def set_picture(self, layer: Layer) -> None:
         """Show another picture and cancel an unfinished stroke."""
         super().set_picture(layer)
@@ -328,7 +353,8 @@ class Canvas(PictureView):
 
     def _cursor(self) -> BrushCursor | None:
         pointer = self._input.pointer
-        if pointer is None or self._image is None or self._input.pans_on_press:
+        blocked = self._input.pans_on_press or self._input.is_blocked
+        if pointer is None or self._image is None or blocked:
             return None
         radius = self.brush.radius_in_picture(self.viewport.view.scale)
         erasing = self.brush.tool is Tool.ERASER
@@ -346,7 +372,9 @@ class Canvas(PictureView):
                 at.x() - reach, at.y() - reach, 2 * reach, 2 * reach
             ).toAlignedRect()
         self.update(self._cursor_rect)
-        if self._image is None:
+        if self._input.is_blocked:
+            shape = Qt.CursorShape.WaitCursor
+        elif self._image is None:
             shape = Qt.CursorShape.ArrowCursor
         elif self._input.is_panning:
             shape = Qt.CursorShape.ClosedHandCursor
@@ -407,7 +435,7 @@ class Canvas(PictureView):
         elif kind == QEvent.Type.TabletMove:
             self._input.move(position, pressure, time=event.timestamp())
         elif kind == QEvent.Type.TabletRelease:
-            self._input.finish_stroke()
+            self._input.lift_pen()
         event.accept()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -468,6 +496,8 @@ class Canvas(PictureView):
         elif key == Qt.Key.Key_Escape and self._input.is_drawing:
             self._input.cancel_stroke()
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            if event.isAutoRepeat():
+                return
             straight = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
             self._input.toggle_pen(straight=straight)
         elif key in _ARROWS and self._image is not None:

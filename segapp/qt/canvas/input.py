@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPointF, Qt, Signal
+from PySide6.QtGui import QGuiApplication
 
 from segapp.imaging.rasterise import EMPTY_RECTANGLE
 from segapp.model.document import Stroke
@@ -118,6 +119,8 @@ class StrokePainter:
     def finish(self) -> Mark | None:
         """End the stroke and return its mark; None if it has marked no pixel yet."""
         mark = self.mark()
+        if mark is not None and not self._strokes.covers(mark):
+            return None
         if mark is not None and self._stroke is not None:
             self.last_end = self._stroke.points[-1]
             self._stroke = None
@@ -158,6 +161,8 @@ class CanvasInput(QObject):
         self._button = Qt.MouseButton.NoButton  # of the stroke; none for a key or a polygon
         self._by_pen = False  # whether a tablet draws the stroke
         self._begin_time = 0  # of the stroke, in the events' milliseconds
+        self._last_press = 0, QPointF()  # time and widget position
+        self._blocked = False
         self._space = False
         self._pan_anchor: QPointF | None = None  # widget position while panning
         self.brush = Brush()
@@ -218,6 +223,10 @@ class CanvasInput(QObject):
 
         ``straight`` joins the stroke to the last one. ``time`` is the event's, 0 if unknown.
         """
+        if self._blocked:
+            return
+        again = self._is_second_tap(position, time)
+        self._last_press = time, position
         if button is Qt.MouseButton.MiddleButton or self.pans_on_press:
             self._set_pan_anchor(position)
             return
@@ -230,7 +239,10 @@ class CanvasInput(QObject):
             return
         by_corners = self.brush.tool is Tool.POLYGON  # no button is held between corners
         if by_corners and self.is_drawing:
-            self._extend(at)
+            if by_pen and again:  # for which Qt knows no double click
+                self.finish_stroke()
+            else:
+                self._extend(at)
             return
         if self.is_drawing and button == self._button:
             self.finish_stroke()  # another window got the release
@@ -279,6 +291,33 @@ class CanvasInput(QObject):
         elif self.is_panning:
             self._set_pan_anchor(None)
 
+    def lift_pen(self) -> None:
+        """Finish the stroke of a pen; a polygon goes on with its next corner."""
+        if self.brush.tool is Tool.POLYGON and self.is_drawing:
+            self._set_pan_anchor(None)
+        else:
+            self.finish_stroke()
+
+    def _is_second_tap(self, position: QPointF, time: int) -> bool:
+        before, at = self._last_press
+        hints = QGuiApplication.styleHints()
+        near = (position - at).manhattanLength() <= hints.startDragDistance()
+        return near and 0 < time - before <= hints.mouseDoubleClickInterval()
+
+    def block(self, *, on: bool) -> None:
+        """Finish the stroke and begin no other one, while the picture is about to go."""
+        if on and self.brush.tool is Tool.POLYGON:
+            self.cancel_stroke()  # it is not known whether all corners are there
+        elif on:
+            self.finish_stroke()
+        self._blocked = on
+        self.changed.emit()
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether no stroke can be begun."""
+        return self._blocked
+
     def finish_stroke(self) -> None:
         """Finish the stroke and end panning."""
         self._set_pan_anchor(None)
@@ -315,7 +354,7 @@ class CanvasInput(QObject):
         """Begin a stroke at the pointer, or finish it."""
         if self.is_drawing:
             self.finish_stroke()
-        elif self.pointer is not None:
+        elif self.pointer is not None and not self._blocked:
             self._button, self._by_pen, self._begin_time = Qt.MouseButton.NoButton, False, 0
             label = self.brush.label(Qt.MouseButton.LeftButton)
             self._begin(self.pointer, label, straight=straight)

@@ -178,6 +178,20 @@ class StrokeLayer:
         patch = Patch.of_mask(mask, stroke.label)
         return replace(patch, left=patch.left + left, top=patch.top + top)
 
+    def covers(self, mark: Mark) -> bool:
+        """Return whether a mark has a pixel of the picture, and does not lie on its margin."""
+        height, width = self.size
+        if isinstance(mark, Stroke) and mark.radius >= 1.0:
+            inside = (0.0 <= x < width and 0.0 <= y < height for x, y in mark.points)
+            if any(inside):
+                return True  # without a look at all pixels of a long stroke
+        left, top, right, bottom = bounds = _bounds(mark, self.size)
+        if _is_empty(bounds):
+            return False
+        covered = np.full((bottom - top, right - left), UNMARKED, dtype=np.int16)
+        paint_mark(covered, replace(translated(mark, left, top), label=0))
+        return bool((covered != UNMARKED).any())
+
     def _was_drawn(self, added: tuple[Mark, ...]) -> bool:
         """Return whether the drawn pieces are the first of ``added``."""
         if not added or not isinstance(added[0], Stroke):

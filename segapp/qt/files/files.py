@@ -71,6 +71,7 @@ class Files(QObject):
         self._target: Path | None = None  # the picture of the folder that is being gone to
         self._step = 0  # the way there, when it is from neighbour to neighbour
         self._has_arrived = False  # in a folder whose first picture is being read
+        self._is_reading = False
         self._began = 0.0  # of the present reading, as of `time.monotonic`
         self._jobs = Jobs("reading", self)
 
@@ -116,9 +117,9 @@ class Files(QObject):
             lambda: read_folder(path, self._store.policy),
             take,
             fail,
-            lambda: self.busy_changed.emit(""),
+            self._end_reading,
         )
-        self.busy_changed.emit(path.name)
+        self._begin_reading(path.name)
 
     def open_several(self, paths: list[Path]) -> None:
         """Work through files that were given together, as if they were a folder."""
@@ -200,8 +201,25 @@ class Files(QObject):
 
     def _start(self, name: str, work: Callable[[], Iterator[Opened | ImageMissing]]) -> None:
         self._work, self._began = work, time.monotonic()
-        self._jobs.run(work, self._take, self._fail, lambda: self.busy_changed.emit(""))
-        self.busy_changed.emit(name)
+        self._jobs.run(work, self._take, self._fail, self._end_reading)
+        self._begin_reading(name)
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether another picture is about to replace the open one."""
+        return self._is_reading
+
+    def _begin_reading(self, name: str) -> None:
+        """Let the open picture take nothing that is meant for the next one."""
+        self._is_reading = True
+        self.busy_changed.emit(name)  # which ends a stroke that is being drawn
+        self._session.hold(on=True)
+
+    def _end_reading(self) -> None:
+        if self._is_reading:
+            self._is_reading = False
+            self._session.hold(on=False)
+            self.busy_changed.emit("")
 
     def _take(self, result: Opened | ImageMissing) -> None:
         if isinstance(result, ImageMissing):
@@ -222,6 +240,7 @@ class Files(QObject):
         if known is not None and known.unsaved and known.content != state.content:
             self.work_replaced.emit(known)
         carried = found.require().answer if found is not None else None
+        self._end_reading()
         self._session.open(result.picture, result.layer, state, carried)
         self._target = None
         self.folder.note_open(path)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal, Slot
 
+from segapp.io.pages import ReadingStopped, stop_requested
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -141,6 +143,8 @@ class Jobs(QObject):
         while (job := self._queue.get()) is not None:
             try:
                 self._consume(job)
+            except ReadingStopped:
+                pass  # the job was cancelled in the middle of a file
             # The thread's edge: `on_error` shows every error to the user.
             except Exception as error:  # noqa: BLE001 - the thread's edge
                 self._reported.emit(job, "error", error)
@@ -151,6 +155,7 @@ class Jobs(QObject):
     def _consume(self, job: _Job) -> None:
         if job.cancelled.is_set():
             return
+        stop_requested.set(job.cancelled.is_set)
         for item in job.work():
             if job.cancelled.is_set():
                 return

@@ -108,6 +108,7 @@ class Session(QObject):
         self._make_trainer = make_trainer
         self._states: dict[Path, PictureState] = {}
         self._segmenter: Segmenter | None = None
+        self._held = False
         self.layer: Layer | None = None
         self.answers = AnswerService(self)
         self.encoder = EncoderService(self.answers, self)
@@ -190,12 +191,24 @@ class Session(QObject):
 
     # Edits ------------------------------------------------------------------------------
 
+    def hold(self, *, on: bool) -> None:
+        """Take no edits while another image is read: they would be meant for that one."""
+        self._held = on
+
+    def _editable(self) -> Segmenter | None:
+        """Return the segmenter to edit; tell the panels that nothing changes without one."""
+        if self._held and self._segmenter is not None:
+            self.document_changed.emit()
+            self.settings_changed.emit()
+            return None
+        return self._segmenter
+
     def edit(self, name: str, document: Document) -> None:
         """Go on to ``document``; ``name`` is the edit that undo offers to take back."""
-        if self._segmenter is not None:
-            before = self._segmenter.state
-            self._segmenter.edit(name, document)
-            self._follow(self._segmenter, before)
+        if (segmenter := self._editable()) is not None:
+            before = segmenter.state
+            segmenter.edit(name, document)
+            self._follow(segmenter, before)
 
     def add_stroke(self, stroke: Mark) -> None:
         """Add a finished stroke."""
@@ -221,17 +234,17 @@ class Session(QObject):
 
     def undo(self) -> None:
         """Take the last edit back."""
-        if self._segmenter is not None:
-            before = self._segmenter.state
-            self._segmenter.undo()
-            self._follow(self._segmenter, before)
+        if (segmenter := self._editable()) is not None:
+            before = segmenter.state
+            segmenter.undo()
+            self._follow(segmenter, before)
 
     def redo(self) -> None:
         """Make the edit again that was taken back."""
-        if self._segmenter is not None:
-            before = self._segmenter.state
-            self._segmenter.redo()
-            self._follow(self._segmenter, before)
+        if (segmenter := self._editable()) is not None:
+            before = segmenter.state
+            segmenter.redo()
+            self._follow(segmenter, before)
 
     def update_now(self) -> None:
         """Learn from the present strokes, and read the picture if the encoder has not."""
@@ -245,10 +258,10 @@ class Session(QObject):
 
     def set_settings(self, settings: Settings) -> None:
         """Train with other settings from now on."""
-        if self._segmenter is not None:
-            before = self._segmenter.state
-            self._segmenter.set_settings(settings, self.tr("change of settings"))
-            self._follow(self._segmenter, before)
+        if (segmenter := self._editable()) is not None:
+            before = segmenter.state
+            segmenter.set_settings(settings, self.tr("change of settings"))
+            self._follow(segmenter, before)
 
     def _follow(self, segmenter: Segmenter, before: PictureState) -> None:
         """Bring window and answer along with an edit."""

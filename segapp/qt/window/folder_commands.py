@@ -122,8 +122,10 @@ class FolderCommands(QObject):
         self._actions["done"].setChecked(done)
 
     def _go_on(self) -> None:
-        state = self._session.state
-        following = self._workspace.next_undone(state.path if state is not None else None)
+        place = self._files.index_in_folder()
+        following = self._workspace.next_undone(
+            None if place is None else self._workspace.images[place]
+        )
         if following is None:
             self.message.emit(self.tr("All images are done"))
         else:
@@ -297,7 +299,7 @@ class CarryOver(QObject):
         self.message.emit(self.tr("Reusing from {} …").format(sanitize(source.name)))
 
     def _take(self, carried: _Carried | None) -> None:
-        if carried is None:
+        if carried is None or self._files.is_reading:
             return
         self._model = carried.source, carried.model
         document = self._session.document

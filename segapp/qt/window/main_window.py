@@ -204,6 +204,8 @@ class MainWindow(QMainWindow):
         if place is not None:
             self.file_list.show_open(self.files.workspace.images[place])
         self.status.show_loading(self.tr("Opening {} …").format(name) if name else "")
+        self.canvas.block(on=bool(name))
+        self.refresh()
 
     def show_message(self, text: str) -> None:
         """Show a text in the status bar for some seconds."""

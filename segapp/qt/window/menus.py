@@ -205,33 +205,34 @@ def _fill(bar: QToolBar, actions: Actions, entries: str) -> None:
 def enable_commands(actions: Actions, session: Session, files: Files) -> None:
     """Enable or disable commands by the state of session and folder."""
     state, answers = session.state, session.answers
+    if files.is_reading:  # what is meant for the next picture must not change this one
+        state = None
     is_open = state is not None
+    is_current = is_open and answers.is_current
     actions.enable("save", "save_as", "export", "update", when=is_open)
-    actions.enable("import_strokes", "import_mask", when=is_open)
+    actions.enable("import_strokes", "import_mask", "copy_picture", when=is_open)
     full = len(session.document.classes) >= MAX_CLASSES
     actions.enable("add_class", when=is_open and not full)
     reason = actions.tr("There can be at most {} classes.").format(MAX_CLASSES)
     actions.explain("add_class", reason if full else "")
     actions.enable("zoom_in", "zoom_out", "fit", "actual_size", "apply_model", when=is_open)
-    actions.enable("levels", when=is_open)
     actions.enable("view_components", when=session.encoder_features is not None)
-    actions.enable("copy_picture", when=is_open)
     actions.enable("stop", when=answers.progress.stage is Stage.RUNNING)
-    actions.enable("spot", when=answers.shown is not None)
-    actions.enable("copy_mask", "copy_cutout", "save_model", when=answers.is_current)
-    actions.enable("lock_class", "lock_part", when=answers.is_current)
-    actions.enable("drop_retouches", when=bool(session.document.retouches))
-    actions.enable("drop_hair", when=bool(session.document.hair))
-    actions.enable("refine_edge", when=is_open)
-    actions.enable("clear", "learn_anew", when=bool(session.document.strokes))
+    actions.enable("spot", when=is_open and answers.shown is not None)
+    actions.enable("copy_mask", "copy_cutout", "save_model", when=is_current)
+    actions.enable("lock_class", "lock_part", when=is_current)
+    actions.enable("drop_retouches", when=is_open and bool(session.document.retouches))
+    actions.enable("drop_hair", when=is_open and bool(session.document.hair))
+    actions.enable("clear", "learn_anew", when=is_open and bool(session.document.strokes))
     place = files.index_in_folder()
     within = place is not None and is_open
-    actions.enable("done", "next_undone", "carry_over", "apply_to_undone", when=within)
+    actions.enable("done", "carry_over", "apply_to_undone", when=within)
+    actions.enable("next_undone", when=place is not None)
     listed = within and files.workspace.root is not None
     actions.enable("share_classes", "export_folder", when=listed)
     actions.enable("take_classes", when=listed and files.workspace.classes is not None)
     actions.enable("import_classes", "background_class", when=is_open)
-    actions.enable("rename_class", "recolour_class", when=is_open)
+    actions.enable("rename_class", "recolour_class", "refine_edge", "levels", when=is_open)
     if not is_open:  # else the list of classes knows which of them can be moved
         actions.enable("class_up", "class_down", when=False)
     actions.enable("previous", when=place is not None and place > 0)

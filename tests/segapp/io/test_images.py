@@ -1,6 +1,7 @@
 """Loading takes little more than the picture it gives: measured in a process of its own."""
 
 import contextlib
+import contextvars
 import hashlib
 import io
 import json
@@ -16,10 +17,11 @@ import pytest
 import tifffile
 from PIL import Image, ImageCms, ImageOps
 
+from segapp.io import images, pages
 from segapp.io import pages as image_limits
 from segapp.io.export.formats import FORMATS
 from segapp.io.images import load_image, load_indices
-from segapp.io.pages import ImageError
+from segapp.io.pages import ImageError, list_pages
 from segapp.io.project import Project, load_project, save_project
 from segapp.model.document import Document
 from segapp.model.labelling import Labelling
@@ -636,3 +638,124 @@ def test_a_damaged_heic_is_told_in_one_sentence(tmp_path):
     (tmp_path / "a.heic").write_bytes(b"\0\0\0\x18ftypheic" + bytes(100))
     with pytest.raises(ImageError, match=r"a\.heic"):
         load_image(tmp_path / "a.heic")
+
+
+# Files of strangers ----------------------------------------------------------------------------
+
+
+def endless_gif(path, n_frames):
+    """Write a GIF of many frames of one pixel."""
+    frame = bytes.fromhex("21f9040005000000 2c000000000100010000 02024401 00")
+    head = b"GIF89a" + bytes.fromhex("01000100800000 000000ffffff")
+    path.write_bytes(head + frame * n_frames + b";")
+    return path
+
+
+def long_tiff(path, n_pages):
+    """Write a TIFF whose pages are one after the other."""
+    tags = ((256, 3, 1, 1), (257, 3, 1, 1), (262, 3, 1, 1), (273, 4, 1, 0), (279, 4, 1, 1))
+    size = 2 + 12 * len(tags) + 4
+    page = struct.pack("<H", len(tags)) + b"".join(struct.pack("<HHII", *tag) for tag in tags)
+    places = [8 + number * size for number in range(1, n_pages)] + [0]
+    path.write_bytes(b"II*\0\x08\0\0\0" + b"".join(page + struct.pack("<I", at) for at in places))
+    return path
+
+
+@pytest.mark.parametrize("n_frames", [1, 2, 30])
+def test_frames_are_counted_as_pillow_counts_them(tmp_path, n_frames):
+    path = endless_gif(tmp_path / "a.gif", n_frames)
+    with Image.open(path) as image:
+        assert image.n_frames == n_frames == len(list_pages(path))
+    frames = [
+        Image.fromarray(SMOOTH),
+        Image.fromarray(SMOOTH[::-1]),
+        Image.fromarray(SMOOTH[:, ::-1]),
+    ]
+    frames[0].save(path, save_all=True, append_images=frames[1:])
+    assert len(list_pages(path)) == 3
+
+
+def test_a_gif_of_frames_without_end_is_listed_and_opened_up_to_a_bound(tmp_path, monkeypatch):
+    monkeypatch.setattr(pages, "MAX_FRAMES", 50)
+    path = endless_gif(tmp_path / "a.gif", 200)
+    assert len(list_pages(path)) == 50
+    assert "first of 50 pages" in load_image(path).note
+
+
+def test_a_tiff_of_pages_without_end_is_refused_before_they_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(pages, "MAX_PAGES", 50)
+    path = long_tiff(tmp_path / "a.tif", 200)
+    assert list_pages(path) == [path]
+    with pytest.raises(ImageError, match="more than 50 pages"):
+        load_image(path)
+    assert len(list_pages(long_tiff(tmp_path / "b.tif", 50))) == 50
+
+
+def test_a_tiff_whose_pages_go_round_in_a_circle_is_listed(tmp_path):
+    path = long_tiff(tmp_path / "a.tif", 3)
+    content = bytearray(path.read_bytes())
+    content[-4:] = struct.pack("<I", 8)
+    path.write_bytes(content)
+    assert list_pages(path)[0] == path
+
+
+def test_a_huge_file_with_holes_is_neither_hashed_nor_read_whole(tmp_path, monkeypatch):
+    path = tmp_path / "a.jpg"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ImageError, match="has 1024 GB: at most 64 can be worked on"):
+        load_image(path)
+    with path.open("wb") as file:
+        file.truncate(60 << 30)
+    monkeypatch.setattr(images.hashlib, "file_digest", pytest.fail)
+    with pytest.raises(ImageError, match="is not an image"):
+        load_image(path)
+
+
+def test_no_other_file_is_read_that_an_ome_tiff_names(tmp_path, monkeypatch):
+    schema, opened = "http://www.openmicroscopy.org/Schemas/OME/2016-06", []
+    secret, path = tmp_path / "secret.ome.tif", tmp_path / "folder" / "a.ome.tif"
+    path.parent.mkdir()
+    named = (("a.ome.tif", 0), ("a.ome.tif", 1), ("../secret.ome.tif", 0))
+    parts = [
+        f'<TiffData FirstC="{channel}" IFD="{page}" PlaneCount="1">'
+        f'<UUID FileName="{name}">urn:uuid:{name}</UUID></TiffData>'
+        for channel, (name, page) in enumerate(named)
+    ]
+    description = (
+        f'<?xml version="1.0" encoding="UTF-8"?><OME xmlns="{schema}" '
+        f'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" '
+        f'xsi:schemaLocation="{schema} {schema}/ome.xsd" UUID="urn:uuid:0" Creator="x">'
+        '<Image ID="Image:0"><Pixels ID="Pixels:0" DimensionOrder="XYCZT" Type="uint8" '
+        'SizeX="9" SizeY="8" SizeC="3" SizeZ="1" SizeT="1">'
+        f"{''.join(parts)}</Pixels></Image></OME>"
+    )
+    for file, value in ((path, 1), (secret, 200)):
+        values = np.full((2, 8, 9), value, np.uint8)
+        tifffile.imwrite(
+            file, values, description=description, metadata=None, photometric="minisblack"
+        )
+
+    def recorded(name, *arguments, **named):
+        opened.append(os.path.basename(name))
+        return open(name, *arguments, **named)
+
+    monkeypatch.setattr(tifffile.tifffile, "open", recorded, raising=False)
+    assert len(list_pages(path)) == 2
+    assert load_image(path).rgb.max() < 200
+    assert opened == []
+
+
+def test_the_reading_of_a_file_ends_when_it_is_not_wanted_any_more(tmp_path):
+    path = tmp_path / "a.png"
+    Image.fromarray(SMOOTH).resize((900, 900)).save(path, compress_level=0)
+    answers = iter([False, False, True])
+
+    def read():
+        pages.stop_requested.set(lambda: next(answers))
+        load_image(path)
+
+    with pytest.raises(pages.ReadingStopped):
+        contextvars.copy_context().run(read)
+    assert next(answers, None) is None
+    load_image(path)

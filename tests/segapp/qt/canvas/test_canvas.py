@@ -4,6 +4,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt
 from PySide6.QtGui import (
     QEventPoint,
     QInputDevice,
+    QKeyEvent,
     QNativeGestureEvent,
     QPointingDevice,
     QTabletEvent,
@@ -133,6 +134,19 @@ def test_a_stroke_beside_the_picture_is_none(canvas, qtbot):
     canvas.set_brush(Brush(radius=1.0))
     qtbot.mouseClick(canvas, LEFT, pos=QPoint(1, 1))
     assert canvas.strokes == []
+
+
+@pytest.mark.parametrize("tool", [tool for tool in Tool if tool is not Tool.HAND])
+def test_a_click_on_the_margin_near_the_picture_is_no_stroke(canvas, qtbot, tool):
+    canvas.set_brush(Brush(radius=10.0, tool=tool))
+    for x, y in ((-10.6, 30.0), (-8.0, -8.0), (40.0, HEIGHT + 10.6)):
+        drag(qtbot, canvas, [(x, y), (x - 0.5, y + (0.5 if y > 0 else -0.5))])
+        canvas._input.finish_stroke()
+    assert canvas.strokes == []
+    assert not canvas._strokes.numbers.any()
+    canvas.set_brush(Brush(radius=10.0))
+    drag(qtbot, canvas, [(-9.0, 30.0)])
+    assert len(canvas.strokes) == 1  # one that reaches into the picture
 
 
 def test_the_wheel_zooms_at_the_pointer(canvas):
@@ -340,7 +354,7 @@ def test_a_brush_move_repaints_only_around_the_brush(canvas, qtbot):
     assert watch.boxes[0].height() <= reach
 
 
-def tablet(canvas, kind, position, pressure, pointer=QPointingDevice.PointerType.Pen):
+def tablet(canvas, kind, position, pressure, pointer=QPointingDevice.PointerType.Pen, stamp=0):
     device = QPointingDevice(
         "pen",
         7,
@@ -367,6 +381,7 @@ def tablet(canvas, kind, position, pressure, pointer=QPointingDevice.PointerType
         button,
         held,
     )
+    event.setTimestamp(stamp)
     QApplication.sendEvent(canvas, event)
     assert isinstance(event.points()[0], QEventPoint)
 
@@ -391,6 +406,52 @@ def test_keys_alone_can_paint(canvas, qtbot):
     (stroke,) = canvas.strokes
     assert len(stroke.points) == 4
     assert stroke.points[-1][1] > stroke.points[0][1]
+
+
+def test_a_held_return_puts_the_brush_down_once(canvas, qtbot):
+    qtbot.keyClick(canvas, Qt.Key.Key_Right)
+    for is_repeat in [False] + 20 * [True]:
+        event = QKeyEvent(
+            QEvent.Type.KeyPress,
+            Qt.Key.Key_Return,
+            Qt.KeyboardModifier.NoModifier,
+            "\r",
+            is_repeat,
+        )
+        QApplication.sendEvent(canvas, event)
+    assert canvas.strokes == []
+    qtbot.keyClick(canvas, Qt.Key.Key_Right)
+    qtbot.keyClick(canvas, Qt.Key.Key_Return)
+    assert [len(stroke.points) for stroke in canvas.strokes] == [2]
+
+
+def test_a_pen_draws_a_polygon_corner_by_corner(canvas):
+    canvas.set_brush(Brush(radius=3.0, tool=Tool.POLYGON))
+    corners, stamp = [(10, 10), (60, 10), (60, 50), (10, 50)], 1000
+    for x, y in [*corners, corners[-1]]:  # the last one twice, which ends it
+        tablet(canvas, QEvent.Type.TabletPress, at(canvas, x, y), 0.5, stamp=stamp)
+        tablet(canvas, QEvent.Type.TabletRelease, at(canvas, x, y), 0.0, stamp=stamp + 40)
+        stamp += 3000 if (x, y) != corners[-1] else 120
+    (mark,) = canvas.strokes
+    inside = rasterize(Document(strokes=(mark,)), (HEIGHT, WIDTH)) == 0
+    assert inside[12:48, 12:58].all()
+    assert inside.sum() == pytest.approx(50 * 40, rel=0.05)
+
+
+def test_a_blocked_canvas_takes_nothing(canvas, qtbot):
+    qtbot.mousePress(canvas, LEFT, pos=at(canvas, 10, 10))
+    canvas.block(on=True)
+    assert len(canvas.strokes) == 1  # begun before
+    drag(qtbot, canvas, [(10, 10), (30, 20)])
+    tablet(canvas, QEvent.Type.TabletPress, at(canvas, 20, 20), 0.5)
+    qtbot.keyClick(canvas, Qt.Key.Key_Return)
+    assert len(canvas.strokes) == 1
+    before = canvas.grab().toImage()
+    qtbot.waitUntil(lambda: canvas._greyed)
+    assert canvas.grab().toImage() != before
+    canvas.block(on=False)
+    drag(qtbot, canvas, [(10, 10), (30, 20)])
+    assert len(canvas.strokes) == 2
 
 
 def test_shift_alone_makes_the_arrows_fine(canvas, qtbot):

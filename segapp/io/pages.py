@@ -61,7 +61,7 @@ class ImageError(SegappError):
 
 
 class ReadingStopped(BaseException):
-    """The work that reads a file is not wanted any more; no decoder keeps this to itself."""
+    """The work that reads a file was given up; no decoder may catch this."""
 
 
 stop_requested: ContextVar[Callable[[], bool]] = ContextVar("stop", default=lambda: False)
@@ -202,7 +202,7 @@ def list_pages(path: Path) -> list[Path]:
 
 @contextmanager
 def open_tiff(file: IO[bytes], path: Path) -> Iterator[tifffile.TiffFile]:
-    """Open a TIFF, which never leads to another file, and has a bounded number of pages."""
+    """Open a TIFF with a bounded number of pages, and never another file."""
     if count_directories(file, MAX_PAGES + 1) > MAX_PAGES:
         raise ImageError("{} has more than {} pages.", sanitize(path.name), MAX_PAGES)
     import tifffile  # which most pictures and the window's start do without

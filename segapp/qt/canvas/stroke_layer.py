@@ -179,7 +179,7 @@ class StrokeLayer:
         return replace(patch, left=patch.left + left, top=patch.top + top)
 
     def covers(self, mark: Mark) -> bool:
-        """Return whether a mark has a pixel of the picture, and does not lie on its margin."""
+        """Return whether a mark has a pixel of the picture."""
         height, width = self.size
         if isinstance(mark, Stroke) and mark.radius >= 1.0:
             inside = (0.0 <= x < width and 0.0 <= y < height for x, y in mark.points)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from segapp.engine.loading import load_model, open_encoder, save_model
 from segapp.model.answer import final_answer
 from segapp.model.document import Document
 from segapp.model.explanation import PixelExplanation
+from segapp.model.picture import Scale
 from segapp.model.validation import SegappError
 from shlcore.parallel import limit_threads
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from segapp.engine.loading import EncodeImage
     from segapp.model.answer import Answer, Report, Update
     from segapp.model.labelling import Labelling
+    from segapp.model.objects import ObjectMap
     from segapp.model.picture import Picture
 
 
@@ -63,6 +65,13 @@ class Result:
     def labels(self) -> NDArray[np.uint8]:
         """The class of each pixel, ``H x W``, counted from 0 as in `classes`."""
         return self.answer.labelling.labels
+
+    @property
+    def objects(self) -> ObjectMap:
+        """The object of each pixel, with class and number of each."""
+        from segapp.imaging.objects import objects_of
+
+        return objects_of(self.labelling, self.document)
 
     @property
     def mask(self) -> NDArray[np.bool_]:
@@ -139,7 +148,7 @@ class Result:
             *_, last = (item for item in explanations if isinstance(item, PixelExplanation))
         return last
 
-    def export(
+    def export(  # noqa: PLR0913 - each keyword is of some formats, as in Pillow
         self,
         path: str | Path,
         format: str | None = None,  # noqa: A002 - the word of imageio, scikit-image and Pillow
@@ -147,9 +156,10 @@ class Result:
         only: str | None = None,
         edge: float | None = None,
         background: tuple[int, int, int] | str | Path | None = None,
-        pixel_size: float = 1.0,
+        pixel_size: float | None = None,
         unit: str = "px",
         split: bool = False,
+        per: str = "object",
     ) -> tuple[Path, ...]:
         """Write the result, and return the files that were written.
 
@@ -159,8 +169,9 @@ class Result:
             A file; its folder must exist.
         format
             ``mask``, ``indexed``, ``classes``, ``cutout``, ``alpha``, ``coco-rle``,
-            ``coco-polygons``, ``labelme``, ``confidence``, ``confidence-tiff``, ``numpy``,
-            ``strokes`` or ``measures``; ``None`` chooses by the file's ending.
+            ``coco-polygons``, ``labelme``, ``labels``, ``labels-ome``, ``rois``, ``confidence``,
+            ``confidence-tiff``, ``numpy``, ``strokes`` or ``measures``; ``None`` chooses by the
+            file's ending.
         only
             Name of the one class that a mask, cut-out or alpha is of.
         edge
@@ -169,26 +180,32 @@ class Result:
             Of a cut-out: a colour as three numbers from 0 to 255 or as text (``"white"``,
             ``"#ffcc00"``), or the path of an image; ``None`` is transparent.
         pixel_size, unit
-            Length of a pixel's side, for measures.
+            Length of a pixel's side, for measures and label images; ``None`` is that of the file.
         split
-            Whether touching objects are measured one by one.
+            Whether objects that touch are told apart by cuts at their necks.
+        per
+            ``part``, ``object`` or ``class``: the pixels of one annotation.
 
         Raises
         ------
         SegappError
             When there is no such format or class, or the ending is another format's.
         """
-        from segapp.imaging.components import Scale
         from segapp.io.export.backdrop import backdrop_from_text
+        from segapp.io.export.datasets import AnnotationScope
         from segapp.io.export.formats import ExportChoices, choose_format, default_format
 
         path = Path(path)
         backdrop = backdrop_from_text(background) if isinstance(background, str) else background
-        choices = ExportChoices(edge, Scale(pixel_size, unit), split, only, backdrop)
+        scale = None if pixel_size is None else Scale(pixel_size, unit)
+        choices = ExportChoices(edge, scale, only, backdrop, AnnotationScope(per))
         entry = choose_format(path, format, choices)
         if format is None and entry.name == "mask" and only is None:
             entry = default_format(len(self.document.classes))
-        return entry.write(path, self.labelling, self.document, self.picture)
+        document, labelling = self.document, self.labelling
+        if split:
+            document, labelling = document.with_all_split(), replace(labelling, objects=None)
+        return entry.write(path, labelling, document, self.picture)
 
 
 class SegmentationModel:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from segapp.engine.trainer import Trainer
     from segapp.model.answer import AnswerSnapshot, ImageTrainer, MakeTrainer, StoredLabels
     from segapp.model.document import Document, Mark
-    from segapp.model.picture import EncoderFeatures, Picture
+    from segapp.model.picture import EncoderFeatures, Picture, Scale
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -246,6 +246,10 @@ class Segmenter:
         if isinstance(settings, str):
             settings = _preset(settings)
         self.state = self.state.with_settings(name, settings)
+
+    def set_scale(self, scale: Scale) -> None:
+        """Set the size of a pixel, for measures and label images."""
+        self._picture = replace(self._picture, scale=scale)
 
     def undo(self) -> None:
         """Take the last edit back, if there is one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 EXPORT_FOLDER = "segapp-export"
 """In the folder of the images, unless another one is chosen."""
-_VERSION = 1  # of the files for the same answer; files of another version are written again
+_VERSION = 2  # of the files for the same answer; files of another version are written again
 
 _log = logging.getLogger(__name__)
 
@@ -87,16 +87,19 @@ class FolderExport:
         Settings that replace the projects' own.
     relearn
         Whether everything is learnt and written anew, whatever projects and an earlier run hold.
+    split
+        Whether objects that touch are told apart by cuts at their necks, in all classes.
     """
 
     images: tuple[Path, ...]
     project_folder: Path
     form: DatasetFormat
     out: Path
-    per: AnnotationScope = AnnotationScope.PART
+    per: AnnotationScope = AnnotationScope.OBJECT
     done_only: bool = False
     choice: SettingsChoice = field(default_factory=lambda: SettingsChoice(None, ()))
     relearn: bool = False
+    split: bool = False
 
     @classmethod
     def of_folder(cls, folder: Path, form: DatasetFormat, out: Path) -> FolderExport:
@@ -144,6 +147,8 @@ class FolderExport:
     ) -> Generator[Report, None, DatasetItem]:
         """Read the stored answer of a project, or learn the one that it does not have."""
         project = load_project(project_path)
+        if self.split:
+            project = replace(project, document=project.document.with_all_split())
         segmenter = Segmenter(image, project, settings=self.choice, make_trainer=make_trainer)
         answer = None if self.relearn else segmenter.stored_answer()
         if answer is None:
@@ -182,6 +187,7 @@ class FolderExport:
             _VERSION,
             [self.form.name, self.form.choices],
             self.per.value if self.form.per_region else "",
+            self.split,
             [[info.name, info.colour] for info in plan.categories.classes],
             [stat.st_size, stat.st_mtime_ns],
             [self.choice.preset, list(self.choice.changes)],

@@ -72,7 +72,9 @@ class Task:
     noise
         Seed of a robot's noisy hand, or ``None`` for an exact one.
     measures
-        Scale and splitting for measures, or ``None`` for no measures.
+        Scale of measures, or ``None`` for no measures.
+    split
+        Whether objects that touch are told apart by cuts at their necks.
     """
 
     case: Case
@@ -83,6 +85,7 @@ class Task:
     start: Start = Start.STROKES
     noise: int | None = None
     measures: ExportChoices | None = None
+    split: bool = False
 
     @property
     def mask_path(self) -> Path:
@@ -159,6 +162,7 @@ def _run(task: Task, make_trainer: MakeTrainer, cancelled: Callable[[], bool]) -
     )
     segmenter.prepare()
     picture, document, settings = segmenter.picture, segmenter.document, segmenter.settings
+    document = document.with_all_split() if task.split else document
     n_classes = len(document.classes)
     answers = _Answers(segmenter, cancelled)
     if task.case.truth is None:
@@ -247,6 +251,7 @@ def _key(task: Task) -> str:
     display = folder_display(task.case.image)
     options += [display_to_plain(display)] if display != DEFAULT_DISPLAY else []
     options += [repr(task.measures)] if task.measures is not None else []
+    options += ["split"] if task.split else []
     digest = hashlib.sha256(json.dumps(options).encode())
     for path in (task.case.image, task.case.strokes, task.case.truth):
         digest.update(bytes.fromhex(content_digest(path)) if path else b"none")

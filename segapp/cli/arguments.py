@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from segapp.cli.console import CommandError
-from segapp.imaging.components import Scale
 from segapp.io.export.backdrop import backdrop_from_text
+from segapp.io.export.datasets import AnnotationScope
 from segapp.io.export.formats import FORMATS, ExportChoices, ExportFormat, choose_format
+from segapp.io.export.polygon_formats import DEFAULT_SPLIT, DatasetSplit, PictureCopies
 from segapp.io.pages import MAX_PAGES, with_page
+from segapp.model.picture import Scale
 from segapp.model.settings import (
     DEFAULT_PRESET,
     PRESETS,
@@ -111,6 +113,12 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="mask, cutout and alpha of this class alone (default: of all but the background)",
     )
+    parser.add_argument(
+        "--per",
+        choices=[per.value for per in AnnotationScope],
+        default=AnnotationScope.OBJECT.value,
+        help="one annotation for each connected part, object or class (default: object)",
+    )
     add_scale(parser)
 
 
@@ -120,13 +128,41 @@ def add_scale(parser: argparse.ArgumentParser) -> None:
         "--pixel-size",
         metavar="LENGTH",
         type=float,
-        default=1.0,
-        help="side of a pixel, for measures (default: 1)",
+        help="side of a pixel, for measures and label images (default: as the file or its "
+        "folder tells, else 1 px)",
     )
     parser.add_argument(
         "--unit", metavar="NAME", default="px", help="of --pixel-size, µm for instance"
     )
-    parser.add_argument("--split", action="store_true", help="measure parts that touch as several")
+    parser.add_argument(
+        "--split",
+        action="store_true",
+        help="tell objects of a class apart that touch, by cuts at their necks",
+    )
+
+
+def add_dataset(parser: argparse.ArgumentParser) -> None:
+    """Add the options of data sets for training."""
+    parser.add_argument(
+        "--pictures",
+        choices=[copies.value for copies in PictureCopies],
+        default=PictureCopies.COPY.value,
+        help="of yolo, what images holds (default: copy)",
+    )
+    parser.add_argument(
+        "--val",
+        metavar="SHARE",
+        type=float,
+        default=DEFAULT_SPLIT.share,
+        help="of yolo, the share of pictures for validation (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed",
+        metavar="N",
+        type=int,
+        default=0,
+        help="of yolo, another one chooses other pictures for validation (default: 0)",
+    )
 
 
 def _edge(text: str) -> float:
@@ -140,11 +176,21 @@ def _edge(text: str) -> float:
 
 def export_choices_from(arguments: argparse.Namespace) -> ExportChoices:
     """Return the values of `add_choices`."""
+    given = {
+        name: getattr(arguments, name)
+        for name in ("edge", "only")
+        if getattr(arguments, name, None) is not None
+    }
     try:
-        scale = Scale(arguments.pixel_size, arguments.unit)
-        edge, only = getattr(arguments, "edge", None), getattr(arguments, "only", None)
-        backdrop = getattr(arguments, "background", None)
-        return ExportChoices(edge, scale, arguments.split, only, backdrop)
+        if arguments.pixel_size is not None:
+            given["scale"] = Scale(arguments.pixel_size, arguments.unit)
+        if "per" in arguments:
+            given["per"] = AnnotationScope(arguments.per)
+        if "pictures" in arguments:
+            given["copies"] = PictureCopies(arguments.pictures)
+            given["split"] = DatasetSplit(arguments.val, arguments.seed)
+        given["backdrop"] = getattr(arguments, "background", None)
+        return ExportChoices(**given)
     except SegappError as error:
         raise CommandError(f"{error}.") from error
 

@@ -135,6 +135,7 @@ def run(arguments: argparse.Namespace) -> int:
             start=Start(arguments.start),
             noise=arguments.hand_seed if arguments.hand == "noisy" else None,
             measures=measures,
+            split=arguments.split,
         )
         for case in cases[: arguments.limit]
     ]

@@ -20,6 +20,7 @@ from segapp.batch.folder_export import (
 )
 from segapp.cli.arguments import (
     add_choices,
+    add_dataset,
     add_settings,
     export_choices_from,
     format_from,
@@ -115,18 +116,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--done", action="store_true", help="of a folder, only the finished images"
     )
     parser.add_argument(
-        "--per",
-        choices=[per.value for per in AnnotationScope],
-        default=AnnotationScope.PART.value,
-        help="one annotation for each connected part, or for each class (default: part)",
-    )
-    parser.add_argument(
         "--relearn",
         action="store_true",
         help="learn again, where a project holds its result or an export is written already",
     )
     parser.add_argument("--image", metavar="FILE", type=Path, help="the image, if it was moved")
     add_choices(parser)
+    add_dataset(parser)
     add_settings(parser)
     add_output_options(parser)
 
@@ -143,6 +139,8 @@ def run(arguments: argparse.Namespace) -> int:
         if name not in FORMATS:
             raise CommandError(f"--as: {name} is for a folder, got {arguments.project.name}.")
     project = load_project(arguments.project)
+    if arguments.split:
+        project = replace(project, document=project.document.with_all_split())
     table = formats(export_choices_from(arguments))
     targets = _targets(arguments)
     picture = _picture(project, arguments.image)
@@ -183,6 +181,7 @@ def _export_folder(arguments: argparse.Namespace) -> int:
             done_only=arguments.done,
             choice=choice,
             relearn=arguments.relearn,
+            split=arguments.split,
         )
         if not export.images:
             raise CommandError(f"There is no image in {folder}.")

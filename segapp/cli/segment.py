@@ -78,6 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
     entry = format_from(arguments.format, arguments.out, choices)
     image = page_from(arguments, arguments.image)
     segmenter = Segmenter(image, arguments.strokes, settings=settings_from(arguments))
+    if arguments.split:
+        segmenter.edit("split", segmenter.document.with_all_split())
     document, picture = segmenter.document, segmenter.picture
     if arguments.format is None and entry.name == "mask":
         entry = default_format(len(document.classes))

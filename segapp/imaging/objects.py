@@ -68,10 +68,10 @@ def objects_of(labelling: Labelling, document: Document) -> ObjectMap:
 def find_objects(
     labels: NDArray[np.uint8], document: Document, divide: Divide | None = None
 ) -> ObjectMap:
-    """Return the objects of all classes but the background.
+    """Return the objects of all classes but a background.
 
-    Objects without marks and anchors have free numbers of their class, in reading order.
-    ``divide`` is `nearest_object` by default.
+    That is one that is named or marked so. Objects without marks and anchors have free numbers of
+    their class, in reading order. ``divide`` is `nearest_object` by default.
     """
     index_map = np.zeros(labels.shape, np.int32)
     keys: list[Key] = []
@@ -79,7 +79,7 @@ def find_objects(
     severed = _painted_cuts(document, labels.shape)
     for label, info in enumerate(document.classes):
         region = labels == label
-        if label == document.background or info.is_background or not region.any():
+        if info.is_background or not region.any():
             continue
         pieces = _pieces(region, severed, split=info.split)
         numbers = _numbers(label, pieces, (seeds, seed_keys), divide or nearest_object)

@@ -21,6 +21,7 @@ from segapp.io.pages import (
     page_groups,
     page_note,
 )
+from segapp.io.pixel_size import read_metadata
 from segapp.model.display import DEFAULT_DISPLAY, ColourMap, DisplaySettings, Levels, colour_table
 from segapp.model.picture import RawImage
 from segapp.model.validation import Message, sanitize
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from PIL import Image
     from PIL.ImageFile import ImageFile
 
-    from segapp.model.picture import Picture
+    from segapp.model.picture import Picture, Scale
 
 
 # Pillow keeps only the upper bytes of these. It can be told which byte of a pair is the upper one,
@@ -207,6 +208,7 @@ class DecodedImage:
     raw: RawImage | None = None
     display: DisplaySettings = DEFAULT_DISPLAY
     levels: tuple[Levels | None, ...] = ()
+    scale: Scale | None = None
 
 
 def render_raw(
@@ -378,6 +380,7 @@ def decode_deep_tiff(
             inverted = int(first.photometric) == 0
             has_alpha = any(int(kind) in _ALPHA for kind in first.extrasamples)
             turn = first.tags.valueof(274, 1)
+            metadata = read_metadata(tiff)
     except ImageError:
         raise
     except DAMAGE:
@@ -385,9 +388,11 @@ def decode_deep_tiff(
     has_alpha = has_alpha and values.shape[2] > 1 and len(planes) == 1
     values = apply_orientation(values, turn if isinstance(turn, int) else 1)
     colours = values[:, :, :-1] if has_alpha else values
-    raw = RawImage(colours, inverted=inverted, separate_channels=len(planes) > 1)
+    names = metadata.names if len(metadata.names) == colours.shape[2] else ()
+    raw = RawImage(colours, inverted, separate_channels=len(planes) > 1, names=names)
     decoded = render_raw(raw, values[:, :, -1] if has_alpha else None, display)
-    return replace(decoded, note=join_notes((decoded.note, page_note(page, len(pictures)))))
+    note = join_notes((decoded.note, page_note(page, len(pictures))))
+    return replace(decoded, note=note, scale=metadata.scale)
 
 
 def _is_left_to_pillow(planes: list[tifffile.TiffPage]) -> bool:

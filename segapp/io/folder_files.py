@@ -1,4 +1,4 @@
-"""Folder-wide files: display settings and progress."""
+"""Folder-wide files: display settings, pixel size and progress."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from segapp.io.control_files import read_control, turn, write_control
 from segapp.io.pages import page_file
 from segapp.model.display import DEFAULT_DISPLAY, MAX_CHANNELS, ColourMap, DisplaySettings, Levels
+from segapp.model.picture import Scale
 from segapp.model.validation import (
+    Message,
     SegappError,
     from_json,
     load_file_name,
@@ -111,6 +113,41 @@ def _read(content: bytes) -> DisplaySettings:
 def folder_display(image: Path) -> DisplaySettings:
     """Return the display settings of an image without a project: its folder's."""
     return read_display(page_file(image).parent)
+
+
+SCALE_FILE = "segapp-scale.json"
+_SCALE_FORMAT, _SCALE_VERSION = "segapp scale", 1
+_MAX_UNIT = 40
+
+
+def write_scale(folder: Path, scale: Scale) -> None:
+    """Write the size of a pixel in all images of a folder."""
+    content = {"format": _SCALE_FORMAT, "version": _SCALE_VERSION}
+    content |= {"pixel": scale.pixel, "unit": scale.unit}
+    write_control(folder / SCALE_FILE, json.dumps(content, ensure_ascii=False) + "\n")
+
+
+def folder_scale(image: Path) -> Scale | None:
+    """Return the size of a pixel that an image's folder tells, if it does."""
+    path = page_file(image).parent / SCALE_FILE
+    try:
+        content = read_control(path, _MAX_DISPLAY_BYTES)
+        return None if content is None else _scale_of(content)
+    except (OSError, SegappError) as error:
+        raise DisplaySettingsError(
+            "{} does not tell the size of a pixel: {}.", SCALE_FILE, reason(error)
+        ) from error
+
+
+def _scale_of(content: bytes) -> Scale:
+    plain = require_object(from_json(content, SCALE_FILE), SCALE_FILE)
+    if plain.get("format") != _SCALE_FORMAT or plain.get("version") != _SCALE_VERSION:
+        raise SegappError(f"wanted the format {short_repr(_SCALE_FORMAT)}")
+    return Scale(
+        require_number(require_field(plain, "pixel"), "pixel"),
+        require_text(require_field(plain, "unit"), "unit", _MAX_UNIT),
+        Message("the folder"),
+    )
 
 
 PROGRESS_FILE = "segapp-progress.json"

@@ -27,8 +27,10 @@ from segapp.io.deep_images import (
     render_raw,
     rerender,
 )
+from segapp.io.folder_files import folder_scale
 from segapp.io.pages import (
     DAMAGE,
+    TIFF_SIGNATURES,
     ImageError,
     check_page,
     check_plausible_size,
@@ -40,6 +42,7 @@ from segapp.io.pages import (
     page_note,
     parse_page,
 )
+from segapp.io.pixel_size import read_metadata
 from segapp.model.display import DEFAULT_DISPLAY, DisplaySettings
 from segapp.model.picture import Picture, RawImage
 from segapp.model.validation import Message, SegappError, reason, sanitize
@@ -50,6 +53,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
     from PIL.ImageFile import ImageFile
+
+    from segapp.model.picture import Scale
 
 
 def to_srgb(image: Image.Image) -> tuple[NDArray[np.uint8], NDArray[np.uint8] | None]:
@@ -154,11 +159,25 @@ def load_image(path: str | Path, display: DisplaySettings = DEFAULT_DISPLAY) -> 
             decoded.raw,
             decoded.display,
             decoded.levels,
+            folder_scale(path) or decoded.scale or _tiff_scale(file),
         )
         rendered = rerender(picture, display)
     height, width = rendered.size
     _log.info("read %s: %d x %d pixels, %.2f s", path, width, height, time.perf_counter() - start)
     return rendered
+
+
+def _tiff_scale(file: BufferedReader) -> Scale | None:
+    """Return the pixel size of a TIFF that Pillow has read."""
+    file.seek(0)
+    if file.read(4) not in TIFF_SIGNATURES:
+        return None
+    import tifffile  # which most pictures and the window's start do without
+
+    file.seek(0)
+    with suppress(*DAMAGE), tifffile.TiffFile(file) as tiff:
+        return read_metadata(tiff).scale
+    return None
 
 
 def load_thumbnail(

@@ -561,6 +561,14 @@ class Document:
             or self.strokes.objects
         )
 
+    def with_all_split(self) -> Document:
+        """Propose cuts at the necks of all classes but the background."""
+        classes = tuple(
+            info if info.is_background or index == self.background else replace(info, split=True)
+            for index, info in enumerate(self.classes)
+        )
+        return replace(self, classes=classes)
+
     def object_keys(self) -> set[Key]:
         """Return the objects that have marks, anchors, a name or flags."""
         return {*self.strokes.objects, *(info.key for info in self.objects)}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from segapp.model.display import DEFAULT_DISPLAY, DisplaySettings
+from segapp.model.validation import SegappError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,6 +17,32 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.model.display import Levels
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The size of a pixel.
+
+    Parameters
+    ----------
+    pixel
+        Length of its side.
+    unit
+        Of that length, "px" or "µm" for instance.
+    source
+        Of what is told: "ImageJ", "OME", "TIFF resolution"; empty for a length that was typed.
+    """
+
+    pixel: float = 1.0
+    unit: str = "px"
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.pixel) and self.pixel > 0):
+            raise SegappError(f"pixel: wanted a positive length, got {self.pixel}")
+
+
+PIXELS = Scale()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,12 +59,15 @@ class RawImage:
         Whether transparent parts are blended with white already.
     separate_channels
         Whether the channels are images of their own, as those of a microscope, and no colours.
+    names
+        Of the channels, where the file tells them.
     """
 
     values: NDArray[Any]
     inverted: bool = False
     on_white: bool = False
     separate_channels: bool = False
+    names: tuple[str, ...] = ()
 
     @property
     def n_channels(self) -> int:
@@ -81,6 +112,8 @@ class Picture:
         The settings that made ``rgb``.
     levels
         Of the shown channels, as computed; empty where nothing was stretched.
+    scale
+        The size of a pixel, where the file or its folder tells it.
     """
 
     rgb: NDArray[np.uint8]
@@ -91,6 +124,7 @@ class Picture:
     raw: RawImage | None = None
     display: DisplaySettings = DEFAULT_DISPLAY
     levels: tuple[Levels | None, ...] = ()
+    scale: Scale | None = None
 
     def __post_init__(self) -> None:
         self.rgb.flags.writeable = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from segapp.imaging.polygons import polygons
@@ -20,7 +21,7 @@ from segapp.model.validation import from_json, is_unicode, require_list, require
 from shlcore.atomic_file import write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Container, Iterable
     from pathlib import Path
 
     import numpy as np
@@ -37,18 +38,27 @@ _FILE = "annotations.json"
 _NUMBERING_FILE = ".coco-numbers"  # without suffix: programs that look for JSON want annotations
 
 
-def write_coco_rle(
-    path: Path, labelling: Labelling, document: Document, picture: Picture
+def write_coco(
+    path: Path,
+    labelling: Labelling,
+    document: Document,
+    picture: Picture,
+    *,
+    segmentation: Segmentation,
+    per: AnnotationScope = AnnotationScope.OBJECT,
 ) -> tuple[Path, ...]:
-    """Write each class's pixels as compressed run lengths."""
-    return _write_image(path, labelling, document, picture, as_rle)
-
-
-def write_coco_polygons(
-    path: Path, labelling: Labelling, document: Document, picture: Picture
-) -> tuple[Path, ...]:
-    """Write each class's polygons; COCO knows no holes, so that bridges join them."""
-    return _write_image(path, labelling, document, picture, as_polygons)
+    """Write one annotation for each object, part or class."""
+    height, width = picture.size
+    name = picture.path.name if is_unicode(picture.path.name) else sanitize(picture.path.name)
+    regions = object_regions(labelling, document, per)
+    annotations = [
+        _annotation(number, 1, region.label + 1, _region(region, (height, width), segmentation))
+        for number, (_, region) in enumerate(regions, start=1)
+    ]
+    categories = [(index, info.name) for index, info in enumerate(document.classes, start=1)]
+    images = [{"id": 1, "file_name": name, "width": width, "height": height}]
+    _write(path, f"Segmentation of {name}", images, categories, annotations)
+    return (path,)
 
 
 def as_rle(mask: NDArray[np.bool_]) -> dict[str, Any]:
@@ -61,37 +71,31 @@ def as_polygons(mask: NDArray[np.bool_]) -> list[list[int]]:
     return [[value for corner in polygon for value in corner] for polygon in polygons(mask)]
 
 
-def _write_image(
-    path: Path,
-    labelling: Labelling,
-    document: Document,
-    picture: Picture,
-    segmentation: Segmentation,
-) -> tuple[Path, ...]:
-    height, width = picture.size
-    name = picture.path.name if is_unicode(picture.path.name) else sanitize(picture.path.name)
-    regions = object_regions(labelling.labels, document.classes, AnnotationScope.CLASS)
-    annotations = [
-        _annotation(number, 1, region.label + 1, _region(region, (height, width), segmentation))
-        for number, (_, region) in enumerate(regions, start=1)
-    ]
-    categories = [(index, info.name) for index, info in enumerate(document.classes, start=1)]
-    images = [{"id": 1, "file_name": name, "width": width, "height": height}]
-    _write(path, f"Segmentation of {name}", images, categories, annotations)
-    return (path,)
-
-
 def _region(
     region: ClassRegion, size: tuple[int, int], segmentation: Segmentation
 ) -> dict[str, Any]:
-    """Return the entries of an annotation that follow from its pixels."""
+    """Return the entries of an annotation that follow from its pixels and its object.
+
+    A crowd has run lengths in any case: readers of COCO expect no others of it.
+    """
     mask = region.whole(size)
-    return {"segmentation": segmentation(mask), "area": region.area, "bbox": region.box}
+    written = as_rle(mask) if region.is_crowd else segmentation(mask)
+    entries = {
+        "segmentation": written,
+        "area": region.area,
+        "bbox": region.box,
+        "iscrowd": int(region.is_crowd),
+    }
+    owner = region.owner
+    if owner is None:
+        return entries
+    attributes: dict[str, Any] = {"object": owner.number, "occluded": owner.occluded}
+    attributes |= {"name": owner.name} if owner.name else {}
+    return entries | {"attributes": attributes}
 
 
 def _annotation(number: int, image: int, category: int, region: dict[str, Any]) -> dict[str, Any]:
-    head = {"id": number, "image_id": image, "category_id": category}
-    return head | region | {"iscrowd": 0}
+    return {"id": number, "image_id": image, "category_id": category} | region
 
 
 def _write(
@@ -208,7 +212,8 @@ class Numbering:
                 self._categories[str(category["name"])] = int(category["id"])
             for row in require_list(content.get("annotations", []), "annotations"):
                 known = self._annotations.setdefault(names[int(row["image_id"])], {})
-                known[annotation_key(row, int(row["category_id"]))] = int(row["id"])
+                key = _different(annotation_key(row, int(row["category_id"])), known)
+                known[key] = int(row["id"])
         except (OSError, ValueError, KeyError, TypeError):
             self._categories, self._annotations = {}, {}  # numbered anew, from 1
             return
@@ -219,9 +224,18 @@ def annotation_key(annotation: dict[str, Any], category: int) -> str:
     """Describe an annotation by category and box.
 
     No two components of a class have the same box: each would connect its left to its right and
-    its top to its bottom, and so they would meet.
+    its top to its bottom, and so they would meet. Objects of several parts may: `_different`.
     """
     return " ".join(map(str, (category, *annotation["bbox"])))
+
+
+def _different(key: str, taken: Container[str]) -> str:
+    """Return a description that no earlier annotation of the image has."""
+    numbers = count(2)
+    tried = key
+    while tried in taken:
+        tried = f"{key} {next(numbers)}"
+    return tried
 
 
 def _add(segmentation: Segmentation, plan: ExportPlan, item: DatasetItem) -> ItemRecord:
@@ -249,7 +263,9 @@ def _finish(plan: ExportPlan, records: dict[str, ItemRecord]) -> tuple[Path, ...
         image = numbering.image(name)
         sides = {"width": entry["width"], "height": entry["height"]}
         images.append({"id": image, "file_name": name, **sides})
-        keys = [annotation_key(row, categories[row["category"]]) for row in rows]
+        keys: list[str] = []
+        for row in rows:
+            keys.append(_different(annotation_key(row, categories[row["category"]]), keys))
         for number, row in zip(numbering.annotations(name, keys), rows, strict=True):
             region = {key: value for key, value in row.items() if key != "category"}
             annotations.append(_annotation(number, image, categories[row["category"]], region))

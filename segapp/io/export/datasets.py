@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import scipy
 
 from segapp.imaging.components import label_components
+from segapp.imaging.objects import objects_of
 from segapp.model.validation import (
     SegappError,
     from_json,
@@ -22,7 +23,7 @@ from segapp.model.validation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -31,15 +32,17 @@ if TYPE_CHECKING:
     from segapp.model.classes import ClassInfo
     from segapp.model.document import Document
     from segapp.model.labelling import Labelling
+    from segapp.model.objects import ObjectInfo
     from segapp.model.picture import Picture
 
 _MAX_PATH_LENGTH = 20_000
 
 
 class AnnotationScope(Enum):
-    """The pixels of one annotation: a connected component, or all of a class."""
+    """The pixels of one annotation: a part of an object, all of it, or a class."""
 
     PART = "part"
+    OBJECT = "object"
     CLASS = "class"
 
 
@@ -47,13 +50,19 @@ class AnnotationScope(Enum):
 class ClassRegion:
     """Pixels of one class: their mask within a box of the image.
 
-    ``left`` and ``top`` are the box's corner; the mask touches all four of its sides.
+    Parameters
+    ----------
+    left, top
+        The box's corner; the mask touches all four of its sides.
+    owner
+        The object that they belong to; ``None`` where they are all of a class.
     """
 
     label: int
     left: int
     top: int
     mask: NDArray[np.bool_]
+    owner: ObjectInfo | None = None
 
     @property
     def area(self) -> int:
@@ -66,35 +75,63 @@ class ClassRegion:
         height, width = self.mask.shape
         return [self.left, self.top, width, height]
 
+    @property
+    def is_crowd(self) -> bool:
+        """Whether it stands for many objects."""
+        return self.owner is not None and self.owner.crowd
+
+    @property
+    def is_occluded(self) -> bool:
+        """Whether something hides a part of its object."""
+        return self.owner is not None and self.owner.occluded
+
     def whole(self, size: tuple[int, ...]) -> NDArray[np.bool_]:
         """Return the mask at the image's size."""
         full = np.zeros(size, bool)
-        height, width = self.mask.shape
-        full[self.top : self.top + height, self.left : self.left + width] = self.mask
+        self.paint(full, value=True)
         return full
 
+    def paint(self, image: NDArray[Any], value: float) -> None:
+        """Write a value into its pixels of an image."""
+        height, width = self.mask.shape
+        rows, columns = slice(self.top, self.top + height), slice(self.left, self.left + width)
+        image[rows, columns][self.mask] = value
 
-def class_regions(
-    labels: NDArray[np.uint8], label: int, per: AnnotationScope
-) -> Iterator[ClassRegion]:
-    """Yield a class's connected components in reading order, or all of it as one."""
-    mask = labels == label
-    numbered, count = (mask, 1) if per is AnnotationScope.CLASS else label_components(mask)
-    boxes = scipy.ndimage.find_objects(numbered.astype(np.int32, copy=False), max_label=count)
-    for number, box in enumerate(boxes, start=1):
-        if box is not None:
-            rows, columns = box
-            yield ClassRegion(label, columns.start, rows.start, numbered[box] == number)
+    def parts(self) -> Iterator[ClassRegion]:
+        """Yield its connected components in reading order."""
+        numbered, _ = label_components(self.mask)
+        for number, (rows, columns) in enumerate(scipy.ndimage.find_objects(numbered), start=1):
+            yield replace(
+                self,
+                left=self.left + columns.start,
+                top=self.top + rows.start,
+                mask=numbered[rows, columns] == number,
+            )
 
 
 def object_regions(
-    labels: NDArray[np.uint8], classes: Sequence[ClassInfo], per: AnnotationScope
+    labelling: Labelling, document: Document, per: AnnotationScope
 ) -> Iterator[tuple[ClassInfo, ClassRegion]]:
-    """Yield the regions of all classes but the background."""
-    for index, info in enumerate(classes):
-        if not info.is_background:
-            for region in class_regions(labels, index, per):
-                yield info, region
+    """Yield the regions of all classes but the background, by class and object."""
+    if per is AnnotationScope.CLASS:
+        for index, info in enumerate(document.classes):
+            found = scipy.ndimage.find_objects((labelling.labels == index).astype(np.int8))
+            if not info.is_background and found:
+                rows, columns = found[0]
+                mask = labelling.labels[rows, columns] == index
+                yield info, ClassRegion(index, columns.start, rows.start, mask)
+        return
+    objects = objects_of(labelling, document)
+    boxes = scipy.ndimage.find_objects(objects.index_map)
+    for place, (key, (rows, columns)) in enumerate(zip(objects.keys, boxes, strict=True), 1):
+        mask = objects.index_map[rows, columns] == place
+        owner, info = document.object_info(key), document.classes[key[0]]
+        region = ClassRegion(key[0], columns.start, rows.start, mask, owner)
+        if per is AnnotationScope.OBJECT:
+            yield info, region
+        else:
+            for part in region.parts():
+                yield info, part
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +197,7 @@ class DatasetItem:
 
     def regions(self, per: AnnotationScope) -> Iterator[tuple[ClassInfo, ClassRegion]]:
         """Yield the regions of all classes but the background."""
-        return object_regions(self.labelling.labels, self.document.classes, per)
+        return object_regions(self.labelling, self.document, per)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +206,7 @@ class ExportPlan:
 
     out: Path
     categories: Categories
-    per: AnnotationScope = AnnotationScope.PART
+    per: AnnotationScope = AnnotationScope.OBJECT
 
 
 @dataclass(frozen=True, slots=True)

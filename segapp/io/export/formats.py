@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from segapp.imaging.components import PIXELS, Scale
 from segapp.imaging.matting import MAX_EDGE_WIDTH
-from segapp.io.export.coco import COCO_FORMATS, write_coco_polygons, write_coco_rle
-from segapp.io.export.datasets import DatasetFormat, DatasetItem, ExportPlan, ItemRecord
+from segapp.io.export.coco import COCO_FORMATS, as_polygons, as_rle, write_coco
+from segapp.io.export.datasets import (
+    AnnotationScope,
+    DatasetFormat,
+    DatasetItem,
+    ExportPlan,
+    ItemRecord,
+)
 from segapp.io.export.index_maps import INDEX_MAP_FORMATS
-from segapp.io.export.polygon_formats import YOLO_FORMAT, write_labelme
+from segapp.io.export.label_images import write_label_ome, write_label_tiff, write_roi_set
+from segapp.io.export.polygon_formats import (
+    DEFAULT_SPLIT,
+    DatasetSplit,
+    PictureCopies,
+    write_labelme,
+    yolo_format,
+)
 from segapp.io.export.rasters import (
     alpha_steps,
     cutout_steps,
@@ -29,12 +42,11 @@ from segapp.model.validation import SegappError, sanitize, short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
-    from pathlib import Path
 
     from segapp.io.export.backdrop import Backdrop
     from segapp.model.document import Document
     from segapp.model.labelling import Labelling
-    from segapp.model.picture import Picture
+    from segapp.model.picture import Picture, Scale
 
     Writer = Callable[[Path, Labelling, Document, Picture], tuple[Path, ...]]
     """Writes the files of a result and returns their paths; each is whole or not there."""
@@ -56,20 +68,26 @@ class ExportChoices:
         Pixels on either side of the contour in which cut-outs are softened: 0 is hard, and
         ``None`` follows the image's size.
     scale
-        Of measures.
-    split
-        Whether measures count regions that only touch as several.
+        Of measures and label images; ``None`` is the picture's own.
     only
         Name of the class that masks and cut-outs are of; ``None`` is all but the background.
     backdrop
         Background of cut-outs; ``None`` is transparent.
+    per
+        The pixels of one annotation.
+    copies
+        What a data set for training holds of the pictures.
+    split
+        The pictures of a data set that are for validation.
     """
 
     edge: float | None = None
-    scale: Scale = PIXELS
-    split: bool = False
+    scale: Scale | None = None
     only: str | None = None
     backdrop: Backdrop | None = None
+    per: AnnotationScope = AnnotationScope.OBJECT
+    copies: PictureCopies = PictureCopies.COPY
+    split: DatasetSplit = DEFAULT_SPLIT
 
     def __post_init__(self) -> None:
         if self.edge is not None and not 0 <= self.edge <= MAX_EDGE_WIDTH:
@@ -137,7 +155,7 @@ def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
             "indexed",
             "Classes with a palette (PNG)",
             ".png",
-            "The number of the class, from 0, shown in the classes' colours.",
+            "0 where the background is, else the class from 1, shown in the classes' colours.",
             write_indexed_png,
         ),
         ExportFormat(
@@ -168,9 +186,9 @@ def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
             "coco-rle",
             "COCO, run lengths (JSON)",
             ".json",
-            "One annotation for each class that has pixels, but none for a class named "
-            "background; categories count from 1.",
-            write_coco_rle,
+            "One annotation for each object, but none for a class named background; categories "
+            "count from 1.",
+            partial(write_coco, segmentation=as_rle, per=choices.per),
         ),
         ExportFormat(
             "coco-polygons",
@@ -178,15 +196,38 @@ def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
             ".json",
             "As with run lengths, but outlines along the pixels' edges; a hole is joined to its "
             "outline by a bridge of no width.",
-            write_coco_polygons,
+            partial(write_coco, segmentation=as_polygons, per=choices.per),
         ),
         ExportFormat(
             "labelme",
             "LabelMe (JSON)",
             ".json",
-            "One polygon for each connected part of a class, but none for a class named "
+            "The polygons of each object, several of one in a group, but none for a class named "
             "background; coordinates in pixels.",
-            write_labelme,
+            partial(write_labelme, per=choices.per),
+        ),
+        ExportFormat(
+            "labels",
+            "Label image for ImageJ, 16 bits (TIFF)",
+            ".tif",
+            "0 where the background is, else the objects from 1; the description tells class and "
+            "number of each, and the size of a pixel.",
+            partial(write_label_tiff, scale=choices.scale),
+        ),
+        ExportFormat(
+            "labels-ome",
+            "Label image, 16 bits (OME-TIFF)",
+            ".ome.tif",
+            "0 where the background is, else the objects from 1; the metadata tell class and "
+            "number of each, and the size of a pixel.",
+            partial(write_label_ome, scale=choices.scale),
+        ),
+        ExportFormat(
+            "rois",
+            "Regions for ImageJ's ROI Manager (ZIP)",
+            ".zip",
+            "A region for each object with all its parts and holes, named by class and number.",
+            partial(write_roi_set, per=choices.per),
         ),
         ExportFormat(
             "confidence",
@@ -206,7 +247,8 @@ def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
             "numpy",
             "Arrays (NumPy)",
             ".npz",
-            "labels (class from 0), margin (confidence), codes (hash code) and classes (names).",
+            "labels (class from 0), margin (confidence), codes (hash code), classes (names), "
+            "objects (from 1, 0 for none) and object_keys (class and number of each).",
             write_numpy,
         ),
         ExportFormat(
@@ -218,11 +260,11 @@ def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
         ),
         ExportFormat(
             "measures",
-            "Measures of classes and parts (CSV)",
+            "Measures of classes and objects (CSV)",
             ".csv",
-            "Area, position, perimeter and mean colour of each class but the "
-            "background, and of each of its parts.",
-            partial(write_measures, scale=choices.scale, split=choices.split),
+            "Area, position, shape and intensity of each class but the background, and of each of "
+            "its objects.",
+            partial(write_measures, scale=choices.scale),
         ),
     )
     return {entry.name: entry for entry in entries}
@@ -236,6 +278,8 @@ _BY_SUFFIX = {
     ".json": "coco-rle",
     ".npz": "numpy",
     ".tif": "confidence-tiff",
+    ".ome.tif": "labels-ome",
+    ".zip": "rois",
     ".csv": "measures",
 }
 
@@ -247,7 +291,10 @@ def choose_format(path: Path, name: str | None, choices: ExportChoices) -> Expor
     >>> choose_format(Path("cat.json"), None, DEFAULT_EXPORT).name
     'coco-rle'
     """
-    suffix = ".tif" if path.suffix.lower() == ".tiff" else path.suffix.lower()
+    name_of_file = path.name.lower().removesuffix(
+        "f" if path.name.lower().endswith("tiff") else ""
+    )
+    suffix = ".ome.tif" if name_of_file.endswith(".ome.tif") else Path(name_of_file).suffix
     known = formats(choices)
     if name is None and suffix not in _BY_SUFFIX:
         raise SegappError(
@@ -257,7 +304,7 @@ def choose_format(path: Path, name: str | None, choices: ExportChoices) -> Expor
     chosen = _BY_SUFFIX[suffix] if name is None else name
     if chosen not in known:
         raise SegappError(f"format: wanted one of {', '.join(known)}, got {short_repr(chosen)}")
-    if known[chosen].suffix != suffix:
+    if not suffix.endswith(known[chosen].suffix):
         raise SegappError(
             f"{sanitize(path.name)}: {chosen} is written to a name that ends in "
             f"{known[chosen].suffix}"
@@ -273,7 +320,8 @@ def default_format(n_classes: int) -> ExportFormat:
 def folder_formats(choices: ExportChoices) -> dict[str, DatasetFormat]:
     """Return the formats of a folder by their names."""
     single = formats(choices)
-    datasets = (*COCO_FORMATS, YOLO_FORMAT, *INDEX_MAP_FORMATS)
+    yolo = yolo_format(choices.copies, choices.split)
+    datasets = (*COCO_FORMATS, yolo, *INDEX_MAP_FORMATS)
     entries = (
         *(_image_format(form, choices) for form in single.values()),
         *datasets,
@@ -318,7 +366,7 @@ def _measures_format(form: ExportFormat, choices: ExportChoices) -> DatasetForma
     return DatasetFormat(
         form.name,
         "Measures of all images (CSV)",
-        "measures.csv: a row for each class of each image and for each of its parts, "
+        "measures.csv: a row for each class of each image and for each of its objects, "
         "the image's name first; the same for each image in images.",
         per_region=False,
         add=partial(_add_measures, form),

@@ -63,11 +63,11 @@ def _add_voc(plan: ExportPlan, item: DatasetItem) -> ItemRecord:
     if len(objects) > _MAX_OBJECTS:
         raise SegappError(
             f"a palette holds {_MAX_OBJECTS} objects, and {item.name} has {len(objects)}: count "
-            "classes instead of parts, or tidy up small parts"
+            "classes instead of objects, or drop small parts"
         )
     numbered = np.zeros(item.picture.size, np.uint8)
     for number, (_, region) in enumerate(objects, start=1):
-        numbered[region.whole(item.picture.size)] = number
+        region.paint(numbered, number)
     classes = palette_image(_index_map(plan, item), _colours(plan))
     files = (
         _save(plan, f"SegmentationClass/{item.stem}.png", classes),
@@ -90,7 +90,9 @@ def _voc_xml(plan: ExportPlan, item: DatasetItem, objects: list[tuple[int, Class
         name = escape(plan.categories.classes[index - 1].name, quote=False)
         rows.append(
             f" <object>\n  <name>{name}</name>\n  <pose>Unspecified</pose>\n"
-            "  <truncated>0</truncated>\n  <difficult>0</difficult>\n"
+            "  <truncated>0</truncated>\n"
+            f"  <occluded>{int(region.is_occluded)}</occluded>\n"
+            f"  <difficult>{int(region.is_crowd)}</difficult>\n"
             f"  <bndbox><xmin>{left + 1}</xmin><ymin>{top + 1}</ymin>"
             f"<xmax>{left + wide}</xmax><ymax>{top + high}</ymax></bndbox>\n </object>\n"
         )
@@ -124,10 +126,12 @@ def _add_cityscapes(plan: ExportPlan, item: DatasetItem) -> ItemRecord:
     instances = indices.astype(np.uint16)
     counts: dict[int, int] = {}
     for index, region in _objects(plan, item):
+        if region.is_crowd:
+            continue  # of which Cityscapes has the class alone
         number = counts.get(index, 0)
         if index * _PER_CLASS + number > np.iinfo(np.uint16).max or number >= _PER_CLASS:
-            raise SegappError(f"{item.name} has more parts than its numbers can tell apart")
-        instances[region.whole(item.picture.size)] = index * _PER_CLASS + number
+            raise SegappError(f"{item.name} has more objects than its numbers can tell apart")
+        region.paint(instances, index * _PER_CLASS + number)
         counts[index] = number + 1
     base = f"gtFine/{item.stem}_gtFine"
     colours = np.array(_colours(plan), np.uint8)
@@ -168,7 +172,7 @@ INDEX_MAP_FORMATS = (
         "cityscapes",
         "Cityscapes (index PNG)",
         "gtFine: labelIds with the class from 1 (0 is the background), instanceIds "
-        "with 1000 times the class plus the part, and a coloured image to look at.",
+        "with 1000 times the class plus the object, and a coloured image to look at.",
         per_region=True,
         add=_add_cityscapes,
         finish=_finish_cityscapes,

@@ -11,6 +11,7 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from segapp.imaging.matting import default_band_width, soft_edge
+from segapp.imaging.objects import objects_of
 from segapp.imaging.rasterise import rasterize, rasterize_marks
 from segapp.io.export.backdrop import backdrop_pixels, before_backdrop
 from segapp.model.classes import object_indices
@@ -59,8 +60,12 @@ def write_indexed_png(
     document: Document,
     picture: Picture,
 ) -> tuple[Path, ...]:
-    """Write each pixel's class as an index into a palette of the classes' colours."""
-    save_png(path, palette_image(labelling.labels, (info.colour for info in document.classes)))
+    """Write 0 for the background and the others' numbers from 1, with their colours."""
+    order = [document.background, *object_indices(document.classes)]
+    table = np.zeros(256, np.uint8)
+    table[order] = range(len(order))
+    colours = (document.classes[index].colour for index in order)
+    save_png(path, palette_image(table[labelling.labels], colours))
     return (path,)
 
 
@@ -252,7 +257,8 @@ def write_numpy(
     document: Document,
     picture: Picture,
 ) -> tuple[Path, ...]:
-    """Write labels, margin, codes and the classes' names as a compressed ``.npz``."""
+    """Write labels, objects, margin, codes and names as a compressed ``.npz``."""
+    objects = objects_of(labelling, document)
     with atomic_write(path) as file:
         np.savez_compressed(
             file,
@@ -260,6 +266,8 @@ def write_numpy(
             margin=labelling.margin,
             codes=labelling.codes,
             classes=np.array([info.name for info in document.classes], dtype=np.str_),
+            objects=objects.index_map,
+            object_keys=np.array(objects.keys, dtype=np.int32).reshape(-1, 2),
         )
     return (path,)
 

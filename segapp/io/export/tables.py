@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from typing import TYPE_CHECKING
 
-from segapp.imaging.components import PIXELS, MeasuredRegions, Scale
+from segapp.imaging.measures import measure_objects
+from segapp.imaging.objects import objects_of
+from segapp.model.picture import PIXELS
 from segapp.model.validation import csv_cell
 from shlcore.atomic_file import atomic_write, write_text
 
@@ -15,16 +18,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from segapp.imaging.components import MeasuredRegion
+    from segapp.imaging.measures import MeasuredObject, MeasuredObjects
     from segapp.model.answer import Insight
     from segapp.model.classes import ClassInfo
     from segapp.model.document import Document
     from segapp.model.labelling import Labelling
-    from segapp.model.picture import Picture, RawImage
+    from segapp.model.picture import Picture, RawImage, Scale
 
 
 WHOLE = "all"
-"""Stands in the column "part" where a row is about a class."""
+"""Stands in the column "object" where a row is about a class."""
+_STATISTICS = ("integrated", "mean", "min", "max", "sd")
+_SHAPES = ("circularity", "solidity", "eccentricity")
+_LENGTHS = ("perimeter", "major_axis", "minor_axis", "feret")
+_PLACES = ("x", "y", "left", "top", "width", "height")
 
 
 def write_measures(
@@ -33,22 +40,21 @@ def write_measures(
     document: Document,
     picture: Picture,
     *,
-    scale: Scale = PIXELS,
-    split: bool = False,
+    scale: Scale | None = None,
 ) -> tuple[Path, ...]:
-    """Write a row for each class but the background, and one for each of its parts."""
-    parts = measure_regions(labelling, document, picture, split=split)
+    """Write a row for each class but the background, and one for each of its objects."""
+    measured = measure_labelling(labelling, document, picture)
+    scale = scale or picture.scale or PIXELS
     header = columns(scale, picture)
-    write_text(path, as_csv(header, (texts for _, texts in rows(parts, document, scale))))
+    write_text(path, as_csv(header, (texts for _, texts in rows(measured, document, scale))))
     return (path,)
 
 
-def measure_regions(
-    labelling: Labelling, document: Document, picture: Picture, *, split: bool
-) -> MeasuredRegions:
-    """Measure the components of all objects, in the file's own numbers."""
-    values = picture.raw_image.values
-    return MeasuredRegions.measure(labelling.labels, values, _objects(document), split=split)
+def measure_labelling(
+    labelling: Labelling, document: Document, picture: Picture
+) -> MeasuredObjects:
+    """Measure all objects, in the file's own numbers."""
+    return measure_objects(objects_of(labelling, document), picture.raw_image.values)
 
 
 def write_joined_measures(path: Path, tables: Iterable[tuple[str, Path]]) -> tuple[Path, ...]:
@@ -81,15 +87,18 @@ def _lines(table: Path) -> Iterator[list[str]]:
 
 
 def rows(
-    parts: MeasuredRegions, document: Document, scale: Scale
-) -> Iterator[tuple[MeasuredRegion | None, list[str]]]:
-    """Yield the table's rows, each with its part; those about a class have none."""
-    for index in _objects(document):
-        own = [part for part in parts.regions if part.label == index]
-        name = csv_cell(document.classes[index].name)
-        yield None, [name, WHOLE, str(len(own)), *_of_class(own, scale, parts.n_channels)]
-        for part in own:
-            yield part, [name, str(part.number), "1", *measured(part, scale)]
+    measured: MeasuredObjects, document: Document, scale: Scale
+) -> Iterator[tuple[MeasuredObject | None, list[str]]]:
+    """Yield the table's rows, each with its object; those about a class have none."""
+    for index, info in enumerate(document.classes):
+        if index == document.background or info.is_background:
+            continue
+        own = [each for each in measured.objects if each.key[0] == index]
+        name = csv_cell(info.name)
+        yield None, [name, WHOLE, "", *_of_class(own, scale, measured.n_channels)]
+        for each in own:
+            titled = csv_cell(document.object_info(each.key).name)
+            yield each, [name, str(each.key[1]), titled, *_of_object(each, scale)]
 
 
 def as_csv(header: Sequence[str], texts: Iterable[Sequence[str]], delimiter: str = ",") -> str:
@@ -101,67 +110,102 @@ def as_csv(header: Sequence[str], texts: Iterable[Sequence[str]], delimiter: str
     return text.getvalue()
 
 
-def _objects(document: Document) -> list[int]:
-    return [k for k in range(len(document.classes)) if k != document.background]
-
-
 def columns(scale: Scale, picture: Picture) -> list[str]:
-    """Return the column names; lengths are also in the scale's unit, if any."""
-    lengths = ["area_px", "perimeter_px"]
-    if scale != PIXELS:
-        lengths += [f"area_{scale.unit}2", f"perimeter_{scale.unit}"]
-    places = ["x", "y", "left", "top", "width", "height"]
-    means = [f"mean_{name}" for name in _channel_names(picture.raw_image)]
-    return ["class", "part", "count", *lengths, *places, *means]
+    """Return the column names; lengths are in pixels, and in the scale's unit, if any."""
+    units = ["px"] if scale.unit == "px" else ["px", scale.unit]
+    lengths = [f"area_{units[0]}", *(f"area_{unit}2" for unit in units[1:])]
+    lengths += [f"{name}_{unit}" for name in _LENGTHS for unit in units]
+    places = [*_PLACES, *(f"{name}_{unit}" for unit in units[1:] for name in _PLACES)]
+    values = [
+        f"{statistic}_{name}"
+        for name in channel_names(picture.raw_image)
+        for statistic in _STATISTICS
+    ]
+    head = ["class", "object", "name", "objects", "parts", "neighbours"]
+    return [*head, *lengths, *_SHAPES, *places, *values]
 
 
-def _channel_names(raw: RawImage) -> list[str]:
-    """Name channels: colours where the first three are, and numbers from 1."""
+def channel_names(raw: RawImage) -> list[str]:
+    """Name channels as the file does, or else by colour or number."""
     colours = ["red", "green", "blue"] if len(raw.default_channels) == 3 else []
-    return [*colours, *(f"channel_{k + 1}" for k in range(len(colours), raw.n_channels))]
+    told = list(raw.names) or colours
+    names = [*told[: raw.n_channels]]
+    names += [f"channel_{k + 1}" for k in range(len(names), raw.n_channels)]
+    twice = {name for name in names if not name or names.count(name) > 1}
+    return [
+        f"{name or 'channel'}_{k}" if name in twice else name for k, name in enumerate(names, 1)
+    ]
 
 
-def measured(part: MeasuredRegion, scale: Scale) -> Iterator[str]:
-    """Yield the measures of a part as a row has them."""
-    yield from _lengths(part.area, part.perimeter, scale)
-    yield from (f"{value:.2f}" for value in part.centroid)
-    yield from (str(value) for value in part.box)
-    yield from map(_mean_text, part.means)
+def _of_object(each: MeasuredObject, scale: Scale) -> Iterator[str]:
+    """Yield the measures of an object as a row has them."""
+    yield from ("1", str(each.parts), str(each.neighbours))
+    lengths = (each.perimeter, each.major_axis, each.minor_axis, each.feret)
+    yield from _size_texts(each.area, lengths, scale)
+    yield from (f"{value:.4f}" for value in (each.circularity, each.solidity, each.eccentricity))
+    yield from _place_texts(each.centroid, each.box, scale)
+    for values in each.channels:
+        statistics = (values.integrated, values.mean, values.least, values.largest)
+        yield from map(_value_text, (*statistics, values.deviation))
 
 
-def _mean_text(value: float) -> str:
-    """Format a mean with three decimals, or six digits if it is small."""
-    return f"{value:.3f}" if value == 0 or abs(value) >= 1 else f"{value:.6g}"
-
-
-def _of_class(parts: Sequence[MeasuredRegion], scale: Scale, n_channels: int) -> Iterator[str]:
-    """Yield the measures of a whole class; without regions only the area, 0."""
-    area = sum(part.area for part in parts)
-    yield from _lengths(area, sum(part.perimeter for part in parts), scale)
-    if not parts:
-        yield from [""] * (6 + n_channels)
+def _of_class(own: Sequence[MeasuredObject], scale: Scale, n_channels: int) -> Iterator[str]:
+    """Yield the measures of a whole class; without objects only the area, 0."""
+    area = sum(each.area for each in own)
+    yield from (str(len(own)), str(sum(each.parts for each in own)), "")
+    yield from _size_texts(area, (sum(each.perimeter for each in own),), scale)
+    yield from [""] * ((len(_LENGTHS) - 1) * (1 + (scale.unit != "px")) + len(_SHAPES))
+    if not own:
+        yield from [""] * (len(_PLACES) * (1 + (scale.unit != "px")))
+        yield from [""] * (len(_STATISTICS) * n_channels)
         return
-    for values in zip(*(part.centroid for part in parts), strict=True):
-        yield f"{_mean(values, parts):.2f}"
-    left, top = (min(part.box[k] for part in parts) for k in (0, 1))
-    right, bottom = (max(part.box[k] + part.box[k + 2] for part in parts) for k in (0, 1))
-    yield from (str(value) for value in (left, top, right - left, bottom - top))
-    for values in zip(*(part.means for part in parts), strict=True):
-        yield _mean_text(_mean(values, parts))
+    x, y = (sum(each.centroid[k] * each.area for each in own) / area for k in (0, 1))
+    left, top = (min(each.box[k] for each in own) for k in (0, 1))
+    right, bottom = (max(each.box[k] + each.box[k + 2] for each in own) for k in (0, 1))
+    yield from _place_texts((x, y), (left, top, right - left, bottom - top), scale)
+    for channel in range(n_channels):
+        values = [each.channels[channel] for each in own]
+        total = sum(value.integrated for value in values)
+        # Of the squares of all pixels; rounding may leave less than 0 where all are equal.
+        square = sum(
+            each.area * (value.deviation**2 + value.mean**2)
+            for each, value in zip(own, values, strict=True)
+        )
+        yield from map(
+            _value_text,
+            (
+                total,
+                total / area,
+                min(value.least for value in values),
+                max(value.largest for value in values),
+                math.sqrt(max(square / area - (total / area) ** 2, 0.0)),
+            ),
+        )
 
 
-def _lengths(area: int, perimeter: float, scale: Scale) -> Iterator[str]:
+def _size_texts(area: int, lengths: Sequence[float], scale: Scale) -> Iterator[str]:
+    has_unit = scale.unit != "px"
     yield str(area)
-    yield f"{perimeter:.2f}"
-    if scale != PIXELS:
+    if has_unit:
         yield f"{area * scale.pixel**2:.6g}"
-        yield f"{perimeter * scale.pixel:.6g}"
+    for length in lengths:
+        yield f"{length:.2f}"
+        if has_unit:
+            yield f"{length * scale.pixel:.6g}"
 
 
-def _mean(values: Sequence[float], parts: Sequence[MeasuredRegion]) -> float:
-    """Return the mean over all pixels of the parts."""
-    total = sum(value * part.area for value, part in zip(values, parts, strict=True))
-    return total / sum(part.area for part in parts)
+def _place_texts(
+    centroid: tuple[float, float], box: tuple[int, int, int, int], scale: Scale
+) -> Iterator[str]:
+    yield from (f"{value:.2f}" for value in centroid)
+    yield from (str(value) for value in box)
+    if scale.unit != "px":
+        yield from (f"{value * scale.pixel:.6g}" for value in (*centroid, *box))
+
+
+def _value_text(value: float) -> str:
+    """Format a value with three decimals, or six digits if it is small."""
+    return f"{value:.3f}" if value == 0 or abs(value) >= 1 else f"{value:.6g}"
 
 
 _TITLE = "segapp insight"

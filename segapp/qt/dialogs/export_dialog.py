@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ from PySide6.QtWidgets import (
 
 from segapp.app.state import Stage
 from segapp.io.export.formats import DEFAULT_EXPORT, FORMATS, ExportChoices, ExportFormat, formats
+from segapp.model.picture import PIXELS
 from segapp.model.validation import sanitize
 from segapp.qt.dialogs.cutout_choices import BackdropBox, EdgeBox
 from segapp.qt.dialogs.export_preview import (
@@ -50,6 +52,8 @@ if TYPE_CHECKING:
 
 SOFT = ("cutout", "alpha")
 """The formats with a soft edge."""
+IN_UNITS = ("measures", "labels", "labels-ome")
+"""The formats that tell the size of a pixel."""
 OF_OBJECTS = ("mask", *SOFT)
 """The formats of a chosen class."""
 _N_OBJECT_CHOICES = 3  # with two classes, which leave no choice
@@ -68,7 +72,8 @@ class ExportChoicesBox(QWidget):
     ) -> None:
         super().__init__(parent)
         self.scale_box = ScaleBox()
-        self.scale_box.show_choice(choices.scale, split=choices.split)
+        self._scale = choices.scale or PIXELS
+        self.scale_box.show_scale(self._scale)
         self.edge, self.backdrop = EdgeBox(), BackdropBox()
         self.edge.show_choice(choices.edge)
         self.backdrop.show_choice(choices.backdrop)
@@ -101,9 +106,10 @@ class ExportChoicesBox(QWidget):
     @property
     def choices(self) -> ExportChoices:
         """The chosen options."""
-        box = self.scale_box
-        split, only = box.split.isChecked(), self.only.currentData()
-        return ExportChoices(self.edge.edge, box.scale, split, only, self.backdrop.backdrop)
+        box, own, only = self.scale_box, self._scale, self.only.currentData()
+        typed = box.scale if (box.scale.pixel, box.scale.unit) != (own.pixel, own.unit) else own
+        scale = None if typed == PIXELS else typed
+        return ExportChoices(self.edge.edge, scale, only, self.backdrop.backdrop)
 
     def show_for(self, form: str) -> None:
         """Show the options of a format."""
@@ -111,8 +117,8 @@ class ExportChoicesBox(QWidget):
         self._only_row.setVisible(of_objects)
         self.edge.setVisible(form in SOFT)
         self.backdrop.setVisible(form == "cutout")
-        self.scale_box.setVisible(form == "measures")
-        self.setVisible(of_objects or form in SOFT or form == "measures")
+        self.scale_box.setVisible(form in IN_UNITS)
+        self.setVisible(of_objects or form in SOFT or form in IN_UNITS)
 
 
 # Milliseconds between checks whether the threads of a closed dialog have ended.
@@ -142,6 +148,8 @@ class ExportDialog(QDialog):
         self._proposed, self._proposed_text = folder, ""
         self._jobs = Jobs("export preview", self)
         self._writing = Jobs("export", self)
+        if session.picture is not None:
+            choices = replace(choices, scale=session.picture.scale)
         self.choices_box = ExportChoicesBox(choices, session.document.classes)
         self.choices_box.changed.connect(self._refresh)
         self._build()

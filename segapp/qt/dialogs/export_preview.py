@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import tempfile
+import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -152,14 +153,18 @@ def _draw_mask(painter: QPainter, mask: NDArray[np.bool_], colour: _Colour) -> N
 
 
 def _coco(content: dict[str, Any]) -> Iterable[_Part]:
+    """Yield the annotations of each class as one part."""
     names = {category["id"]: category["name"] for category in content["categories"]}
-    for annotation in content["annotations"]:
-        name, told = names[annotation["category_id"]], annotation["segmentation"]
-        if isinstance(told, dict):
-            counts = expanded(told["counts"])
-            yield _Part(name, mask=_mask(counts, told["size"]), runs=len(counts))
-        else:
-            pairs = (list(zip(flat[::2], flat[1::2], strict=True)) for flat in told)
+    for number, name in names.items():
+        own = [each for each in content["annotations"] if each["category_id"] == number]
+        told = [each["segmentation"] for each in own]
+        counts = [(expanded(each["counts"]), each["size"]) for each in told if "counts" in each]
+        if counts:
+            mask = np.any([_mask(runs, size) for runs, size in counts], axis=0)
+            yield _Part(name, mask=mask, runs=sum(len(runs) for runs, _ in counts))
+        flats = [flat for each in told if isinstance(each, list) for flat in each]
+        if flats:
+            pairs = (list(zip(flat[::2], flat[1::2], strict=True)) for flat in flats)
             yield _Part(name, tuple(pairs))
 
 
@@ -205,6 +210,7 @@ if TYPE_CHECKING:
 
 # Height of a region's number, of the drawing's longer side.
 _LETTER = 0.032
+_LISTED = 12  # names of a set of regions
 
 
 def measures_drawn(path: Path, document: Document, picture: Picture) -> tuple[QImage, str]:
@@ -219,10 +225,10 @@ def measures_drawn(path: Path, document: Document, picture: Picture) -> tuple[QI
     font.setBold(True)
     painter.setFont(font)
     for row in rows:
-        if row["part"] != WHOLE:
+        if row["object"] != WHOLE:
             _draw(painter, row, colours[row["class"]], scale)
     painter.end()
-    return image, "\n".join(_summary(row) for row in rows if row["part"] == WHOLE)
+    return image, "\n".join(_summary(row) for row in rows if row["object"] == WHOLE)
 
 
 def _draw(painter: QPainter, row: Row, colour: QColor, scale: float) -> None:
@@ -232,7 +238,7 @@ def _draw(painter: QPainter, row: Row, colour: QColor, scale: float) -> None:
     for pen in (QPen(QColor(0, 0, 0, 150), 3.0), QPen(colour, 1.5)):
         painter.setPen(pen)
         painter.drawRect(box)
-    number = QRectF(painter.fontMetrics().boundingRect(row["part"])).adjusted(-4, -1, 4, 1)
+    number = QRectF(painter.fontMetrics().boundingRect(row["object"])).adjusted(-4, -1, 4, 1)
     number.moveCenter(QPointF(float(row["x"]) * scale, float(row["y"]) * scale))
     if number.width() > width or number.height() > height:
         return
@@ -240,17 +246,17 @@ def _draw(painter: QPainter, row: Row, colour: QColor, scale: float) -> None:
     painter.setBrush(QColor(0, 0, 0, 170))
     painter.drawRoundedRect(number, 3, 3)
     painter.setPen(QColor(255, 255, 255))
-    painter.drawText(number, Qt.AlignmentFlag.AlignCenter, row["part"])
+    painter.drawText(number, Qt.AlignmentFlag.AlignCenter, row["object"])
 
 
 def _summary(row: Row) -> str:
     """Return number and area of a class's regions, in the file's unit."""
-    column = [name for name in row if name.startswith("area_")][-1]
+    column = [name for name in row if name.startswith("area_")][-1]  # the unit, if there is one
     unit = column.removeprefix("area_")
     area = f"{row[column]} {unit if unit == 'px' else unit.removesuffix('2') + '²'}"
-    if row["count"] == "1":
-        return _tr_measures("{}: one part, {}").format(row["class"], area)
-    return _tr_measures("{}: {} parts, {} in all").format(row["class"], row["count"], area)
+    if row["objects"] == "1":
+        return _tr_measures("{}: one object, {}").format(row["class"], area)
+    return _tr_measures("{}: {} objects, {} in all").format(row["class"], row["objects"], area)
 
 
 def _tr_measures(text: str) -> str:
@@ -510,8 +516,18 @@ def _preview_of(path: Path, document: Document, picture: Picture) -> tuple[QImag
             return annotations_drawn(path, document, picture)
         case ".csv":
             return measures_drawn(path, document, picture)
+        case ".zip":
+            return None, _regions_listed(path)
         case _:
             raise ValueError(f"no preview of {path.suffix} files")
+
+
+def _regions_listed(path: Path) -> str:
+    """Return the names of a set's regions, as many as there is room for."""
+    with zipfile.ZipFile(path) as archive:
+        names = [Path(name).stem for name in archive.namelist()]
+    more = ["…"] if len(names) > _LISTED else []
+    return "\n".join([*names[:_LISTED], *more])
 
 
 def _small(image: QImage) -> QImage:

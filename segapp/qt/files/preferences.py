@@ -10,7 +10,6 @@ from urllib.parse import unquote_to_bytes
 from PySide6.QtCore import QSettings
 
 from segapp.app.project_store import documents_folder, is_the_users
-from segapp.imaging.components import Scale
 from segapp.io.export.backdrop import Backdrop, backdrop_from_text
 from segapp.io.export.formats import DEFAULT_EXPORT, ExportChoices
 from segapp.model.validation import is_unicode
@@ -117,8 +116,6 @@ def remembered_choices(preferences: Preferences) -> ExportChoices:
     try:
         return ExportChoices(
             None if edge < 0 else edge,
-            Scale(preferences.get("export/pixel", 1.0), preferences.get("export/unit", "px")),
-            split=preferences.get("export/split", False),
             backdrop=_read_backdrop(preferences.get("export/background", "")),
         )
     except ValueError:
@@ -128,9 +125,6 @@ def remembered_choices(preferences: Preferences) -> ExportChoices:
 def remember_choices(preferences: Preferences, choices: ExportChoices) -> None:
     """Store choices for exports."""
     preferences.set("export/edge", _AUTOMATIC if choices.edge is None else choices.edge)
-    preferences.set("export/pixel", choices.scale.pixel)
-    preferences.set("export/unit", choices.scale.unit)
-    preferences.set("export/split", choices.split)
     preferences.set("export/background", _written_backdrop(choices.backdrop))
 
 

@@ -84,8 +84,9 @@ class FolderExportPanel(QWidget):
         longest = max(width(self.form.itemText(row)) for row in range(self.form.count()))
         self.form.view().setMinimumWidth(longest + _MARGIN)  # wider than the panel, if need be
         self.per = QComboBox()
-        self.per.setAccessibleName(self.tr("One annotation per part or class"))
-        self.per.setToolTip(self.tr("Whether each connected part of a class is a separate object"))
+        self.per.setAccessibleName(self.tr("One annotation per object, part or class"))
+        self.per.setToolTip(self.tr("The pixels of one annotation"))
+        self.per.addItem(self.tr("One per object"), AnnotationScope.OBJECT)
         self.per.addItem(self.tr("One per part"), AnnotationScope.PART)
         self.per.addItem(self.tr("One per class"), AnnotationScope.CLASS)
         self.done_only = QCheckBox(self.tr("Only finished images"))

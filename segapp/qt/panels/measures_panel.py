@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QHideEvent, QShowEvent
 
-    from segapp.imaging.components import MeasuredRegion
+    from segapp.imaging.measures import MeasuredObject
 
-    Row = tuple[MeasuredRegion | None, list[str]]
+    Row = tuple[MeasuredObject | None, list[str]]
     Index = QModelIndex | QPersistentModelIndex
 
-_PART = 1  # the column of the regions' numbers
+_OBJECT = 1  # the column of the objects' numbers
 
 VALUE = int(Qt.ItemDataRole.UserRole)
 """Role of the sort key of a cell."""
@@ -55,24 +55,39 @@ def heading(column: str) -> str:
     """Return the heading of a column of the file: "area µm²" for "area_µm2"."""
     known = {
         "class": tr("class"),
-        "part": tr("part"),
-        "count": tr("count"),
+        "object": tr("object"),
+        "name": tr("name"),
+        "objects": tr("objects"),
+        "parts": tr("parts"),
+        "neighbours": tr("neighbours"),
         "left": tr("left"),
         "top": tr("top"),
         "width": tr("width"),
         "height": tr("height"),
+        "area": tr("area"),
+        "perimeter": tr("perimeter"),
+        "major_axis": tr("major axis"),
+        "minor_axis": tr("minor axis"),
+        "feret": tr("Feret"),
+        "circularity": tr("circularity"),
+        "solidity": tr("solidity"),
+        "eccentricity": tr("eccentricity"),
+        "integrated": tr("integrated"),
+        "mean": tr("mean"),
+        "min": tr("min"),
+        "max": tr("max"),
+        "sd": tr("sd"),
     }
-    kind, _, rest = column.partition("_")
+    if column in known:
+        return known[column]
+    colours = {"red": tr("red"), "green": tr("green"), "blue": tr("blue")}
+    kind = next((name for name in known if column.startswith(f"{name}_")), "")
+    rest = column.removeprefix(f"{kind}_")
     if kind == "area":
-        squared = rest.removesuffix("2") + "²" if rest.endswith("2") else rest
-        return tr("area {}").format(squared)
-    if kind == "perimeter":
-        return tr("perimeter {}").format(rest)
-    if kind == "mean":
-        colours = {"red": tr("red"), "green": tr("green"), "blue": tr("blue")}
-        number = rest.removeprefix("channel_")
-        return tr("mean {}").format(colours.get(rest) or tr("channel {}").format(number))
-    return known.get(column, column)
+        rest = rest.removesuffix("2") + "²" if rest.endswith("2") else rest
+    elif rest.startswith("channel_"):
+        rest = tr("channel {}").format(rest.removeprefix("channel_"))
+    return f"{known[kind]} {colours.get(rest, rest)}" if kind else column
 
 
 class MeasuresTable(QAbstractTableModel):
@@ -89,7 +104,7 @@ class MeasuresTable(QAbstractTableModel):
         self._columns, self._rows = columns, rows
         self.endResetModel()
 
-    def part(self, row: int) -> MeasuredRegion | None:
+    def object_at(self, row: int) -> MeasuredObject | None:
         """Return the region of a row, None for a class."""
         return self._rows[row][0]
 
@@ -114,7 +129,7 @@ class MeasuresTable(QAbstractTableModel):
         """Return the text of a cell, or its number as the sort key."""
         text = self._rows[index.row()][1][index.column()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return tr("all") if text == WHOLE and index.column() == _PART else text
+            return tr("all") if text == WHOLE and index.column() == _OBJECT else text
         if role == Qt.ItemDataRole.TextAlignmentRole and index.column() > 0:
             return int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         return _value(text) if role == VALUE else None
@@ -158,15 +173,15 @@ class MeasuresPanel(QWidget):
     """The table with its scale; emits chosen regions and the wish to export."""
 
     shown = Signal()  # the panel has become visible
-    choices_changed = Signal()
-    part_chosen = Signal(object)  # MeasuredRegion, or None for none
-    part_activated = Signal(object)  # MeasuredRegion to zoom to
+    scale_changed = Signal()
+    object_chosen = Signal(object)  # MeasuredObject, or None for none
+    object_activated = Signal(object)  # MeasuredObject to zoom to
     export_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.scale_box = ScaleBox()
-        self.scale_box.changed.connect(self.choices_changed)
+        self.scale_box.changed.connect(self.scale_changed)
         self._text = QLabel()
         self._text.setWordWrap(True)
         self._table = MeasuresTable(self)
@@ -194,9 +209,9 @@ class MeasuresPanel(QWidget):
     def _set_up_view(self) -> None:
         view = self.view
         view.setModel(self._sorted)
-        view.setAccessibleName(self.tr("Measures of classes and parts"))
+        view.setAccessibleName(self.tr("Measures of classes and objects"))
         view.setAccessibleDescription(
-            self.tr("Choosing a row shows its part in the image, Return zooms to it.")
+            self.tr("Choosing a row shows its object in the image, Return zooms to it.")
         )
         view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
@@ -212,8 +227,8 @@ class MeasuresPanel(QWidget):
         view.setMinimumHeight(90)
         view.selectionModel().selectionChanged.connect(self._choose)
         view.activated.connect(
-            lambda index: self.part_activated.emit(
-                self._table.part(self._sorted.mapToSource(index).row())
+            lambda index: self.object_activated.emit(
+                self._table.object_at(self._sorted.mapToSource(index).row())
             )
         )
         copying = QAction(view)
@@ -229,17 +244,17 @@ class MeasuresPanel(QWidget):
             self._table.show_rows(columns, rows)
         if not same:
             self.view.resizeColumnsToContents()
-        self.part_chosen.emit(None)
-        count = sum(part is not None for part, _ in rows)
+        self.object_chosen.emit(None)
+        count = sum(each is not None for each, _ in rows)
         self._text.setText(
-            self.tr("one part") if count == 1 else self.tr("{} parts").format(count)
+            self.tr("one object") if count == 1 else self.tr("{} objects").format(count)
         )
         self._enable(on=bool(rows))
 
     def clear(self, reason: str) -> None:
         """Show an empty table and the reason."""
         self._table.show_rows(self._table.columns, ())
-        self.part_chosen.emit(None)
+        self.object_chosen.emit(None)
         self._text.setText(reason)
         self._enable(on=False)
 
@@ -262,8 +277,8 @@ class MeasuresPanel(QWidget):
     def _choose(self, chosen: QItemSelection) -> None:
         del chosen  # newly selected rows alone
         rows = self.view.selectionModel().selectedRows()
-        part = self._table.part(self._sorted.mapToSource(rows[0]).row()) if rows else None
-        self.part_chosen.emit(part)
+        part = self._table.object_at(self._sorted.mapToSource(rows[0]).row()) if rows else None
+        self.object_chosen.emit(part)
 
     def _copy(self) -> None:
         chosen = sorted(index.row() for index in self.view.selectionModel().selectedRows())

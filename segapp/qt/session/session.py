@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from segapp.model.answer import AnswerSnapshot, MakeTrainer
     from segapp.model.display import DisplaySettings
     from segapp.model.document import Mark
-    from segapp.model.picture import EncoderFeatures, Picture
+    from segapp.model.picture import EncoderFeatures, Picture, Scale
     from segapp.model.settings import Settings
 
 
@@ -223,6 +223,11 @@ class Session(QObject):
                 class_name(self.document.classes[stroke.label].name)
             )
         self.edit(name, self.document.with_stroke(stroke))
+
+    def set_scale(self, scale: Scale) -> None:
+        """Set the size of a pixel of the open image."""
+        if self._segmenter is not None:
+            self._segmenter.set_scale(scale)
 
     def clear(self) -> None:
         """Drop all strokes."""

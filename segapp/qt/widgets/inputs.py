@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QApplication,
-    QCheckBox,
     QComboBox,
     QDoubleSpinBox,
     QHBoxLayout,
@@ -18,7 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from segapp.imaging.components import Scale
+from segapp.model.picture import PIXELS, Scale
+from segapp.qt.i18n import translate
 from segapp.qt.widgets.layouts import WrappingRow
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class WheelGuard(QObject):
 
 
 class ScaleBox(QWidget):
-    """Editors of a pixel's length and unit, and of splitting touching parts."""
+    """Editors of a pixel's length and unit, with a chip that tells their source."""
 
     changed = Signal()
 
@@ -102,11 +102,10 @@ class ScaleBox(QWidget):
         self.unit.setMaxLength(12)
         self.unit.setAccessibleName(self.tr("Unit of length"))
         self.unit.setToolTip(self.tr("px, µm, mm …"))
-        self.split = QCheckBox(self.tr("Split touching"))
-        self.split.setToolTip(
-            self.tr("Count touching parts separately, split at their narrowest places")
-        )
-        self.show_choice(Scale(), split=False)
+        self.source = QLabel()
+        self.source.setObjectName("chip")
+        self.source.setAccessibleName(self.tr("Source of the pixel size"))
+        self.show_scale(PIXELS)
         length = QWidget()
         row = QHBoxLayout(length)
         row.setContentsMargins(0, 0, 0, 0)
@@ -115,22 +114,22 @@ class ScaleBox(QWidget):
         row.addWidget(self.unit)
         lines = WrappingRow()
         lines.add(length)
-        lines.add(self.split)
+        lines.add(self.source)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(lines)
         self.pixel.valueChanged.connect(lambda _: self.changed.emit())
         self.unit.editingFinished.connect(self.changed)
-        self.split.toggled.connect(lambda _: self.changed.emit())
 
     @property
     def scale(self) -> Scale:
         """The length of a pixel's side; without a unit it is in pixels."""
         return Scale(self.pixel.value(), self.unit.text().strip() or "px")
 
-    def show_choice(self, scale: Scale, *, split: bool) -> None:
-        """Show values without emitting `changed`."""
-        with QSignalBlocker(self.pixel), QSignalBlocker(self.unit), QSignalBlocker(self.split):
+    def show_scale(self, scale: Scale) -> None:
+        """Show a length with its source, without emitting `changed`."""
+        with QSignalBlocker(self.pixel), QSignalBlocker(self.unit):
             self.pixel.setValue(scale.pixel)
             self.unit.setText(scale.unit)
-            self.split.setChecked(split)
+        self.source.setVisible(bool(scale.source))
+        self.source.setText(self.tr("from {}").format(translate(scale.source)))

@@ -15,17 +15,20 @@ from segapp.app.segmenter import Segmenter
 from segapp.engine.loading import MODEL_SUFFIX
 from segapp.imaging.overlay import mask
 from segapp.io.export.backdrop import backdrop_pixels, before_backdrop
-from segapp.io.export.formats import formats
+from segapp.io.export.formats import DEFAULT_EXPORT, formats
 from segapp.io.export.rasters import matte_steps, object_pixels, straight_cutout
-from segapp.io.export.tables import columns, measure_regions, rows
+from segapp.io.export.tables import columns, measure_labelling, rows
+from segapp.io.folder_files import write_scale
+from segapp.io.pages import page_file
 from segapp.io.strokes import load_strokes
 from segapp.model.document import Document
 from segapp.model.labelling import InitialLabels
-from segapp.model.validation import SegappError, sanitize, sentence
+from segapp.model.picture import PIXELS
+from segapp.model.validation import Message, SegappError, sanitize, sentence
 from segapp.qt.canvas.contours import boundary_lines
 from segapp.qt.canvas.layers import add_alpha, qimage_view
 from segapp.qt.files import file_dialogs
-from segapp.qt.files.preferences import opening_folder, remember_choices, remembered_choices
+from segapp.qt.files.preferences import opening_folder, remembered_choices
 from segapp.qt.i18n import translate
 from segapp.qt.panels.measures_panel import MeasuresPanel
 from segapp.qt.session.jobs import Jobs, details_of
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 
     from segapp.app.state import Content
     from segapp.engine.suggestion import Spot
-    from segapp.imaging.components import MeasuredRegion, MeasuredRegions
+    from segapp.imaging.measures import MeasuredObject, MeasuredObjects
     from segapp.model.answer import Answer
     from segapp.model.classes import ClassInfo
     from segapp.model.labelling import Labelling
@@ -49,9 +52,6 @@ if TYPE_CHECKING:
     from segapp.qt.session.session import Session
     from segapp.qt.window.docks import Docks
     from segapp.qt.window.labelling_view import LabellingView, RenderedLabelling
-
-    _Measured = tuple[Answer, bool]
-    """An answer, and whether touching parts were split."""
 
 
 class ClipboardCommands(QObject):
@@ -311,20 +311,20 @@ class MeasuresController(QObject):
         self._canvas, self._window = canvas, window
         self.panel = MeasuresPanel()
         self.dock = docks.add_tab(window, "measures", self.tr("Measures"), self.panel)
-        self._measured: tuple[_Measured, MeasuredRegions] | None = None
-        self._pending: _Measured | None = None
+        self._measured: tuple[Answer, MeasuredObjects] | None = None
+        self._pending: Answer | None = None
         self._jobs = Jobs("measures", self)
         self._writing = Jobs("measures file", self)
-        self._show_choices()
         panel = self.panel
-        panel.shown.connect(self._show_choices)
+        panel.shown.connect(self._show_scale)
         panel.shown.connect(self.measure)
-        panel.choices_changed.connect(self._choose)
-        panel.part_chosen.connect(self._outline)
-        panel.part_activated.connect(self._go_near)
+        panel.scale_changed.connect(self._set_scale)
+        panel.object_chosen.connect(self._outline)
+        panel.object_activated.connect(self._go_near)
         panel.export_requested.connect(self._export)
         session.answers.answer_changed.connect(self.measure)
         session.document_changed.connect(self.measure)
+        session.picture_changed.connect(self._show_scale)
 
     def measure(self) -> None:
         """Measure the present answer, unless the table is hidden or has it."""
@@ -336,19 +336,17 @@ class MeasuresController(QObject):
             self._measured = self._pending = None
             self.panel.clear(self.tr("There is no result to measure."))
             return
-        split, document = self._choices.split, self._session.document
-        if self._measured is not None and self._measured[0] == (answer, split):
+        document = self._session.document
+        if self._measured is not None and self._measured[0] is answer:
+            self._show()  # names of objects may have changed
             return
-        if self._pending == (answer, split) and self._jobs.busy:
+        if self._pending is answer and self._jobs.busy:
             return
-        self._pending = (answer, split)
+        self._pending = answer
         self.panel.clear(self.tr("Measuring …"))
 
-        def work() -> Iterator[tuple[_Measured, MeasuredRegions]]:
-            yield (
-                (answer, split),
-                measure_regions(answer.labelling, document, picture, split=split),
-            )
+        def work() -> Iterator[tuple[Answer, MeasuredObjects]]:
+            yield answer, measure_labelling(answer.labelling, document, picture)
 
         self._jobs.run(work, self._take, self._fail)
 
@@ -357,42 +355,52 @@ class MeasuresController(QObject):
         ended = [jobs.close(timeout) for jobs in (self._jobs, self._writing)]
         return all(ended)
 
-    def _take(self, measured: tuple[_Measured, MeasuredRegions]) -> None:
+    def _take(self, measured: tuple[Answer, MeasuredObjects]) -> None:
         self._measured = measured
         self._show()
 
     def _show(self) -> None:
         picture = self._session.picture
         if self._measured is not None and picture is not None:
-            scale = self._choices.scale
+            scale = picture.scale or PIXELS
             listed = list(rows(self._measured[1], self._session.document, scale))
             self.panel.show_rows(columns(scale, picture), listed)
 
-    def _show_choices(self) -> None:
-        """Show the stored options."""
-        self._choices = remembered_choices(self._preferences)
-        self.panel.scale_box.show_choice(self._choices.scale, split=self._choices.split)
+    def _show_scale(self) -> None:
+        """Show the size of a pixel with its source."""
+        picture = self._session.picture
+        self.panel.scale_box.show_scale((picture and picture.scale) or PIXELS)
 
-    def _choose(self) -> None:
-        box = self.panel.scale_box
-        stored = remembered_choices(self._preferences)
-        self._choices = replace(stored, scale=box.scale, split=box.split.isChecked())
-        remember_choices(self._preferences, self._choices)
+    def _set_scale(self) -> None:
+        """Take a typed size of a pixel for all images of the folder."""
+        picture = self._session.picture
+        if picture is None:
+            return
+        scale = self.panel.scale_box.scale
+        try:
+            write_scale(page_file(picture.path).parent, scale)
+            scale = replace(scale, source=Message("the folder"))
+        except OSError as error:
+            self.message.emit(
+                self.tr("The pixel size holds for this image alone: {}").format(error.strerror)
+            )
+        self._session.set_scale(scale)
+        self._show_scale()
         self._show()
-        self.measure()
 
-    def _outline(self, part: MeasuredRegion | None) -> None:
-        """Show the contour of a region."""
-        if part is None or self._measured is None:
+    def _outline(self, chosen: MeasuredObject | None) -> None:
+        """Show the contour of an object."""
+        if chosen is None or self._measured is None:
             self._canvas.set_selection(())
             return
-        parts = self._measured[1]
-        left, top, width, height = part.box
-        box = parts.index_map[top : top + height, left : left + width]
-        self._canvas.set_selection(boundary_lines(box == parts.regions.index(part), left, top))
+        left, top, width, height = chosen.box
+        found = self._measured[1].found
+        box = found.index_map[top : top + height, left : left + width]
+        mask = box == found.keys.index(chosen.key) + 1
+        self._canvas.set_selection(boundary_lines(mask, left, top))
         self._canvas.viewport.ensure_box_visible(QRectF(left, top, width, height))
 
-    def _go_near(self, part: MeasuredRegion | None) -> None:
+    def _go_near(self, part: MeasuredObject | None) -> None:
         if part is not None:
             self._canvas.viewport.show_box(QRectF(*part.box))
 
@@ -410,7 +418,7 @@ class MeasuresController(QObject):
         if path is None:
             return
         self._preferences.set_folder("export/folder", path.parent)
-        form, document = formats(self._choices)["measures"], self._session.document
+        form, document = formats(DEFAULT_EXPORT)["measures"], self._session.document
 
         def work() -> Iterator[Path]:
             (written,) = form.write(path, answer.labelling, document, picture)

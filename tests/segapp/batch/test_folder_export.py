@@ -104,8 +104,8 @@ def test_a_run_that_was_cut_goes_on_where_it_was(folder):
     ]
     for number in range(3):
         values = np.array(Image.open(folder / "out" / f"p{number}.png"))
-        assert (values[:, : 10 + number] == 0).all()
-        assert (values[:, 10 + number :] == 1).all()
+        assert (values[:, : 10 + number] == 1).all()
+        assert (values[:, 10 + number :] == 0).all()
 
 
 def test_changed_or_deleted_files_are_written_again(folder):
@@ -136,7 +136,7 @@ def test_the_answer_of_a_model_is_exported_without_strokes(folder):
     export = FolderExport.of_folder(folder, FOLDER_FORMATS["indexed"], folder / "out")
     export = replace(export, images=(folder / "p3.png",))
     run(export, Trainer)
-    assert (np.array(Image.open(folder / "out" / "p3.png")) == labels).all()
+    assert (np.array(Image.open(folder / "out" / "p3.png")) == 1 - labels).all()
 
 
 def test_pictures_of_one_stem_have_files_of_their_own(folder):

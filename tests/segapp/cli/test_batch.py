@@ -100,8 +100,8 @@ def test_measures_of_all_images_are_one_table(segapp, folder, tmp_path):
             properties=("area", "centroid", "bbox", "perimeter", "intensity_mean"),
         )
         own = [row for row in rows if row["image"] == f"{name}.png"]
-        parts = [row for row in own if row["part"] != "all"]
-        assert [int(row["count"]) for row in own if row["part"] == "all"] == [len(parts)]
+        parts = [row for row in own if row["object"] != "all"]
+        assert [int(row["objects"]) for row in own if row["object"] == "all"] == [len(parts)]
         for column, values in (
             ("area_px", truth["area"]),
             ("perimeter_px", truth["perimeter"]),

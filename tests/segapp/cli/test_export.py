@@ -43,8 +43,8 @@ def test_measures_of_a_folder_are_one_table(segapp, ball):
     (path,) = done.json["files"]
     with open(path, newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0])[:4] == ["image", "class", "part", "count"]
-    assert [row["image"] for row in rows if row["part"] == "all"] == ["ball.png", "other.png"]
+    assert list(rows[0])[:4] == ["image", "class", "object", "name"]
+    assert [row["image"] for row in rows if row["object"] == "all"] == ["ball.png", "other.png"]
     first = Path(path).read_bytes()
     again = segapp("export", ball.folder, "--measures", "--split", "--json")
     assert again.json["kept"] == 2

@@ -15,17 +15,19 @@ from PIL import Image
 from pycocotools.coco import COCO
 from scipy import ndimage
 
-from segapp.imaging.components import MeasuredRegions, component_at
+from segapp.imaging.components import component_at
+from segapp.imaging.measures import measure_objects
+from segapp.imaging.objects import find_objects
 from segapp.io.class_list import ClassList
 from segapp.io.export.datasets import (
     AnnotationScope,
     Categories,
     DatasetItem,
     ExportPlan,
-    class_regions,
+    object_regions,
 )
-from segapp.io.export.formats import FOLDER_FORMATS
-from segapp.io.export.polygon_formats import write_labelme
+from segapp.io.export.formats import FOLDER_FORMATS, ExportChoices, folder_formats
+from segapp.io.export.polygon_formats import PictureCopies, write_labelme
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document
 from segapp.model.labelling import Labelling
@@ -66,7 +68,8 @@ def plan_for(folder, per=AnnotationScope.PART):
 
 
 def write(name, folder, per=AnnotationScope.PART, items=ITEMS):
-    plan, form = plan_for(folder, per), FOLDER_FORMATS[name]
+    choices = ExportChoices(copies=PictureCopies.NONE)  # of pictures that are not there
+    plan, form = plan_for(folder, per), folder_formats(choices)[name]
     return form.finish(plan, {each.name: form.add(plan, each) for each in items})
 
 
@@ -92,19 +95,23 @@ def test_categories_keep_the_lists_numbers_and_leave_the_background_out():
 
 @pytest.mark.parametrize("per", AnnotationScope)
 def test_parts_are_the_mask_and_connected(per):
-    labels = blobs(7, 3)
-    parts = list(class_regions(labels, 0, per))
+    each = item("a.png", 7)
+    parts = [region for info, region in each.regions(per) if info == LEAF]
+    mask = each.labelling.labels == 0
     together = np.sum([part.whole(SIZE) for part in parts], axis=0)
-    assert (together == (labels == 0)).all()  # each pixel once
-    if per is AnnotationScope.PART:
-        assert len(parts) == count(labels == 0) > 2
+    assert (together == mask).all()  # each pixel once
+    if per is AnnotationScope.CLASS:
+        assert len(parts) == 1
+    else:
+        assert len(parts) == count(mask) > 2
         assert all(count(part.mask) == 1 for part in parts)
-    assert sum(part.area for part in parts) == (labels == 0).sum()
+    assert sum(part.area for part in parts) == mask.sum()
 
 
-def test_a_class_without_pixels_has_no_parts():
-    assert not list(class_regions(np.zeros((3, 3), np.uint8), 1, AnnotationScope.CLASS))
-    assert not list(class_regions(np.zeros((3, 3), np.uint8), 1, AnnotationScope.PART))
+@pytest.mark.parametrize("per", AnnotationScope)
+def test_a_class_without_pixels_has_no_parts(per):
+    empty = replace(ITEMS[0].labelling, labels=np.ones(SIZE, np.uint8))
+    assert not list(object_regions(empty, ITEMS[0].document, per))
 
 
 @pytest.mark.parametrize("per", AnnotationScope)
@@ -249,7 +256,7 @@ def test_categories_without_a_list_keep_their_numbers(tmp_path):
 
 def test_yolo_by_its_published_format(tmp_path):
     """``class x1 y1 x2 y2 …`` from 0 to 1, a line an object; names in data.yaml."""
-    (path,) = write("yolo", tmp_path)
+    path, *_ = write("yolo", tmp_path)
     lines = path.read_text(encoding="utf-8").splitlines()
     rows = lines[lines.index("names:") + 1 :]
     names = {int(row.split(":", 1)[0]): json.loads(row.split(":", 1)[1]) for row in rows}
@@ -378,7 +385,8 @@ def test_a_diagonal_pair_is_one_component_everywhere(tmp_path):
     labels = np.ones(SIZE, np.uint8)
     labels[5, 5], labels[6, 6] = 0, 0
     pair = replace(pair, labelling=replace(pair.labelling, labels=labels))
-    assert len(MeasuredRegions.measure(labels, labels, [0]).regions) == 1
+    found = find_objects(labels, pair.document)
+    assert len(measure_objects(found, labels[:, :, np.newaxis]).objects) == 1
     assert component_at(labels, 5, 5)[6, 6]
     for name in ("coco-rle", "coco-polygons"):
         (tmp_path / name).mkdir()

@@ -13,12 +13,12 @@ from PIL import Image, ImageDraw
 from pycocotools import mask as reference
 from pycocotools.coco import COCO
 
-from segapp.imaging.components import Scale
+from segapp.imaging.objects import find_objects
 from segapp.io.export.formats import DEFAULT_EXPORT, FORMATS, ExportChoices, formats
 from segapp.model.classes import TWO_CLASSES, ClassInfo
 from segapp.model.document import Document, Stroke
 from segapp.model.labelling import Labelling
-from segapp.model.picture import Picture, RawImage
+from segapp.model.picture import Picture, RawImage, Scale
 
 # pycocotools 2.0.11 has not followed NumPy 2 in this.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -117,7 +117,7 @@ def test_measures_are_in_the_instruments_own_numbers(tmp_path, parts):
     shown = replace(picture(), raw=RawImage(values))
     (path,) = write("measures", tmp_path, labelling(parts), shown=shown)
     with path.open(newline="", encoding="utf-8") as file:
-        rows = {row["class"]: row for row in csv.DictReader(file) if row["part"] == "all"}
+        rows = {row["class"]: row for row in csv.DictReader(file) if row["object"] == "all"}
     names = ["mean_red", "mean_green", "mean_blue", "mean_channel_4", "mean_channel_5"]
     means = [float(rows["leaf"][name]) for name in names]
     np.testing.assert_allclose(means, values[parts == 0].mean(axis=0), atol=1e-3)
@@ -138,7 +138,7 @@ def test_indexed(tmp_path, parts):
     (path,) = write("indexed", tmp_path, labelling(parts))
     with Image.open(path) as image:
         assert image.mode == "P"
-        assert (np.array(image) == parts).all()
+        assert (np.array(image) == np.array([1, 0, 2, 3])[parts]).all()  # the background is 0
         colours = np.array([info.colour for info in FOUR])
         assert (np.array(image.convert("RGB")) == colours[parts]).all()
 
@@ -227,15 +227,18 @@ def test_measures(tmp_path, parts):
     (path,) = write("measures", tmp_path, labelling(parts), shown=shown, choices=choices)
     table = pd.read_csv(path)
     assert list(table["class"].unique()) == ["leaf", "é/中:?", "none"]  # not the background
-    leaf = table[(table["class"] == "leaf") & (table["part"] == "all")].iloc[0]
-    assert leaf["count"] == 2
+    leaf = table[(table["class"] == "leaf") & (table["object"] == "all")].iloc[0]
+    assert leaf["objects"] == 2
     assert leaf["area_px"] == (parts == 0).sum()
     assert leaf["area_µm2"] == (parts == 0).sum() / 4
     assert leaf["mean_green"] == pytest.approx(shown.rgb[parts == 0, 1].mean(), abs=1e-3)
     y, x = np.nonzero(parts == 0)
     assert leaf["x"] == pytest.approx(x.mean() + 0.5, abs=0.01)
     assert leaf["y"] == pytest.approx(y.mean() + 0.5, abs=0.01)
-    inner = table[(table["class"] == "leaf") & (table["part"] == "2")].iloc[0]
+    assert leaf["x_µm"] == pytest.approx((x.mean() + 0.5) / 2, rel=1e-5)
+    assert leaf["sd_green"] == pytest.approx(shown.rgb[parts == 0, 1].std(), abs=1e-3)
+    assert leaf["integrated_green"] == shown.rgb[parts == 0, 1].sum(dtype=int)
+    inner = table[(table["class"] == "leaf") & (table["object"] == "2")].iloc[0]
     assert inner[["left", "top", "width", "height"]].tolist() == [14, 14, 6, 6]
     assert table[table["class"] == "none"].iloc[0]["area_px"] == 0
 
@@ -254,9 +257,11 @@ def test_coco(tmp_path, parts, name, capsys):
     assert (image["file_name"], image["height"], image["width"]) == ("sun 中.jpg", *SIZE)
     assert [c["name"] for c in coco.loadCats(coco.getCatIds())] == [c.name for c in FOUR]
     annotations = coco.loadAnns(coco.getAnnIds())
-    assert [a["category_id"] for a in annotations] == [1, 3]  # no background, none empty
-    for annotation in annotations:
-        mask = parts == annotation["category_id"] - 1
+    assert [a["category_id"] for a in annotations] == [1, 1, 3]  # no background, none empty
+    assert [a["attributes"]["object"] for a in annotations] == [1, 2, 1]
+    found = find_objects(parts.astype(np.uint8), Document(FOUR))
+    for annotation, key in zip(annotations, found.keys, strict=True):
+        mask = found.pixels(key)
         assert (coco.annToMask(annotation) == mask).all()
         assert annotation["area"] == mask.sum()
         assert annotation["bbox"] == reference.toBbox(coco.annToRLE(annotation)).tolist()
@@ -322,6 +327,9 @@ def test_numpy(tmp_path, parts):
         assert (arrays["margin"] == answer.margin).all()
         assert (arrays["codes"] == answer.codes).all()
         assert arrays["classes"].tolist() == [info.name for info in FOUR]
+        found = find_objects(answer.labels, Document(FOUR))
+        assert (arrays["objects"] == found.index_map).all()
+        assert [tuple(key) for key in arrays["object_keys"].tolist()] == list(found.keys)
 
 
 def test_strokes(tmp_path, parts):

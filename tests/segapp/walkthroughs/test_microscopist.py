@@ -45,5 +45,5 @@ def test_microscopist(look, tmp_path, slide):
         program.write("ctrl+s", "Save project", tmp_path / "slide.segapp")
         program.quit("segapp")
     with table.open(newline="", encoding="utf-8") as file:
-        parts = [row for row in csv.DictReader(file) if row["part"].isdigit()]
+        parts = [row for row in csv.DictReader(file) if row["object"].isdigit()]
     assert len(parts) == len(CELLS)

@@ -9,9 +9,9 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QDesktopServices, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QColorDialog, QMessageBox
 
-from segapp.imaging.components import Scale
 from segapp.io.export.formats import FORMATS, ExportChoices, formats
 from segapp.model.document import Stroke
+from segapp.model.picture import Scale
 from segapp.qt.dialogs import export_dialog
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.preferences import remembered_choices
@@ -262,15 +262,14 @@ def test_the_edge_is_chosen_written_and_remembered(dialog, qtbot, tmp_path, name
     assert remembered_choices(window.preferences) == ExportChoices(edge)
 
 
-def test_measures_take_scale_and_split(dialog, qtbot, tmp_path):
+def test_measures_take_a_scale(dialog, qtbot, tmp_path):
     choose(dialog, "measures")
     box = dialog.choices_box.scale_box
     assert box.isVisible()
     assert not dialog.choices_box.edge.isVisible()
     box.unit.setText("µm")
     box.pixel.setValue(0.25)
-    box.split.click()
-    choices = ExportChoices(None, Scale(0.25, "µm"), split=True)
+    choices = ExportChoices(None, Scale(0.25, "µm"))
     assert dialog.choices_box.choices == choices
     session, target = dialog.window_.session, tmp_path / "out.csv"
     dialog._path.setText(str(target))

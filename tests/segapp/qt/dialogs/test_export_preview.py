@@ -9,14 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pycocotools import mask as coco_mask
 
-from segapp.imaging.components import Scale
 from segapp.imaging.polygons import polygons
 from segapp.imaging.rle import encode_counts, run_lengths
 from segapp.io.export.formats import FORMATS, ExportChoices, formats
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document
 from segapp.model.labelling import Labelling
-from segapp.model.picture import Picture
+from segapp.model.picture import Picture, Scale
 from segapp.qt.dialogs.export_preview import (
     FilePreviewBox,
     _mask,
@@ -91,8 +90,8 @@ def test_counts_are_shown(qapp):
 def test_measures_are_drawn_where_the_parts_are_and_counted(qapp):
     made = preview("measures")
     assert made.text.splitlines() == [
-        f"cat: one part, {50 * 50 - 20 * 20} px",
-        f"dog: 2 parts, {np.count_nonzero(labelling().labels == 2)} px in all",
+        f"cat: one object, {50 * 50 - 20 * 20} px",
+        f"dog: 2 objects, {np.count_nonzero(labelling().labels == 2)} px in all",
     ]
     rows = np.argwhere(labelling().labels == 0)
     (top, left), (bottom, _) = rows.min(axis=0), rows.max(axis=0)
@@ -105,7 +104,7 @@ def test_measures_have_the_unit_of_the_file(qapp):
     choices = ExportChoices(scale=Scale(0.5, "µm"))
     form = formats(choices)["measures"]
     (made,) = file_previews(form, "p", labelling(), DOCUMENT, picture())
-    assert made.text.splitlines()[0] == f"cat: one part, {(50 * 50 - 20 * 20) * 0.25:g} µm²"
+    assert made.text.splitlines()[0] == f"cat: one object, {(50 * 50 - 20 * 20) * 0.25:g} µm²"
 
 
 def test_an_empty_answer_says_so(qapp, tmp_path):

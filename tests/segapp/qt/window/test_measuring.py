@@ -9,13 +9,14 @@ from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
-from segapp.imaging.components import Scale
 from segapp.io.desktop import SAMPLES
 from segapp.io.export.formats import ExportChoices, formats
 from segapp.model.document import Stroke
+from segapp.model.picture import Scale
 from segapp.qt.files import file_dialogs
 from segapp.qt.panels.measures_panel import heading
 
+AREA = 6  # the column
 AREAS = {(10, 10): 5, (10, 50): 7, (40, 30): 3}  # place of the corner, and half a square's side
 
 
@@ -53,7 +54,7 @@ def test_nothing_is_measured_while_the_panel_is_hidden(window, qtbot):
     assert not panel.isVisible()
     assert not window.measuring._jobs.busy
     assert panel.texts() == []
-    assert "3 part" in look(window, qtbot).text
+    assert "3 objects" in look(window, qtbot).text
 
 
 def test_rows_are_those_of_the_file(window, qtbot, tmp_path):
@@ -64,16 +65,16 @@ def test_rows_are_those_of_the_file(window, qtbot, tmp_path):
     )
     header, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
     assert panel.texts() == rows
-    assert header[3] == "area_px"
-    assert [row[3] for row in rows[1:]] == ["100", "196", "36"]
+    assert header[AREA] == "area_px"
+    assert [row[AREA] for row in rows[1:]] == ["100", "196", "36"]
 
 
 def test_sorting_goes_by_size_and_not_by_letters(window, qtbot):
     panel = look(window, qtbot)
-    panel.view.sortByColumn(3, Qt.SortOrder.AscendingOrder)
-    assert [row[3] for row in panel.texts()] == ["36", "100", "196", "332"]
-    panel.view.sortByColumn(3, Qt.SortOrder.DescendingOrder)
-    assert [row[3] for row in panel.texts()] == ["332", "196", "100", "36"]
+    panel.view.sortByColumn(AREA, Qt.SortOrder.AscendingOrder)
+    assert [row[AREA] for row in panel.texts()] == ["36", "100", "196", "332"]
+    panel.view.sortByColumn(AREA, Qt.SortOrder.DescendingOrder)
+    assert [row[AREA] for row in panel.texts()] == ["332", "196", "100", "36"]
 
 
 def test_choosing_a_row_outlines_its_part_and_return_goes_near(window, qtbot):
@@ -92,17 +93,29 @@ def test_choosing_a_row_outlines_its_part_and_return_goes_near(window, qtbot):
     assert canvas._selection == ()
 
 
-def test_scale_and_split_are_chosen_here_and_remembered(window, qtbot, make_window):
+def test_a_typed_scale_holds_for_the_folder(window, qtbot, make_window, tmp_path):
     panel = look(window, qtbot)
     box = panel.scale_box
+    assert not box.source.isVisible()
     box.unit.setText("mm")
     box.pixel.setValue(0.5)
-    assert panel.texts()[1][5] == "25"  # 100 pixels of a quarter of a square millimetre
-    box.split.click()
+    assert panel.texts()[1][AREA + 1] == "25"  # 100 pixels of a quarter of a square millimetre
+    assert box.source.text() == "from the folder"
+    other = tmp_path / "other.png"
+    Image.new("RGB", (30, 20)).save(other)
+    again = make_window(other)
+    assert again.session.picture.scale == Scale(0.5, "mm", "the folder")
+    assert window.session.picture.scale == Scale(0.5, "mm", "the folder")
+
+
+def test_a_class_that_splits_is_measured_by_its_pieces(window, qtbot):
+    panel = look(window, qtbot)
+    session = window.session
+    before = session.answers.answer
+    session.edit("split", session.document.with_all_split())
+    qtbot.waitUntil(lambda: session.answers.is_current and session.answers.answer is not before)
     qtbot.waitUntil(lambda: bool(panel.texts()))
-    again = make_window().measuring.panel.scale_box
-    assert again.scale == Scale(0.5, "mm")
-    assert again.split.isChecked()
+    assert "3 objects" in panel.text
 
 
 def test_a_new_answer_is_measured_anew_and_none_withdraws_the_table(window, qtbot):

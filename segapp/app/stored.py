@@ -87,6 +87,7 @@ def valid_answer(
     labelling = _labelling(picture, content, stored, margins, codes)
     if labelling is None:
         return None
+    labelling = replace(labelling, make_insight=lambda: learnt().insight)
     return Answer(labelling, None, lambda: snapshot, partial(_explanations, learnt))
 
 

@@ -28,7 +28,8 @@ from segapp.engine.region_classifier import (
     make_estimator,
 )
 from segapp.imaging.rasterise import UNMARKED
-from segapp.model.answer import Insight, Report
+from segapp.model.answer import Report
+from segapp.model.labelling import Insight
 from segapp.model.settings import FeatureGroup, dense_group
 
 if TYPE_CHECKING:

@@ -255,7 +255,9 @@ class Trainer:
         explain = CheckedExplainer(
             explainer, lambda left_out: self.updates(document.without_strokes(left_out), settings)
         )
-        final = Answer(labelling, update.insight(fit, timer), make_snapshot, explain)
+        insight = update.insight(fit, timer)
+        labelling = replace(labelling, make_insight=lambda: insight)
+        final = Answer(labelling, insight, make_snapshot, explain)
         self._latest = key, final
         yield final
 

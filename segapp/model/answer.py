@@ -1,4 +1,4 @@
-"""Answers of the learner: reports, previews, insight and snapshots."""
+"""Answers of the learner: reports, previews and snapshots."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from segapp.model.document import Document
     from segapp.model.explanation import PixelExplanation
-    from segapp.model.labelling import Labelling
+    from segapp.model.labelling import Insight, Labelling
     from segapp.model.objects import Key
     from segapp.model.picture import EncoderFeatures
     from segapp.model.settings import Settings
@@ -30,31 +30,6 @@ _DIGEST_LENGTH = 64
 
 class NotEnoughStrokes(SegappError):  # noqa: N818 - a state of the user's work, not an error
     """The marks do not suffice for an answer; the message names the missing ones."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Insight:
-    """The learnt kernel weights, codewords and objective.
-
-    Parameters
-    ----------
-    kernels
-        A readable name for each kernel, "colour, sigma 0.125" for instance.
-    kernel_weights
-        One row a bit, one column a kernel.
-    codewords
-        Classes x codewords x bits, -1 or +1.
-    objective
-        Eq. (6) after each block so far; never rises.
-    seconds
-        Time spent in each named step of this update.
-    """
-
-    kernels: tuple[str, ...]
-    kernel_weights: NDArray[np.float64]
-    codewords: NDArray[np.int8]
-    objective: tuple[float, ...]
-    seconds: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

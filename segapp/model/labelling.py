@@ -53,6 +53,31 @@ class DeferredValues(Generic[Scores]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Insight:
+    """The learnt kernel weights, codewords and objective.
+
+    Parameters
+    ----------
+    kernels
+        A readable name for each kernel, "colour, sigma 0.125" for instance.
+    kernel_weights
+        One row a bit, one column a kernel.
+    codewords
+        Classes x codewords x bits, -1 or +1.
+    objective
+        Eq. (6) after each block so far; never rises.
+    seconds
+        Time spent in each named step of this update.
+    """
+
+    kernels: tuple[str, ...]
+    kernel_weights: NDArray[np.float64]
+    codewords: NDArray[np.int8]
+    objective: tuple[float, ...]
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Labelling:
     """Class, margin and hash code of each pixel, of the image's height and width.
 
@@ -71,6 +96,8 @@ class Labelling:
         Number of bits of the codes that are used.
     objects
         Of each pixel, where the document tells more of them than connectivity does.
+    make_insight
+        Gives what was learnt, for files that hold it; ``None`` where nothing was learnt here.
     """
 
     labels: NDArray[np.uint8]
@@ -79,6 +106,7 @@ class Labelling:
     n_classes: int
     n_bits: int
     objects: ObjectMap | None = None
+    make_insight: Callable[[], Insight | None] | None = None
 
     def __post_init__(self) -> None:
         for array in (self.labels, self.margins, self.hash_codes):

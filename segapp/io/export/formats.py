@@ -248,7 +248,8 @@ def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
             "Arrays (NumPy)",
             ".npz",
             "labels (class from 0), margin (confidence), codes (hash code), classes (names), "
-            "objects (from 1, 0 for none) and object_keys (class and number of each).",
+            "objects (from 1, 0 for none) and object_keys (class and number of each); codewords, "
+            "kernels (names) and kernel_weights of each bit, where they were learnt.",
             write_numpy,
         ),
         ExportFormat(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from PIL import Image
@@ -257,18 +257,23 @@ def write_numpy(
     document: Document,
     picture: Picture,
 ) -> tuple[Path, ...]:
-    """Write labels, objects, margin, codes and names as a compressed ``.npz``."""
+    """Write labels, objects, margin, codes and what was learnt as ``.npz``."""
     objects = objects_of(labelling, document)
+    arrays: dict[str, NDArray[Any]] = {
+        "labels": labelling.labels,
+        "margin": labelling.margin,
+        "codes": labelling.codes,
+        "classes": np.array([info.name for info in document.classes], dtype=np.str_),
+        "objects": objects.index_map,
+        "object_keys": np.array(objects.keys, dtype=np.int32).reshape(-1, 2),
+    }
+    insight = labelling.make_insight() if labelling.make_insight is not None else None
+    if insight is not None:
+        arrays["codewords"] = insight.codewords
+        arrays["kernels"] = np.array(insight.kernels, dtype=np.str_)
+        arrays["kernel_weights"] = insight.kernel_weights
     with atomic_write(path) as file:
-        np.savez_compressed(
-            file,
-            labels=labelling.labels,
-            margin=labelling.margin,
-            codes=labelling.codes,
-            classes=np.array([info.name for info in document.classes], dtype=np.str_),
-            objects=objects.index_map,
-            object_keys=np.array(objects.keys, dtype=np.int32).reshape(-1, 2),
-        )
+        np.savez_compressed(file, allow_pickle=False, **arrays)
     return (path,)
 
 

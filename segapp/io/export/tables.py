@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from segapp.imaging.measures import MeasuredObject, MeasuredObjects
-    from segapp.model.answer import Insight
     from segapp.model.classes import ClassInfo
     from segapp.model.document import Document
-    from segapp.model.labelling import Labelling
+    from segapp.model.labelling import Insight, Labelling
     from segapp.model.picture import Picture, RawImage, Scale
 
 

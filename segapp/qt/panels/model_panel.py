@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
+from PySide6.QtCore import QBuffer, QByteArray, QCoreApplication, QIODevice, QSize, Qt
 from PySide6.QtGui import QImage, QImageWriter, QPixmap
 from PySide6.QtWidgets import (
     QComboBox,
@@ -28,6 +29,7 @@ from segapp.io.export.tables import insight_csv, insight_json
 from segapp.qt.canvas.layers import add_alpha, qimage_view
 from segapp.qt.files.file_dialogs import ask_where, save_bytes
 from segapp.qt.i18n import number, translate
+from segapp.qt.panels.setting_texts import flat_values, setting_texts
 from segapp.qt.widgets.charts import Bars, CodewordGrid, Curve
 from segapp.qt.widgets.inputs import WheelGuard
 from segapp.qt.widgets.layouts import open_at
@@ -36,10 +38,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PySide6.QtGui import QShowEvent
 
-    from segapp.model.answer import Insight
+    from segapp.app.state import Content
     from segapp.model.classes import ClassInfo
-    from segapp.model.labelling import Labelling
+    from segapp.model.document import Document
+    from segapp.model.labelling import Insight, Labelling
     from segapp.model.picture import Picture
+    from segapp.model.settings import Settings
 
 
 class InsightView(QWidget):
@@ -171,15 +175,7 @@ class _Side(QWidget):
 
     def _show(self) -> None:
         answer = self.answer
-        image = qimage_view(add_alpha(answer.overlay)).copy()
-        ratio = self.devicePixelRatioF()
-        fitted = image.scaled(
-            _PICTURE * ratio,
-            Qt.AspectRatioMode.KeepAspectRatio,
-            Qt.TransformationMode.SmoothTransformation,
-        )
-        fitted.setDevicePixelRatio(ratio)
-        self._picture.setPixmap(QPixmap.fromImage(fitted))
+        self._picture.setPixmap(_pixmap(answer.overlay, self.devicePixelRatioF()))
         self._picture.setAccessibleName(answer.name)
         self._view.show_insight(answer.insight, answer.classes)
 
@@ -192,8 +188,11 @@ class ComparisonDialog(QDialog):
         self.setWindowTitle(self.tr("Compare Results"))
         self.left = _Side(answers, self.tr("Result on the left"), max(len(answers) - 2, 0))
         self.right = _Side(answers, self.tr("Result on the right"), len(answers) - 1)
-        self._text = QLabel()
-        self._text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._text, self._picture = QLabel(), QLabel()
+        self._picture.setAccessibleName(self.tr("Where the results differ"))
+        for label in (self._text, self._picture):
+            label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._text.setWordWrap(True)
         sides = QWidget()
         row = QHBoxLayout(sides)
         row.setContentsMargins(0, 0, 0, 0)
@@ -203,7 +202,12 @@ class ComparisonDialog(QDialog):
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setAccessibleName(self.tr("Both results"))
-        scroll.setWidget(sides)
+        both = QWidget()
+        column = QVBoxLayout(both)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._picture)
+        column.addWidget(sides)
+        scroll.setWidget(both)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         layout = QVBoxLayout(self)
@@ -221,12 +225,43 @@ class ComparisonDialog(QDialog):
         return self._text.text()
 
     def _show_difference(self) -> None:
-        share = self.left.answer.difference(self.right.answer)
-        self._text.setText(self.tr("{}% of the pixels differ.").format(number(100 * share, 1)))
+        left, right = self.left.answer, self.right.answer
+        share = self.tr("{}% of the pixels differ.").format(
+            number(100 * left.difference(right), 1)
+        )
+        changes = left.changes(right)
+        told = self.tr("Left → right: {}").format("; ".join(changes))
+        same = self.tr("Settings and strokes are the same.")
+        legend = self.tr("{} only in the left one, {} only in the right one, {} another class")
+        squares = (_square(colour) for colour in (_ONLY_LEFT, _ONLY_RIGHT, _OTHER_CLASS))
+        self._text.setText(
+            f"{share} {escape(told) if changes else same}<br>{legend.format(*squares)}"
+        )
+        self._picture.setPixmap(_pixmap(left.difference_picture(right), self.devicePixelRatioF()))
+
+
+def _square(colour: tuple[int, int, int]) -> str:
+    return "<span style='color:rgb({},{},{})'>■</span>".format(*colour)
+
+
+def _pixmap(rgb: NDArray[np.uint8], ratio: float) -> QPixmap:
+    """Return a picture in the size of the dialog's pictures."""
+    fitted = (
+        qimage_view(add_alpha(rgb))
+        .copy()
+        .scaled(
+            _PICTURE * ratio,
+            Qt.AspectRatioMode.KeepAspectRatio,
+            Qt.TransformationMode.SmoothTransformation,
+        )
+    )
+    fitted.setDevicePixelRatio(ratio)
+    return QPixmap.fromImage(fitted)
 
 
 # Pixels of the longer side of a kept answer.
 _SIDE = 480
+_ONLY_LEFT, _ONLY_RIGHT, _OTHER_CLASS = (213, 94, 0), (0, 114, 178), (204, 121, 167)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -243,22 +278,52 @@ class ComparedAnswer:
 
     name: str
     insight: Insight
-    classes: tuple[ClassInfo, ...]
+    document: Document
+    settings: Settings
     picture: Picture
     labels: NDArray[np.uint8]
 
     @classmethod
     def of(
-        cls,
-        name: str,
-        insight: Insight,
-        classes: tuple[ClassInfo, ...],
-        labelling: Labelling,
-        picture: Picture,
+        cls, name: str, insight: Insight, content: Content, labelling: Labelling, picture: Picture
     ) -> ComparedAnswer:
         """Return an answer, subsampled if the picture is large."""
         step = _step(labelling.labels)
-        return cls(name, insight, classes, picture, labelling.labels[::step, ::step].copy())
+        labels = labelling.labels[::step, ::step].copy()
+        return cls(name, insight, content.document, content.settings, picture, labels)
+
+    @property
+    def classes(self) -> tuple[ClassInfo, ...]:
+        """The classes of its document."""
+        return self.document.classes
+
+    def changes(self, other: ComparedAnswer) -> list[str]:
+        """Return what is set or painted in another way in another answer."""
+        texts = setting_texts()
+        before, after = flat_values(self.settings), flat_values(other.settings)
+        found = [
+            f"{texts[name].label if name in texts else translate(name)} "
+            f"{_told(before[name])} → {_told(after[name])}"
+            for name in before
+            if before[name] != after[name]
+        ]
+        counts = [len(one.document.strokes) for one in (self, other)]
+        if self.document.strokes != other.document.strokes:
+            found.append(_tr("strokes {} → {}").format(*counts))
+        return found
+
+    def difference_picture(self, other: ComparedAnswer) -> NDArray[np.uint8]:
+        """Return the image in grey, with the pixels of different classes in colours."""
+        step = _step(self.picture.rgb)
+        grey = self.picture.rgb[::step, ::step].mean(axis=2, keepdims=True) / 2 + 96
+        shown = np.repeat(grey, 3, axis=2).astype(np.uint8)
+        left = self.labels != self.document.background
+        right = other.labels != other.document.background
+        differ = self.labels != other.labels
+        shown[differ & left & right] = _OTHER_CLASS
+        shown[differ & left & ~right] = _ONLY_LEFT
+        shown[differ & right & ~left] = _ONLY_RIGHT
+        return shown
 
     @property
     def overlay(self) -> NDArray[np.uint8]:
@@ -273,6 +338,21 @@ class ComparedAnswer:
     def difference(self, other: ComparedAnswer) -> float:
         """Return the share of pixels with different classes, from 0 to 1."""
         return float((self.labels != other.labels).mean())
+
+
+def _told(value: object) -> str:
+    """Return a value of a setting in words."""
+    if isinstance(value, bool):
+        return _tr("on") if value else _tr("off")
+    if isinstance(value, tuple):
+        return ", ".join(_told(part) for part in value) or "–"
+    if isinstance(value, str):
+        return translate(value[:8]) if value else "–"  # of an encoder's digest, the beginning
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("ComparedAnswer", text)
 
 
 def _step(pixels: NDArray[np.uint8]) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPalette, QPolygonF
@@ -14,6 +14,8 @@ from segapp.qt.i18n import translated_table
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
+
+    from segapp.model.settings import Settings
 
 # "name | label", with the explanation below, in the order of the panel.
 SETTINGS = """
@@ -123,6 +125,12 @@ def feature_texts() -> dict[FeatureGroup, SettingText]:
 def preset_texts() -> dict[str, SettingText]:
     """Return the texts of the presets by name."""
     return _texts(PRESETS)
+
+
+def flat_values(settings: Settings) -> dict[str, Any]:
+    """Return all values by name, including those of the clean-up."""
+    values = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    return values | asdict(values.pop("clean_up"))
 
 
 def _example(*, value: int, drawings: str) -> tuple[int, list[str], list[str]]:

@@ -50,6 +50,7 @@ from segapp.qt.panels.setting_texts import (
     BeforeAfter,
     SettingText,
     feature_texts,
+    flat_values,
     preset_texts,
     setting_texts,
 )
@@ -277,7 +278,7 @@ class SettingsPanel(QScrollArea):
             self._layout.addWidget(part)
 
     def _add_groups(self) -> None:
-        values = _flat(self._settings)
+        values = flat_values(self._settings)
         clean_up = [part.name for part in dataclasses.fields(CleanUp)]
         first = _form()
         self._layout.addLayout(first)
@@ -354,7 +355,7 @@ class SettingsPanel(QScrollArea):
     def show_settings(self, settings: Settings) -> None:
         """Show settings without emitting `changed`."""
         self._settings = settings
-        self._editors.show(_flat(settings))
+        self._editors.show(flat_values(settings))
         self.encoder.show_choice(settings.encoder)
         preset = preset_of(settings)
         self.presets.group.setExclusive(False)  # custom settings press no button
@@ -398,12 +399,6 @@ class SettingsPanel(QScrollArea):
         self.show_settings(settings)
         if changed:
             self.changed.emit(settings)
-
-
-def _flat(settings: Settings) -> dict[str, Any]:
-    """Return all values by name, including those of the clean-up."""
-    values = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
-    return values | dataclasses.asdict(values.pop("clean_up"))
 
 
 def _form() -> QFormLayout:

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 
 from segapp.app.segmenter import ProvisionalAnswer
 from segapp.app.state import Progress, Stage
-from segapp.model.answer import Answer, Insight, NotEnoughStrokes, Preview
+from segapp.model.answer import Answer, NotEnoughStrokes, Preview
 from segapp.model.explanation import PixelExplanation
 from segapp.model.validation import sanitize
 from segapp.qt.i18n import number, translate
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from segapp.app.state import Content, TrainingInputs
     from segapp.model.answer import Report
     from segapp.model.document import Document
-    from segapp.model.labelling import Labelling
+    from segapp.model.labelling import Insight, Labelling
 
 
 class AnswerService(QObject):

@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from segapp.imaging.overlay import TilePainter
     from segapp.imaging.tiles import Box
     from segapp.io.export.formats import ExportChoices
-    from segapp.model.answer import Insight, Preview
+    from segapp.model.answer import Preview
     from segapp.model.classes import ClassInfo
     from segapp.model.document import Mark
-    from segapp.model.labelling import Labelling
+    from segapp.model.labelling import Insight, Labelling
     from segapp.model.picture import EncoderFeatures, Picture
     from segapp.qt.session.session import Session
 

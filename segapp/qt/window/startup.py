@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from PySide6.QtCore import QByteArray, QRect, QTimer
 from PySide6.QtGui import QGuiApplication, QIcon
 
-from segapp.app.state import Stage
+from segapp.app.state import Content, Stage
 from segapp.imaging.overlay import ViewMode
 from segapp.model.settings import preset_of
 from segapp.qt.canvas.brush import BrushUnit, Tool
@@ -196,15 +196,11 @@ def _connect_look_inside(window: MainWindow) -> None:
         if answer is None or answer.insight is None or picture is None:
             return
         if not panel.kept or panel.kept[-1].insight is not answer.insight:
-            document = session.document
+            content = Content(session.document, session.settings)
             preset = preset_of(session.settings)
             title = preset_texts()[preset].label if preset else window.tr("Custom settings")
-            name = window.tr("{}, {} strokes").format(title, len(document.strokes))
-            panel.keep(
-                ComparedAnswer.of(
-                    name, answer.insight, document.classes, answer.labelling, picture
-                )
-            )
+            name = window.tr("{}, {} strokes").format(title, len(content.document.strokes))
+            panel.keep(ComparedAnswer.of(name, answer.insight, content, answer.labelling, picture))
 
     window.docks.inside.visibilityChanged.connect(panel.set_active)
     session.picture_changed.connect(panel.forget_kept)

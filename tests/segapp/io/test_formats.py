@@ -17,7 +17,7 @@ from segapp.imaging.objects import find_objects
 from segapp.io.export.formats import DEFAULT_EXPORT, FORMATS, ExportChoices, formats
 from segapp.model.classes import TWO_CLASSES, ClassInfo
 from segapp.model.document import Document, Stroke
-from segapp.model.labelling import Labelling
+from segapp.model.labelling import Insight, Labelling
 from segapp.model.picture import Picture, RawImage, Scale
 
 # pycocotools 2.0.11 has not followed NumPy 2 in this.
@@ -330,6 +330,19 @@ def test_numpy(tmp_path, parts):
         found = find_objects(answer.labels, Document(FOUR))
         assert (arrays["objects"] == found.index_map).all()
         assert [tuple(key) for key in arrays["object_keys"].tolist()] == list(found.keys)
+        assert "codewords" not in arrays
+    insight = Insight(
+        ("colour, sigma 0.5", "position, sigma 1"),
+        np.array([[0.75, 0.25], [0.5, 0.5]]),
+        np.array([[[1, 1]], [[-1, 1]], [[1, -1]], [[-1, -1]]], np.int8),
+        (2.0, 1.0),
+        {},
+    )
+    (path,) = write("numpy", tmp_path, replace(answer, make_insight=lambda: insight))
+    with np.load(path, allow_pickle=False) as arrays:
+        assert (arrays["codewords"] == insight.codewords).all()
+        assert (arrays["kernel_weights"] == insight.kernel_weights).all()
+        assert tuple(arrays["kernels"]) == insight.kernels
 
 
 def test_strokes(tmp_path, parts):

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from segapp.io.export.tables import insight_csv, insight_json
-from segapp.model.answer import Insight
 from segapp.model.classes import ClassInfo
+from segapp.model.labelling import Insight
 
 INSIGHT = Insight(
     kernels=("colour, sigma 0.5", "position, sigma 1"),

@@ -18,9 +18,9 @@ from PySide6.QtCore import QSettings, QTimer
 from PySide6.QtWidgets import QApplication
 
 from segapp.imaging.rasterise import rasterize
-from segapp.model.answer import Answer, Insight, NotEnoughStrokes, Preview, Report
+from segapp.model.answer import Answer, NotEnoughStrokes, Preview, Report
 from segapp.model.document import Stroke
-from segapp.model.labelling import Labelling
+from segapp.model.labelling import Insight, Labelling
 from segapp.qt.application import SWITCH_SECONDS
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Unsaved

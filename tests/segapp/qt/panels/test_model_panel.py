@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from segapp.model.answer import Insight
+from segapp.app.state import Content
 from segapp.model.document import Document
+from segapp.model.labelling import Insight
 from segapp.qt.panels.model_panel import ModelPanel
 
 
@@ -169,9 +170,14 @@ def test_answers_are_kept_and_compared_side_by_side(
     first, last = panel.kept[0], panel.kept[-1]
     dialog.left.choice.setCurrentIndex(0)
     share = (first.labels != last.labels).mean()
-    assert dialog.text == f"{share:.1%} of the pixels differ."
+    assert dialog.text.startswith(f"{share:.1%} of the pixels differ.")
+    assert "strokes 2 → 4" in dialog.text
+    assert "Follow the edges on → off" in dialog.text
+    drawn = first.difference_picture(last)
+    coloured = np.ptp(drawn.astype(int), axis=2) > 0
+    np.testing.assert_array_equal(coloured, first.labels != last.labels)
     dialog.left.choice.setCurrentIndex(len(names) - 1)
-    assert dialog.text == "0.0% of the pixels differ."
+    assert dialog.text.startswith("0.0% of the pixels differ. Settings and strokes are the same.")
     dialog.reject()
     with qtbot.waitSignal(window.files.opened):
         window.files.open(picture_file("other.png"))
@@ -190,9 +196,7 @@ def test_a_kept_answer_of_a_large_picture_is_small_and_true():
     rgb = np.full((3000, 2000, 3), 100, np.uint8)
     margin, codes = np.ones(labels.shape, np.float32), labels.astype(np.uint32)
     picture = Picture(rgb, None, Path("x.png"), "0", "")
-    kept = ComparedAnswer.of(
-        "x", None, Document().classes, Labelling(labels, margin, codes, 2, 1), picture
-    )
+    kept = ComparedAnswer.of("x", None, Content(), Labelling(labels, margin, codes, 2, 1), picture)
     assert max(kept.labels.shape) <= 480
     assert kept.overlay.shape == (*kept.labels.shape, 3)
     assert kept.labels.mean() == pytest.approx(0.5, abs=0.01)

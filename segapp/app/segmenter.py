@@ -12,7 +12,14 @@ from segapp.app.inputs import load_inputs, picture_of, save_picture
 from segapp.app.result import Result, SegmentationModel
 from segapp.app.state import Content, History, PictureState
 from segapp.engine.loading import open_encoder
-from segapp.model.answer import Answer, NotEnoughStrokes, Preview, Report
+from segapp.model.answer import (
+    DEFAULT_PROPOSAL,
+    PROPOSAL_SIZES,
+    Answer,
+    NotEnoughStrokes,
+    Preview,
+    Report,
+)
 from segapp.model.document import Patch, Stroke
 from segapp.model.settings import (
     DEFAULT_PRESET,
@@ -35,6 +42,12 @@ if TYPE_CHECKING:
     from segapp.app.state import TrainingInputs
     from segapp.engine.trainer import Trainer
     from segapp.model.answer import AnswerSnapshot, ImageTrainer, MakeTrainer, StoredLabels
+    from segapp.model.answer import (
+        AnswerSnapshot,
+        ImageTrainer,
+        MakeTrainer,
+        ObjectProposal,
+    )
     from segapp.model.document import Document, Mark
     from segapp.model.picture import EncoderFeatures, Picture, Scale
 
@@ -367,6 +380,43 @@ class Segmenter:
             yield from trainer.live_preview(content.document, settings)
         except NotEnoughStrokes:
             return
+
+    def propose_object(
+        self, x: float, y: float, size: int = DEFAULT_PROPOSAL
+    ) -> NDArray[np.bool_] | None:
+        """Return the mask of the object at a point, as the image alone suggests it.
+
+        No stroke counts, and nothing is changed: `add_mask` takes it.
+
+        Parameters
+        ----------
+        x, y
+            In pixels; the result is ``None`` outside the image.
+        size
+            From 0 for a part of an object to ``len(PROPOSAL_SIZES) - 1``.
+        """
+        if not 0 <= size < len(PROPOSAL_SIZES):
+            raise SegappError(f"size: wanted 0 to {len(PROPOSAL_SIZES) - 1}, got {size}")
+        self.read_features(self.settings)
+        self._ready_trainer()
+        with limit_threads(1):
+            for proposal in self.proposals(x, y, size):
+                return self.full_size_proposal(proposal)
+        return None
+
+    def proposals(self, x: float, y: float, size: int) -> Iterator[ObjectProposal]:
+        """Yield the object at a point, if there is one; in the thread that learns."""
+        trainer = self._ready_trainer()
+        settings = _usable_settings(trainer, self.settings, self._features)
+        proposal = trainer.propose_object(x, y, settings, size)
+        if proposal is not None:
+            yield proposal
+
+    def full_size_proposal(self, proposal: ObjectProposal) -> NDArray[np.bool_]:
+        """Return a proposal's mask at the image's size; in the thread that learns."""
+        trainer = self._ready_trainer()
+        settings = _usable_settings(trainer, self.settings, self._features)
+        return trainer.upsampled_proposal(proposal, settings)
 
     def prepare(self) -> None:
         """Compute now everything that depends on the image and the settings alone."""

@@ -20,13 +20,15 @@ from segapp.engine.learnt_model import LearntModel
 from segapp.engine.object_cut import ObjectCut
 from segapp.engine.preparation import PreparedPicture
 from segapp.engine.prior import RegionShares, border_mask, initial_pixels, seeds_from_labels
+from segapp.engine.proposals import ObjectProposals
 from segapp.engine.refinement import StepTimer
 from segapp.engine.region_graph import FlowWarmStart
 from segapp.engine.state_update import PreviousState, StateUpdate
+from segapp.engine.upsampling import guided_upsample
 from segapp.imaging.objects import find_objects
 from segapp.imaging.retouch import retouch_report, retouch_updates
-from segapp.imaging.seeds import SeedCache
-from segapp.model.answer import Answer, NotEnoughStrokes, Report, final_answer
+from segapp.imaging.seeds import SeedCache, SeedMap
+from segapp.model.answer import Answer, NotEnoughStrokes, ObjectProposal, Report, final_answer
 from segapp.model.document import NO_MARKS
 from segapp.model.labelling import Labelling
 from segapp.model.settings import FeatureGroup
@@ -37,8 +39,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from segapp.engine.region_graph import RegionGraph
     from segapp.engine.upsampling import UpsampledLabels
-    from segapp.imaging.seeds import SeedMap
     from segapp.model.answer import AnswerSnapshot, Update
     from segapp.model.document import Document, Marks
     from segapp.model.picture import EncoderFeatures
@@ -92,6 +94,7 @@ class Trainer:
         self._flows: FlowWarmStart | None = None
         self._upsampled: UpsampledLabels | None = None
         self._latest: tuple[object, Answer] | None = None
+        self._proposals: tuple[RegionGraph, ObjectProposals, FlowWarmStart] | None = None
         self._asked: Document | None = None
         self._object_cut = ObjectCut(self._picture)
 
@@ -172,6 +175,43 @@ class Trainer:
         document = self._with_seeds(document.without_objects(), settings)
         reports = self._live_preview(document, self._answerable(document), settings)
         return (retouch_report(report, document) for report in reports)
+
+    def propose_object(
+        self, x: float, y: float, settings: Settings, size: int
+    ) -> ObjectProposal | None:
+        """Return the object at a point; ``None`` outside the image.
+
+        ``size`` is an index of `PROPOSAL_SIZES`. Strokes do not count, and no answer changes.
+        """
+        self._picture.require_encoder_features(settings)
+        graph, times = self._picture.graph(settings), self._picture.times
+        if self._proposals is None or self._proposals[0] is not graph:
+            proposals = ObjectProposals.of(self._picture, settings)
+            self._proposals = graph, proposals, FlowWarmStart(graph)
+        _, proposals, flows = self._proposals
+        height, width = self._picture.rgb.shape[:2]
+        if not (0 <= x < width and 0 <= y < height):
+            return None
+        mask = proposals.mask(int(y) // times, int(x) // times, size, flows)
+        return ObjectProposal(mask, times)
+
+    def upsampled_proposal(
+        self, proposal: ObjectProposal, settings: Settings
+    ) -> NDArray[np.bool_]:
+        """Return a proposal at the image's size."""
+        if proposal.times == 1:
+            return proposal.mask
+        guides = self._picture.guides(settings)
+        empty = SeedMap.empty((guides[0].shape[0], guides[0].shape[1]), proposal.times)
+        steps = guided_upsample(
+            (guides[0], guides[-1]), (~proposal.mask).astype(np.uint8), empty, 2, None
+        )
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                labels: NDArray[np.uint8] = end.value
+                return np.asarray(labels == 0)
 
     def learnt_model(self, document: Document, settings: Settings) -> LearntModel:
         """Learn a model for other images, without the features of this one alone."""

@@ -78,6 +78,21 @@ class Answer:
 
 Update = Report | Answer
 
+PROPOSAL_SIZES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.6)
+"""Sizes of proposed objects, as shares of the image: from a part over the object to more."""
+DEFAULT_PROPOSAL = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ObjectProposal:
+    """The object at a point as the image alone suggests it.
+
+    Each pixel of the mask stands for ``times`` x ``times`` of the image's.
+    """
+
+    mask: NDArray[np.bool_]
+    times: int
+
 
 class ImageTrainer(Protocol):
     """Makes the answers for one image; `segapp.engine.trainer.Trainer` is one."""
@@ -96,6 +111,16 @@ class ImageTrainer(Protocol):
 
     def live_preview(self, document: Document, settings: Settings) -> Iterator[Report]:
         """Preview a stroke in the making, by the last report; none is kept."""
+
+    def propose_object(
+        self, x: float, y: float, settings: Settings, size: int
+    ) -> ObjectProposal | None:
+        """Return the object at a point, before any stroke."""
+
+    def upsampled_proposal(
+        self, proposal: ObjectProposal, settings: Settings
+    ) -> NDArray[np.bool_]:
+        """Return a proposal at the image's size."""
 
 
 if TYPE_CHECKING:

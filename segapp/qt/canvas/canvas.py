@@ -111,6 +111,7 @@ class PictureView(QWidget):
         self._spot_name = ""
         self._selection: tuple[QLineF, ...] = ()
         self._glow: tuple[Glow, ...] = ()
+        self._proposal: tuple[QLineF, ...] = ()
         self._chequer = chequerboard()
         self._greyed = False
 
@@ -118,7 +119,8 @@ class PictureView(QWidget):
         """Show another picture in full, without labelling and strokes."""
         self._image = layer
         self._overlay = self._spot = None
-        self._selection = self._glow = ()
+        self._selection = self._proposal = ()
+        self._glow = ()
         height, width = layer.size
         self._strokes = StrokeLayer((height, width))
         self.viewport.set_image_size(QSize(width, height))
@@ -152,6 +154,12 @@ class PictureView(QWidget):
         """Show the contour of the selected region, as lines in image coordinates."""
         if lines != self._selection:
             self._selection = lines
+            self.update()
+
+    def set_proposal(self, lines: tuple[QLineF, ...]) -> None:
+        """Show the contour of the proposed object, as lines in image coordinates."""
+        if lines or self._proposal:
+            self._proposal = lines
             self.update()
 
     def set_glow(self, glow: tuple[Glow, ...]) -> None:
@@ -219,6 +227,7 @@ class PictureView(QWidget):
             spot=None if bare else self._spot,
             spot_name=self._spot_name,
             selection=self._selection,
+            proposal=self._proposal,
             glow=self._glow,
             cursor=self._cursor(),
             chequer=self._chequer if transparent else None,
@@ -276,6 +285,8 @@ class Canvas(PictureView):
     stroke_extended = Signal()
     stroke_cancelled = Signal()
     fill_requested = Signal(object, object)  # QPointF in image coordinates, class or None
+    proposals_held = Signal(bool)  # whether the key is held
+    proposal_resized = Signal(float)  # by notches of the wheel, while the key is held
     explain_requested = Signal(object)  # QPointF in image coordinates; None when the key is let go
     radius_requested = Signal(float)
     pointer_moved = Signal(object)  # QPointF in image coordinates, or None outside
@@ -301,7 +312,7 @@ class Canvas(PictureView):
         self._grey_timer.setInterval(_GREY_DELAY)
         self._grey_timer.timeout.connect(self._grey)
         self._cursor_rect = QRect()  # of the last painted preview circle
-        self._explaining = False  # while a key is held
+        self._explaining = self._proposing = False  # while a key is held
         self._touch = TouchNavigation(self.viewport)
         self._input.stroke_finished.connect(self.stroke_finished)
         self._input.stroke_cancelled.connect(self.stroke_cancelled)
@@ -441,7 +452,9 @@ class Canvas(PictureView):
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Zoom at the pointer; resize the brush with Ctrl, pan sideways with Shift."""
         notches = event.angleDelta().y() / _WHEEL_NOTCH
-        if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+        if self._proposing:
+            self.proposal_resized.emit(notches)
+        elif event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             self.radius_requested.emit(scaled_radius(self.brush.radius, notches))
         elif event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             self.viewport.pan(QPointF(notches * _PAN_STEP, 0.0))
@@ -485,7 +498,7 @@ class Canvas(PictureView):
     # Keys -----------------------------------------------------------------------------
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Pan with Space, hide with H, explain with W, draw with the arrow keys."""
+        """Act while Space, H, W or Q is held; draw with the arrow keys."""
         key = Qt.Key(event.key())
         if key == Qt.Key.Key_Space:
             self._input.hold_space(held=True)
@@ -493,6 +506,8 @@ class Canvas(PictureView):
             self.peek(on=True)
         elif key == Qt.Key.Key_W:
             self._hold_explain(on=True)
+        elif key == Qt.Key.Key_Q:
+            self._hold_proposals(on=True)
         elif key == Qt.Key.Key_Escape and self._input.is_drawing:
             self._input.cancel_stroke()
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -516,6 +531,8 @@ class Canvas(PictureView):
             self.peek(on=False)
         elif event.key() == Qt.Key.Key_W:
             self._hold_explain(on=False)
+        elif event.key() == Qt.Key.Key_Q:
+            self._hold_proposals(on=False)
         else:
             super().keyReleaseEvent(event)
 
@@ -529,7 +546,14 @@ class Canvas(PictureView):
         self._input.hold_space(held=False)
         self.peek(on=False)
         self._hold_explain(on=False)
+        self._hold_proposals(on=False)
         super().focusOutEvent(event)
+
+    def _hold_proposals(self, *, on: bool) -> None:
+        """Propose objects while a key is held."""
+        if on != self._proposing:
+            self._proposing = on
+            self.proposals_held.emit(on)
 
     def _hold_explain(self, *, on: bool) -> None:
         """Ask for the reasons of the pixel under the pointer while a key is held."""

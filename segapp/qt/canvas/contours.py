@@ -140,6 +140,14 @@ def _visible_pixels(view: View, room: QRectF, factor: int) -> QRect:
     )
 
 
+def scaled_boundary_lines(mask: NDArray[np.bool_], times: int) -> tuple[QLineF, ...]:
+    """Return the boundary lines of a mask whose pixels are ``times`` as wide as the image's."""
+    lines = boundary_lines(mask, 0, 0)
+    if times == 1:
+        return lines
+    return tuple(QLineF(line.p1() * times, line.p2() * times) for line in lines)
+
+
 def boundary_lines(mask: NDArray[np.bool_], left: int, top: int) -> tuple[QLineF, ...]:
     """Return the lines between a mask's pixels and the others, in image coordinates.
 

@@ -88,6 +88,7 @@ class Scene:
     spot: tuple[float, float, float] | None = None
     spot_name: str = ""
     selection: tuple[QLineF, ...] = ()
+    proposal: tuple[QLineF, ...] = ()
     glow: tuple[Glow, ...] = ()
     cursor: BrushCursor | None = None
     chequer: QBrush | None = None
@@ -183,13 +184,22 @@ def paint_spot(painter: QPainter, scene: Scene) -> None:
 
 
 def paint_selection(painter: QPainter, scene: Scene) -> None:
-    """Draw the contour of the selected region."""
-    if not scene.selection:
+    """Draw the contours of the selected region and of the proposed object."""
+    white = QColor(255, 255, 255)
+    _draw_contour(painter, scene, scene.selection, white)
+    colour = white if scene.cursor is None else scene.cursor.colour
+    _draw_contour(painter, scene, scene.proposal, colour)
+
+
+def _draw_contour(
+    painter: QPainter, scene: Scene, contour: tuple[QLineF, ...], colour: QColor
+) -> None:
+    if not contour:
         return
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
     to_widget = scene.view.to_widget
-    lines = [QLineF(to_widget(line.p1()), to_widget(line.p2())) for line in scene.selection]
-    for pen in _two_tone(QColor(255, 255, 255), 2.0):
+    lines = [QLineF(to_widget(line.p1()), to_widget(line.p2())) for line in contour]
+    for pen in _two_tone(colour, 2.0):
         painter.setPen(pen)
         painter.drawLines(lines)
 

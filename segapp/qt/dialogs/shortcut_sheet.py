@@ -128,6 +128,10 @@ class ShortcutSheet(QDialog):
             ("1 – 9", self.tr("Choose the class of the left button")),
             (self.tr("Shift+1 – 9"), self.tr("Choose the class of the right button")),
             ("H", self.tr("Hold to show the image alone")),
+            (
+                "Q",
+                self.tr("Hold to outline the object that a click takes; the wheel resizes it"),
+            ),
             ("W", self.tr("Hold to show why the pixel under the pointer has its class")),
             ("Esc", self.tr("Cancel the stroke being drawn")),
             (self.tr("Arrow keys"), self.tr("Move the brush without a mouse (Shift: finely)")),

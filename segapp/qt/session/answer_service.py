@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
@@ -17,13 +17,24 @@ from segapp.qt.i18n import number, translate
 from segapp.qt.session.jobs import Jobs, details_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from segapp.app.segmenter import Segmenter, TrainingItem
     from segapp.app.state import Content, TrainingInputs
-    from segapp.model.answer import Report
+    from segapp.model.answer import ObjectProposal, Report
     from segapp.model.document import Document
     from segapp.model.labelling import Insight, Labelling
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalJob:
+    """Handlers of a proposal, and of its end, with or without one."""
+
+    take: Callable[[ObjectProposal], object]
+    end: Callable[[], object]
 
 
 class AnswerService(QObject):
@@ -136,6 +147,34 @@ class AnswerService(QObject):
             self._report(Progress(Stage.FOLLOWING, self.tr("Not final: following the brush")))
         reports = segmenter.live_preview(content)
         self._jobs.run(lambda: reports, self._note_preview, self._fail, self._end_preview)
+
+    def propose(self, x: float, y: float, size: int, job: ProposalJob) -> bool:
+        """Propose the object at a point, in the thread that learns; a stroke stops it.
+
+        Returns whether that thread is free.
+        """
+        segmenter = self._segmenter
+        if segmenter is None or self._is_suspended or self._jobs.busy:
+            return False
+        if self.progress.stage not in (Stage.WAITING, Stage.CURRENT):
+            return False
+        proposals = segmenter.proposals(x, y, size)
+        self._jobs.run(lambda: proposals, job.take, self._fail, job.end)
+        return True
+
+    def full_size(
+        self, proposal: ObjectProposal, take: Callable[[NDArray[np.bool_]], object]
+    ) -> None:
+        """Bring a proposal to the image's size, in the thread that learns."""
+        segmenter = self._segmenter
+        if segmenter is None or self._is_suspended:
+            return
+
+        def work() -> Iterator[NDArray[np.bool_]]:
+            yield segmenter.full_size_proposal(proposal)
+
+        self._cancel()
+        self._jobs.run(work, take, self._fail)
 
     def explain(self, x: float, y: float, take: Callable[[PixelExplanation], object]) -> bool:
         """Explain a pixel of the answer, in the thread that learns; a stroke stops it.

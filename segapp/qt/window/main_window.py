@@ -38,6 +38,7 @@ from segapp.qt.window.folder_commands import FolderParts
 from segapp.qt.window.labelling_view import LabellingView
 from segapp.qt.window.mark_commands import AlikeSuggestion, MarkCommands
 from segapp.qt.window.menus import Menus, add_tool_bars, enable_commands
+from segapp.qt.window.proposing import ProposalController
 from segapp.qt.window.result_commands import AnswerCommands, MeasuresController
 from segapp.qt.window.theme import Theme
 
@@ -112,6 +113,7 @@ class MainWindow(QMainWindow):
             self.brush,
             self.view_bar.cutout,
         )
+        self.proposing = ProposalController(self.session, self.canvas, self.brush, self)
         self.explaining = ExplainController(self.session, self.canvas, self)
         self.alike_suggestion = AlikeSuggestion(self.session, self.canvas)
         self.welcome = Welcome(self.canvas, self.commands)

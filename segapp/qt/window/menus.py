@@ -32,7 +32,7 @@ _EDIT = "undo redo - clear import_strokes import_mask - copy_picture copy_mask c
 _PAINT = """brush eraser hand - @shapes - retouch lock_class lock_part drop_retouches
     - larger smaller - @left_class @right_class swap keep_others
     - add_class rename_class recolour_class background_class class_up class_down delete_class"""
-_ANSWER = "live update learn_anew stop - explain spot mark_spot - refine_edge drop_hair"
+_ANSWER = "live update learn_anew stop - propose explain spot mark_spot - refine_edge drop_hair"
 _VIEWS = "view_overlay view_outline view_mask view_cut-out view_confidence view_codes"
 _VIEW = f"""{_VIEWS} view_components - show_strokes hide_answer - levels
     - zoom_in zoom_out fit actual_size - @panels @theme @language full_screen"""

@@ -54,6 +54,9 @@ class QuickSegmenter:
         answer = self._labelling(document, marks, present)
         yield Answer(answer, self._insight(document, settings))
 
+    def propose_object(self, x, y, settings, size):
+        """No object is seen."""
+
     def live_preview(self, document, settings):
         marks = rasterize(document, self.rgb.shape[:2])
         present = [index for index in range(len(document.classes)) if (marks == index).any()]

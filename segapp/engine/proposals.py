@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import ndimage
 from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import dijkstra
+from scipy.sparse.csgraph import connected_components, dijkstra
 
+from segapp.engine.boundary_cut import cut_regions
 from segapp.engine.prior import border_mask
-from segapp.engine.refinement import CutProblem, PatchCut, boundary_scale
+from segapp.engine.refinement import boundary_scale
 from segapp.engine.region_belief import kernel_ridge
 from segapp.model.answer import PROPOSAL_SIZES
 
@@ -53,6 +53,8 @@ class ObjectProposals:
         By dense features, if there are any.
     ring, ring_weights
         The regions at the border, with their shares of it.
+    frame
+        The patches at the image's edge.
     """
 
     picture: PreparedPicture
@@ -62,6 +64,7 @@ class ObjectProposals:
     kernel: NDArray[np.float64] | None
     ring: NDArray[np.intp]
     ring_weights: NDArray[np.float64]
+    frame: NDArray[np.intp]
 
     @classmethod
     def of(cls, picture: PreparedPicture, settings: Settings) -> ObjectProposals:
@@ -80,7 +83,10 @@ class ObjectProposals:
         around = prototypes.count(border_mask(prototypes.index_map.shape))
         ring = np.flatnonzero(around)
         to_border = np.asarray(dijkstra(steps, indices=ring, min_only=True))
-        return cls(picture, settings, steps, to_border, kernel, ring, around[ring] / around.sum())
+        patches = picture.graph(settings).patches.index_map
+        sides = patches[0], patches[-1], patches[:, 0], patches[:, -1]
+        frame, weights = np.unique(np.concatenate(sides)), around[ring] / around.sum()
+        return cls(picture, settings, steps, to_border, kernel, ring, weights, frame)
 
     def mask(self, row: int, column: int, size: int, flows: FlowWarmStart) -> NDArray[np.bool_]:
         """Return the object at a pixel of the working resolution.
@@ -94,14 +100,26 @@ class ObjectProposals:
         areas = np.cumsum(prototypes.sizes[order]) / prototypes.sizes.sum()
         last = min(int(np.searchsorted(areas, PROPOSAL_SIZES[size])), len(order) - 1)
         ahead = np.clip((belonging - belonging[order[last]]) / _SOFTNESS, -1.0, 1.0)
-        marks = np.full(prototypes.index_map.shape, -1, np.int16)
-        marks[row, column] = 0
+        index_map = graph.patches.index_map
+        patch = int(index_map[row, column])
+        seeds = np.full(len(graph.patches), -1, np.intp)
+        seeds[patch] = 0
+        costs = graph.patch_prototypes @ np.stack((-ahead, ahead), axis=1)
         smoothness = settings.smoothness * boundary_scale(picture.levels[-1])
-        problem = CutProblem(marks, prototypes, graph, (), smoothness)
-        cut = PatchCut.of(problem, np.stack((-ahead, ahead), axis=1))
-        inside = cut.labels((), flows).take(graph.patches.index_map) == 0
-        components, _ = ndimage.label(inside)
-        return np.asarray(ndimage.binary_fill_holes(components == components[row, column]))
+        labels = cut_regions(costs, graph.patch_edges, smoothness, seeds, flows.patches)
+        inside = self._component(labels == 0, np.array([patch]))
+        return np.asarray((~self._component(~inside, self.frame)).take(index_map))
+
+    def _component(
+        self, patches: NDArray[np.bool_], sources: NDArray[np.intp]
+    ) -> NDArray[np.bool_]:
+        """Return the patches of a set that are connected with some sources in it."""
+        edges, n = self.picture.graph(self.settings).patch_edges, len(patches)
+        both = patches[edges.u] & patches[edges.v]
+        links = coo_array((both[both], (edges.u[both], edges.v[both])), shape=(n, n))
+        _, components = connected_components(links, directed=False)
+        reached = components[sources[patches[sources]]]
+        return np.asarray(np.isin(components, reached) & patches)
 
     def _belonging(self, region: int) -> NDArray[np.float64]:
         """Return how much each region belongs to one rather than to the border."""

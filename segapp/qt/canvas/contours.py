@@ -159,9 +159,22 @@ def boundary_lines(mask: NDArray[np.bool_], left: int, top: int) -> tuple[QLineF
     if len(rows) + len(columns) > _MAX_SELECTION_LINES:
         return _box(mask, left, top)
     return (
-        *(QLineF(x, y, x + 1, y) for y, x in (rows + corner).tolist()),
-        *(QLineF(x, y, x, y + 1) for y, x in (columns + corner).tolist()),
+        *(QLineF(x, y, end, y) for y, x, end in _runs(rows + corner)),
+        *(QLineF(x, y, x, end) for x, y, end in _runs((columns + corner)[:, ::-1])),
     )
+
+
+def _runs(places: NDArray[np.intp]) -> list[list[int]]:
+    """Join neighbours along the second axis: line, first place and end of each run."""
+    if not len(places):
+        return []
+    places = places[np.lexsort((places[:, 1], places[:, 0]))]
+    begins = np.ones(len(places), dtype=bool)
+    begins[1:] = (np.diff(places, axis=0) != (0, 1)).any(axis=1)
+    first = np.flatnonzero(begins)
+    last = np.append(first[1:], len(places)) - 1
+    runs: list[list[int]] = np.column_stack((places[first], places[last, 1] + 1)).tolist()
+    return runs
 
 
 def _box(mask: NDArray[np.bool_], left: int, top: int) -> tuple[QLineF, ...]:

@@ -140,6 +140,11 @@ def test_explain(folder):
     assert "| named | 2 |" in run("explain.py", folder, *words)
 
 
+def test_hover(folder):
+    words = ("--points", 2, "--sizes", 0.02, "--repeats", 2)
+    assert "| none | 2 |" in run("hover.py", folder, *words)
+
+
 def test_fit_cost():
     assert "| moons |" in run("fit_cost.py", "--quick", "--repeats", 1)
 

@@ -41,12 +41,12 @@ if TYPE_CHECKING:
     from segapp.app.inputs import ImageInput, StrokesInput
     from segapp.app.state import TrainingInputs
     from segapp.engine.trainer import Trainer
-    from segapp.model.answer import AnswerSnapshot, ImageTrainer, MakeTrainer, StoredLabels
     from segapp.model.answer import (
         AnswerSnapshot,
         ImageTrainer,
         MakeTrainer,
         ObjectProposal,
+        StoredLabels,
     )
     from segapp.model.document import Document, Mark
     from segapp.model.picture import EncoderFeatures, Picture, Scale

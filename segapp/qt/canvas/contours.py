@@ -141,7 +141,7 @@ def _visible_pixels(view: View, room: QRectF, factor: int) -> QRect:
 
 
 def scaled_boundary_lines(mask: NDArray[np.bool_], times: int) -> tuple[QLineF, ...]:
-    """Return the boundary lines of a mask whose pixels are ``times`` as wide as the image's."""
+    """Return the boundary lines of a mask, each pixel of it ``times`` as wide."""
     lines = boundary_lines(mask, 0, 0)
     if times == 1:
         return lines

@@ -295,6 +295,11 @@ class SHL(HashClassifier):
     ) -> NDArray[Any]:  # labels of the type of y
         """Fit, and return the label of each sample (`transduction_`).
 
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+
         Returns
         -------
         array of shape (n,)

@@ -10,7 +10,6 @@ import numpy as np
 
 from shlcore.admm import AdmmSolver, FeatureFunction
 from shlcore.clustering import WeightedRows, assign_balanced, kernel_clusters
-from shlcore.gram_matrices import Grams
 from shlcore.kernels import relative_squared_distances
 from shlcore.parameters import bytes_of
 from shlcore.random_features import draw_map
@@ -19,15 +18,22 @@ from shlcore.samples import SampleRows, ScaledRows
 from shlcore.scaling import ColumnSummary, learn_scaling, merge, summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from shlcore.admm import FeatureFunction
     from shlcore.array_types import AnyArray, Array, Features, FileArrays, Floats, Indices, Table
+    from shlcore.kernels import KernelBank
     from shlcore.parameters import Parameters
     from shlcore.random_features import FeatureMap
     from shlcore.row_blocks import Blocks
     from shlcore.samples import ColumnInfo, Rows
     from shlcore.scaling import Scaling
+    from shlcore.selection import Choice
+
+    Selector = Callable[
+        [Sequence[KernelBank], ScaledRows, Indices, Array], tuple[KernelBank, Choice | None]
+    ]
+    """Selects kernels for rows with their labels and weights."""
 
 
 _MIN_ROWS = 64
@@ -74,16 +80,6 @@ class FeatureData:
         distances = self.blocks.map(_distances, _split(rows, self.blocks.sizes), means)
         return assign_balanced(np.concatenate(distances), some.weights)
 
-    def grams_of(self, rows: Indices) -> Grams:
-        """Return the kernel matrices among some rows, by their features."""
-        chosen = self.blocks.map(_select_rows, _split(rows, self.blocks.sizes), None)
-        features = np.concatenate(chosen).astype(np.float64)
-        parts = np.split(features, np.cumsum(self.map.widths)[:-1], axis=1)
-        missing = [slack * np.eye(len(rows)) for slack in self.map.missing_diagonal]
-        return Grams(
-            np.stack([part @ part.T + own for part, own in zip(parts, missing, strict=True)])
-        )
-
     def neighbour_graph(self) -> None:
         """Return None, because a graph would need the distances of all pairs of rows."""
 
@@ -114,10 +110,12 @@ def prepare_feature_data(
     scaling_info: tuple[ColumnInfo, Indices],
     parameters: Parameters,
     rng: np.random.Generator,
-) -> FeatureData:
+    select: Selector,
+) -> tuple[FeatureData, Choice | None]:
     """Learn the scaling, draw the map and compute the features, in two passes over X.
 
-    ``scaling_info`` holds the columns and the samples that the scaling is learnt from.
+    ``scaling_info`` holds the columns and the samples that the scaling is learnt from. Kernels
+    are selected on a sample of the rows.
     """
     columns, samples = scaling_info
     n_components = int(parameters.n_components)
@@ -133,14 +131,17 @@ def prepare_feature_data(
     count = min(n_rows, _SAMPLE + n_components)
     chosen = np.sort(rng.choice(n_rows, count, replace=False))
     sample = np.concatenate(raw.map(_select_rows, _split(chosen, raw.sizes), None))
-    shuffled = rng.permutation(as_finite_floats(sample))
+    order = rng.permutation(count)
+    shuffled = as_finite_floats(sample)[order]
     scaled = scaling.apply(shuffled)
-    bank = parameters.bank(columns, ScaledRows(SampleRows(shuffled), np.arange(count), scaling))
+    drawn = ScaledRows(SampleRows(shuffled), np.arange(count), scaling)
+    banks = parameters.banks(columns, drawn, compact=True)
+    bank, choice = select(banks, drawn, rows.labels[chosen[order]], rows.weights[chosen[order]])
     map_ = draw_map(bank, scaled, n_rows, n_components, parameters.features, rng)
     # The ridge regression needs four matrices of this width in double precision.
     budget = int(max(0, bytes_of(parameters.memory) - 32 * map_.n_features**2))
     blocks = raw.with_features(feature_maker(map_, scaling), map_.n_features, budget)
-    return FeatureData(blocks, map_, scaling)
+    return FeatureData(blocks, map_, scaling), choice
 
 
 def _split(rows: Indices, sizes: list[int]) -> list[Indices]:

@@ -64,10 +64,6 @@ class KernelData:
         theta = np.ones(self.n_kernels)
         return kernel_clusters(self.grams.weighted_sum(theta, some.rows), some.weights, count, rng)
 
-    def grams_of(self, rows: Indices) -> Grams:
-        """Return the kernel matrices among some rows."""
-        return self.grams.submatrices(rows)
-
     def neighbour_graph(self) -> NeighbourGraph | None:
         """Return the neighbour graph of the summed kernels; None for fewer than 3 rows."""
         n_rows = self.grams.n_rows

@@ -126,10 +126,6 @@ def paper_kernels(columns: Columns = None) -> tuple[Kernel, ...]:
 _SAMPLE = 1000
 """Sampled rows for distances; the median of so many is accurate to a few percent."""
 
-_SINGLE_PRECISION_FROM = 1000
-"""Rows from which on kernel matrices have single precision: half of the memory and traffic. With
-2000 rows of usps, pendigits and letter no prediction changes."""
-
 _BLOCK_BYTES = 1 << 16
 """Bytes per row while kernel matrices are computed, so that blocks of rows fit in the caches."""
 
@@ -149,6 +145,22 @@ def sample_distances(rows: Array | ScaledRows) -> Array:
     sample = every.take(np.arange(0, len(every), -(-len(every) // _SAMPLE)))
     parts = [squared_distances(sample, block) for _, block in every.blocks()]
     return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+
+def automatic_banks(
+    rows: Array | ScaledRows, *, compact: bool = False
+) -> tuple[tuple[Kernel, ...], ...]:
+    """Return sets of kernels to choose among: at the scale of neighbours first, and broad ones.
+
+    Compact sets have two kernels, so that each gets half of the random features.
+    """
+    near = automatic_kernels(rows)
+    typical = next(kernel for kernel in reversed(near) if isinstance(kernel, Gaussian)).sigma
+    if compact:
+        middle = near[len(_DEGREES) + _BANDWIDTHS.index(0.5)]
+        return (Polynomial(3), middle), (Polynomial(3), Gaussian(2.0 * typical))
+    broad = (Gaussian(typical * 2.0**power) for power in range(3))
+    return near, (Polynomial(2), Polynomial(3), *broad)
 
 
 def automatic_kernels(rows: Array | ScaledRows) -> tuple[Kernel, ...]:
@@ -216,13 +228,8 @@ class KernelBank:
         for columns in self._columns:
             yield x if columns is None else cast("Reals", x[:, list(columns)])
 
-    def matrices(self, rows: ScaledRows) -> Floats:
-        """Return the kernel matrices of rows, ``M x n x n``, computed block by block.
-
-        Many rows get single precision, to which LIBSVM converts them anyway.
-        """
-        single = len(rows) >= _SINGLE_PRECISION_FROM
-        dtype = np.float32 if single else np.float64
+    def matrices(self, rows: ScaledRows, dtype: type[np.floating] = np.float64) -> Floats:
+        """Return the kernel matrices of rows, ``M x n x n``, computed block by block."""
         stack = np.empty((len(self), len(rows), len(rows)), dtype=dtype)
         for down, left in rows.blocks(_BLOCK_BYTES):
             for across, right in rows.blocks(_BLOCK_BYTES):

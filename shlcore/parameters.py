@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shlcore.codewords import has_collision
-from shlcore.kernels import Kernel, KernelBank, choose_kernels
+from shlcore.kernels import Kernel, KernelBank, automatic_banks, choose_kernels
 from shlcore.scaling import SCALES
 
 if TYPE_CHECKING:
@@ -172,7 +172,18 @@ class Parameters:
     def bank(self, columns: ColumnInfo, rows: ScaledRows | None = None) -> KernelBank:
         """Return the kernels for the columns of X; "auto" depends on scaled rows, too."""
         sample = np.zeros((1, columns.count)) if rows is None else rows
-        kernels = choose_kernels(self.kernels, sample)
+        return self._bank_of(choose_kernels(self.kernels, sample), columns)
+
+    def banks(
+        self, columns: ColumnInfo, rows: ScaledRows, *, compact: bool = False
+    ) -> list[KernelBank]:
+        """Return the sets of kernels to choose among; the first one is the default."""
+        if not _is_auto(self.kernels) or not _is_auto(self.lambda1):
+            return [self.bank(columns, rows)]
+        sets = automatic_banks(rows, compact=compact)
+        return [self._bank_of(kernels, columns) for kernels in sets]
+
+    def _bank_of(self, kernels: Sequence[Kernel], columns: ColumnInfo) -> KernelBank:
         return KernelBank(kernels, columns.count, self.column_groups, columns.names)
 
 

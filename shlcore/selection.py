@@ -1,7 +1,11 @@
-"""Choice of lambda1 by leave-one-out probabilities of labelled rows (span rule).
+"""Choice of kernels, lambda1 and codewords a class by leave-one-out probabilities (span rule).
 
 The cost of a margin violation decides how far functions follow wrong labels: with 20 % of them a
-kernel that interpolates loses 5 to 15 points at 1000 against 0.3 (tests/benchmarks/SUPERVISED.md).
+kernel that interpolates loses 5 to 15 points at 1000 against 0.3. Narrow kernels suit most data;
+where columns act together at a large scale (vehicle), broad ones at a larger cost are ten points
+ahead (tests/benchmarks/SUPERVISED.md). Several codewords a class pay where functions are weak
+(tests/benchmarks/CODEWORDS.md).
+
 For each candidate the bits are fitted to a sample of the labelled rows, and the log loss of the
 leave-one-out scores, at their best temperature, is compared: it is smooth where errors are few.
 """
@@ -14,28 +18,35 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shlcore.calibration import held_out_loss, leave_one_out
+from shlcore.clustering import kernel_clusters
+from shlcore.codewords import spread_codewords
 from shlcore.hinge import class_scores
 from shlcore.mkl import uniform_weights, weigh_kernels
 from shlcore.parallel import one_blas_thread
-from shlcore.problem import UNLABELLED, Problem, Start
+from shlcore.problem import UNLABELLED
 from shlcore.svm import KernelFunction, solve_svm
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
 
     from shlcore.array_types import Array, Indices
     from shlcore.gram_matrices import Grams
 
 
-COSTS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
-"""Candidates, for rows of mean weight 1 and kernels with k(x, x) = 1."""
+COSTS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0, 10000.0)
+"""Candidates for lambda1, for rows of mean weight 1 and kernels with k(x, x) = 1."""
 
-_FIRST = COSTS.index(1.0)
-"""The search begins here, and follows the smaller loss until it rises."""
+_FIRST_COSTS = (0.3, 1.0, 10.0)
+"""The search begins at the best of these, and follows the smaller loss until it rises."""
+
+CODEWORDS = (2, 3, 5, 8)
+"""Candidates for the codewords of a class, beside 1."""
 
 FEW_LABELS_COST = 1.0
 """lambda1 with too few labels to compare. At a labelled share of 1 to 10 % of 750 rows 1, 10 and
-1000 are equal to 0.2 points (tests/benchmarks/SEMI.md)."""
+1000 are equal to 0.2 points on the sets of tests/benchmarks/SEMI.md."""
 
 NO_LABELS_COST = 1000.0
 """lambda1 without any label: clusters keep their rows."""
@@ -47,6 +58,30 @@ _SAMPLE = 400
 """Labelled rows that are compared: their loss is accurate to a few percent, and candidates differ
 by more."""
 
+_BITS_PER_DOUBLING = 3
+"""Bits for each doubling of the number of codewords in the comparison; a fit has five."""
+
+_LEAST_GAIN = 0.02
+"""Share of the loss that a further codeword has to gain, so that chance adds none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """The candidate with the smallest loss.
+
+    Parameters
+    ----------
+    bank
+        Index of the kernels.
+    kernel_weights
+        ``(M,)``, the mean over the bits.
+    """
+
+    bank: int
+    n_codewords: int
+    lambda1: float
+    kernel_weights: Array
+
 
 def choose_rows(labels: Indices) -> Indices:
     """Choose labelled rows for the comparison, in proportion to their classes."""
@@ -56,95 +91,127 @@ def choose_rows(labels: Indices) -> Indices:
     return np.sort(order[np.arange(0, len(order), step).astype(np.intp)])
 
 
-def has_enough_labels(problem: Problem) -> bool:
+def has_enough_labels(labels: Indices, n_classes: int) -> bool:
     """Whether there are labels enough to compare candidates."""
-    n_labels = int(np.count_nonzero(problem.labels != UNLABELLED))
-    return n_labels >= _LEAST_PER_CLASS * problem.n_classes
+    return int(np.count_nonzero(labels != UNLABELLED)) >= _LEAST_PER_CLASS * n_classes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Choice:
-    """A cost, and the mean kernel weights of the bits, ``(M,)``."""
-
-    lambda1: float
-    kernel_weights: Array
-
-
-def choose_lambda1(problem: Problem, start: Start, rows: Indices, grams: Grams) -> Choice:
+def choose(
+    banks: Sequence[Grams], labels: Indices, weights: Array, p: float, n_codewords: int | None
+) -> Choice:
     """Return the candidate with the smallest leave-one-out log loss.
 
     Parameters
     ----------
-    rows
-        The rows of the comparison, with memberships in the start.
-    grams
-        Kernel matrices among these rows.
+    banks
+        Kernel matrices among some labelled rows, of each set of kernels.
+    labels, weights
+        ``(n,)``, of these rows.
+    n_codewords
+        Of each class; None: to be chosen.
     """
-    weights = problem.weights[rows]
-    unit = float(weights.mean()) * max(grams.mean_diagonal(), np.finfo(float).tiny)
-    words = start.codewords.reshape(-1, problem.n_bits)
-    trial = _Trial(
-        grams,
-        problem.labels[rows],
-        weights,
-        start.codewords,
-        words[start.members[rows]],
-        problem.p,
-    )
+    best: tuple[float, Choice] | None = None
     with one_blas_thread():
-        found = {k: trial.fit(COSTS[k] / unit) for k in (_FIRST, _FIRST - 1)}
-        step = -1 if found[_FIRST - 1][0] < found[_FIRST][0] else 1
-        best = _FIRST - 1 if step < 0 else _FIRST
-        while 0 <= best + step < len(COSTS):
-            found[best + step] = trial.fit(COSTS[best + step] / unit)
-            if found[best + step][0] >= found[best][0]:
-                break
+        for index, grams in enumerate(banks):
+            trial = _Trial(grams, labels, weights, p, n_codewords or 1)
+            loss, cost, theta = _search(trial.fit, _FIRST_COSTS)
+            if best is None or loss < best[0]:
+                unit = float(weights.mean()) * max(grams.mean_diagonal(), np.finfo(float).tiny)
+                best = loss, Choice(index, n_codewords or 1, cost / unit, theta)
+        if best is not None and n_codewords is None:
+            best = _more_codewords(banks[best[1].bank], labels, weights, p, best)
+    if best is None:
+        raise ValueError("kernels: wanted at least one set of them, got none")
+    return best[1]
+
+
+def _more_codewords(
+    grams: Grams, labels: Indices, weights: Array, p: float, best: tuple[float, Choice]
+) -> tuple[float, Choice]:
+    """Compare larger numbers of codewords, until the loss rises."""
+    unit = float(weights.mean()) * max(grams.mean_diagonal(), np.finfo(float).tiny)
+    for count in CODEWORDS:
+        if count * (int(labels.max()) + 1) * 2 > len(labels):
+            break
+        trial = _Trial(grams, labels, weights, p, count)
+        loss, cost, theta = _search(trial.fit, _FIRST_COSTS)
+        if loss < (1.0 - _LEAST_GAIN) * best[0]:
+            best = loss, Choice(best[1].bank, count, cost / unit, theta)
+    return best
+
+
+def _search(
+    fit: Callable[[float], tuple[float, Array]], first: Sequence[float]
+) -> tuple[float, float, Array]:
+    """Return the smallest loss, its cost and kernel weights."""
+    found = {COSTS.index(cost): fit(cost) for cost in first}
+
+    def loss(index: int) -> float:
+        if index not in found:
+            found[index] = fit(COSTS[index])
+        return found[index][0]
+
+    best = min(found, key=loss)
+    for step in (-1, 1):
+        while 0 <= best + step < len(COSTS) and loss(best + step) < loss(best):
             best += step
-    weights = found[best][1]
-    return Choice(COSTS[best] / unit, weights / (weights**problem.p).sum() ** (1.0 / problem.p))
+    return found[best][0], COSTS[best], found[best][1]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _Trial:
-    """Labelled rows to fit with one candidate after another.
+    """Labelled rows to fit with one cost after another."""
 
-    Parameters
-    ----------
-    targets
-        ``n x B``, the codeword of each row.
-    """
-
-    grams: Grams
-    labels: Indices
-    weights: Array
-    codewords: NDArray[np.int8]
-    targets: NDArray[np.int8]
-    p: float
+    def __init__(
+        self, grams: Grams, labels: Indices, weights: Array, p: float, n_codewords: int
+    ) -> None:
+        rng = np.random.default_rng(0)
+        n_classes = int(labels.max()) + 1
+        n_bits = _BITS_PER_DOUBLING * max(1, (n_classes * n_codewords - 1).bit_length())
+        self._codewords = spread_codewords(n_classes, n_codewords, n_bits, rng)
+        self._grams, self._labels, self._weights, self._p = grams, labels, weights, p
+        self._unit = float(weights.mean()) * max(grams.mean_diagonal(), np.finfo(float).tiny)
+        members = labels * n_codewords
+        if n_codewords > 1:
+            every = np.ones(len(grams))
+            for c in range(n_classes):
+                own = np.flatnonzero(labels == c)
+                gram = grams.weighted_sum(every, own)
+                members[own] += kernel_clusters(gram, weights[own], n_codewords, rng)
+        self._targets: NDArray[np.int8] = self._codewords.reshape(-1, n_bits)[members]
+        self._theta = np.tile(uniform_weights(len(grams), p), (n_bits, 1))
+        self._is_first = True
 
     def fit(self, cost: float) -> tuple[float, Array]:
-        """Return the log loss of leave-one-out scores, and the mean kernel weights."""
-        costs = cost * self.weights
-        projections = np.empty(self.targets.shape)
+        """Return the log loss of leave-one-out scores, and the mean kernel weights.
+
+        Kernel weights of the last cost are close to those of this one, so that a single fit does.
+        """
+        costs = cost / self._unit * self._weights
+        if self._is_first:
+            self._fit_bits(costs)
+            self._is_first = False
+        functions, projections = self._fit_bits(costs)
+        held_out = leave_one_out(self._grams.weighted_sum, functions, projections, costs)
+        scores = class_scores(held_out, self._codewords)
+        theta = np.mean([function.scales for function in functions], axis=0)
+        theta /= max((theta**self._p).sum() ** (1.0 / self._p), np.finfo(float).tiny)
+        return held_out_loss(scores, self._labels, self._weights), theta
+
+    def _fit_bits(self, costs: Array) -> tuple[list[KernelFunction], Array]:
+        """Fit each bit, then update its kernel weights by block 2."""
+        projections = np.empty(self._targets.shape)
         functions: list[KernelFunction] = []
         known: dict[bytes, int] = {}
-        for bit, target in enumerate(self.targets.T):
+        for bit, target in enumerate(self._targets.T):
             twin = known.setdefault((target * target[0]).tobytes(), bit)
-            if twin == bit:
-                function, projections[:, bit] = self._fit(target, costs)
-            else:
-                sign = float(target[0] * self.targets[0, twin])
-                function = functions[twin].scaled(sign)
+            if twin != bit:  # the same SVM, up to the sign
+                sign = float(target[0] * self._targets[0, twin])
+                functions.append(functions[twin].scaled(sign))
                 projections[:, bit] = sign * projections[:, twin]
-            functions.append(function)
-        held_out = leave_one_out(self.grams.weighted_sum, functions, projections, costs)
-        loss = held_out_loss(class_scores(held_out, self.codewords), self.labels, self.weights)
-        return loss, np.mean([function.scales for function in functions], axis=0)
-
-    def _fit(self, target: NDArray[np.int8], costs: Array) -> tuple[KernelFunction, Array]:
-        """Fit a bit with equal kernel weights, then once with those of block 2."""
-        theta = uniform_weights(len(self.grams), self.p)
-        svm = solve_svm(self.grams, theta, target, costs)
-        theta = weigh_kernels(svm.squared_norms, theta, self.p)
-        svm = solve_svm(self.grams, theta, target, costs, svm.projections)
-        function = KernelFunction(svm.support, svm.coefficients, theta, svm.intercept)
-        return function, svm.projections
+                continue
+            theta = self._theta[bit].copy()
+            svm = solve_svm(self._grams, theta, target, costs)
+            functions.append(KernelFunction(svm.support, svm.coefficients, theta, svm.intercept))
+            projections[:, bit] = svm.projections
+            self._theta[bit] = weigh_kernels(svm.squared_norms, theta, self._p)
+        return functions, projections

@@ -17,7 +17,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from shlcore.calibration import distance_quantiles, learn_temperature
 from shlcore.clustering import WeightedRows
 from shlcore.codewords import count_distinct, spread_codewords
-from shlcore.feature_data import FeatureHash, prepare_feature_data
+from shlcore.feature_data import FeatureData, FeatureHash, prepare_feature_data
 from shlcore.fit_result import FitResult, Stages
 from shlcore.gram_matrices import Grams
 from shlcore.hinge import class_scores, hinge_distances, nearest_codewords
@@ -36,7 +36,7 @@ from shlcore.scaling import learn_scaling, merge, summarise
 from shlcore.selection import (
     FEW_LABELS_COST,
     NO_LABELS_COST,
-    choose_lambda1,
+    choose,
     choose_rows,
     has_enough_labels,
 )
@@ -48,16 +48,19 @@ from shlcore.semi_supervised import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from shlcore.admm import FeatureFunction
     from shlcore.array_types import AnyArray, Array, Floats, Indices, Table
     from shlcore.descent import BitSolver, Step
+    from shlcore.feature_data import Selector
     from shlcore.fit_result import Hash
+    from shlcore.kernels import KernelBank
     from shlcore.parameters import Parameters
     from shlcore.samples import ColumnInfo, Rows
+    from shlcore.selection import Choice
     from shlcore.semi_supervised import NeighbourGraph
     from shlcore.svm import KernelFunction
 
@@ -67,6 +70,10 @@ FALLBACK_LAMBDA1 = 1.0
 """With a smaller lambda1 the recall of a class among labelled rows may fall below the first
 constant; then lambda1 is raised to the second. With kernels normalised to k(x, x) = 1, a row of
 this cost can reach the margin by itself."""
+
+_SINGLE_PRECISION_FROM = 1000
+"""Rows from which on kernel matrices have single precision: half of the memory and traffic. With
+2000 rows of usps, pendigits and letter no prediction changes."""
 
 Solver = Literal["exact", "random_features"]
 """The solver in use, after resolving "auto"."""
@@ -92,9 +99,6 @@ class TrainingView(Protocol[Function]):
         self, functions: Sequence[Function], projections: Floats, costs: Array
     ) -> Floats:
         """Return an estimate of f at each row by functions learnt without the row."""
-
-    def grams_of(self, rows: Indices) -> Grams:
-        """Return the kernel matrices among some rows."""
 
     def neighbour_graph(self) -> NeighbourGraph | None:
         """Return the neighbour graph of the rows; None if it is too large or too small."""
@@ -141,6 +145,8 @@ class TrainingData(Generic[Function]):
         Columns of X.
     project_samples
         Returns f at some of the samples, given hash functions: for samples that were left out.
+    choice
+        Kernels, lambda1 and codewords as chosen by leave-one-out; None: too few labels.
     """
 
     classes: AnyArray
@@ -150,6 +156,7 @@ class TrainingData(Generic[Function]):
     solver: str
     columns: ColumnInfo
     project_samples: Callable[[Hash, Indices], Floats]
+    choice: Choice | None
 
     def cold_start(
         self, rng: np.random.Generator, codewords: NDArray[np.int8] | None = None
@@ -239,24 +246,20 @@ class TrainingData(Generic[Function]):
         share = float(problem.weights.sum()) / (problem.n_classes * problem.n_codewords)
         return replace(problem, lambda1=lambda1, lambda2=lambda1 * share * lambda2)
 
-    def resolve_lambda1(self, start: Start, parameters: Parameters) -> tuple[float, Start]:
-        """Return lambda1 as given, or the one that suits the labelled rows best.
+    def tuned_start(self, start: Start, parameters: Parameters) -> tuple[float, Start]:
+        """Return lambda1, and the start with the kernel weights of its choice.
 
-        Then a cold start has the kernel weights of that comparison, which saves a pass.
+        They save a pass; a warm start has its own.
         """
-        problem = self.problem
         if parameters.lambda1 != "auto":
             return float(parameters.lambda1), start
-        if (problem.labels == UNLABELLED).all():
-            return NO_LABELS_COST, start
-        if not has_enough_labels(problem):
-            return FEW_LABELS_COST, start
-        rows = choose_rows(problem.labels)
-        choice = choose_lambda1(problem, start, rows, self.view.grams_of(rows))
+        if self.choice is None:
+            unsupervised = (self.problem.labels == UNLABELLED).all()
+            return (NO_LABELS_COST if unsupervised else FEW_LABELS_COST), start
         if start.kernel_weights is None:
-            every = np.tile(choice.kernel_weights, (problem.n_bits, 1))
+            every = np.tile(self.choice.kernel_weights, (self.problem.n_bits, 1))
             start = replace(start, kernel_weights=every)
-        return choice.lambda1, start
+        return self.choice.lambda1, start
 
     def fit_states(self, start: Start, parameters: Parameters) -> Iterator[FitState]:
         """Descend from a start, stage by stage, until convergence.
@@ -266,7 +269,7 @@ class TrainingData(Generic[Function]):
         """
         solver = self.view.bit_solver(parameters.tol, parameters.threads)
         pull, warm = float(parameters.lambda2), start.kernel_weights is not None
-        lambda1, start = self.resolve_lambda1(start, parameters)
+        lambda1, start = self.tuned_start(start, parameters)
         problem = self.problem_at(lambda1, pull)
         plan = self.plan(problem, start, solver, parameters, warm=warm)
         objectives: list[float] = []
@@ -438,40 +441,94 @@ def prepare_training_data(
         samples if isinstance(samples, SampleRows) else None, labels, weights
     )
     _check_every_class_has_rows(classes, rows, unsupervised=y is None)
+    select = partial(_select, parameters, len(classes))
+    view: KernelData | FeatureData
+    if isinstance(samples, Grams):
+        grams = samples.submatrices(rows.first)
+        choice = _choose([grams], rows.labels, rows.weights, parameters, len(classes))
+        view = KernelData(grams, (rows.first, samples.n_rows))
+    elif isinstance(samples, SampleRows):
+        every = samples, _weights(sample_weight, n_samples)
+        view, choice = _kernel_data(every, columns, rows, parameters, select)
+    else:
+        view, choice = prepare_feature_data(
+            samples, rows, (columns, active), parameters, rng, select
+        )
+    if choice is not None:
+        parameters = replace(parameters, n_codewords=choice.n_codewords)
     problem = Problem(
         labels=rows.labels,
         weights=rows.weights,
         n_classes=len(classes),
         n_codewords=parameters.words_per_class,
         n_bits=parameters.bits_for(len(classes)),
-        lambda1=FALLBACK_LAMBDA1,  # until `resolve_lambda1`
+        lambda1=FALLBACK_LAMBDA1,  # until `problem_at`
         lambda2=0.0,
         p=float(parameters.p),
         fixed_codewords=not parameters.learns_codewords,
     )
     project = partial(_project_samples, samples)
-    if isinstance(samples, Grams):
-        kernels = KernelData(samples.submatrices(rows.first), (rows.first, samples.n_rows))
-    elif isinstance(samples, SampleRows):
-        every = samples, _weights(sample_weight, n_samples)
-        kernels = _kernel_data(every, columns, rows, parameters)
-    else:
-        features = prepare_feature_data(samples, rows, (columns, active), parameters, rng)
-        return TrainingData(classes, rows, problem, features, solver, columns, project)
-    return TrainingData(classes, rows, problem, kernels, solver, columns, project)
+    if isinstance(view, KernelData):
+        return TrainingData(classes, rows, problem, view, solver, columns, project, choice)
+    return TrainingData(classes, rows, problem, view, solver, columns, project, choice)
+
+
+def _choose(
+    banks: Iterable[Grams],
+    labels: Indices,
+    weights: Array,
+    parameters: Parameters,
+    n_classes: int,
+) -> Choice | None:
+    """Choose among kernels, costs and numbers of codewords; None with too few labels.
+
+    The matrices are those of all rows, or of the rows of `choose_rows`.
+    """
+    asked = parameters.lambda1 == "auto" or parameters.n_codewords == "auto"
+    if not asked or not has_enough_labels(labels, n_classes):
+        return None
+    rows = choose_rows(labels)
+    among = [grams.submatrices(rows) if grams.n_rows > len(rows) else grams for grams in banks]
+    given = parameters.given_codewords is not None or parameters.n_codewords != "auto"
+    count = parameters.words_per_class if given else None
+    return choose(among, labels[rows], weights[rows], float(parameters.p), count)
+
+
+def _select(
+    parameters: Parameters,
+    n_classes: int,
+    banks: Sequence[KernelBank],
+    rows: ScaledRows,
+    labels: Indices,
+    weights: Array,
+) -> tuple[KernelBank, Choice | None]:
+    """Select kernels by labelled ones of the rows."""
+    some = replace(rows, chosen=rows.chosen[choose_rows(labels)])
+    grams = (Grams(bank.matrices(some)) for bank in banks)
+    choice = _choose(grams, labels, weights, parameters, n_classes)
+    return banks[0 if choice is None else choice.bank], choice
 
 
 def _kernel_data(
-    every: tuple[SampleRows, Array], columns: ColumnInfo, rows: Rows, parameters: Parameters
-) -> KernelData:
+    every: tuple[SampleRows, Array],
+    columns: ColumnInfo,
+    rows: Rows,
+    parameters: Parameters,
+    select: Selector,
+) -> tuple[KernelData, Choice | None]:
     """Compute the kernels of the rows; ``every`` is all samples and their weights."""
     samples, weights = every
     active = np.flatnonzero(weights > 0)
     parts = [summarise(block, weights[active[part]]) for part, block in samples.blocks(active)]
     scaling = learn_scaling(parameters.scale, merge(parts))
-    bank = parameters.bank(columns, ScaledRows(samples, active, scaling))
     scaled = ScaledRows(samples, rows.first, scaling)
-    return KernelData(Grams(bank.matrices(scaled)), KernelRows(bank, scaled))
+    banks = parameters.banks(columns, ScaledRows(samples, active, scaling))
+    bank, choice = select(banks, scaled, rows.labels, rows.weights)
+    # LIBSVM stores products in single precision. A given lambda1 may be so large that the margins
+    # need more digits.
+    single = choice is not None and len(scaled) >= _SINGLE_PRECISION_FROM
+    matrices = bank.matrices(scaled, np.float32 if single else np.float64)
+    return KernelData(Grams(matrices), KernelRows(bank, scaled)), choice
 
 
 def _n_samples(samples: Grams | SampleRows | Table) -> int:

@@ -1,50 +1,31 @@
-"""*SHL and semi-supervised peers with 1, 5 and 10 % labels.
+"""*SHL and semi-supervised peers with 1, 5 and 10 % labels, on 17 sets.
 
-    python tests/benchmarks/semi_supervised.py --data FOLDER --out semi
+    python tests/benchmarks/semi_supervised.py --out semi
 
-Seven sets, of at most 1000 rows, a quarter of them held out; ten seeds. The peers are tuned by
-two folds of the labelled rows alone, where each class has two labels, and take their first
-setting where not; *SHL takes its defaults throughout. The same line again goes on after an
-interruption, and ``--report`` only prints the tables. ``--supervised`` compares the defaults, with
-all labels, with a tuned SVC; ``--costs`` fits and predicts at extreme values of lambda1.
+Sets of at most 1000 rows, a quarter of them held out. *SHL takes its defaults but for
+``semi_supervised``. The peers are tuned by two folds of the labelled rows alone, where each class
+has two labels, and take their first setting where not. "Spread labels + SVC" gives the labels that
+*SHL spreads to an SVC: the control that says what is label spreading. The same line again goes on
+after an interruption, and ``--report`` only prints the tables.
 """
 
 import argparse
-import json
-import os
 import time
-import warnings
 from itertools import product
-from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_digits, load_wine
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
-from sklearn.preprocessing import MinMaxScaler
-from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
+from learning_sets import TUNED, UNTUNED, Journal, add_options, at_hand, split
+from sklearn.model_selection import StratifiedKFold
+from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from shlcore import SHL
 
-LOADERS = {"digits": load_digits, "wine": load_wine, "breast_cancer": load_breast_cancer}
-FILES = ("vowel", "letter", "usps", "pendigits")
 SHARES = (0.01, 0.05, 0.1)
-MOST_ROWS = 1000
-METHODS = ("inductive *SHL", "transductive *SHL", "LabelSpreading", "SelfTraining(SVC)", "SVC")
-
-
-def dataset(name, seed, folder):
-    if name in LOADERS:
-        X, y = LOADERS[name](return_X_y=True)
-    else:
-        with np.load(folder / f"{name}.npz") as archive:
-            X, y = archive["X"].astype(float), archive["y"]
-    y = np.unique(y, return_inverse=True)[1]
-    order = np.random.default_rng(seed).permutation(len(X))[:MOST_ROWS]
-    here, new = np.split(order, [int(0.75 * len(order))])
-    X = MinMaxScaler().fit(X[here]).transform(X)
-    return X[here], y[here], X[new], y[new]
+MODES = ("none", "paper", "spreading", "leave_one_out", "auto")
+PEERS = ("spread labels + SVC", "LabelSpreading", "SVC")
+METHODS = (*MODES, *PEERS)
 
 
 def some_labels(y, share, seed):
@@ -58,11 +39,8 @@ def some_labels(y, share, seed):
     return labels
 
 
-def settings_of(method, n_columns, seed):
+def settings_of(method, n_columns):
     """Return the settings to choose among; the first one is the default."""
-    if method.endswith("*SHL"):
-        mode = method.startswith("trans")
-        return [SHL(transductive=mode, random_state=seed)]
     if method == "LabelSpreading":
         return [
             LabelSpreading(kernel="knn", n_neighbors=k, alpha=a, max_iter=1000)
@@ -72,37 +50,21 @@ def settings_of(method, n_columns, seed):
             LabelSpreading(kernel="rbf", gamma=g / n_columns, alpha=0.2, max_iter=1000)
             for g in (20.0, 100.0, 500.0)
         ]
-    svcs = [
-        SVC(C=cost, gamma=g / n_columns, probability=method != "SVC", random_state=seed)
-        for cost in (10.0, 1.0)
-        for g in (10.0, 3.0, 30.0)
-    ]
-    if method == "SVC":
-        return svcs
-    return [SelfTrainingClassifier(svc, threshold=0.8) for svc in svcs]
+    return [SVC(C=cost, gamma=g / n_columns) for cost in (10.0, 1.0) for g in (10.0, 3.0, 30.0)]
 
 
 def trained(model, X, labels):
     known = labels != -1
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if isinstance(model, SVC):
-            return model.fit(X[known], labels[known])
-        return model.fit(X, labels)
-
-
-def answers_of(model, X):
-    """Return the classes of the training rows; self-training leaves some of them open."""
-    if isinstance(model, SelfTrainingClassifier) or not hasattr(model, "transduction_"):
-        return model.predict(X)
-    return model.transduction_
+    if isinstance(model, SVC):
+        return model.fit(X[known], labels[known])
+    return model.fit(X, labels)
 
 
 def tuned(method, X, labels, seed):
     """Choose settings by folds of the labelled rows; the other rows stay unlabelled."""
-    choices = settings_of(method, X.shape[1], seed)
+    choices = settings_of(method, X.shape[1])
     known = np.flatnonzero(labels != -1)
-    if len(choices) == 1 or np.bincount(labels[known]).min() < 2:
+    if np.bincount(labels[known]).min() < 2:
         return choices[0]
     folds = list(StratifiedKFold(2, shuffle=True, random_state=seed).split(known, labels[known]))
     scores = []
@@ -111,110 +73,88 @@ def tuned(method, X, labels, seed):
         for _, out in folds:
             hidden = labels.copy()
             hidden[known[out]] = -1
-            model = trained(choice, X, hidden)
-            right += (answers_of(model, X) == labels)[known[out]].sum()
+            right += (trained(choice, X, hidden).predict(X) == labels)[known[out]].sum()
         scores.append(right)
     return choices[int(np.argmax(scores))]
 
 
-def measure(name, share, seed, method, folder):
-    X, y, new, wanted = dataset(name, seed, folder)
+def measure(name, share, seed, folder):
+    """Return the accuracies of all methods on unlabelled and on held-out rows."""
+    X, y, new, wanted = split(name, folder, seed)
     labels = some_labels(y, share, seed)
     unknown = labels == -1
-    started = time.process_time()
-    model = trained(tuned(method, X, labels, seed), X, labels)
-    found = answers_of(model, X)
-    return {
-        "here": float((found == y)[unknown].mean()),
-        "new": float((model.predict(new) == wanted).mean()),
-        "seconds": round(time.process_time() - started, 2),
-    }
-
-
-def supervised(name, seed, folder):
-    X, y, new, wanted = dataset(name, seed, folder)
-    grid = {"C": [0.1, 1, 10, 100], "gamma": list(np.array([0.3, 1, 3, 10, 30]) / X.shape[1])}
-    svc = GridSearchCV(SVC(), grid, cv=3).fit(X, y)
-    shl = SHL(random_state=seed).fit(X, y)
-    return {"SVC": float(svc.score(new, wanted)), "SHL": float(shl.score(new, wanted))}
-
-
-def costs(name, folder):
-    X, y, new, wanted = dataset(name, 0, folder)
     found = {}
-    for cost in (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 1e3, 1e5):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model = SHL(lambda1=cost, random_state=0).fit(X[:500], y[:500])
-            found[f"{cost:g}"] = float(model.score(new, wanted))
+
+    def note(method, here, there, seconds):
+        accuracy = float((here == y)[unknown].mean()), float((there == wanted).mean())
+        found[method] = {"here": accuracy[0], "new": accuracy[1], "seconds": round(seconds, 2)}
+
+    spread = labels
+    for mode in MODES:
+        started = time.process_time()
+        model = SHL(semi_supervised=mode, random_state=seed)
+        steps = list(model.iter_fit(X, labels))
+        seconds = time.process_time() - started
+        note(mode, model.transduction_, model.predict(new), seconds)
+        if mode == "spreading":
+            # The start of the stages: before it, rows have the labels that were spread.
+            first = next(step for step in steps if step.pass_ended)
+            spread = np.where(unknown, first.snapshot().transduction_, labels)
+        if mode == "auto":
+            found[mode]["left out"] = bool(model.stage_weights_[-1] == 0.0)
+    for peer in PEERS:
+        started = time.process_time()
+        told = spread if peer.startswith("spread") else labels
+        if peer.startswith("spread"):
+            model = SVC(C=10.0, gamma="scale").fit(X, spread)
+        else:
+            model = trained(tuned(peer, X, labels, seed), X, labels)
+        here = told if peer.startswith("spread") else model.predict(X)
+        note(peer, here, model.predict(new), time.process_time() - started)
     return found
 
 
-def report(found, key):
+def report(found, names, key):
     print(f"\n| set | labels | {' | '.join(METHODS)} |\n|---|---|{'---|' * len(METHODS)}")
-    columns = {method: [] for method in METHODS}
-    for name in (*LOADERS, *FILES):
-        for share in SHARES:
-            means = []
-            for method in METHODS:
-                cell = f"{name} {share} {method} "
-                runs = [row[key] for place, row in found.items() if place.startswith(cell)]
-                means.append(float(np.mean(runs)) if runs else float("nan"))
-                columns[method].append(means[-1])
+    groups = {"tuned sets": TUNED, "untuned sets": UNTUNED, "all": (*TUNED, *UNTUNED)}
+    cells = {}
+    for name, share in product(names, SHARES):
+        rows = [row for cell, row in found.items() if cell.startswith(f"{name} {share} ")]
+        if rows:
+            means = [np.mean([row[method][key] for row in rows]) for method in METHODS]
+            cells[name, share] = means
             print(f"| {name} | {share:.0%} | " + " | ".join(f"{m:.3f}" for m in means) + " |")
-    print("| mean | | " + " | ".join(f"{np.nanmean(columns[m]):.4f}" for m in METHODS) + " |")
-
-
-def run_others(options, names, found, keep):
-    for name in names:
-        if options.costs:
-            keep(f"costs {name}", costs, name)
-            print(name, found.get(f"costs {name}"), flush=True)
-            continue
-        for seed in range(options.seeds):
-            keep(f"supervised {name} {seed}", supervised, name, seed)
-        runs = [row for place, row in found.items() if place.startswith(f"supervised {name} ")]
-        means = {key: float(np.mean([row[key] for row in runs])) for key in ("SVC", "SHL")}
-        print(name, {key: round(value, 4) for key, value in means.items()}, flush=True)
+    for title, group in groups.items():
+        for share in (*SHARES, None):
+            chosen = [m for (n, s), m in cells.items() if n in group and share in (s, None)]
+            if chosen:
+                means = " | ".join(f"{m:.4f}" for m in np.mean(chosen, axis=0))
+                print(f"| mean, {title} | {'' if share is None else f'{share:.0%}'} | {means} |")
+    for title, group in groups.items():
+        differences = [
+            row["auto"][key] - row["none"][key]
+            for cell, row in found.items()
+            if cell.split()[0] in group
+        ]
+        if differences:
+            error = np.std(differences) / np.sqrt(len(differences))
+            print(f"\n{title}: auto − none {np.mean(differences):+.4f} ± {error:.4f}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    default = Path(os.environ.get("SEGAPP_DATA", Path(__file__).parents[3] / "shared" / "data"))
-    parser.add_argument("--data", type=Path, default=default / "hashing", help="folder of .npz")
-    parser.add_argument("--out", type=Path, default=Path("semi"), help="folder for results")
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--supervised", action="store_true")
-    parser.add_argument("--costs", action="store_true")
+    add_options(parser, 5)
     parser.add_argument("--report", action="store_true")
     options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
-    path = options.out / "semi.jsonl"
-    lines = path.read_text().splitlines() if path.exists() else []
-    found = {entry["cell"]: entry["found"] for entry in map(json.loads, lines)}
-    names = [
-        name
-        for name in (*LOADERS, *FILES)
-        if name in LOADERS or (options.data / f"{name}.npz").exists()
-    ]
-
-    def keep(cell, action, *arguments):
-        if cell not in found and not options.report:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                found[cell] = action(*arguments, options.data)
-            with path.open("a") as file:
-                file.write(json.dumps({"cell": cell, "found": found[cell]}) + "\n")
-
-    with threadpool_limits(1):
-        if options.costs or options.supervised:
-            run_others(options, names, found, keep)
-            return
-        for seed, name, share, method in product(range(options.seeds), names, SHARES, METHODS):
-            keep(f"{name} {share} {method} {seed}", measure, name, share, seed, method)
+    journal = Journal(options.out / "semi.jsonl")
+    names = at_hand((*TUNED, *UNTUNED), options)
+    if not options.report:
+        with threadpool_limits(1):
+            for seed, name, share in product(range(options.seeds), names, SHARES):
+                journal.measure(f"{name} {share} {seed}", measure, name, share, seed, options.data)
     for key, title in (("here", "unlabelled rows"), ("new", "held-out rows")):
         print(f"\nAccuracy on {title}")
-        report(found, key)
+        report(journal.found, names, key)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.benchmark]
 # Parts of other scripts, which run them.
 PARTS = {
     "exact_cut.py",
+    "learning_sets.py",
     "minisam_network.py",
     "paint_flat.py",
     "render_fruit.py",
@@ -97,8 +98,13 @@ def test_day():
 
 
 def test_semi_supervised(tmp_path):
-    """The report alone: a single cell takes a minute."""
-    run("semi_supervised.py", "--out", tmp_path, "--report")
+    words = ("--out", tmp_path, "--sets", "wine", "--seeds", 1)
+    assert "| wine | 10% |" in run("semi_supervised.py", *words)
+
+
+def test_supervised(tmp_path):
+    words = ("--out", tmp_path, "--sets", "wine", "--seeds", 1)
+    assert "| wine | 30% |" in run("supervised.py", *words)
 
 
 def test_binary_index():

@@ -8,15 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from shlcore import SHL
 from shlcore.codewords import (
     MemberLoss,
     count_distinct,
+    exact_codewords,
     move_codewords,
     prox_pair,
     proximal_average,
     spread_codewords,
     substitute,
 )
+from shlcore.objective import codeword_spread
 
 
 def numerical_prox(v, threshold):
@@ -168,3 +171,52 @@ def test_long_codewords_are_spread_in_parts():
     assert gaps.min() >= 490
     with pytest.raises(ValueError, match="n_bits: wanted enough bits for 9 distinct codewords"):
         spread_codewords(9, 1, 3, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(("s", "n_bits"), [(2, 3), (3, 4), (2, 6), (4, 3)])
+@pytest.mark.parametrize("lambda2", [0.0, 0.2, 1.0, 5.0])
+def test_block_3_is_exact_for_few_signs(s, n_bits, lambda2):
+    rng = np.random.default_rng(s + n_bits)
+    signs = np.array(list(itertools.product([1, -1], repeat=s * n_bits)), dtype=np.int8)
+    every = signs.reshape(-1, s, n_bits)
+    for _ in range(10):
+        up, down = 5 * rng.random((2, s, n_bits))
+        data = np.where(every > 0, up, down).sum(axis=(1, 2))
+        gaps = [
+            np.linalg.norm(every[:, i].astype(float) - every[:, j], axis=1)
+            for i, j in itertools.combinations(range(s), 2)
+        ]
+        found = exact_codewords(up, down, every[:1], lambda2)
+        value = np.where(found[0] > 0, up, down).sum() + lambda2 * codeword_spread(found)
+        assert value == pytest.approx((data + lambda2 * np.sum(gaps, axis=0)).min())
+
+
+def test_long_words_of_two_are_exact_and_many_long_ones_are_refused():
+    up, down = np.random.default_rng(0).random((2, 2, 200))
+    words = np.ones((1, 2, 200), dtype=np.int8)
+    apart, together = (exact_codewords(up, down, words, pull) for pull in (0.0, 1e3))
+    np.testing.assert_array_equal(apart[0], np.where(up < down, 1, -1))
+    np.testing.assert_array_equal(together[0, 0], together[0, 1])
+    up, down = np.random.default_rng(0).random((2, 5, 30))
+    assert exact_codewords(up, down, np.ones((1, 5, 30), dtype=np.int8), 1.0) is None
+
+
+def test_the_remaining_codewords_are_the_modes_of_a_class():
+    # Two columns, linear functions: class 0 is one cluster, class 1 two, class 2 three.
+    angles = 2 * np.pi * np.array([0, 1, 3, 2, 4, 5]) / 6
+    classes = np.array([0, 1, 1, 2, 2, 2])
+    rng = np.random.default_rng(0)
+    centres = np.column_stack([np.cos(angles), np.sin(angles)])
+    parts = [centre + 0.05 * rng.normal(size=(40, 2)) for centre in centres]
+    X, y = np.concatenate(parts), np.repeat(classes, 40)
+    model = SHL(
+        n_bits=12,
+        n_codewords=3,
+        kernels="linear",
+        scale=None,
+        lambda1=1.0,
+        lambda2=0.05,
+        random_state=0,
+    ).fit(X, y)
+    assert list(model.n_codewords_) == [1, 2, 3]
+    assert model.score(X, y) > 0.99

@@ -38,7 +38,7 @@ def test_fields_of_kernels_can_be_searched(wine):
 
 def test_automatic_choices_are_visible_and_survive_the_file(wine, tmp_path):
     X, y = wine
-    model = SHL(random_state=0).fit(X, y)
+    model = SHL(lambda1=1.0, random_state=0).fit(X, y)
     assert model.codewords_.shape[-1] == 10  # three classes: five bits for each of two doublings
     scaled = (X - X.min(axis=0)) / np.ptp(X, axis=0)
     gaps = np.linalg.norm(scaled[:, None] - scaled, axis=2)
@@ -147,7 +147,7 @@ def test_scikit_learn_check(estimator, check):
 
 def test_kernels_by_name_and_by_function(wine, tmp_path):
     X, y = wine
-    automatic = SHL(random_state=0).fit(X, y).kernels_
+    automatic = SHL(lambda1=1.0, random_state=0).fit(X, y).kernels_
     names = SHL(kernels=["linear", "poly", "rbf"], random_state=0).fit(X, y)
     assert names.kernels_ == [Linear(), *automatic]
     names.save(tmp_path / "model")

@@ -150,7 +150,7 @@ def sample_distances(rows: Array | ScaledRows) -> Array:
 def automatic_banks(
     rows: Array | ScaledRows, *, compact: bool = False
 ) -> tuple[tuple[Kernel, ...], ...]:
-    """Return sets of kernels to choose among: at the scale of neighbours first, and broad ones.
+    """Return sets of kernels: those at the scale of neighbours, and broad ones.
 
     Compact sets have two kernels, so that each gets half of the random features.
     """

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from segapp.app.result import Result, SegmentationModel
     from segapp.app.segmenter import Segmenter, segment
+    from segapp.app.stack import Stack
     from segapp.io.images import load_image
     from segapp.io.project import load_project
     from segapp.model.answer import NotEnoughStrokes
@@ -32,6 +33,7 @@ _HOMES = {
     "SegmentationModel": "app.result",
     "Segmenter": "app.segmenter",
     "Settings": "model.settings",
+    "Stack": "app.stack",
     "Stroke": "model.document",
     "load_image": "io.images",
     "load_project": "io.project",
@@ -48,6 +50,7 @@ __all__ = [
     "SegmentationModel",
     "Segmenter",
     "Settings",
+    "Stack",
     "Stroke",
     "__version__",
     "load_image",

@@ -189,13 +189,13 @@ class StateUpdate:
             due = with_previews and time.perf_counter() - shown > _PREVIEW_INTERVAL
             if step.pass_ended and due:
                 model = step.snapshot()
-                preview = self.refiner.preview(_region_scores(step, model, grams, n))
+                preview = self.refiner.preview(region_scores(step, model, grams, n))
                 preview = replace(preview, codewords=self._codewords(model))
                 shown = time.perf_counter()
             done = min(step.iteration / settings.passes, 1)
             yield Report("Learning", 0.15 + 0.45 * done, preview)
         model = step.snapshot()
-        scores = _region_scores(step, model, grams, n)
+        scores = region_scores(step, model, grams, n)
         if belief is not None:
             scores = scores.plus(belief.costs())
         prior = None
@@ -286,7 +286,7 @@ class StateUpdate:
         )
 
 
-def _region_scores(step: FitStep, model: SHL, grams: Grams, n_prototypes: int) -> RegionScores:
+def region_scores(step: FitStep, model: SHL, grams: Grams, n_prototypes: int) -> RegionScores:
     """Score the prototypes by the model of a step."""
     projections = step.projections[:n_prototypes]
     if np.isnan(projections).any():  # rows that took no part in the fit

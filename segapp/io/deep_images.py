@@ -17,8 +17,8 @@ from segapp.io.pages import (
     check_page,
     check_size,
     join_notes,
+    known_groups,
     open_tiff,
-    page_groups,
     page_note,
 )
 from segapp.io.pixel_size import read_metadata
@@ -370,11 +370,11 @@ def decode_deep_tiff(
         return None
     try:
         with open_tiff(file, path) as tiff:
-            pictures = page_groups(tiff)
+            pictures = known_groups(path, tiff)
             check_page(path, page, len(pictures))
             planes = [tiff.pages[index] for index in pictures[page]]
             first = planes[0].keyframe
-            if first.dtype is None or _is_left_to_pillow(planes):
+            if first.dtype is None or _is_left_to_pillow(planes, len(pictures)):
                 return None
             values = _values(path, planes)
             inverted = int(first.photometric) == 0
@@ -395,12 +395,19 @@ def decode_deep_tiff(
     return replace(decoded, note=note, scale=metadata.scale)
 
 
-def _is_left_to_pillow(planes: list[tifffile.TiffPage]) -> bool:
+_UNPACKED = (1, 8, 32946)
+"""Compressions that tifffile decodes without another library: none, and deflate."""
+
+
+def _is_left_to_pillow(planes: list[tifffile.TiffPage], n_pictures: int) -> bool:
     first = planes[0].keyframe
     if first.dtype.itemsize > 1:
         return False
     if first.dtype != np.uint8:
         return True
+    is_grey = int(first.photometric) == _GREY[1]
+    if n_pictures > 1 and is_grey and int(first.compression) in _UNPACKED:
+        return False  # of which Pillow would read all pages before
     several = len(planes) > 1 and int(first.photometric) in _GREY
     return not several and first.samplesperpixel <= _MOST_COLOURS
 

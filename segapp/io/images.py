@@ -27,7 +27,9 @@ from segapp.io.deep_images import (
     render_raw,
     rerender,
 )
+from segapp.io.films import is_film, open_film
 from segapp.io.folder_files import folder_scale
+from segapp.io.ome_zarr import is_zarr, open_zarr, zarr_description
 from segapp.io.pages import (
     DAMAGE,
     TIFF_SIGNATURES,
@@ -124,6 +126,8 @@ IMAGE_SUFFIXES: tuple[str, ...] = (
     ".heic",
     ".heif",
 )
+_MOST_DIGESTED = 256 << 20
+"""Bytes of a file up to which all of them count in its digest: a fifth of a second."""
 _log = logging.getLogger(__name__)
 _FORMATS = ("JPEG", "PNG", "BMP", "TIFF", "WEBP", "GIF")
 _HEIC_BRANDS = (b"heic", b"heix", b"mif1", b"msf1")
@@ -146,10 +150,9 @@ def load_image(path: str | Path, display: DisplaySettings = DEFAULT_DISPLAY) -> 
     """
     path, start = Path(path), time.perf_counter()
     name, page = parse_page(path)
-    with _opened(name) as file, _in_one_sentence(name):
-        decoded = decode_deep_tiff(name, file, page, display) or _decode(name, file, page, display)
-        file.seek(0)
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    with _in_one_sentence(name):
+        decoded = _decode_page(name, page, display)
+        digest = content_digest(path)  # second, as another program may be writing the file
         picture = Picture(
             decoded.rgb,
             decoded.alpha,
@@ -159,7 +162,7 @@ def load_image(path: str | Path, display: DisplaySettings = DEFAULT_DISPLAY) -> 
             decoded.raw,
             decoded.display,
             decoded.levels,
-            folder_scale(path) or decoded.scale or _tiff_scale(file),
+            folder_scale(path) or decoded.scale,
         )
         rendered = rerender(picture, display)
     height, width = rendered.size
@@ -178,6 +181,23 @@ def _tiff_scale(file: BufferedReader) -> Scale | None:
     with suppress(*DAMAGE), tifffile.TiffFile(file) as tiff:
         return read_metadata(tiff).scale
     return None
+
+
+def _decode_page(name: Path, page: int, display: DisplaySettings) -> DecodedImage:
+    if is_film(name):
+        film = open_film(name)
+        return DecodedImage(film.frame(page), None, page_note(page, len(film)))
+    if is_zarr(name):
+        image = open_zarr(name)
+        raw = RawImage(image.page(page), separate_channels=True)
+        decoded = render_raw(raw, None, display)
+        return replace(decoded, note=join_notes((decoded.note, page_note(page, len(image)))))
+    with _opened(name) as file:
+        deep = decode_deep_tiff(name, file, page, display)
+        if deep is not None:
+            return deep
+        decoded = _decode(name, file, page, display)
+        return decoded if decoded.scale else replace(decoded, scale=_tiff_scale(file))
 
 
 def load_thumbnail(
@@ -205,9 +225,23 @@ def _shrunk(rgb: NDArray[np.uint8], longest: int) -> NDArray[np.uint8]:
 
 
 def content_digest(path: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal, or raise `ImageError`."""
-    with _opened(page_file(path)) as file, _in_one_sentence(path):
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    """Return the SHA-256 of a file in hexadecimal, or raise `ImageError`.
+
+    Of a very large file, a stack for instance, size, beginning and end count, and of an OME-Zarr
+    image its description: its pages are opened one after the other, each as quickly as the first.
+    """
+    file_name = page_file(path)
+    if is_zarr(file_name) and file_name.is_dir():
+        return hashlib.sha256(zarr_description(file_name)).hexdigest()
+    with _opened(file_name) as file, _in_one_sentence(path):
+        size = _size_of(file)
+        if size <= _MOST_DIGESTED:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.sha256(str(size).encode())
+        digest.update(file.read(_MOST_DIGESTED // 16))
+        file.seek(-_MOST_DIGESTED // 16, os.SEEK_END)
+        digest.update(file.read())
+        return digest.hexdigest()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

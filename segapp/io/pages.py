@@ -158,6 +158,8 @@ DAMAGE = (
 
 MAX_PAGES = 100_000
 MAX_FRAMES = 10_000  # of a GIF, whose frames are only found one after the other
+ZARR_SUFFIX = ".zarr"
+"""Of OME-Zarr images, which are folders."""
 TIFF_SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 _NOTATION = re.compile(r"(.+)\[([1-9]\d{0,5})\]", re.DOTALL)
 _TIFF, _OTHERS = (".tif", ".tiff"), (".gif", ".webp")
@@ -170,7 +172,8 @@ def parse_page(path: Path) -> tuple[Path, int]:
     if match is None or os.path.lexists(path):
         return path, 0
     file = path.with_name(match[1] + path.suffix)
-    return (file, int(match[2]) - 1) if os.path.isfile(file) else (path, 0)
+    is_there = os.path.isdir if path.suffix.lower() == ZARR_SUFFIX else os.path.isfile
+    return (file, int(match[2]) - 1) if is_there(file) else (path, 0)
 
 
 def page_file(path: Path) -> Path:
@@ -191,7 +194,7 @@ def list_pages(path: Path) -> list[Path]:
             with open_image_file(path) as file:
                 if count_directories(file, 2) > 1:
                     with open_tiff(file, path) as tiff:
-                        count = len(page_groups(tiff))
+                        count = len(known_groups(path, tiff))
         elif suffix in _OTHERS:
             with open_image_file(path) as file, Image.open(file, formats=("GIF", "WEBP")) as image:
                 count = count_frames(image, file)
@@ -246,6 +249,25 @@ def _count_gif_frames(file: IO[bytes]) -> int:
 def _skip_colours(file: IO[bytes], flags: int) -> None:
     if flags & 0x80:
         file.seek(3 * 2 ** ((flags & 7) + 1), os.SEEK_CUR)
+
+
+_known: dict[tuple[str, int, int], list[tuple[int, ...]]] = {}
+_KNOWN_FILES = 8
+
+
+def known_groups(path: Path, tiff: tifffile.TiffFile) -> list[tuple[int, ...]]:
+    """Return the groups of a file's pages, which are found once for each file.
+
+    All pages of a file are looked at to find them: half a second for 2000.
+    """
+    seen = os.stat(path)
+    key = os.path.abspath(path), seen.st_size, seen.st_mtime_ns
+    groups = _known.get(key)
+    if groups is None:
+        while len(_known) >= _KNOWN_FILES:
+            _known.pop(next(iter(_known)), None)
+        groups = _known[key] = page_groups(tiff)
+    return groups
 
 
 def page_groups(tiff: tifffile.TiffFile) -> list[tuple[int, ...]]:

@@ -23,10 +23,16 @@ _UNEVEN = 1e-3  # share by which the sides of a square pixel may differ
 
 @dataclass(frozen=True, slots=True)
 class TiffMetadata:
-    """The size of a pixel and the names of the channels, as far as they are told."""
+    """The size of a pixel and the names of the channels, as far as they are told.
+
+    ``slice_distance`` is in the unit of the scale, ``interval`` in seconds; 0 where they are not
+    told.
+    """
 
     scale: Scale | None = None
     names: tuple[str, ...] = ()
+    slice_distance: float = 0.0
+    interval: float = 0.0
 
 
 def read_metadata(tiff: tifffile.TiffFile) -> TiffMetadata:
@@ -57,7 +63,8 @@ def _of_ome(text: str) -> TiffMetadata:
         sides = [pixels.get(f"PhysicalSize{side}") for side in "XY"]
         scale = _scale(sides[0], sides[1], units[0], "OME")
     names = [sanitize(channel.get("Name", ""))[:_MAX_NAME] for channel in pixels if _is(channel)]
-    return TiffMetadata(scale, tuple(names))
+    steps = (_length(pixels.get(name)) for name in ("PhysicalSizeZ", "TimeIncrement"))
+    return TiffMetadata(scale, tuple(names), *steps)
 
 
 def _is(element: ElementTree.Element) -> bool:
@@ -75,7 +82,14 @@ def _of_imagej(tiff: tifffile.TiffFile) -> TiffMetadata:
     labels = [labels] if isinstance(labels, str) else list(labels)
     n_channels = int(told.get("channels", 1))
     names = [sanitize(str(label))[:_MAX_NAME] for label in labels[:n_channels]]
-    return TiffMetadata(scale, tuple(names) if len(names) == n_channels else ())
+    steps = (_length(told.get(name)) for name in ("spacing", "finterval"))
+    return TiffMetadata(scale, tuple(names) if len(names) == n_channels else (), *steps)
+
+
+def _length(told: object) -> float:
+    """Return a length that is told, 0 where there is none."""
+    length = float(str(told)) if told is not None else 0.0
+    return length if math.isfinite(length) and length > 0 else 0.0
 
 
 def _resolution(tiff: tifffile.TiffFile, unit: str | None, source: str) -> Scale | None:

@@ -15,14 +15,18 @@ from segapp.app.segmenter import Segmenter
 from segapp.engine.matching import PageCells
 from segapp.engine.preparation import PreparedPicture
 from segapp.engine.propagation import AnsweredPage, propagate
+from segapp.imaging.packed_labels import pack_labels, unpack_labels
+from segapp.imaging.tracks import Tracker
 from segapp.io.deep_images import rerender
-from segapp.io.stacks import StackAxes, open_stack
+from segapp.io.export.stacks import ExportedPage, ExportedStack, stack_format
+from segapp.io.project import PROJECT_SUFFIX, Project, load_project, save_project
+from segapp.io.stacks import PageSource, StackAxes, open_stack
 from segapp.model.answer import Answer, Report
 from segapp.model.display import DEFAULT_DISPLAY
 from segapp.model.document import Document, Patch, Stroke
 from segapp.model.labelling import InitialLabels
 from segapp.model.settings import DEFAULT_SETTINGS
-from segapp.model.validation import SegappError, short_repr
+from segapp.model.validation import SegappError, sanitize, short_repr
 from shlcore.parallel import limit_threads
 
 if TYPE_CHECKING:
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from segapp.engine.propagation import PropagatedPage
-    from segapp.io.stacks import PageSource
+    from segapp.imaging.tracks import Track
     from segapp.model.display import DisplaySettings
     from segapp.model.document import Mark
     from segapp.model.labelling import Labelling
@@ -170,6 +174,9 @@ class Stack:
         self._cells: OrderedDict[tuple[int, int], AnsweredPage] = OrderedDict()
         self._segmenters: OrderedDict[int, Segmenter] = OrderedDict()
         self._display: DisplaySettings | None = None
+        self._object_maps: dict[int, bytes] = {}
+        self._tracks: tuple[Track, ...] = ()
+        self._tracked: tuple[PageAnswer, ...] = ()
 
     # Pages ----------------------------------------------------------------------------------
 
@@ -263,6 +270,44 @@ class Stack:
         if isinstance(label, str) and label not in names:
             raise SegappError(f"label: wanted one of {', '.join(names)}, got {short_repr(label)}")
         return names.index(label) if isinstance(label, str) else label
+
+    def load(self, path: str | Path) -> None:
+        """Take the marks of a project of a page, or of all such projects in a folder.
+
+        A project belongs to the page that has the name of its image. The first project decides
+        the settings.
+        """
+        path = Path(path)
+        files = sorted(path.glob(f"*{PROJECT_SUFFIX}")) if path.is_dir() else [path]
+        numbers = {each.name: number for number, each in enumerate(self.paths)}
+        known = False
+        for file in files:
+            project = load_project(file)
+            number = numbers.get(project.image_path.name)
+            if number is not None:
+                if not self._documents:
+                    self.settings = project.settings
+                self.edit(number, project.document)
+                known = True
+        if not known:
+            raise SegappError(
+                "{}: wanted a project of a page of {}, found none.",
+                sanitize(path.name),
+                sanitize(self._source.path.name),
+            )
+
+    def save(self, folder: str | Path) -> tuple[Path, ...]:
+        """Write a project for each page with marks into a folder."""
+        folder, written = Path(folder), []
+        folder.mkdir(parents=True, exist_ok=True)
+        for page in self.marked:
+            image = self.paths[page]
+            project = Project(
+                self._documents[page], self.settings, image, self.picture(page).sha256
+            )
+            written.append(folder / f"{image.stem}{PROJECT_SUFFIX}")
+            save_project(written[-1], project)
+        return tuple(written)
 
     # Answers --------------------------------------------------------------------------------
 
@@ -364,7 +409,7 @@ class Stack:
         return PreparedPicture(picture.rgb, picture.channels)
 
     def _answered(self, page: int) -> AnsweredPage:
-        """Return a page's answer for other pages, whose description may have to be made again."""
+        """Return a page's answer, described for other pages."""
         answer = self._answers[page]
         kept = self._cells.get((page, id(answer)))
         if kept is None:
@@ -410,6 +455,72 @@ class Stack:
         unmarked = self._answers.keys() - set(self.marked)
         return min(unmarked, key=lambda page: (self._answers[page].confidence, page), default=None)
 
+    # Objects and files ------------------------------------------------------------------------
+
+    def objects(self) -> dict[int, NDArray[np.int32]]:
+        """Return the number of the object at each pixel of the answered pages, 0 for none."""
+        self._track()
+        return {page: self._objects_of(page) for page in self.answered}
+
+    @property
+    def tracks(self) -> tuple[Track, ...]:
+        """The objects with the pages where they begin and end."""
+        self._track()
+        return self._tracks
+
+    def _objects_of(self, page: int) -> NDArray[np.int32]:
+        shape = self._answers[page].labels.height, self._answers[page].labels.width
+        return unpack_labels(self._object_maps[page], shape, np.int32).astype(np.int32)
+
+    def _track(self) -> None:
+        """Follow the objects through all answered pages, unless that is done."""
+        answers = tuple(self._answers[page] for page in self.answered)
+        if self._tracked == answers:
+            return
+        classes, background = self.classes.classes, self.classes.background
+        kinds = [index for index in range(len(classes)) if index != background]
+        tracker = Tracker(kinds, (index for index in kinds if classes[index].split))
+        self._object_maps = {}
+        for page in self.answered:
+            time, depth = self.axes.place(page)
+            before = self.axes.page(*((time - 1, depth) if time else (time, depth - 1)))
+            known = self._objects_of(before) if before in self._object_maps else None
+            numbers = tracker.follow(page, self.labels(page), known)
+            self._object_maps[page] = pack_labels(numbers)
+        self._tracks, self._tracked = tracker.tracks, answers
+
+    def export(self, folder: str | Path, formats: Sequence[str] = ("labels",)) -> tuple[Path, ...]:
+        """Write the answered pages into a folder, as `STACK_FORMATS` names it."""
+        return tuple(path for path in self.export_steps(folder, formats) if path is not None)
+
+    def export_steps(self, folder: str | Path, formats: Sequence[str]) -> Iterator[Path | None]:
+        """Write the answered pages; yield the paths, and None between pages."""
+        missing = sorted(set(range(len(self))) - self._answers.keys())
+        if missing:
+            raise SegappError(
+                "Page {} has no answer yet: propagate to all pages first.", missing[0] + 1
+            )
+        chosen = [stack_format(name) for name in formats]
+        stack, folder = self._exported(), Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        for entry in chosen:
+            yield from entry.write(folder, stack)
+
+    def _exported(self) -> ExportedStack:
+        first = self._answers[0].labels
+        name = sanitize(self._source.path.name)
+        size = first.height, first.width
+        return ExportedStack(
+            name, self.axes, size, self.classes, self.tracks, self._exported_pages
+        )
+
+    def _exported_pages(self) -> Iterator[ExportedPage]:
+        for page in range(len(self)):
+            confidence = self._answers[page].confidence
+            yield ExportedPage(
+                page, self.picture(page), self.labelling(page), self._objects_of(page), confidence
+            )
+
 
 def _advance(steps: Generator[Report, None, PropagatedPage]) -> PropagatedPage | None:
     """Take one step; return the answer with the last one."""
@@ -431,11 +542,10 @@ def _even_display(picture: Picture) -> DisplaySettings:
     return display
 
 
-def _pages_of(source: Any) -> PageSource:  # noqa: ANN401 - a protocol, or any array
+def _pages_of(source: PageSource | str | Path | ArrayLike) -> PageSource:
     if isinstance(source, (str, Path)):
         return open_stack(source)
-    pages: PageSource = source if hasattr(source, "read") else ArrayPages(source)
-    return pages
+    return source if isinstance(source, PageSource) else ArrayPages(source)
 
 
 class ArrayPages:

@@ -139,7 +139,7 @@ def match_pages(
 
 
 def _windows(values: NDArray[np.float32], fill: float | None) -> NDArray[np.float32]:
-    """Return the values around each cell, ``rows x columns x ... x down x right``, as a view."""
+    """View the values around each cell, ``rows x columns x ... x down x right``."""
     padding = [(_REACH, _REACH)] * 2 + [(0, 0)] * (values.ndim - 2)
     if fill is None:
         padded = np.pad(values, padding, mode="edge")
@@ -150,7 +150,7 @@ def _windows(values: NDArray[np.float32], fill: float | None) -> NDArray[np.floa
 
 
 def _differences(page: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the difference of each cell from those around it, ``moves x rows x columns``."""
+    """Compare each cell with those around it, ``moves x rows x columns``."""
     rows, columns = page.shape[:2]
     size = 2 * _REACH + 1
     around = _windows(other, None)

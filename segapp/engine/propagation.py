@@ -120,11 +120,11 @@ def propagate(
     others: Sequence[AnsweredPage],
     settings: Settings,
 ) -> Generator[Report, None, PropagatedPage]:
-    """Answer a page without marks by the pages ``others``, of which the first is its neighbour.
+    """Answer a page without marks by other pages.
 
-    The matches of the page with the others are the prior of its answer, and label the regions
-    that they are sure of; the learner labels the rest, and may overrule the prior where its own
-    evidence is stronger.
+    ``others`` begin with its neighbour. The matches of the page with them are the prior of its
+    answer, and label the regions that they are sure of; the learner labels the rest, and may
+    overrule the prior where its own evidence is stronger.
     """
     settings = page_settings(settings)
     yield Report("Comparing pages", 0.0)
@@ -160,14 +160,14 @@ def page_settings(settings: Settings) -> Settings:
 
 
 def expected_iou(shares: NDArray[np.float32], labels: NDArray[np.uint8], background: int) -> float:
-    """Return the expected overlap of the objects with the truth, by shares of each pixel.
+    """Return the expected overlap of the objects with the truth.
 
     If each pixel is an object's with the probability ``1 - share of the background``, this is the
     expected intersection over the expected union of labels and truth.
     """
     likely = 1.0 - shares[..., background]
     inside = labels != background
-    union = np.count_nonzero(inside) + float(likely[~inside].sum())
+    union = float(np.count_nonzero(inside) + likely[~inside].sum())
     return float(likely[inside].sum()) / union if union else 1.0
 
 

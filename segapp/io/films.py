@@ -12,6 +12,7 @@ from segapp.io.pages import DAMAGE, MAX_PAGES, ImageError, check_page, check_siz
 from segapp.model.validation import sanitize
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -35,7 +36,7 @@ class Film:
         try:
             self._container = av.open(str(path))
             if not self._container.streams.video:
-                raise ImageError("{} has no pictures: wanted a film.", sanitize(path.name))
+                raise ImageError("{} has no frames: wanted a film.", sanitize(path.name))
             self._stream = self._container.streams.video[0]
             # In the order in which they are shown, which need not be that of the file.
             times = [
@@ -123,7 +124,7 @@ def is_film(path: Path) -> bool:
     return path.suffix.lower() in FILM_SUFFIXES
 
 
-def write_film(path: Path, frames: Any, rate: float) -> None:  # noqa: ANN401 - any iterable
+def write_film(path: Path, frames: Iterable[NDArray[np.uint8]], rate: float) -> None:
     """Write frames, ``H x W x 3`` of uint8, as H.264 where PyAV has it, else MPEG-4."""
     import av
 

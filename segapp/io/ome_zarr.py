@@ -1,4 +1,4 @@
-"""Pages of OME-Zarr images, read lazily at one resolution level (the extra ``zarr``)."""
+"""Pages of OME-Zarr images, read at full resolution (the extra ``zarr``)."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from segapp.io.films import is_film, open_film
 from segapp.io.images import IMAGE_SUFFIXES, load_image
@@ -20,6 +20,8 @@ from segapp.model.validation import reason, sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import tifffile
 
     from segapp.model.display import DisplaySettings
     from segapp.model.picture import Picture
@@ -67,6 +69,7 @@ class StackAxes:
         return [self.page(t, z) for t, z in steps if 0 <= t < self.times and 0 <= z < self.slices]
 
 
+@runtime_checkable
 class PageSource(Protocol):
     """Pages of a stack, which are read when they are asked for."""
 
@@ -127,7 +130,7 @@ def open_stack(path: str | Path) -> StackFile:
 
 
 def is_stack(path: Path) -> bool:
-    """Tell whether a file is a film or an OME-Zarr image, whose pages always belong together."""
+    """Tell whether a file is a film or an OME-Zarr image, which are always stacks."""
     return is_film(path) or is_zarr(path)
 
 
@@ -208,7 +211,7 @@ def _tiff(path: Path) -> StackFile:
     return StackFile(path, pages, axes)
 
 
-def _tiff_axes(tiff: Any) -> tuple[StackAxes, bool] | None:  # noqa: ANN401 - it has no types
+def _tiff_axes(tiff: tifffile.TiffFile) -> tuple[StackAxes, bool] | None:
     """Return the axes of a hyperstack, and whether Z comes after T in the file."""
     series = tiff.series[0]
     lengths = dict(zip(series.axes, series.shape, strict=True))

@@ -34,7 +34,7 @@ def test_an_imagej_hyperstack_has_times_slices_and_channels(tmp_path):
 @pytest.mark.parametrize("axes", ["TZCYX", "ZTCYX", "TZYX", "ZTYX"])
 def test_an_ome_tiff_is_ordered_by_time_and_slice(tmp_path, axes):
     pixels = values(3, 4, *((2,) if "C" in axes else ()), 5, 6)
-    metadata = {"axes": axes, "PhysicalSizeX": 0.3, "PhysicalSizeXUnit": "µm"}
+    metadata = {"axes": axes, "PhysicalSizeX": 0.3, "PhysicalSizeY": 0.3}
     metadata |= {"Channel": {"Name": ["nuclei", "walls"]}} if "C" in axes else {}
     path = tmp_path / "o.ome.tif"
     tifffile.imwrite(path, pixels, metadata=metadata)

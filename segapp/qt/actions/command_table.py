@@ -129,6 +129,8 @@ lock_part | Lock Part u&nder the Pointer | Shift+K
     Keep the part under the pointer unchanged, whatever is learnt later
 drop_retouches | Drop Reto&uches and Locks
     Show the result as it was learnt
+load_truth | Compare with &Truth…
+    Show the IoU of each result with a mask that is known to be right
 refine_edge | Refine &Hair and Fur | Shift+R | | check
     Paint over hair: there the soft edge takes in all it finds; the right button takes it back
 drop_hair | &Drop Painted Hair

@@ -41,6 +41,7 @@ from segapp.qt.window.menus import Menus, add_tool_bars, enable_commands
 from segapp.qt.window.proposing import ProposalController
 from segapp.qt.window.result_commands import AnswerCommands, MeasuresController
 from segapp.qt.window.theme import Theme
+from segapp.qt.window.truth_commands import TruthCommands
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -144,6 +145,7 @@ class MainWindow(QMainWindow):
         self.answer_commands = AnswerCommands(
             self.session, self.files, self.preferences, self.labelling_view, self.canvas, self
         )
+        self.truth_commands = TruthCommands(self.session, self.canvas, self.status.truth, self)
         shown = self.file_list, self.class_panel, self.canvas
         self.folder = FolderParts(
             self.session, self.files, self.store, self.autosave, self.preferences, shown, self
@@ -312,6 +314,7 @@ class MainWindow(QMainWindow):
                 self.answer_commands,
                 self.folder,
                 self.measuring,
+                self.truth_commands,
                 self.alike_suggestion,
                 self.autosave,
                 self.thumbnails,

@@ -32,7 +32,8 @@ _EDIT = "undo redo - clear import_strokes import_mask - copy_picture copy_mask c
 _PAINT = """brush eraser hand - @shapes - retouch lock_class lock_part drop_retouches
     - larger smaller - @left_class @right_class swap keep_others
     - add_class rename_class recolour_class background_class class_up class_down delete_class"""
-_ANSWER = "live update learn_anew stop - propose explain spot mark_spot - refine_edge drop_hair"
+_ANSWER = """live update learn_anew stop - propose explain spot mark_spot
+    - refine_edge drop_hair - load_truth"""
 _VIEWS = "view_overlay view_outline view_mask view_cut-out view_confidence view_codes"
 _VIEW = f"""{_VIEWS} view_components - show_strokes hide_answer - levels
     - zoom_in zoom_out fit actual_size - @panels @theme @language full_screen"""
@@ -232,7 +233,9 @@ def enable_commands(actions: Actions, session: Session, files: Files) -> None:
     actions.enable("share_classes", "export_folder", when=listed)
     actions.enable("take_classes", when=listed and files.workspace.classes is not None)
     actions.enable("import_classes", "background_class", when=is_open)
-    actions.enable("rename_class", "recolour_class", "refine_edge", "levels", when=is_open)
+    actions.enable(
+        "rename_class", "recolour_class", "refine_edge", "levels", "load_truth", when=is_open
+    )
     if not is_open:  # else the list of classes knows which of them can be moved
         actions.enable("class_up", "class_down", when=False)
     actions.enable("previous", when=place is not None and place > 0)

@@ -114,6 +114,7 @@ def _connect_session(window: MainWindow) -> None:
         window.answer_commands.message,
         window.mark_commands.message,
         window.measuring.message,
+        window.truth_commands.message,
     ):
         message.connect(window.show_message)
 
@@ -250,6 +251,7 @@ def _connect_actions(window: MainWindow) -> None:
     window.answer_commands.connect_actions(actions)
     window.mark_commands.connect_actions(actions)
     window.cutout_commands.connect_actions(actions)
+    window.truth_commands.connect_actions(actions)
     window.file_commands.choices_changed.connect(window.cutout_commands.show_choices)
     window.folder.connect(actions, window.show_message, window.show_written)
     window.file_commands.written.connect(window.show_written)

@@ -183,3 +183,43 @@ def test_columns_are_named_for_people():
         "x": "x",
     }
     assert {name: heading(name) for name in names} == names
+
+
+# Truth -----------------------------------------------------------------------------------------
+
+
+def test_each_answer_is_compared_with_the_truth(
+    make_window, picture_file, answered, qtbot, tmp_path
+):
+    window = answered(make_window(picture_file()))
+    labels = window.session.answers.shown.labels
+    truth = np.where(labels == 0, 255, 0).astype(np.uint8)
+    truth[:10] = 128  # not judged
+    truth[20:30, :20] = 0
+    Image.fromarray(truth).save(tmp_path / "truth.png")
+    chip = window.status.truth
+    assert not chip.isVisible()
+    window.truth_commands.load(tmp_path / "truth.png")
+    qtbot.waitUntil(chip.isVisible)
+    scored, found = truth != 128, (labels == 0) & (truth != 128)
+    wanted = (found & (truth == 255)).sum() / ((found | (truth == 255)) & scored).sum()
+    assert chip.text() == f"IoU {100 * wanted:.1f} %"
+    assert "background: " in chip.toolTip()
+    chip.click()
+    assert len(window.canvas._selection) == 2 * (10 + 20)
+    with qtbot.waitSignal(window.files.opened):
+        window.files.open(picture_file("other.png"))
+    assert not chip.isVisible()
+    assert not window.canvas._selection
+
+
+def test_a_truth_that_does_not_fit_is_refused_in_a_sentence(
+    make_window, picture_file, answered, monkeypatch, tmp_path
+):
+    window = answered(make_window(picture_file()))
+    Image.fromarray(np.zeros((3, 5), np.uint8)).save(tmp_path / "small.png")
+    told = []
+    monkeypatch.setattr(file_dialogs, "complain", lambda _, text, *more: told.append(text))
+    window.truth_commands.load(tmp_path / "small.png")
+    assert told == ["small.png has 5 x 3 pixels: wanted the image's 80 x 60."]
+    assert not window.status.truth.isVisible()

@@ -116,7 +116,7 @@ around | Lasso Aroun&d the Object | O | around | tool
     Everything outside is background, the middle the object
 fill | F&ill | F | fill | tool
     Assign the clicked region to a class
-propose | Out&line Object under the Pointer | |  | check
+propose | &Outline Object under the Pointer | |  | check
     Outline the object that a click would take: before the first stroke, and while Q is held
 explain | E&xplain a Pixel | Shift+W | explain | tool
     Show why the clicked pixel has its class: strokes glow by their share (or hold W)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Loaded = TypeVar("Loaded")
 
-COMMANDS = ("segment", "batch", "apply", "propagate", "export", "explain", "encoder")
+COMMANDS = ("segment", "batch", "apply", "propagate", "export", "explain", "review", "encoder")
 FAILED, INTERRUPTED = 1, 130  # as in segapp.cli.console, which takes too long to import
 _STOPPED = "segapp: stopped"
 

@@ -80,7 +80,7 @@ Update = Report | Answer
 
 PROPOSAL_SIZES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.6)
 """Sizes of proposed objects, as shares of the image: from a part over the object to more."""
-DEFAULT_PROPOSAL = 3
+DEFAULT_PROPOSAL = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -151,6 +151,18 @@ def test_hover(folder):
     assert "| none | 2 |" in run("hover.py", folder, *words)
 
 
+@pytest.mark.parametrize(
+    ("words", "row"),
+    [
+        (("mistakes", "--pictures", 2), "| grains | 2 |"),
+        (("strokes", "cells", "--pictures", 2), "| cells | the folder learns |"),
+        (("order", "cells", "--pictures", 10), "| cells | most useful next |"),
+    ],
+)
+def test_folder(words, row):
+    assert row in run("folder.py", *words)
+
+
 def test_fit_cost():
     assert "| moons |" in run("fit_cost.py", "--quick", "--repeats", 1)
 

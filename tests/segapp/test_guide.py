@@ -82,7 +82,7 @@ def with_project(folder):
     "page", [README, *PAGES], ids=lambda page: f"{page.parent.name}/{page.stem}"
 )
 def test_commands_and_python_of_a_page_run(page, desk):
-    if page.stem == "folder":
+    if page.stem in ("folder", "review"):
         with_project(desk / "photos")
     commands = [line for text in blocks(page, "sh") for line in text.splitlines()]
     for line in commands:

@@ -1,0 +1,242 @@
+"""Learning from the finished images of a folder: first answers, order and review."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from segapp.app.project_files import find_project
+from segapp.app.segmenter import Segmenter
+from segapp.app.workspace import list_images
+from segapp.engine.folder_model import (
+    CODE_BITS,
+    SETTINGS,
+    FinishedPicture,
+    FolderModel,
+    RegionTable,
+)
+from segapp.engine.loading import open_encoder
+from segapp.engine.preparation import PreparedPicture
+from segapp.imaging.rasterise import rasterize_marks
+from segapp.io.folder_files import PROGRESS_FILE, read_progress
+from segapp.io.images import load_image
+from segapp.io.masks import load_mask, retouch_with_mask
+from segapp.model.answer import NotEnoughStrokes
+from segapp.model.classes import TWO_CLASSES
+from segapp.model.document import Document
+from segapp.model.settings import Settings, with_encoder
+from segapp.model.validation import SegappError, sanitize
+from shlcore.index import HammingIndex
+from shlcore.parallel import limit_threads
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from segapp.engine.loading import EncodeImage
+    from segapp.model.classes import ClassInfo
+    from segapp.model.picture import Picture
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledImage:
+    """An image with a file of its labels: a project, strokes, or a mask of all pixels."""
+
+    image: Path
+    labels: Path
+    is_mask: bool = False
+
+
+def finished_images(folder: Path, masks: Path | None = None) -> list[LabelledImage]:
+    """List the finished images of a folder, or those with a mask in another folder.
+
+    Finished are those that are flagged as done; where none is, those with a project or with
+    strokes beside them.
+    """
+    if not folder.is_dir():
+        raise SegappError("There is no folder {}.", sanitize(folder))
+    images = list_images(folder)
+    if masks is not None:
+        found = ((image, masks / f"{image.stem}.png") for image in images)
+        return [
+            LabelledImage(image, mask, is_mask=True) for image, mask in found if mask.is_file()
+        ]
+    done = read_progress(folder / PROGRESS_FILE).done
+    listed = []
+    for image in images:
+        project = find_project(image, folder)
+        strokes = image.with_name(f"{image.stem}-strokes.png")
+        if done and image.name not in done:
+            continue
+        if project is not None and project.project is not None:
+            listed.append(LabelledImage(image, project.location.path))
+        elif strokes.is_file():
+            listed.append(LabelledImage(image, strokes))
+    return listed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LearntImage:
+    """A finished image with its regions and labels, or the reason why it has none."""
+
+    image: Path
+    finished: FinishedPicture | None
+    problem: SegappError | None = None
+
+
+class FolderLearner:
+    """A model of finished images, which grows with each.
+
+    Parameters
+    ----------
+    classes
+        Of the folder; the first image brings them where they are not given.
+    encoder
+        SHA-256 of a network whose features take part; nothing for none.
+    """
+
+    def __init__(self, classes: tuple[ClassInfo, ...] = (), encoder: str = "") -> None:
+        self.classes = classes
+        self.settings: Settings = with_encoder(SETTINGS, encoder)
+        self.pictures: dict[Path, FinishedPicture] = {}
+        self.model: FolderModel | None = None
+
+    def add(
+        self, picture: PreparedPicture, image: Path, labels: NDArray[np.uint8]
+    ) -> FinishedPicture:
+        """Learn from an image; what it said before is forgotten."""
+        finished = FinishedPicture.of(
+            image.name, picture, labels, len(self.classes), self.settings
+        )
+        model = self.model or FolderModel.empty(self.classes, finished.table.n_dense)
+        if image in self.pictures:
+            model = model.minus(self.pictures[image])
+        self.model, self.pictures[image] = model.plus(finished), finished
+        return finished
+
+    def learn(self, images: list[LabelledImage]) -> Iterator[LearntImage]:
+        """Learn from images, one at a time; an image that fails is passed over."""
+        with open_encoder(self.settings) as encode:
+            for labelled in images:
+                try:
+                    with limit_threads(1):
+                        picture, labels = self._labels_of(labelled)
+                        prepared = prepare(picture, encode)
+                        finished = self.add(prepared, labelled.image, labels)
+                    yield LearntImage(labelled.image, finished)
+                except SegappError as problem:
+                    yield LearntImage(labelled.image, None, problem)
+
+    def _labels_of(self, labelled: LabelledImage) -> tuple[Picture, NDArray[np.uint8]]:
+        """Return an image and its labels in the classes of the folder."""
+        if labelled.is_mask:
+            picture = load_image(labelled.image)
+            document = Document(self.classes or TWO_CLASSES)
+            mask = load_mask(labelled.labels, labelled.image, picture.size)
+            document = retouch_with_mask(document, mask)
+            painted = rasterize_marks(document.retouches, picture.size)
+            labels = np.where(painted < 0, document.background, painted).astype(np.uint8)
+        else:
+            segmenter = Segmenter(labelled.image, labelled.labels)
+            picture, document = segmenter.picture, segmenter.document
+            try:
+                labels = segmenter.answer().labelling.labels
+            except NotEnoughStrokes as reason:
+                raise SegappError("{}: {}", sanitize(labelled.image.name), reason) from reason
+        own = document.classes
+        self.classes = self.classes or own
+        names = [info.name for info in self.classes]
+        missing = [info.name for info in own if info.name not in names]
+        if missing:
+            raise SegappError(
+                "{} has classes that the folder lacks: {}.",
+                sanitize(labelled.image.name),
+                ", ".join(missing),
+            )
+        indices = np.array([names.index(info.name) for info in own], np.uint8)
+        return picture, indices.take(labels)
+
+
+def prepare(picture: Picture, encode: EncodeImage) -> PreparedPicture:
+    """Prepare an image, with an encoder's features if there is one."""
+    return PreparedPicture(picture.rgb, None, encode(picture.rgb))
+
+
+@dataclass(frozen=True, slots=True)
+class Usefulness:
+    """By how much an image would teach the model of a folder.
+
+    Parameters
+    ----------
+    doubt
+        The mean lack of margin of its regions, from 0 to 1.
+    novelty
+        The mean Hamming distance of its regions to the nearest ones of finished images, as a
+        share of the bits.
+    """
+
+    image: Path
+    doubt: float
+    novelty: float
+
+    @property
+    def value(self) -> float:
+        """The doubt, raised by the novelty."""
+        return self.doubt * (1.0 + 4.0 * self.novelty)
+
+
+def usefulness(
+    learner: FolderLearner, index: HammingIndex, image: Path, table: RegionTable
+) -> Usefulness:
+    """Judge an image without labels by the model and the index of a folder."""
+    if learner.model is None:
+        return Usefulness(image, 1.0, 1.0)
+    ordered = np.sort(learner.model.scores(table), axis=1)
+    margins = np.clip(ordered[:, -1] - ordered[:, -2], 0.0, 1.0)
+    distances, _ = index.kneighbors(table.codes(), n_neighbors=1)
+    novelty = float(table.weights @ (distances[:, 0] / CODE_BITS))
+    return Usefulness(image, float(table.weights @ (1.0 - margins)), novelty)
+
+
+def code_index(pictures: list[FinishedPicture]) -> HammingIndex:
+    """Return the index of the region codes of some pictures, in their order."""
+    return HammingIndex(n_jobs=1).fit(np.concatenate([each.table.codes() for each in pictures]))
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """A picture with regions like those that were asked for.
+
+    Parameters
+    ----------
+    x, y
+        The most similar region's centre.
+    distance
+        Mean Hamming distance of the asked regions to their nearest ones, as a share of the bits.
+    """
+
+    name: str
+    x: float
+    y: float
+    distance: float
+
+
+def find_similar(
+    table: RegionTable, rows: NDArray[np.intp], pictures: list[FinishedPicture]
+) -> list[Similar]:
+    """Rank pictures by how much they have of some regions, as of an object."""
+    if not len(rows):
+        return []
+    codes, found = table.codes()[rows], []
+    weights = table.weights[rows] / table.weights[rows].sum()
+    for picture in pictures:
+        distances, nearest = code_index([picture]).kneighbors(codes, n_neighbors=1)
+        best = int(nearest[int(distances[:, 0].argmin()), 0])
+        y, x = picture.table.columns[best, -2:] * picture.side
+        share = float(weights @ (distances[:, 0] / CODE_BITS))
+        found.append(Similar(picture.name, float(x), float(y), share))
+    return sorted(found, key=lambda each: each.distance)

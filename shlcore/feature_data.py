@@ -44,6 +44,9 @@ _SAMPLE = 1000
 `shlcore.random_features`): such a matrix takes 8 MB, and means over its million pairs are accurate
 to about three digits."""
 
+_LANDMARK_RESIDUAL = 0.01
+"""Residual below which a row is a landmark, as a share of the largest residual."""
+
 _RESIDUAL_SHARE = 0.1
 """Tolerance of ADMM's residuals, as a share of that of eq. (6). On 1500 rows of usps and of
 pendigits a share of 1 leaves eq. (6) up to 0.3 % higher and changes one prediction in 1500;
@@ -98,6 +101,18 @@ class FeatureData:
         linear = hash_.weights, hash_.intercepts
         parts = self.blocks.map(_linear, [None] * len(self.blocks.sizes), linear)
         return np.concatenate(parts)
+
+    def residuals(self, functions: Sequence[FeatureFunction]) -> Array:
+        """Return the share of each row that the features do not explain.
+
+        Landmarks explain themselves, which says nothing about new rows: they get the median of
+        the others.
+        """
+        hash_ = self.hash_of(functions)
+        parts = self.blocks.map(_feature_residuals, [None] * len(self.blocks.sizes), hash_)
+        left = np.concatenate(parts)
+        others = left > _LANDMARK_RESIDUAL * left.max()
+        return np.where(others, left, np.median(left[others]) if others.any() else 0.0)
 
     def hash_of(self, functions: Sequence[FeatureFunction]) -> FeatureHash:
         """Return the hash functions for further samples."""
@@ -206,6 +221,12 @@ class FeatureHash:
         projections = row_blocks(chunks).map(_project, [None] * len(chunks), self)
         return np.concatenate(projections)
 
+    def residuals(self, X: Table) -> Array:
+        """Return the share of each sample that the features do not explain."""
+        width = 4 * self.map.n_features + RAW_BYTES * X.shape[1]
+        chunks = row_chunks(X, np.arange(X.shape[0]), rows_per_block(width))
+        return np.concatenate(row_blocks(chunks).map(_residuals, [None] * len(chunks), self))
+
     def arrays(self) -> FileArrays:
         """Return the arrays that a file holds."""
         return {
@@ -234,6 +255,24 @@ def as_finite_floats(rows: AnyArray) -> Floats:
 def feature_maker(map_: FeatureMap, scaling: Scaling) -> partial[Features]:
     """Return a picklable function from rows to features."""
     return partial(featurise, map_, scaling)
+
+
+def _kernel_shares(hash_: FeatureHash) -> Array:
+    """Return the share of each kernel in the squared weights of the functions, ``(M,)``."""
+    ends = np.cumsum(hash_.map.widths)[:-1]
+    parts = np.split(np.square(hash_.weights.astype(np.float64)).sum(axis=1), ends)
+    squares = np.array([part.sum() for part in parts])
+    return squares / max(float(squares.sum()), np.finfo(float).tiny)
+
+
+def _residuals(rows: AnyArray, _: None, hash_: FeatureHash) -> Array:
+    return _feature_residuals(featurise(hash_.map, hash_.scaling, rows), None, hash_)
+
+
+def _feature_residuals(features: Features, _: None, hash_: FeatureHash) -> Array:
+    parts = np.split(np.square(features), np.cumsum(hash_.map.widths)[:-1], axis=1)
+    explained = np.stack([part.sum(axis=1) for part in parts], axis=1)
+    return np.clip(1.0 - explained, 0.0, 1.0) @ _kernel_shares(hash_)
 
 
 def _project(rows: AnyArray, _: None, hash_: FeatureHash) -> Features:

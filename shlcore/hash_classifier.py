@@ -20,10 +20,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shlcore import hamming
-from shlcore.calibration import is_at_bound, log_probabilities
+from shlcore.calibration import codeword_distances, is_at_bound, log_probabilities
 from shlcore.fit_result import dump, restore
 from shlcore.gram_matrices import Grams
-from shlcore.hinge import class_margins, class_scores, hinge_distances
+from shlcore.hinge import class_margins, class_scores
 from shlcore.kernel_data import PrecomputedHash, RowHash
 from shlcore.kernels import Kernel
 from shlcore.mkl import regularisers
@@ -288,18 +288,20 @@ class HashClassifier(
         quantiles = self._result.distance_quantiles
         if reject and quantiles is None:
             raise NotFittedError("reject: wanted a fit with probability=True, got another")
-        projections = self.project(X)
-        best = class_scores(projections, self.codewords_, self.decoding).argmax(axis=1)
+        best = class_scores(self.project(X), self.codewords_, self.decoding).argmax(axis=1)
         classes = np.asarray(self.classes_[best])
         if not reject or quantiles is None:
             return classes
         farthest = np.interp(1.0 - reject, np.linspace(0.0, 1.0, len(quantiles)), quantiles)
-        distances = hinge_distances(projections, self.codewords_).min(axis=(1, 2))
-        masked: NDArray[Any] = np.ma.MaskedArray(classes, distances > farthest)
+        masked: NDArray[Any] = np.ma.MaskedArray(classes, self.codeword_distance(X) > farthest)
         return masked
 
     def codeword_distance(self, X: Samples) -> Array:
-        """Return the hinge distance to the nearest codeword, large for unknown classes.
+        """Return the expected distance to the nearest codeword, large for unknown classes.
+
+        The hinge distance, where f is uncertain as far as kernels with the training samples do not
+        explain the sample: far from them all, any f is possible. With precomputed kernels the
+        hinge distance itself.
 
         Parameters
         ----------
@@ -309,8 +311,22 @@ class HashClassifier(
         Returns
         -------
         array of shape (n,)
+
+        Examples
+        --------
+        >>> from shlcore import SHL
+        >>> model = SHL(random_state=0).fit([[0.0], [0.1], [0.9], [1.0]], [0, 0, 1, 1])
+        >>> near, far = model.codeword_distance([[0.05], [9.0]])
+        >>> bool(near < far)
+        True
         """
-        return np.asarray(hinge_distances(self.project(X), self.codewords_).min(axis=(1, 2)))
+        projections = self.project(X)
+        hash_ = self._result.hash
+        if isinstance(hash_, RowHash):
+            left = hash_.residuals(self._rows(X, reset=False))
+        else:
+            left = None if isinstance(hash_, PrecomputedHash) else hash_.residuals(self._table(X))
+        return codeword_distances(projections, left, self.codewords_)
 
     def decision_function(self, X: Samples) -> Array:
         """Return a score of each class, the largest for the class of `predict`.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
+from scipy.special import ndtr
 
 from shlcore.problem import UNLABELLED
 
@@ -35,6 +36,32 @@ def hinge_distances(projections: Floats, codewords: NDArray[np.int8]) -> Array:
     distances = hinge(projections) @ ups.T
     distances += hinge(-projections) @ (1.0 - ups).T
     return np.asarray(distances.reshape(len(projections), *codewords.shape[:2]))
+
+
+def expected_hinge_distances(
+    projections: Floats, deviations: Array, codewords: NDArray[np.int8]
+) -> Array:
+    """Return the expected `hinge_distances` where f is normal, ``(n, C, S)``.
+
+    Parameters
+    ----------
+    deviations
+        ``(n,)``, standard deviation of each row's f.
+    """
+    flat = codewords.reshape(-1, codewords.shape[-1])
+    spread = np.maximum(deviations, np.finfo(float).tiny)[:, None]
+    ups = (flat > 0).astype(np.float64)
+    distances = _expected_hinge(projections, spread) @ ups.T
+    distances += _expected_hinge(-projections, spread) @ (1.0 - ups).T
+    return np.asarray(distances.reshape(len(projections), *codewords.shape[:2]))
+
+
+def _expected_hinge(margins: Floats, spread: Array) -> Array:
+    """Return the mean of ``[1 - u]_+`` for normal margins u."""
+    short = 1.0 - margins.astype(np.float64)
+    ratio = short / spread
+    density = np.exp(-0.5 * np.square(np.minimum(np.abs(ratio), 40.0))) / np.sqrt(2.0 * np.pi)
+    return np.asarray(short * ndtr(ratio) + spread * density)
 
 
 def class_scores(

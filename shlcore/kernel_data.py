@@ -6,8 +6,9 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg import cho_factor
 
-from shlcore.calibration import leave_one_out
+from shlcore.calibration import RESIDUAL_RIDGE, leave_one_out, new_residuals, residuals
 from shlcore.clustering import WeightedRows, kernel_clusters
 from shlcore.gram_matrices import Grams, check_stack
 from shlcore.parallel import one_blas_thread
@@ -79,6 +80,18 @@ class KernelData:
         """Return the leave-one-out f of each row."""
         with one_blas_thread():
             return leave_one_out(self.grams.weighted_sum, functions, projections, costs)
+
+    def residuals(self, functions: Sequence[KernelFunction]) -> Array | None:
+        """Return the share of each row that kernels with the other rows do not explain.
+
+        None with precomputed kernels, as k(x, x) of new rows is unknown then.
+        """
+        hash_ = KernelHash.from_functions(functions)
+        theta = hash_.scales.mean(axis=0)
+        if not isinstance(self.origin, KernelRows) or not hash_.support.size or not theta.any():
+            return None
+        total = self.grams.weighted_sum(theta, np.arange(self.grams.n_rows))
+        return residuals(total, hash_.support, float(theta.sum()))
 
     def hash_of(self, functions: Sequence[KernelFunction]) -> RowHash | PrecomputedHash:
         """Return the hash functions for further samples."""
@@ -228,6 +241,30 @@ class RowHash:
             kernels = self.bank.cross_kernels(self.scaling.apply(block), self.support_rows)
             projections[rows] = self.functions.combine(kernels, len(block))
         return projections
+
+    def residuals(self, X: SampleRows) -> Array | None:
+        """Return the share of each sample that kernels with the support rows do not explain."""
+        theta = self.functions.scales.mean(axis=0)
+        diagonal = float(theta.sum())
+        if not len(self.support_rows) or not diagonal > 0.0:
+            return None
+        among = self._summed_kernel(self.support_rows, theta)
+        among[np.diag_indices_from(among)] += RESIDUAL_RIDGE * diagonal
+        factor = cho_factor(among)
+        found = np.empty(len(X))
+        every = np.arange(len(X))
+        for rows, block in X.blocks(every, 8 * len(self.support_rows)):
+            cross = self._summed_kernel(self.scaling.apply(block), theta)
+            found[rows] = new_residuals(cross, factor, diagonal)
+        return found
+
+    def _summed_kernel(self, x: Array, theta: Array) -> Array:
+        total = np.zeros((len(x), len(self.support_rows)))
+        for weight, kernel in zip(
+            theta, self.bank.cross_kernels(x, self.support_rows), strict=True
+        ):
+            total += weight * kernel
+        return total
 
     def arrays(self) -> FileArrays:
         """Return the arrays that a file holds."""

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.class_weight import compute_class_weight
 
-from shlcore.calibration import distance_quantiles, learn_temperature
+from shlcore.calibration import codeword_distances, distance_quantiles, learn_temperature
 from shlcore.clustering import WeightedRows
 from shlcore.codewords import count_distinct, spread_codewords
 from shlcore.feature_data import FeatureData, FeatureHash, prepare_feature_data
@@ -99,6 +99,9 @@ class TrainingView(Protocol[Function]):
         self, functions: Sequence[Function], projections: Floats, costs: Array
     ) -> Floats:
         """Return an estimate of f at each row by functions learnt without the row."""
+
+    def residuals(self, functions: Sequence[Function]) -> Array | None:
+        """Return the share of each row that kernels with other rows do not explain."""
 
     def neighbour_graph(self) -> NeighbourGraph | None:
         """Return the neighbour graph of the rows; None if it is too large or too small."""
@@ -373,7 +376,9 @@ class TrainingData(Generic[Function]):
             class_scores(held_out, model.codewords, decoding),
             problem.weights[chosen],
         )
-        distances = hinge_distances(held_out, model.codewords).min(axis=(1, 2))
+        left = self.view.residuals(model.functions)
+        left = None if left is None else left[chosen]
+        distances = codeword_distances(held_out, left, model.codewords)
         temperature = learn_temperature(scores, labels[chosen], weights)
         return temperature, distance_quantiles(distances, weights)
 

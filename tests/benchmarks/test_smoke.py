@@ -102,6 +102,11 @@ def test_semi_supervised(tmp_path):
     assert "| wine | 10% |" in run("semi_supervised.py", *words)
 
 
+def test_open_set(tmp_path):
+    words = ("--out", tmp_path, "--sets", "digits", "--seeds", 1)
+    assert "| digits |" in run("open_set.py", *words)
+
+
 def test_supervised(tmp_path):
     words = ("--out", tmp_path, "--sets", "wine", "--seeds", 1)
     assert "| wine | 30% |" in run("supervised.py", *words)

@@ -133,7 +133,7 @@ def leave_one_out(
 
 
 def residuals(kernel: Array, support: Indices, diagonal: float) -> Array:
-    """Return how much of each row kernels with the other support rows do not explain, 0 to 1.
+    """Return the share of each row that other support rows do not explain.
 
     The squared distance of the row's image to the span of theirs, as a share of its square: the
     variance of a Gaussian process, given its values there.

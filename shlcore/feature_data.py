@@ -258,7 +258,7 @@ def feature_maker(map_: FeatureMap, scaling: Scaling) -> partial[Features]:
 
 
 def _kernel_shares(hash_: FeatureHash) -> Array:
-    """Return the share of each kernel in the squared weights of the functions, ``(M,)``."""
+    """Return the share of each kernel in the squared weights, ``(M,)``."""
     ends = np.cumsum(hash_.map.widths)[:-1]
     parts = np.split(np.square(hash_.weights.astype(np.float64)).sum(axis=1), ends)
     squares = np.array([part.sum() for part in parts])

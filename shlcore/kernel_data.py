@@ -243,7 +243,7 @@ class RowHash:
         return projections
 
     def residuals(self, X: SampleRows) -> Array | None:
-        """Return the share of each sample that kernels with the support rows do not explain."""
+        """Return the share of each sample that support rows do not explain."""
         theta = self.functions.scales.mean(axis=0)
         diagonal = float(theta.sum())
         if not len(self.support_rows) or not diagonal > 0.0:

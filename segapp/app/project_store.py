@@ -195,13 +195,15 @@ class SaveTask:
     """Work on an image that is to be written.
 
     Without a ``folder`` it goes into a recovery copy; so does work that was ``replaced`` by an
-    opened project, which only undo can bring back. The user may have chosen a ``path``, and to
+    opened project, which only undo can bring back. Where the ``answer_is_new``, it is written
+    even if the work is saved already. The user may have chosen a ``path``, and to
     replace the file with a ``digest`` there.
     """
 
     state: PictureState
     folder: Path | None = None
     answer: Answer | None = None
+    answer_is_new: bool = False
     replaced: bool = False
     path: Path | None = None
     digest: str | None = None
@@ -302,7 +304,7 @@ class ProjectStore:
     def save_in_folder(self, task: SaveTask) -> SaveResult:
         """Save to the image's project, or to a new one in the task's folder."""
         state, folder = task.state, task.folder
-        if folder is None or task.replaced or not state.unsaved:
+        if folder is None or task.replaced or not (state.unsaved or task.answer_is_new):
             return SaveResult(task)
         try:
             location = writable_location(state.location, state.path, folder)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from segapp.app.inputs import ImageInput, StrokesInput
     from segapp.app.state import TrainingInputs
+    from segapp.app.stored import StoredResult
     from segapp.engine.trainer import Trainer
     from segapp.model.answer import (
         AnswerSnapshot,
@@ -305,6 +306,15 @@ class Segmenter:
         picture, content, stored = self._picture, self.content, self._stored
         return valid_answer(picture, content, stored, self._snapshot, self._learnt_anew)
 
+    def stored_result(self) -> StoredResult | None:
+        """Return what the project has stored to be shown, valid or outdated."""
+        from segapp.app.stored import StoredResult, outdated_preview
+
+        if self._stored is None:
+            return None
+        found = self.stored_answer() or outdated_preview(self._picture, self.content, self._stored)
+        return None if found is None else StoredResult(self.content.training_inputs, found)
+
     def _learnt_anew(self) -> Answer:
         """Learn the present answer by a trainer of its own."""
         again = Segmenter(
@@ -417,6 +427,18 @@ class Segmenter:
         trainer = self._ready_trainer()
         settings = _usable_settings(trainer, self.settings, self._features)
         return trainer.upsampled_proposal(proposal, settings)
+
+    def preparation(self) -> Iterator[None]:
+        """Return an iterator that computes what depends on image and settings alone.
+
+        The remarks on threads of `updates` hold.
+        """
+        return self._preparation(self.settings, self._features)
+
+    def _preparation(self, settings: Settings, features: EncoderFeatures | None) -> Iterator[None]:
+        trainer = self._ready_trainer()
+        yield
+        trainer.prepare(_usable_settings(trainer, settings, features))
 
     def prepare(self) -> None:
         """Compute now everything that depends on the image and the settings alone."""

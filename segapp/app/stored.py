@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -62,6 +62,14 @@ def project_of(image: Path, sha256: str, content: Content, answer: Answer | None
     return Project(
         content.document, content.settings, image, sha256, answer=snapshot, labels=labels
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredResult:
+    """The result of a project: an answer that is valid, or labels of an outdated one."""
+
+    inputs: TrainingInputs
+    found: Answer | Preview
 
 
 def valid_answer(

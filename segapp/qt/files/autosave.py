@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from segapp.app.project_store import ProjectStore
     from segapp.app.recovery import RecoveryCopy
-    from segapp.app.state import PictureState
+    from segapp.app.state import PictureState, TrainingInputs
     from segapp.io.project import ProjectLocation
     from segapp.model.answer import Answer
     from segapp.qt.session.session import Session
@@ -49,6 +49,18 @@ class _Request:
     on_error: Callable[[Exception], object]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _NewAnswer:
+    """The answer to the user's latest work, until a project has it."""
+
+    path: Path
+    inputs: TrainingInputs
+    answer: Answer
+
+    def is_of(self, state: PictureState) -> bool:
+        return self.path == state.path and self.inputs == state.content.training_inputs
+
+
 class Autosave(QObject):
     """The one writer of projects and recovery copies, with its timers and its thread.
 
@@ -70,6 +82,7 @@ class Autosave(QObject):
         self._queue = SaveQueue()
         self._requests: deque[_Request] = deque()
         self._targets: dict[Path, Path] = {}  # by image, of these requests
+        self._new_answer: _NewAnswer | None = None
         self._hindered: dict[Path, Exception] = {}  # images whose projects could not be written
         self._closed = False
         self._timer = self._single_shot(self._write_next)
@@ -77,6 +90,7 @@ class Autosave(QObject):
         self._jobs = Jobs("autosave", self)
         session.document_changed.connect(self._watch)
         session.settings_changed.connect(self._watch)
+        session.answers.answer_changed.connect(self._watch_answer)
 
     def _single_shot(self, slot: Callable[[], None]) -> QTimer:
         timer = QTimer(self)
@@ -100,6 +114,20 @@ class Autosave(QObject):
             if not state.unsaved:  # a copy beside newer strokes in a project only misleads
                 self._timer.start(0)
             elif not self._timer.isActive():  # never put off by a newer edit
+                self._timer.start(_DELAY)
+
+    def _watch_answer(self) -> None:
+        """Let an answer to the user's work be written, which often comes after the strokes."""
+        state = self._session.state
+        answer = None if state is None else current_answer(self._session, state)
+        if state is None or answer is None or not answer.labelling.has_scores:  # it was stored
+            return
+        if state.history.past is None:
+            return  # opening a picture writes nothing
+        self._new_answer = _NewAnswer(state.path, state.content.training_inputs, answer)
+        if not state.unsaved:
+            self._queue.add(state.path)
+            if not self._timer.isActive():
                 self._timer.start(_DELAY)
 
     def write_soon(self) -> None:
@@ -138,7 +166,9 @@ class Autosave(QObject):
 
     def task(self, state: PictureState) -> SaveTask:
         """Return the task of saving work in its project without asking."""
-        folder = self._store.policy.writing_folder(state.path)
+        folder, new = self._store.policy.writing_folder(state.path), self._new_answer
+        if new is not None and new.is_of(state):
+            return SaveTask(state, folder, new.answer, answer_is_new=True)
         return SaveTask(state, folder, current_answer(self._session, state))
 
     def _write_next(self) -> None:
@@ -198,6 +228,8 @@ class Autosave(QObject):
 
     def _note_saving(self, result: SaveResult) -> None:
         state = result.task.state
+        if self._new_answer is not None and self._new_answer.answer is result.task.answer:
+            self._new_answer = None
         if result.location is not None:
             if self._hindered.pop(state.path, None) is not None:
                 self.conflicts_changed.emit()

@@ -27,6 +27,7 @@ from segapp.qt.files.opening import (
     pasted_path,
     prepare,
     read_folder,
+    with_stored_result,
 )
 from segapp.qt.i18n import translate
 from segapp.qt.session.jobs import Jobs, details_of
@@ -201,7 +202,13 @@ class Files(QObject):
 
     def _start(self, name: str, work: Callable[[], Iterator[Opened | ImageMissing]]) -> None:
         self._work, self._began = work, time.monotonic()
-        self._jobs.run(work, self._take, self._fail, self._end_reading)
+        make_trainer = self._session.make_trainer
+
+        def reading() -> Iterator[Opened | ImageMissing]:
+            for item in work():
+                yield with_stored_result(item, make_trainer) if isinstance(item, Opened) else item
+
+        self._jobs.run(reading, self._take, self._fail, self._end_reading)
         self._begin_reading(name)
 
     @property
@@ -241,7 +248,7 @@ class Files(QObject):
             self.work_replaced.emit(known)
         carried = found.require().answer if found is not None else None
         self._end_reading()
-        self._session.open(result.picture, result.layer, state, carried)
+        self._session.open(result.picture, result.layer, state, carried, result.stored)
         self._target = None
         self.folder.note_open(path)
         if not self._has_arrived:  # opening a folder writes nothing into it

@@ -15,11 +15,13 @@ from PySide6.QtGui import QImage
 
 from segapp.app.project_files import find_project, read_project
 from segapp.app.project_store import pasted_folder
+from segapp.app.segmenter import Segmenter
 from segapp.app.state import Content, History, PictureState
 from segapp.app.workspace import FolderWorkspace, iter_images
 from segapp.io.deep_images import rerender
 from segapp.io.images import load_image
 from segapp.io.pages import ImageError, page_file, parse_page
+from segapp.model.answer import Preview
 from segapp.model.display import DEFAULT_DISPLAY
 from segapp.model.document import Document
 from segapp.model.settings import DEFAULT_SETTINGS
@@ -34,7 +36,9 @@ if TYPE_CHECKING:
 
     from segapp.app.project_files import FoundProject
     from segapp.app.project_store import ProjectLocationPolicy
+    from segapp.app.stored import StoredResult
     from segapp.io.project import Project
+    from segapp.model.answer import MakeTrainer
     from segapp.model.display import DisplaySettings
     from segapp.model.picture import Picture
     from segapp.model.settings import Settings
@@ -100,6 +104,7 @@ class Opened:
     found: FoundProject | None = None
     requested: bool = False
     warning: str = ""
+    stored: StoredResult | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +177,14 @@ def open_image(
         yield Opened(*_shown_as(ready, found.require().document.display), found)
 
 
+def with_stored_result(opened: Opened, make_trainer: MakeTrainer) -> Opened:
+    """Add the result that the project holds."""
+    if opened.found is None:
+        return opened
+    segmenter = Segmenter(opened.picture, opened.found.require(), make_trainer=make_trainer)
+    return replace(opened, stored=segmenter.stored_result())
+
+
 def prepare(path: Path, display: DisplaySettings = DEFAULT_DISPLAY) -> Ready:
     """Load an image with the layer that the canvas draws."""
     picture = load_image(path, display)
@@ -233,6 +246,8 @@ def arrival_notice(opened: Opened, known: PictureState | None, state: PictureSta
     if before and before != picture.sha256:
         text = _tr("{} is not the same file as when the strokes were made")
         return text.format(picture.path.name)
+    if opened.stored is not None and isinstance(opened.stored.found, Preview):
+        return _tr("The stored result is not of this version: it is learnt again")
     return translate(picture.note)
 
 

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from segapp.app.segmenter import ProvisionalAnswer
 from segapp.app.state import Progress, Stage
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from segapp.app.segmenter import Segmenter, TrainingItem
     from segapp.app.state import Content, TrainingInputs
+    from segapp.app.stored import StoredResult
     from segapp.model.answer import ObjectProposal, Report
     from segapp.model.document import Document
     from segapp.model.labelling import Insight, Labelling
@@ -35,6 +36,11 @@ class ProposalJob:
 
     take: Callable[[ObjectProposal], object]
     end: Callable[[], object]
+
+
+# Milliseconds after which a picture with a stored answer is prepared for strokes: those that are
+# only looked at are not.
+_LOOK = 300
 
 
 class AnswerService(QObject):
@@ -58,6 +64,8 @@ class AnswerService(QObject):
         self.preview: Preview | None = None  # displayed instead of the answer
         self._newest: Preview | None = None  # of the live preview that is under way
         self._jobs = Jobs("learning", self)
+        self._preparing = QTimer(self, singleShot=True, interval=_LOOK)
+        self._preparing.timeout.connect(self._prepare)
         self.progress = Progress()
         self.live = True
         self.is_previewing = False  # whether a live preview is under way
@@ -92,11 +100,26 @@ class AnswerService(QObject):
         """The insight into the last answer."""
         return self._answered[1].insight if self._answered is not None else None
 
-    def begin(self, segmenter: Segmenter) -> None:
-        """Drop the answers for one image, and make those for another."""
+    def begin(self, segmenter: Segmenter, stored: StoredResult | None = None) -> None:
+        """Drop the answers for one image, and make those for another, or take a stored one."""
         self._cancel()
         self._segmenter, self._is_suspended = segmenter, False
-        self._set(None)
+        found = None
+        if stored is not None and stored.inputs == segmenter.content.training_inputs:
+            found = stored.found
+        if isinstance(found, Answer):
+            self._set((segmenter.content.training_inputs, found))
+            self._preparing.start()
+        else:
+            self._set(None)
+            if found is not None:
+                self._show(found)
+
+    def _prepare(self) -> None:
+        """Prepare the first stroke on a picture whose answer was stored."""
+        if self._segmenter is not None and not self._is_suspended and not self._jobs.busy:
+            steps = self._segmenter.preparation()
+            self._jobs.run(lambda: steps, lambda _: None, self._fail)
 
     def suspend(self) -> None:
         """Train nothing until `begin`: the pixels are about to change."""
@@ -114,8 +137,9 @@ class AnswerService(QObject):
         if content is None:
             self._report(Progress())
         elif self.is_current:
-            self._cancel()
-            self._drop_preview()
+            if self._jobs.busy or self.preview is not None:
+                self._cancel()
+                self._drop_preview()
             self._report(Progress(Stage.CURRENT, self.tr("Up to date")))
         elif self.live or not _is_answerable(content.document):
             self.update_now()
@@ -218,9 +242,11 @@ class AnswerService(QObject):
 
     def close(self, timeout: float | None = None) -> bool:
         """Stop training and wait for the thread; return whether it has ended."""
+        self._preparing.stop()
         return self._jobs.close(timeout)
 
     def _cancel(self) -> None:
+        self._preparing.stop()
         self.is_previewing = False
         self._jobs.cancel()
 

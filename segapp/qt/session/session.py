@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from segapp.app.stored import StoredResult
     from segapp.io.project import ProjectLocation
     from segapp.model.answer import AnswerSnapshot, MakeTrainer
     from segapp.model.display import DisplaySettings
@@ -105,7 +106,7 @@ class Session(QObject):
         self, make_trainer: MakeTrainer = trainer_of, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
-        self._make_trainer = make_trainer
+        self.make_trainer = make_trainer
         self._states: dict[Path, PictureState] = {}
         self._segmenter: Segmenter | None = None
         self._held = False
@@ -158,17 +159,19 @@ class Session(QObject):
         layer: Layer,
         state: PictureState,
         snapshot: AnswerSnapshot | None = None,
+        stored: StoredResult | None = None,
     ) -> None:
         """Show an image with its strokes; the state of the one before is kept.
 
-        The ``snapshot`` of its project makes the first answer quick.
+        The ``snapshot`` of its project makes the first answer quick, and a ``stored`` result is
+        shown at once.
         """
         self.layer = layer
         self._segmenter = Segmenter(
-            picture, state, snapshot=snapshot, make_trainer=self._make_trainer
+            picture, state, snapshot=snapshot, make_trainer=self.make_trainer
         )
         self.remember(state)
-        self.answers.begin(self._segmenter)
+        self.answers.begin(self._segmenter, stored)
         self.picture_changed.emit()
         self.document_changed.emit()
         self.settings_changed.emit()
@@ -294,9 +297,7 @@ class Session(QObject):
         if self._segmenter is None:
             return
         self.layer = layer
-        self._segmenter = Segmenter(
-            picture, self._segmenter.state, make_trainer=self._make_trainer
-        )
+        self._segmenter = Segmenter(picture, self._segmenter.state, make_trainer=self.make_trainer)
         self.answers.begin(self._segmenter)
         self.display_changed.emit()
         self.answers.catch_up()

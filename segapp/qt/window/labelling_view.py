@@ -271,7 +271,7 @@ class LabellingView(QObject):
         rendered = RenderedLabelling(
             overlay=self._renderer.overlay,
             mode=request.mode,
-            spot=least_certain(labelling),
+            spot=least_certain(labelling) if labelling.has_scores else None,
             labelling=labelling,
             classes=request.classes,
             codewords=request.codewords,

@@ -154,6 +154,7 @@ class AnswerCommands(QObject):
         self._copying = ClipboardCommands(session, preferences, self)
         self._copying.message.connect(self.message)
         self._spot: Spot | None = None
+        self._spot_wanted = False
         self._marking = True
         self.ring_known = False  # whether the ring needs no label any more
         self._jobs = Jobs("models", self)
@@ -178,6 +179,10 @@ class AnswerCommands(QObject):
     def _take_spot(self, rendered: RenderedLabelling | None) -> None:
         self._spot = rendered.spot if rendered is not None else None
         self._show_spot()
+        if self._spot_wanted and (rendered is None or not rendered.is_preview):
+            self._spot_wanted = False
+            if rendered is not None:
+                self._go_to_spot()
 
     def _show_spot(self) -> None:
         name = "" if self.ring_known else self.tr("Least certain area – add a stroke here")
@@ -194,6 +199,11 @@ class AnswerCommands(QObject):
         self._show_spot()
 
     def _go_to_spot(self) -> None:
+        answer = self._session.answers.answer
+        if self._spot is None and answer is not None and not answer.labelling.has_scores:
+            self._spot_wanted = True
+            self._session.update_now()  # the stored result does not tell it
+            return
         if self._spot is None:
             self.message.emit(self.tr("The result is certain everywhere"))
             return

@@ -599,10 +599,16 @@ def test_a_saved_project_opens_with_one_update(
     learnt.clear()
     again = make_window(path, Trainer).session
     qtbot.waitUntil(lambda: again.answers.is_current, timeout=30_000)
+    assert learnt == []
+    np.testing.assert_array_equal(again.answers.answer.labelling.labels, shown.labels)
+
+    save_project(path, replace(project, labels=None))
+    again = make_window(path, Trainer).session
+    qtbot.waitUntil(lambda: again.answers.is_current, timeout=30_000)
     assert learnt == [project.document]
     np.testing.assert_array_equal(again.answers.answer.labelling.labels, shown.labels)
 
-    save_project(path, replace(project, answer=None))
+    save_project(path, replace(project, answer=None, labels=None))
     learnt.clear()
     slow = make_window(path, Trainer).session
     qtbot.waitUntil(lambda: slow.answers.is_current, timeout=30_000)

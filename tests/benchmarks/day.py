@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 MEGAPIXELS = 0.2
 MOVES = 24  # of the mouse in a stroke
+IDLE = 0.3  # seconds that one looks at a picture
 TENTHS = 10
 
 
@@ -133,6 +135,74 @@ def paint(count):
     os._exit(0)  # the window's threads need no farewell
 
 
+DISTINCT = 8  # pictures of a folder, of which the others are copies
+STROKES = 5
+
+
+def fill(folder, count, megapixels):
+    """Fill a folder with finished pictures and their projects."""
+    from PIL import Image
+    from speed_pictures import documents, picture
+
+    from segapp.app.segmenter import Segmenter
+    from segapp.io.project import load_project, save_project
+
+    names = ("coffee", "leaf")
+    for number in range(count):
+        path = folder / f"p{number:03}.jpg"
+        if number < DISTINCT:
+            name = names[number % 2]
+            rgb = np.roll(picture(megapixels, name), number, axis=1)
+            Image.fromarray(rgb).save(path, quality=92)
+            *_, (_, document) = documents(megapixels, name, later=STROKES - 2)
+            segmenter = Segmenter(path)
+            for stroke in document.strokes:  # each is answered, as a user sees it
+                segmenter.add_mark(stroke)
+                if len(segmenter.document.strokes) > 1:
+                    segmenter.answer()
+            segmenter.save(path.with_suffix(".segapp"))
+        else:
+            first = folder / f"p{number % DISTINCT:03}.jpg"
+            path.write_bytes(first.read_bytes())
+            project = load_project(first.with_suffix(".segapp"))
+            save_project(path.with_suffix(".segapp"), replace(project, image_path=path))
+
+
+def walk(folder):
+    """Go through a folder forth and back; print the waits, and the cost of an export."""
+    import segapp
+
+    found = {"picture": [], "result": [], "cpu": [], "kilobytes": []}
+    with tempfile.TemporaryDirectory() as name:
+        day = Day(Path(name))
+        day.window.files.open(folder)
+        day.until(lambda: day.session.state is not None and day.is_answered())
+        count = len(list(folder.glob("*.jpg")))
+        for command in ("next", "previous"):
+            for _ in range(count - 1):
+                before = day.session.state.path
+                idle = time.perf_counter() + IDLE  # in which the next picture is read ahead
+                day.watch.turn(lambda idle=idle: time.perf_counter() > idle)
+                day.window.commands[command].trigger()
+                cpu, shown = day.until(lambda before=before: day.session.state.path != before)
+                more, answered = day.until(day.is_answered)
+                found["picture"].append(shown)
+                found["result"].append(shown + answered)
+                found["cpu"].append(cpu + more)
+                found["kilobytes"].append(resident())
+    out = Path(tempfile.mkdtemp())
+    words = ["export", str(folder), "--as", "mask", "--out", str(out)]
+    start, before = time.perf_counter(), os.times()
+    subprocess.run([sys.executable, "-m", "segapp", *words], check=True, stdout=subprocess.DEVNULL)
+    found["export"] = time.perf_counter() - start
+    after = os.times()
+    found["export_cpu"] = after.children_user + after.children_system
+    found["export_cpu"] -= before.children_user + before.children_system
+    found["version"] = segapp.__version__
+    print(json.dumps(found), flush=True)
+    os._exit(0)  # the window's threads need no farewell
+
+
 def worker(part, tree, *words):
     """Run a part on a tree, in a process of its own, and return what it prints."""
     environment = os.environ | {
@@ -179,6 +249,28 @@ def show_strokes(trees):
     print(flush=True)
 
 
+def show_folder(trees, megapixels):
+    print(f"## Going through a folder of finished pictures of {megapixels:g} MP, and its export\n")
+    print(
+        "| | pictures | ms to the picture (95 %) | ms to its result (95 %) | CPU ms of each "
+        "| last against first tenth | kB a picture | export, s | its CPU |\n|" + "---|" * 9
+    )
+    for name, found in trees.items():
+        steps = len(found["cpu"])
+        first, last = tenths(found["cpu"])
+        half = steps // 2
+        growth = 0.0
+        if half > 1:
+            growth = np.polyfit(np.arange(steps - half), found["kilobytes"][half:], 1)[0]
+        print(
+            f"| {name} | {steps // 2 + 1} | {1000 * np.percentile(found['picture'], 95):.0f} "
+            f"| **{1000 * np.percentile(found['result'], 95):.0f}** "
+            f"| {1000 * np.mean(found['cpu']):.0f} | {last / first:.2f} | {growth:.1f} "
+            f"| **{found['export']:.1f}** | {found['export_cpu']:.1f} |"
+        )
+    print(flush=True)
+
+
 def plot(trees, path):
     import matplotlib
 
@@ -208,21 +300,37 @@ def main():
     parser.add_argument("--against", metavar="TREE", type=Path, help="an earlier tree")
     parser.add_argument("--strokes-against", type=int, help="of the earlier tree")
     parser.add_argument("--plot", type=Path, help="a PNG of cost and memory over strokes")
-    parser.add_argument("--part", choices=("strokes",), help=argparse.SUPPRESS)
+    parser.add_argument("--megapixels", type=float, nargs="+", default=[0.2, 12])
+    parser.add_argument("--only", choices=("strokes", "folder"), help="one of both")
+    parser.add_argument("--part", choices=("strokes", "folder"), help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.part == "strokes":
         paint(options.strokes)
+    if options.part == "folder":
+        walk(options.folder)
     trees = {} if options.against is None else {"before": options.against.resolve()}
     trees["now"] = ROOT
-    found = {}
-    for name, tree in trees.items():
-        count = options.strokes
-        if name == "before":
-            count = options.strokes_against or count
-        found[name] = worker("strokes", tree, "--strokes", count)
-    show_strokes(found)
-    if options.plot is not None:
-        plot(found, options.plot)
+    if options.only != "folder":
+        found = {}
+        for name, tree in trees.items():
+            count = options.strokes
+            if name == "before":
+                count = options.strokes_against or count
+            found[name] = worker("strokes", tree, "--strokes", count)
+        show_strokes(found)
+        if options.plot is not None:
+            plot(found, options.plot)
+    if options.only != "strokes":
+        for megapixels in options.megapixels:
+            count = options.pictures if megapixels <= 1 else max(options.pictures // 10, 2)
+            with tempfile.TemporaryDirectory() as folder:
+                fill(Path(folder), count, megapixels)
+                found = {
+                    name: worker("folder", tree, "--folder", folder)
+                    for name, tree in trees.items()
+                }
+            show_folder(found, megapixels)
 
 
 if __name__ == "__main__":

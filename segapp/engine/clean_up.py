@@ -10,6 +10,8 @@ from scipy import ndimage
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from segapp.imaging.tiles import grow, relative, tiles_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -245,7 +247,7 @@ def _connected(count: int, one: NDArray[np.intp], other: NDArray[np.intp]) -> ND
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.intp)
 
 
-_ROWS_AT_ONCE = 256
+_SIDE = 128  # pixels of the tiles that are smoothed one by one
 
 
 def clean_up(
@@ -293,12 +295,13 @@ def clean_up_patch(
 
 def smoothed(labels: NDArray[np.uint8], radius: int) -> NDArray[np.uint8]:
     """Return the most frequent class around each pixel, the lowest on a tie."""
-    best = np.zeros(labels.shape, dtype=np.uint8)
-    for top in range(0, len(labels), _ROWS_AT_ONCE):
-        bottom = min(top + _ROWS_AT_ONCE, len(labels))
-        first, last = max(top - radius, 0), min(bottom + radius, len(labels))
-        strip = _mode_filter(labels[first:last], radius)
-        best[top:bottom] = strip[top - first : bottom - first]
+    best = np.array(labels, dtype=np.uint8, order="C")
+    height, width = labels.shape
+    for _, box in tiles_of((slice(0, height), slice(0, width)), _SIDE):
+        around = grow(box, radius, labels.shape)
+        part = labels[around]
+        if (part != part[0, 0]).any():  # most of a large image is far from all boundaries
+            best[box] = _mode_filter(part, radius)[relative(box, around)]
     return best
 
 

@@ -288,8 +288,8 @@ class WorkingAnswer:
 
     Parameters
     ----------
-    labels
-        The document's class of each pixel, cleaned up.
+    labels, uncleaned
+        The document's class of each pixel, cleaned up and before that.
     cut
         Without the clean-up, in the document's classes; ``None`` without refinement.
     appearances
@@ -297,6 +297,7 @@ class WorkingAnswer:
     """
 
     labels: NDArray[np.uint8]
+    uncleaned: NDArray[np.uint8]
     cut: CutLabels | None
     appearances: tuple[AppearanceModel, ...]
 
@@ -365,7 +366,7 @@ class PixelRefiner:
             labels, marks = self._painted(scores), self.marked.coarse
             np.copyto(labels, marks.astype(np.uint8), where=marks >= 0)
             timer.end("outline")
-            return WorkingAnswer(self._clean_coarse(labels, timer), None, self.appearances)
+            return self._cleaned(labels, None, self.appearances, timer)
         appearances, problem = self.appearances, self._problem()
         yield Report("Drawing the outline", 0.6)
         patch_cut = PatchCut.of(problem, scores.costs)
@@ -384,15 +385,25 @@ class PixelRefiner:
             yield Report("Drawing the outline", 0.75)
         cut = CutLabels(patches, labels).renumbered(self.classes.astype(np.uint8))
         timer.end("outline")
-        return WorkingAnswer(self._clean_coarse(cut.labels, timer), cut, appearances)
+        return self._cleaned(cut.labels, cut, appearances, timer)
 
-    def _clean_coarse(self, labels: NDArray[np.uint8], timer: StepTimer) -> NDArray[np.uint8]:
+    def cleaned(self, answer: WorkingAnswer, timer: StepTimer) -> WorkingAnswer:
+        """Clean up an answer anew, as these settings say."""
+        return self._cleaned(answer.uncleaned, answer.cut, answer.appearances, timer)
+
+    def _cleaned(
+        self,
+        labels: NDArray[np.uint8],
+        cut: CutLabels | None,
+        appearances: tuple[AppearanceModel, ...],
+        timer: StepTimer,
+    ) -> WorkingAnswer:
         marked = self.marked
         if marked.times > 1:
             marked = SeedMap.from_array(marked.coarse)
         cleaned = clean_up(labels, marked, self.settings.clean_up, self.document.background)
         timer.end("tidying")
-        return cleaned
+        return WorkingAnswer(cleaned, labels, cut, appearances)
 
     def full_size(
         self,

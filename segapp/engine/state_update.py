@@ -237,13 +237,13 @@ class StateUpdate:
             background_is_assumed=before.assumes_background,
         )
 
-    def apply_threshold(self, scores: RegionScores) -> RegionScores:
-        """Apply the threshold, which is for an object and a background."""
+    def apply_threshold(self, scores: RegionScores, threshold: float) -> RegionScores:
+        """Apply a threshold, which is for an object and a background."""
         classes, document = self.refiner.classes, self.refiner.document
         background = np.flatnonzero(classes == document.background)
-        if not self._settings.threshold or len(classes) != 2 or not background.size:
+        if not threshold or len(classes) != 2 or not background.size:
             return scores
-        return scores.apply_threshold(int(background[0]), self._settings.threshold)
+        return scores.apply_threshold(int(background[0]), threshold)
 
     def thresholded_answer(
         self, scores: RegionScores, answer: WorkingAnswer, flows: FlowWarmStart, timer: StepTimer

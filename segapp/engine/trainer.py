@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -31,7 +31,7 @@ from segapp.imaging.seeds import SeedCache, SeedMap
 from segapp.model.answer import Answer, NotEnoughStrokes, ObjectProposal, Report, final_answer
 from segapp.model.document import NO_MARKS
 from segapp.model.labelling import Labelling
-from segapp.model.settings import FeatureGroup
+from segapp.model.settings import DEFAULT_SETTINGS, FeatureGroup
 from segapp.model.validation import Message
 
 if TYPE_CHECKING:
@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from segapp.engine.refinement import WorkingAnswer
     from segapp.engine.region_graph import RegionGraph
+    from segapp.engine.state_update import RegionFit
     from segapp.engine.upsampling import UpsampledLabels
     from segapp.model.answer import AnswerSnapshot, Update
     from segapp.model.document import Document, Marks
@@ -58,6 +60,18 @@ _MAX_PAST_ANSWERS = 4096
 def segment(rgb: NDArray[np.uint8], document: Document, settings: Settings) -> Labelling:
     """Return the final labelling of an image."""
     return final_answer(Trainer(rgb).updates(document, settings)).labelling
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _LearntState:
+    """A state with all that was learnt, before its threshold and its clean-up."""
+
+    document: Document
+    settings: Settings
+    update: StateUpdate
+    fit: RegionFit
+    answer: WorkingAnswer
+    before: PreviousState | None
 
 
 class Trainer:
@@ -93,13 +107,15 @@ class Trainer:
         self._seeds = SeedCache((rgb.shape[0], rgb.shape[1]), self._picture.times)
         self._flows: FlowWarmStart | None = None
         self._upsampled: UpsampledLabels | None = None
-        self._latest: tuple[object, Answer] | None = None
+        self._learnt: _LearntState | None = None
+        self._latest: tuple[tuple[Document, Settings], Answer] | None = None
         self._proposals: tuple[RegionGraph, ObjectProposals, FlowWarmStart] | None = None
         self._asked: Document | None = None
         self._object_cut = ObjectCut(self._picture)
 
     def set_encoder_features(self, encoded: EncoderFeatures) -> None:
         """Use encoder features, which may arrive after the first strokes."""
+        self._learnt = None
         self._picture.set_encoder_features(encoded)
 
     def prepare(self, settings: Settings) -> None:
@@ -266,30 +282,29 @@ class Trainer:
         yield Report("Comparing regions", 0.1)
         self._picture.grams(settings)
         timer.end("kernels")
-        before = yield from self._previous_state(document, settings)
-        timer.end("earlier strokes")
-        update = StateUpdate(self._picture, document, marked, settings, before)
-        fit = yield from update.learn(timer)
-        answer = yield from update.refiner.working_answer(
-            fit.scores, flows, timer, update.cut_before, update.newly_marked, with_preview=True
-        )
-        self._remember(document, settings, update.past_answer(answer))
-        scores = update.apply_threshold(fit.scores)
-        if scores is not fit.scores:  # the next state does not depend on the threshold
+        learnt = self._learnt_state(document, settings)
+        if learnt is None:
+            learnt = self._learnt = yield from self._learn(document, marked, settings, timer)
+        update, fit, answer = learnt.update, learnt.fit, learnt.answer
+        scores = update.apply_threshold(fit.scores, settings.threshold)
+        if scores is not fit.scores:
             answer = yield from update.thresholded_answer(scores, answer, flows, timer)
-        labelling, self._upsampled = yield from update.refiner.full_size(
+        refiner = replace(update.refiner, settings=settings)
+        if settings.clean_up != update.refiner.settings.clean_up:
+            answer = refiner.cleaned(answer, timer)
+        labelling, self._upsampled = yield from refiner.full_size(
             answer, scores, timer, self._upsampled
         )
         make_snapshot = None
-        if before is not None:
+        if learnt.before is not None:
             # The digest is computed here and now: a manual save encodes in the window's thread.
-            pixels = self._pixels_digest(settings)
+            pixels, before = self._pixels_digest(settings), learnt.before
             make_snapshot = partial(
-                encode_snapshot, pixels, before.document, settings, before.answer
+                encode_snapshot, pixels, before.document, learnt.settings, before.answer
             )
         n_initial = len(document.strokes) - len(key[0].strokes)
         explainer = Explainer(
-            update.refiner, update.supervision, fit, scores, answer, labelling, n_initial
+            refiner, update.supervision, fit, scores, answer, labelling, n_initial
         )
         document, settings = key
         explain = CheckedExplainer(
@@ -301,11 +316,36 @@ class Trainer:
         self._latest = key, final
         yield final
 
+    def _learnt_state(self, document: Document, settings: Settings) -> _LearntState | None:
+        """Return what was learnt for other settings of clean-up and threshold alone."""
+        learnt, latest = self._learnt, self._latest
+        if learnt is None or latest is None or latest[0][1] == settings:
+            return None
+        is_same = learnt.document == document and learnt.settings == learning_settings(settings)
+        return learnt if is_same else None
+
+    def _learn(
+        self, document: Document, marked: SeedMap, settings: Settings, timer: StepTimer
+    ) -> Generator[Report, None, _LearntState]:
+        """Learn a state, and remember its answer for the next one."""
+        settings = learning_settings(settings)
+        before = yield from self._previous_state(document, settings)
+        timer.end("earlier strokes")
+        update = StateUpdate(self._picture, document, marked, settings, before)
+        fit = yield from update.learn(timer)
+        flows = self._warm_start(settings)
+        answer = yield from update.refiner.working_answer(
+            fit.scores, flows, timer, update.cut_before, update.newly_marked, with_preview=True
+        )
+        self._remember(document, settings, update.past_answer(answer))
+        return _LearntState(document, settings, update, fit, answer, before)
+
     def _live_preview(
         self, document: Document, marked: SeedMap, settings: Settings
     ) -> Iterator[Report]:
         yield Report("Reading the image", 0.0)
         self.prepare(settings)
+        settings = learning_settings(settings)
         before = yield from self._previous_state(document, settings)
         update = StateUpdate(self._picture, document, marked, settings, before)
         fit = yield from update.learn(StepTimer(), with_previews=False)
@@ -390,8 +430,19 @@ class Trainer:
 
 
 def _state_key(document: Document, settings: Settings) -> _StateKey:
-    """Return the key of a past answer, which does not depend on the threshold."""
-    return document.strokes, document.background, replace(settings, threshold=0.0)
+    """Return the key of a past answer."""
+    return document.strokes, document.background, learning_settings(settings)
+
+
+def learning_settings(settings: Settings) -> Settings:
+    """Return the settings that a state is learnt with.
+
+    Threshold and clean-up are applied to what was learnt. As the prior of the next state, an
+    answer has the clean-up by default, but for the parts without a stroke: they stay where the
+    user wants them.
+    """
+    clean_up = replace(DEFAULT_SETTINGS.clean_up, keep_touching=settings.clean_up.keep_touching)
+    return replace(settings, threshold=0.0, clean_up=clean_up)
 
 
 def _report_as(

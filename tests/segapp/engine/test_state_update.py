@@ -7,6 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from segapp.engine import trainer as training
+from segapp.engine.state_update import StateUpdate
 from segapp.engine.trainer import Trainer, segment
 from segapp.model.answer import final_answer
 from segapp.model.classes import ClassInfo
@@ -212,3 +214,61 @@ def test_a_class_that_is_marked_for_the_first_time_has_no_prior_against_it():
     )
     labels = segment(rgb, Document(classes, strokes), PRESETS["best"]).labels
     assert (labels == truth).mean() > 0.98
+
+
+LARGE = np.kron(RGB, np.ones((14, 14, 1), np.uint8))  # above the working resolution
+
+
+@pytest.mark.parametrize(("rgb", "times"), [(RGB, 1), (LARGE, 14)])
+def test_clean_up_and_threshold_are_applied_to_what_was_learnt(rgb, times, monkeypatch):
+    marks = (*START, dab(50, 10, 1), dab(30, 50, 0))
+    document = Document(
+        strokes=[
+            replace(
+                mark,
+                points=tuple((x * times, y * times) for x, y in mark.points),
+                radius=mark.radius * times,
+            )
+            for mark in marks
+        ]
+    )
+    trainer, made = Trainer(rgb), []
+    final_answer(trainer.updates(document, QUICK))
+
+    class Counted(StateUpdate):
+        def __init__(self, *inputs):
+            made.append(inputs)
+            super().__init__(*inputs)
+
+    changes = [
+        {"threshold": 0.3},
+        {"threshold": -0.4, "clean_up": replace(QUICK.clean_up, smoothing=2)},
+        {"clean_up": replace(QUICK.clean_up, smallest_area=40)},
+        {"clean_up": replace(QUICK.clean_up, fill_holes=False)},
+        {},
+    ]
+    for change in changes[:: 1 if times == 1 else 3]:
+        wanted = replace(QUICK, **change)
+        with monkeypatch.context() as watched:
+            watched.setattr(training, "StateUpdate", Counted)
+            found = final_answer(trainer.updates(document, wanted)).labelling
+        fresh = final_answer(Trainer(rgb).updates(document, wanted)).labelling
+        np.testing.assert_array_equal(found.labels, fresh.labels)
+        np.testing.assert_array_equal(found.margin, fresh.margin)
+        np.testing.assert_array_equal(found.codes, fresh.codes)
+    assert made == []
+    # The next stroke has the prior that it would have had from the beginning.
+    longer = document.with_stroke(replace(document.strokes[0], label=1))
+    again = final_answer(trainer.updates(longer, wanted)).labelling
+    np.testing.assert_array_equal(again.labels, segment(rgb, longer, wanted).labels)
+
+
+def test_asking_again_learns_again(monkeypatch):
+    trainer, made = Trainer(RGB), []
+    document = Document(strokes=START)
+    final_answer(trainer.updates(document, QUICK))
+    monkeypatch.setattr(
+        training, "StateUpdate", lambda *inputs: made.append(inputs) or StateUpdate(*inputs)
+    )
+    final_answer(trainer.updates(document, QUICK))
+    assert len(made) == 1

@@ -39,7 +39,7 @@ def close(window, monkeypatch):
 
         monkeypatch.setattr(file_dialogs, "ask_unsaved", ask)
         window.close()
-        return tuple([state.content.document.strokes for state in each] for each in asked)
+        return tuple([tuple(state.content.document.strokes) for state in each] for each in asked)
 
     return close
 

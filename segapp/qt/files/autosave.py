@@ -117,7 +117,7 @@ class Autosave(QObject):
                 self._timer.start(_DELAY)
 
     def _watch_answer(self) -> None:
-        """Let an answer to the user's work be written, which often comes after the strokes."""
+        """Let an answer be written, which often comes after its strokes were."""
         state = self._session.state
         answer = None if state is None else current_answer(self._session, state)
         if state is None or answer is None or not answer.labelling.has_scores:  # it was stored

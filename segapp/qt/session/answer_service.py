@@ -101,7 +101,7 @@ class AnswerService(QObject):
         return self._answered[1].insight if self._answered is not None else None
 
     def begin(self, segmenter: Segmenter, stored: StoredResult | None = None) -> None:
-        """Drop the answers for one image, and make those for another, or take a stored one."""
+        """Drop the answers for one image; take a stored one of another, or make it."""
         self._cancel()
         self._segmenter, self._is_suspended = segmenter, False
         found = None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from segapp.imaging.components import label_components
+from segapp.imaging.object_shades import touching_pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -158,20 +159,7 @@ def measure_objects(found: ObjectMap, channels: NDArray[np.generic]) -> Measured
 
 def _neighbours(index_map: NDArray[np.int32], n_objects: int) -> NDArray[np.intp]:
     """Count the others that touch each object."""
-    pairs = set()
-    all_but_first, all_but_last = slice(1, None), slice(None, -1)
-    whole = slice(None)
-    for one, other in (
-        ((whole, all_but_last), (whole, all_but_first)),
-        ((all_but_last, whole), (all_but_first, whole)),
-        ((all_but_last, all_but_last), (all_but_first, all_but_first)),
-        ((all_but_last, all_but_first), (all_but_first, all_but_last)),
-    ):
-        here, there = index_map[one], index_map[other]
-        touching = (here != there) & (here > 0) & (there > 0)
-        ends = np.sort(np.stack((here[touching], there[touching])), axis=0)
-        pairs |= set(map(tuple, np.unique(ends, axis=1).T.tolist()))
-    both = [end - 1 for pair in pairs for end in pair]
+    both = [end - 1 for pair in touching_pairs(index_map) for end in pair]
     return np.bincount(np.array(both, np.intp), minlength=n_objects)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from segapp.imaging.tiles import Box
-    from segapp.model.document import Document, Mark
+    from segapp.model.document import Document, Mark, Stroke
     from segapp.model.labelling import Labelling
     from segapp.model.objects import Key
 
@@ -219,7 +219,7 @@ def _seeds(
     painted = np.zeros(size, np.int32)
     for mark in document.strokes:
         key = None if mark.label is None else (mark.label, mark.object_number)
-        for box, inside in _covered(mark, size):
+        for box, inside in covered_pixels(mark, size):
             painted[box][inside] = place.get(key, 0) if key is not None else 0
     for info in document.objects:
         for x, y in info.anchors:
@@ -228,18 +228,22 @@ def _seeds(
     return painted, keys
 
 
+def severing_line(cut: Stroke) -> Stroke:
+    """Return a cut that is wide enough to sever pixels that touch by a corner."""
+    return replace(cut, radius=max(cut.radius, _CUT_RADIUS))
+
+
 def _painted_cuts(document: Document, size: tuple[int, ...]) -> NDArray[np.bool_] | None:
     if not document.cuts:
         return None
     severed = np.zeros(size, bool)
     for cut in document.cuts:
-        line = replace(cut, radius=max(cut.radius, _CUT_RADIUS))
-        for box, inside in _covered(line, size):
+        for box, inside in covered_pixels(severing_line(cut), size):
             severed[box] |= inside
     return severed
 
 
-def _covered(mark: Mark, size: tuple[int, ...]) -> Iterator[tuple[Box, NDArray[np.bool_]]]:
+def covered_pixels(mark: Mark, size: tuple[int, ...]) -> Iterator[tuple[Box, NDArray[np.bool_]]]:
     """Yield a mark's pixels within the image, if there are any."""
     patch = mark_patch(mark, (size[0], size[1]))
     if patch is None:

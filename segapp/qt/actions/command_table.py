@@ -121,6 +121,27 @@ propose | &Outline Object under the Pointer | |  | check
 explain | E&xplain a Pixel | Shift+W | explain | tool
     Show why the clicked pixel has its class: strokes glow by their share (or hold W)
 
+new_object | &New Object | I | new_object
+    Let the next stroke begin another object of the left button's class
+select_object | &Select Objects | V | select_object | tool
+    Click an object to choose it and go on painting it; Shift adds to the choice
+cut_object | C&ut Objects | C | cut_object | tool
+    Draw a line that cuts objects apart; with the right button, one that joins them
+split_class | Cut at N&ecks | Shift+C | | check
+    Propose cuts at the narrow necks of this class, as between cells that touch
+accept_objects | &Accept Proposals | Shift+I
+    Make the proposed objects of this class lasting ones, each with its number
+join_objects | &Join Objects | J | join
+    Make the chosen objects one, also where their parts do not touch
+rename_object | &Rename Object… | Shift+F2
+    Give the chosen object a name
+crowd_object | &Crowd | | | check
+    The chosen object stands for many that are not told apart
+occluded_object | &Occluded | | | check
+    Something hides a part of the chosen object
+delete_object | &Delete Object | Shift+Del | delete
+    Mark the chosen objects as background
+
 retouch | Re&touch the Result | R | retouch | check
     Paint over the result itself: nothing is learnt from it, and later strokes do not change it
 lock_class | L&ock Class | Ctrl+K

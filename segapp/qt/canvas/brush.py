@@ -38,8 +38,12 @@ class Tool(Enum):
     AROUND = "around"
     FILL = "fill"
     EXPLAIN = "explain"
+    SELECT = "select_object"
+    CUT = "cut_object"
 
 
+CUT_RADIUS = 0.75
+"""Of the line that severs objects, in pixels of the picture."""
 _AROUND = frozenset({Tool.AROUND, Tool.AROUND_BOX})
 
 
@@ -73,14 +77,16 @@ class Brush:
     right_colour: tuple[int, int, int] = (255, 255, 255)
 
     def label(self, button: Qt.MouseButton) -> int | None:
-        """Return the class of a button; None erases."""
+        """Return the class of a button; None erases, or joins what the left button cuts."""
         if self.tool is Tool.ERASER:
+            return None
+        if self.tool is Tool.CUT and button is Qt.MouseButton.RightButton:
             return None
         return self.right if self._paints_right(button) else self.left
 
     def colour(self, button: Qt.MouseButton) -> tuple[int, int, int]:
-        """Return the colour of a button; white erases."""
-        if self.tool is Tool.ERASER:
+        """Return the colour of a button; white erases, and cuts and joins objects."""
+        if self.tool in (Tool.ERASER, Tool.CUT):
             return (255, 255, 255)
         return self.right_colour if self._paints_right(button) else self.left_colour
 
@@ -151,6 +157,11 @@ def _line(points: Sequence[Point], size: Size, stroke: Stroke) -> Mark:
     return Stroke(ends, stroke.radius, stroke.label)
 
 
+def _path(points: Sequence[Point], size: Size, stroke: Stroke) -> Mark:
+    del size
+    return Stroke(tuple(points), CUT_RADIUS, stroke.label)
+
+
 def _inside(points: Sequence[Point], size: Size, stroke: Stroke) -> Mark | None:
     return polygon_inside(points, size, stroke.label)
 
@@ -160,6 +171,7 @@ def _outside(points: Sequence[Point], size: Size, stroke: Stroke) -> Mark | None
 
 
 SHAPES: dict[Tool, ShapeTool] = {
+    Tool.CUT: ShapeTool(two_ends=False, outline=_all_points, make_mark=_path),
     Tool.LINE: ShapeTool(two_ends=True, outline=_all_points, make_mark=_line),
     Tool.BOX: ShapeTool(two_ends=True, outline=_box_outline, make_mark=_inside),
     Tool.LASSO: ShapeTool(two_ends=False, outline=_all_points, make_mark=_inside),

@@ -288,6 +288,7 @@ class Canvas(PictureView):
     proposals_held = Signal(bool)  # whether the key is held
     proposal_resized = Signal(float)  # by notches of the wheel, while the key is held
     explain_requested = Signal(object)  # QPointF in image coordinates; None when the key is let go
+    select_requested = Signal(object, bool)  # QPointF in image coordinates, whether to add
     radius_requested = Signal(float)
     pointer_moved = Signal(object)  # QPointF in image coordinates, or None outside
     panels_requested = Signal()  # to be hidden or shown
@@ -318,6 +319,7 @@ class Canvas(PictureView):
         self._input.stroke_cancelled.connect(self.stroke_cancelled)
         self._input.fill_requested.connect(self.fill_requested)
         self._input.explain_requested.connect(self.explain_requested)
+        self._input.select_requested.connect(self.select_requested)
         self._input.drawn.connect(lambda _: self.stroke_extended.emit())
         self._input.pointer_moved.connect(self.pointer_moved)
         self._input.drawn.connect(self._update_box)

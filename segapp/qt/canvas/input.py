@@ -150,6 +150,7 @@ class CanvasInput(QObject):
     stroke_cancelled = Signal()
     fill_requested = Signal(object, object)  # QPointF in image coordinates, class or None
     explain_requested = Signal(object)  # QPointF in image coordinates
+    select_requested = Signal(object, bool)  # QPointF in image coordinates, whether to add
     drawn = Signal(object)  # Rectangle of the picture to be repainted
     pointer_moved = Signal(object)  # QPointF in image coordinates, or None outside
     changed = Signal()  # of the cursor: position, size or tool
@@ -233,6 +234,9 @@ class CanvasInput(QObject):
         at = self._viewport.view.to_image(position)
         if self.brush.tool is Tool.EXPLAIN:
             self.explain_requested.emit(at)
+            return
+        if self.brush.tool is Tool.SELECT:
+            self.select_requested.emit(at, straight)
             return
         if self.brush.tool is Tool.FILL:
             self.fill_requested.emit(at, self.brush.label(button))

@@ -48,7 +48,7 @@ class Hatching:
             self._areas = lazy_zeros((*self._size, 2)).view(np.int16)[..., 0]
         if self._areas is None:
             return
-        drawn = replace(mark, label=0 if is_area else None)
+        drawn = replace(mark, label=0 if is_area else None, object_number=0)
         if box is None:
             paint_mark(self._areas, drawn, unmarked=0)
         else:

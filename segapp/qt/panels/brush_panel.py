@@ -209,4 +209,4 @@ class BrushState(QObject):
 
 def _marking_tool(tool: Tool) -> Tool:
     """Return the tool, or the brush in place of one that marks no class."""
-    return Tool.BRUSH if tool in (Tool.ERASER, Tool.HAND, Tool.EXPLAIN) else tool
+    return Tool.BRUSH if tool in (Tool.ERASER, Tool.HAND, Tool.EXPLAIN, Tool.CUT) else tool

@@ -236,6 +236,8 @@ class ClassPanel(QWidget):
         layout.addWidget(self._list, 1)
         layout.addWidget(self.notice)
         layout.addLayout(self._button_row())
+        self.objects = QVBoxLayout()  # of the object panel, below the classes
+        layout.addLayout(self.objects, 2)
 
     def _button_row(self) -> QHBoxLayout:
         row = QHBoxLayout()

@@ -213,8 +213,8 @@ class Session(QObject):
             segmenter.edit(name, document)
             self._follow(segmenter, before)
 
-    def add_stroke(self, stroke: Mark) -> None:
-        """Add a finished stroke."""
+    def add_stroke(self, stroke: Mark, document: Document | None = None) -> None:
+        """Add a finished stroke; ``document`` is the one with it, if more has changed."""
         if stroke.label is None:
             name = self.tr("erasing")
         elif isinstance(stroke, Stroke):
@@ -225,7 +225,7 @@ class Session(QObject):
             name = self.tr("pixels of {}").format(
                 class_name(self.document.classes[stroke.label].name)
             )
-        self.edit(name, self.document.with_stroke(stroke))
+        self.edit(name, document or self.document.with_stroke(stroke))
 
     def set_scale(self, scale: Scale) -> None:
         """Set the size of a pixel of the open image."""

@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor
 
 from segapp.engine.suggestion import Spot, least_certain
 from segapp.imaging.matting import HARD_EDGE
+from segapp.imaging.object_shades import shaded_labels
 from segapp.imaging.overlay import (
     ALL,
     ViewMode,
@@ -44,12 +45,17 @@ if TYPE_CHECKING:
     from segapp.model.classes import ClassInfo
     from segapp.model.document import Mark
     from segapp.model.labelling import Insight, Labelling
+    from segapp.model.objects import ObjectMap
     from segapp.model.picture import EncoderFeatures, Picture
     from segapp.qt.session.session import Session
 
 
 _LABEL_MODES = frozenset({ViewMode.OVERLAY, ViewMode.OUTLINE, ViewMode.MASK, ViewMode.CUTOUT})
 """Modes that depend on the labels alone, so that unchanged tiles need no repainting."""
+
+
+_SHADED = frozenset({ViewMode.OVERLAY, ViewMode.OUTLINE})
+"""Modes that show objects of a class by shades of its colour."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,6 +116,15 @@ class OverlayRenderer:
             self.overlay.lines.redraw(labelling.labels, boxes)
         self._labels = labelling.labels
         self.overlay = replace(self.overlay)  # a new object for comparisons by identity
+
+
+def _shaded(
+    request: RenderRequest, labelling: Labelling, found: ObjectMap
+) -> tuple[RenderRequest, Labelling]:
+    """Return labels in which objects differ, with a class for each shade."""
+    shaded = shaded_labels(labelling.labels, found, request.classes)
+    shown = replace(labelling, labels=shaded.labels, n_classes=len(shaded.classes))
+    return replace(request, classes=shaded.classes), shown
 
 
 def _areas(request: RenderRequest, labelling: Labelling) -> Layer | None:
@@ -226,7 +241,7 @@ class LabellingView(QObject):
         def work() -> Iterator[float | RenderedLabelling]:
             asked = self._with_backdrop(request) if styled else request
             if preview is None:
-                yield from self._render(asked, labelling)
+                yield from self._render_answer(asked, labelling)
             else:
                 yield from _render_preview(asked, preview)
 
@@ -258,6 +273,18 @@ class LabellingView(QObject):
             self._jobs.run(
                 lambda: _render_components(encoded, picture), self.rendered.emit, self._fail
             )
+
+    def _render_answer(
+        self, request: RenderRequest, labelling: Labelling
+    ) -> Iterator[float | RenderedLabelling]:
+        """Render an answer, its objects in shades of their class."""
+        found = labelling.objects
+        if found is None or request.mode not in _SHADED:
+            yield from self._render(request, labelling)
+            return
+        for made in self._render(*_shaded(request, labelling, found)):
+            if isinstance(made, RenderedLabelling):
+                yield replace(made, labelling=labelling, classes=request.classes)
 
     def _render(
         self, request: RenderRequest, labelling: Labelling

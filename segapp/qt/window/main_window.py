@@ -25,6 +25,7 @@ from segapp.qt.panels.canvas_cards import Hint, PreviewBadge, Welcome
 from segapp.qt.panels.class_panel import ClassPanel
 from segapp.qt.panels.file_list import FileList
 from segapp.qt.panels.model_panel import ModelPanel
+from segapp.qt.panels.object_panel import ObjectPanel
 from segapp.qt.panels.settings_panel import SettingsPanel
 from segapp.qt.panels.status import StatusBar
 from segapp.qt.panels.view_bar import ViewBar
@@ -38,6 +39,7 @@ from segapp.qt.window.folder_commands import FolderParts
 from segapp.qt.window.labelling_view import LabellingView
 from segapp.qt.window.mark_commands import AlikeSuggestion, MarkCommands
 from segapp.qt.window.menus import Menus, add_tool_bars, enable_commands
+from segapp.qt.window.object_commands import ObjectCommands
 from segapp.qt.window.proposing import ProposalController
 from segapp.qt.window.result_commands import AnswerCommands, MeasuresController
 from segapp.qt.window.theme import Theme
@@ -101,7 +103,11 @@ class MainWindow(QMainWindow):
         self.canvas = Canvas()
         self.hint = Hint(self.canvas)
         self.preview_badge = PreviewBadge(self.canvas)
-        self.mark_commands = MarkCommands(self.session, self.brush, self)
+        self.object_panel = ObjectPanel(self.commands)
+        self.object_commands = ObjectCommands(
+            self.session, self.brush, self.canvas, self.object_panel, self
+        )
+        self.mark_commands = MarkCommands(self.session, self.brush, self.object_commands, self)
         self.live_preview = LivePreview(
             self.session, self.canvas.unfinished_stroke, self.mark_commands.with_mark, self
         )
@@ -114,13 +120,16 @@ class MainWindow(QMainWindow):
             self.brush,
             self.view_bar.cutout,
         )
-        self.proposing = ProposalController(self.session, self.canvas, self.brush, self)
+        self.proposing = ProposalController(
+            self.session, self.canvas, self.brush, self.mark_commands.with_mark, self
+        )
         self.explaining = ExplainController(self.session, self.canvas, self)
         self.alike_suggestion = AlikeSuggestion(self.session, self.canvas)
         self.welcome = Welcome(self.canvas, self.commands)
         self.setCentralWidget(_below(self.canvas, self.view_bar))
         self.menus = Menus(self.menuBar(), self.commands)
         self.class_panel = ClassPanel(self.commands)
+        self.class_panel.objects.addWidget(self.object_panel)
         self.settings_panel = SettingsPanel()
         self.model_panel = ModelPanel()
         self.file_list = FileList(self.files.folder, self.commands)
@@ -312,6 +321,7 @@ class MainWindow(QMainWindow):
                 self.files,
                 self.file_commands,
                 self.answer_commands,
+                self.object_commands,
                 self.folder,
                 self.measuring,
                 self.truth_commands,

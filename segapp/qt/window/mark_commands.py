@@ -14,7 +14,7 @@ from segapp.engine.suggestion import suggests_many_objects
 from segapp.imaging.rasterise import outline_marks
 from segapp.imaging.retouch import class_lock, component_fill, component_lock
 from segapp.io.masks import load_mask, mark_with_mask, retouch_with_mask
-from segapp.model.document import NO_MARKS, Patch
+from segapp.model.document import NO_MARKS, Patch, Stroke
 from segapp.model.settings import preset_of, preset_with
 from segapp.model.validation import SegappError
 from segapp.qt.canvas.brush import BrushTarget, Tool
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from segapp.qt.actions.actions import Actions
     from segapp.qt.panels.brush_panel import BrushState
     from segapp.qt.session.session import Session
+    from segapp.qt.window.object_commands import ObjectCommands
 
 
 class MarkCommands(QObject):
@@ -43,9 +44,12 @@ class MarkCommands(QObject):
 
     message = Signal(str)
 
-    def __init__(self, session: Session, brush: BrushState, window: QWidget) -> None:
+    def __init__(
+        self, session: Session, brush: BrushState, objects: ObjectCommands, window: QWidget
+    ) -> None:
         super().__init__(window)
         self._session, self._brush, self._window = session, brush, window
+        self._objects = objects
         self._pointer: QPointF | None = None
 
     def connect_actions(self, actions: Actions) -> None:
@@ -78,20 +82,24 @@ class MarkCommands(QObject):
             document = self._session.document.with_hair(replace(mark, label=label))
             self._session.edit(self.tr("refining the edge"), document)
             return
+        if brush.tool is Tool.CUT:
+            if isinstance(mark, Stroke):
+                self._objects.draw_line(mark)
+            return
         if self._is_outline(mark):
             classes, other = self._session.document.classes, self._inside_label(mark)
             name = self.tr("drawing around {}").format(classes[other].name)
             self._session.edit(name, self.with_mark(mark))
         else:
-            self._session.add_stroke(mark)
+            self._session.add_stroke(mark, self.with_mark(mark))
 
     def with_mark(self, mark: Mark) -> Document:
         """Return the document with a mark of the canvas, which may be an outline."""
         document, picture = self._session.document, self._session.picture
-        if picture is None or not self._is_outline(mark):
-            return document.with_stroke(mark)
-        marks = outline_marks(document, mark, picture.size, self._inside_label(mark))
-        return replace(document, strokes=document.strokes.plus(*marks))
+        marks: tuple[Mark, ...] = (mark,)
+        if picture is not None and self._is_outline(mark):
+            marks = outline_marks(document, mark, picture.size, self._inside_label(mark))
+        return self._objects.numbered(document, marks)
 
     def _is_outline(self, mark: Mark) -> TypeGuard[Patch]:
         around = self._brush.brush.tool in (Tool.AROUND, Tool.AROUND_BOX)

@@ -38,8 +38,12 @@ _VIEWS = "view_overlay view_outline view_mask view_cut-out view_confidence view_
 _VIEW = f"""{_VIEWS} view_components - show_strokes hide_answer - levels
     - zoom_in zoom_out fit actual_size - @panels @theme @language full_screen"""
 _HELP = "guide shortcuts - problem about"
+_OBJECTS = """new_object select_object cut_object - split_class accept_objects - join_objects
+    rename_object crowd_object occluded_object delete_object"""
 _SHAPES = "line box lasso polygon fill - around_box around"
-_TOOLS = f"brush eraser hand - {_SHAPES} - retouch - swap - undo redo clear"
+_TOOLS = (
+    f"brush eraser hand - {_SHAPES} - select_object cut_object - retouch - swap - undo redo clear"
+)
 _TOP = "open open_folder save export - previous next - live update stop spot"
 
 
@@ -75,6 +79,7 @@ class Menus:
             (tr("F&older"), _FOLDER),
             (tr("&Edit"), _EDIT),
             (tr("&Paint"), _PAINT),
+            (tr("Ob&jects"), _OBJECTS),
             (tr("&Result"), _ANSWER),
             (tr("&View"), _VIEW),
             (tr("&Help"), _HELP),

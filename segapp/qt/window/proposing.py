@@ -17,10 +17,12 @@ from segapp.qt.canvas.contours import scaled_boundary_lines
 from segapp.qt.session.answer_service import ProposalJob
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from segapp.model.answer import ObjectProposal
-    from segapp.model.document import Mark
+    from segapp.model.document import Document, Mark
     from segapp.qt.canvas.canvas import Canvas
     from segapp.qt.panels.brush_panel import BrushState
     from segapp.qt.session.session import Session
@@ -41,10 +43,16 @@ class ProposalController(QObject):
     passed_on = Signal(object)  # Mark of the canvas that takes no proposal
 
     def __init__(
-        self, session: Session, canvas: Canvas, brush: BrushState, parent: QObject
+        self,
+        session: Session,
+        canvas: Canvas,
+        brush: BrushState,
+        with_mark: Callable[[Mark], Document],
+        parent: QObject,
     ) -> None:
         super().__init__(parent)
         self._session, self._canvas, self._brush = session, canvas, brush
+        self._with_mark = with_mark
         self._on, self._held = True, False
         self._at: QPointF | None = None
         self._asked: tuple[int, int, int] | None = None  # x, y and size
@@ -108,7 +116,7 @@ class ProposalController(QObject):
         else:
             depth = ndimage.distance_transform_edt(np.pad(mask, 1))[1:-1, 1:-1]
             core = Patch.of_mask(np.asarray(depth > _CORE * depth.max()), label)
-            self._session.edit(name, document.with_stroke(core))
+            self._session.edit(name, self._with_mark(core))
 
     def _is_empty(self) -> bool:
         document = self._session.document

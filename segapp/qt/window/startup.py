@@ -250,6 +250,8 @@ def _connect_actions(window: MainWindow) -> None:
     window.class_commands.connect_actions(actions)
     window.answer_commands.connect_actions(actions)
     window.mark_commands.connect_actions(actions)
+    window.object_commands.connect_actions(actions)
+    window.object_commands.message.connect(window.show_message)
     window.cutout_commands.connect_actions(actions)
     window.truth_commands.connect_actions(actions)
     window.file_commands.choices_changed.connect(window.cutout_commands.show_choices)

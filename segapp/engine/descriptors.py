@@ -18,7 +18,7 @@ _BLOCK = 4
 _CELL = 8
 """Pixels along a side of a cell of the result."""
 _SCALES = (4.0, 10.0, 24.0)
-"""Deviations in pixels of the Gaussians that average."""
+"""Deviations in pixels of the Gaussians that average, the first over blocks, others over cells."""
 _BINS = (8, 10, 10)
 """Of lightness, and of the two colour axes of CIE Lab."""
 _RANGES = ((0.0, 1.0), (-0.5, 0.5), (-0.5, 0.5))
@@ -58,11 +58,11 @@ def local_statistics(lab: NDArray[np.floating], times: int) -> EncoderFeatures:
     sizes = np.maximum(np.bincount(block, minlength=rows * columns), 1)
     dense = (np.concatenate(counts, axis=1) / sizes[:, None]).astype(np.float32)
     dense = dense.reshape(rows, columns, -1)
-    scales = []
-    for sigma in _SCALES:
-        near = (sigma / _BLOCK, sigma / _BLOCK, 0)
-        scales.append(np.sqrt(np.maximum(ndimage.gaussian_filter(dense, near), 0)))
-    cells = _halved(np.concatenate(scales, axis=2)).astype(np.float16)
+    fine, *broad = _SCALES
+    coarse = _halved(dense)
+    scales = [_halved(_averaged(dense, fine / _BLOCK))]
+    scales += [_averaged(coarse, sigma / _CELL) for sigma in broad]
+    cells = np.sqrt(np.concatenate(scales, axis=2)).astype(np.float16)
     return EncoderFeatures(cells, (float(_CELL * times), float(_CELL * times)), "")
 
 
@@ -93,6 +93,11 @@ def _direction_histograms(
     length = n_blocks * _DIRECTIONS
     counts = np.bincount(first, strength - share, length) + np.bincount(second, share, length)
     return np.asarray(counts.reshape(n_blocks, _DIRECTIONS))
+
+
+def _averaged(values: NDArray[np.float32], sigma: float) -> NDArray[np.float32]:
+    """Average over places by a Gaussian."""
+    return np.asarray(np.maximum(ndimage.gaussian_filter(values, (sigma, sigma, 0)), 0))
 
 
 def _halved(values: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from segapp.engine.region_graph import Edges
 
-_LENGTH_COST = 0.02
-"""Cost of a step of average length besides the change of likelihood, which is at most 1."""
 _LARGEST_FEATURE_COST = 9.0
 """Largest cost of a step for encoder features: 3 times their deviation, squared."""
 _UNREACHABLE = 1e6
@@ -34,16 +32,16 @@ class Geodesics:
     def of(
         cls,
         edges: Edges,
-        lengths: NDArray[np.float64],
+        steps: NDArray[np.float64],
         probabilities: NDArray[np.float64],
         feature_distances: NDArray[np.float64] | None = None,
     ) -> Geodesics:
-        """Let a step cost the change of class probabilities and a little for its length.
+        """Add the change of class probabilities to the cost of each step.
 
         Parameters
         ----------
-        edges, lengths
-            Between regions that touch; the average length is 1.
+        edges, steps
+            Between regions that touch, with their own costs (`RegionGraph.steps`).
         probabilities
             Regions x classes, from local features alone; rows sum to 1.
         feature_distances
@@ -51,7 +49,7 @@ class Geodesics:
         """
         n = len(probabilities)
         change = 0.5 * np.abs(probabilities[edges.u] - probabilities[edges.v]).sum(axis=1)
-        costs = change + _LENGTH_COST * lengths
+        costs = change + steps
         if feature_distances is not None:
             costs += np.minimum(feature_distances, _LARGEST_FEATURE_COST)
         # Both directions, or SciPy would transpose the graph for each search.

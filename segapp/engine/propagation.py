@@ -234,7 +234,7 @@ class _PageUpdate:
         settings, supervision = self._settings, self._supervision()
         graph, prototypes = self.graph, self._prototypes
         colours = self._colours.likelihood.mean_costs(graph.prototype_colours, prototypes.sizes)
-        geodesics = Geodesics.of(graph.edges, graph.lengths, class_probabilities(colours))
+        geodesics = Geodesics.of(graph.edges, graph.steps, class_probabilities(colours))
         features = stroke_features(colours, geodesics, supervision)
         belief = self._belief(supervision)
         if belief is not None:

@@ -177,6 +177,13 @@ class Edges:
     arcs: LinkArcs | None = None
 
 
+_LENGTH_COST = 0.02
+"""Cost of a step of average length; a change of all probability costs 1."""
+_CONTRAST_COST = 0.3
+"""Cost of a step across the strongest edge. Over seven strokes on the tuning images, AUC from
+strokes 0.939 without, 0.940 with 0.3, 0.943 with 1; from dabs 0.912, 0.914 and 0.913."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RegionGraph:
     """Adjacency and contents of an image's regions.
@@ -187,8 +194,9 @@ class RegionGraph:
         Pairwise weights of neighbouring pixels, see `weights_by_pixel`.
     edges
         Between prototypes that touch.
-    lengths
-        Of the edges, from centre to centre; the average is 1.
+    steps
+        The part of a path's cost along each edge that no stroke changes: a little for its length
+        from centre to centre, more for the contrast that it crosses.
     patches
         Smaller superpixels, over which a boundary is first cut.
     patch_edges
@@ -203,7 +211,7 @@ class RegionGraph:
 
     pixel_weights: NDArray[np.float32]
     edges: Edges
-    lengths: NDArray[np.float64]
+    steps: NDArray[np.float64]
     patches: Prototypes
     patch_edges: Edges
     bins: NDArray[np.int32]
@@ -220,19 +228,19 @@ class RegionGraph:
     ) -> RegionGraph:
         """Build the graph of an image; contrast is that of ``channels`` where given."""
         rgb, weights = image.rgb, pairwise_weights(image.lab if channels is None else channels)
-        edges = region_edges(prototypes.index_map, weights)
+        edges, contrast = region_edges(prototypes.index_map, weights)
         centres = prototypes.mean(position((rgb.shape[0], rgb.shape[1])))
         lengths = np.sqrt(((centres[edges.u] - centres[edges.v]) ** 2).sum(axis=1))
         if lengths.sum() > 0:
             lengths = lengths / lengths.mean()
         patches = superpixels(image.stretched_lab if channels is None else channels, _PATCHES)
-        patch_edges = region_edges(patches.index_map, weights)
+        patch_edges, _ = region_edges(patches.index_map, weights)
         arcs = LinkArcs.of(patch_edges.u, patch_edges.v, len(patches))
         bins = colour_bins(rgb)
         return cls(
             pixel_weights=weights_by_pixel(weights),
             edges=edges,
-            lengths=lengths,
+            steps=_LENGTH_COST * lengths + _CONTRAST_COST * contrast,
             patches=patches,
             patch_edges=replace(patch_edges, arcs=arcs),
             bins=bins,
@@ -270,18 +278,25 @@ def value_counts(regions: Prototypes, values: NDArray[np.int32], n_values: int) 
     return csr_array(coo_array((np.ones(values.size), pairs), shape=(len(regions), n_values)))
 
 
-def region_edges(index_map: NDArray[np.int32], weights: PairWeights) -> Edges:
-    """Join regions that touch by the sum of the pairwise weights along their boundary."""
+def region_edges(
+    index_map: NDArray[np.int32], weights: PairWeights
+) -> tuple[Edges, NDArray[np.float64]]:
+    """Join regions that touch by the sum of the pairwise weights along their boundary.
+
+    Also return the contrast across each boundary: 0 where nothing changes, at most 1.
+    """
     n = int(index_map.max()) + 1
-    keys, crossing = [], []
-    for (a, b), weight in zip(PAIRS, weights, strict=True):
+    keys, crossing, lengths = [], [], []
+    for (a, b), weight, length in zip(PAIRS, weights, LENGTHS, strict=True):
         border = index_map[a] != index_map[b]
         one, other = index_map[a][border].astype(np.int64), index_map[b][border].astype(np.int64)
         keys.append(np.minimum(one, other) * n + np.maximum(one, other))
         crossing.append(weight[border])
+        lengths.append(np.full(len(one), length))
     pairs, inverse = np.unique(np.concatenate(keys), return_inverse=True)
-    return Edges(
-        (pairs // n).astype(np.int32),
-        (pairs % n).astype(np.int32),
-        np.bincount(inverse, np.concatenate(crossing), minlength=len(pairs)).astype(np.float64),
+    total, along = (
+        np.bincount(inverse, np.concatenate(part), minlength=len(pairs)).astype(np.float64)
+        for part in (crossing, lengths)
     )
+    edges = Edges((pairs // n).astype(np.int32), (pairs % n).astype(np.int32), total)
+    return edges, 1.0 - total / along

@@ -166,11 +166,11 @@ class StateUpdate:
         colour_costs = by_colour.mean_costs(graph.prototype_colours, self._prototypes.sizes)
         group, belief = dense_group(settings), self._region_belief()
         probabilities = class_probabilities(colour_costs)
-        if belief is not None and group is FeatureGroup.ENCODER:
+        if belief is not None:
             probabilities = belief.mixed_with(probabilities)
         fine = self._picture.fine_features(settings)
         distances = None if fine is None else fine.edge_distances
-        geodesics = Geodesics.of(graph.edges, graph.lengths, probabilities, distances)
+        geodesics = Geodesics.of(graph.edges, graph.steps, probabilities, distances)
         features = stroke_features(colour_costs, geodesics, supervision)
         if belief is not None and group is not None:
             features[group] = belief.columns()
@@ -228,14 +228,27 @@ class StateUpdate:
         shares = before.answer.shares.of_classes(refiner.classes)
         # A class that took no part could not be the answer: all regions may become it.
         shares[:, ~np.isin(refiner.classes, before.classes)] = 1.0
+        kept = None
+        if before.assumes_background:
+            kept = self._kept(painted[newest])
         return temporal_prior(
             geodesics,
             np.flatnonzero(self._prototypes.count(newest)),
             np.flatnonzero(self._prototypes.count(old & ~newest)),
             shares,
             before.answer.shares.confirmed_by(self._prototypes, painted),
-            background_is_assumed=before.assumes_background,
+            kept=kept,
         )
+
+    def _kept(self, painted: NDArray[np.int16]) -> NDArray[np.bool_]:
+        """Return which changes the newest stroke is no reason for, regions x classes.
+
+        A stroke changes regions to its own class, an erased one to any. The border is as free as
+        it was: that it is background was no answer.
+        """
+        changes = np.isin(self.refiner.classes, painted) | (painted == UNMARKED).any()
+        border = self._prototypes.count(border_mask(self._prototypes.index_map.shape)) > 0
+        return np.asarray(~changes & ~border[:, None])
 
     def apply_threshold(self, scores: RegionScores, threshold: float) -> RegionScores:
         """Apply a threshold, which is for an object and a background."""

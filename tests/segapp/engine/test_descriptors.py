@@ -47,12 +47,13 @@ def counted(lab):
 
 def test_against_histograms_counted_pixel_by_pixel():
     lab = random_lab(24, 32)
-    blocks = counted(lab).reshape(6, 4, 8, 4, -1).mean(axis=(1, 3))
-    scales = [
-        np.sqrt(ndimage.gaussian_filter(blocks, (sigma / 4, sigma / 4, 0)))
-        for sigma in (4, 10, 24)
-    ]
-    wanted = np.concatenate(scales, axis=2).reshape(3, 2, 4, 2, -1).mean(axis=(1, 3))
+    counts = counted(lab)
+    blocks = counts.reshape(6, 4, 8, 4, -1).mean(axis=(1, 3))
+    fine = ndimage.gaussian_filter(blocks, (1, 1, 0))
+    cells = counts.reshape(3, 8, 4, 8, -1).mean(axis=(1, 3))
+    broad = [ndimage.gaussian_filter(cells, (sigma / 8, sigma / 8, 0)) for sigma in (10, 24)]
+    scales = fine.reshape(3, 2, 4, 2, -1).mean(axis=(1, 3)), *broad
+    wanted = np.sqrt(np.concatenate(scales, axis=2))
     given = local_statistics(lab, 1)
     assert given.cells.shape == (3, 4, CHANNELS)
     np.testing.assert_allclose(given.cells, wanted, atol=2e-3)

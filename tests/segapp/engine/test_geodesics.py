@@ -11,7 +11,7 @@ def test_nearness_follows_similar_regions():
     """A chain of five: class 0 at one end, class 1 at the other, a jump in probability between."""
     edges = Edges(np.arange(4, dtype=np.int32), np.arange(1, 5, dtype=np.int32), np.ones(4))
     trust = np.array([0.9, 0.9, 0.9, 0.1, 0.1])
-    geodesics = Geodesics.of(edges, np.ones(4), np.stack((trust, 1 - trust), 1))
+    geodesics = Geodesics.of(edges, np.full(4, 0.02), np.stack((trust, 1 - trust), 1))
     near = nearness(geodesics, [np.array([0]), np.array([4])])
     np.testing.assert_allclose(near.sum(axis=1), 1.0)
     np.testing.assert_allclose(near[0], [1.0, 0.0], atol=1e-6)

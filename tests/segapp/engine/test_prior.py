@@ -69,6 +69,19 @@ def test_the_prior_is_strong_far_from_the_newest_stroke_and_nothing_at_it():
     )
 
 
+def test_after_a_guess_a_stroke_changes_regions_to_its_own_class_alone():
+    edges = Edges(np.arange(4, dtype=np.int32), np.arange(1, 5, dtype=np.int32), np.ones(4))
+    geodesics = Geodesics.of(edges, np.ones(4), np.full((5, 2), 0.5))
+    held = np.array([[1.0, 0.0]] * 2 + [[0.0, 1.0]] * 3)
+    ends = np.array([0]), np.array([4])
+    kept = np.tile([True, False], (5, 1))  # the stroke is of the second class
+    costs = temporal_prior(geodesics, *ends, held, 0.0, kept=kept)
+    near, usual = costs[:, 1], temporal_prior(geodesics, *ends, held, 0.0)[:, 1]
+    np.testing.assert_allclose(near[:2] / near[1], usual[:2] / usual[1])
+    np.testing.assert_array_equal(costs[2:, 0], costs[:, 0].max())  # as hard however near
+    assert (costs[:2, 0] == 0).all()
+
+
 @pytest.fixture(scope="module")
 def scene():
     """Two red discs on blue, and labels that miss one of them."""

@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
-from segapp.batch import Outcome, Task, run_tasks, run_tasks_remotely, write_reports
 from segapp.batch.cases import bundled_cases, find_cases
-from segapp.batch.execution import needs_features, precompute_features
-from segapp.batch.report import ContactSheet, draw_triple, write_curve
+from segapp.batch.execution import (
+    needs_features,
+    precompute_features,
+    run_tasks,
+    run_tasks_remotely,
+)
+from segapp.batch.report import ContactSheet, draw_triple, write_curve, write_reports
 from segapp.batch.robot_user import Start
+from segapp.batch.task import Outcome, Task
 from segapp.cli.arguments import (
     add_scale,
     add_settings,

@@ -27,8 +27,9 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 
 from segapp.app import project_store
 from segapp.app.recovery import orphaned_folders
-from segapp.batch import Task, run_tasks, run_tasks_remotely
 from segapp.batch.cases import find_cases
+from segapp.batch.execution import run_tasks, run_tasks_remotely
+from segapp.batch.task import Task
 from segapp.io.images import load_image
 from segapp.io.project import load_project
 from segapp.model.document import Stroke

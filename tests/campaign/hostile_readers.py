@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from segapp.batch import Task
 from segapp.batch.cases import Case, CaseError, load_truth
-from segapp.batch.task import read_record
+from segapp.batch.task import Task, read_record
 from segapp.engine.learnt_model import LearntModelError, load_model
 from segapp.imaging.rasterise import rasterize
 from segapp.io.class_list import (

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QObject, QPointF, QTimer, Signal
-from scipy import ndimage
 
 from segapp.model.answer import DEFAULT_PROPOSAL, PROPOSAL_SIZES
 from segapp.model.document import Patch, Stroke
@@ -114,6 +113,8 @@ class ProposalController(QObject):
             initial = InitialLabels.from_labelling(labelling, self.tr("the click"))
             self._session.edit(name, replace(document, initial=initial))
         else:
+            from scipy import ndimage  # which the window's start does without
+
             depth = ndimage.distance_transform_edt(np.pad(mask, 1))[1:-1, 1:-1]
             core = Patch.of_mask(np.asarray(depth > _CORE * depth.max()), label)
             self._session.edit(name, self._with_mark(core))

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from segapp.batch import Task, run_tasks, run_tasks_remotely
 from segapp.batch.cases import find_cases
-from segapp.batch.task import Cancelled, run_case
+from segapp.batch.execution import run_tasks, run_tasks_remotely
+from segapp.batch.task import Cancelled, Task, run_case
 from segapp.model.settings import SettingsChoice
 from shlcore.parallel import ClusterError
 from tests.segapp.batch.discs import make_case, masks, run, tasks

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from segapp.batch import Outcome, summary, write_reports
-from segapp.batch.report import ContactSheet, draw_triple, write_curve
+from segapp.batch.report import ContactSheet, draw_triple, summary, write_curve, write_reports
+from segapp.batch.task import Outcome
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document, Stroke
 from segapp.model.picture import Picture

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from segapp.batch import run_tasks
+from segapp.batch.execution import run_tasks
 from segapp.model.settings import SettingsChoice
 from tests.segapp.batch.discs import SIZE, make_case, masks, run, tasks
 from tests.segapp.fake_segmenter import NearestColour

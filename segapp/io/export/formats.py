@@ -35,6 +35,7 @@ from segapp.io.export.rasters import (
     write_confidence_tiff,
     write_indexed_png,
     write_numpy,
+    write_overlay_png,
     write_strokes_png,
 )
 from segapp.io.export.tables import write_joined_measures, write_measures
@@ -228,6 +229,14 @@ def formats(choices: ExportChoices) -> dict[str, ExportFormat]:
             ".zip",
             "A region for each object with all its parts and holes, named by class and number.",
             partial(write_roi_set, per=choices.per),
+        ),
+        ExportFormat(
+            "overlay",
+            "Coloured objects over the image (PNG)",
+            ".png",
+            "The image under the colours of its objects, to look at; with a scale bar where the "
+            "size of a pixel is known.",
+            partial(write_overlay_png, scale=choices.scale),
         ),
         ExportFormat(
             "confidence",

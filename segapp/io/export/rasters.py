@@ -11,8 +11,11 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from segapp.imaging.matting import default_band_width, soft_edge
+from segapp.imaging.object_shades import shaded_labels
 from segapp.imaging.objects import objects_of
+from segapp.imaging.overlay import overlay
 from segapp.imaging.rasterise import rasterize, rasterize_marks
+from segapp.imaging.scale_bar import with_scale_bar
 from segapp.io.export.backdrop import backdrop_pixels, before_backdrop
 from segapp.model.classes import object_indices
 from segapp.model.validation import SegappError
@@ -29,7 +32,10 @@ if TYPE_CHECKING:
     from segapp.model.classes import ClassInfo
     from segapp.model.document import Document, Mark
     from segapp.model.labelling import Labelling
-    from segapp.model.picture import Picture
+    from segapp.model.picture import Picture, Scale
+
+
+_TINT = 0.45  # opacity of the objects' colours over the picture
 
 
 def write_binary_png(
@@ -66,6 +72,29 @@ def write_indexed_png(
     table[order] = range(len(order))
     colours = (document.classes[index].colour for index in order)
     save_png(path, palette_image(table[labelling.labels], colours))
+    return (path,)
+
+
+def write_overlay_png(
+    path: Path,
+    labelling: Labelling,
+    document: Document,
+    picture: Picture,
+    *,
+    scale: Scale | None = None,
+) -> tuple[Path, ...]:
+    """Write the picture under its objects' colours, with a scale bar if it has one."""
+    found = objects_of(labelling, document)
+    shaded = shaded_labels(labelling.labels, found, document.classes)
+    tint = overlay(shaded.labels, shaded.classes, _TINT).astype(np.uint16)
+    rgb = tint[:, :, :3] + (picture.rgb * (255 - tint[:, :, 3:]) + 127) // 255
+    rgb = rgb.astype(np.uint8)
+    edges = np.zeros(found.index_map.shape, bool)
+    edges[:, 1:] |= found.index_map[:, 1:] != found.index_map[:, :-1]
+    edges[1:] |= found.index_map[1:] != found.index_map[:-1]
+    rgb[edges] = 255
+    scale = scale or picture.scale
+    save_png(path, Image.fromarray(rgb if scale is None else with_scale_bar(rgb, scale)))
     return (path,)
 
 

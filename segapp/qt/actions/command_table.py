@@ -188,6 +188,8 @@ view_components | What the E&ncoder Sees | Ctrl+7 | | view
     Areas that are similar to the encoder have similar colours
 show_strokes | Show &Strokes | S | | check
     Show or hide the strokes
+show_scale_bar | Show Scale &Bar | |  | check
+    Show a bar of a round length where the size of a pixel is known
 hide_answer | Hi&de Result | Shift+H | | check
     Show the image alone (or hold H)
 levels | Le&vels and Channels… | Ctrl+Shift+V

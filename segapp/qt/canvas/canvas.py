@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from segapp.engine.suggestion import Spot
     from segapp.imaging.tiles import Rectangle
     from segapp.model.document import Document, Mark
+    from segapp.model.picture import Scale
     from segapp.qt.canvas.layers import Layer
 
 
@@ -113,6 +114,8 @@ class PictureView(QWidget):
         self._glow: tuple[Glow, ...] = ()
         self._proposal: tuple[QLineF, ...] = ()
         self._chequer = chequerboard()
+        self._scale: Scale | None = None
+        self._bar_shown = True
         self._greyed = False
 
     def set_picture(self, layer: Layer) -> None:
@@ -167,6 +170,16 @@ class PictureView(QWidget):
         if glow or self._glow:
             self._glow = glow
             self.update()
+
+    def set_scale(self, scale: Scale | None) -> None:
+        """Set the size of a pixel, for the scale bar."""
+        self._scale = scale
+        self.update()
+
+    def set_scale_bar_shown(self, shown: bool) -> None:  # noqa: FBT001 - a Qt slot
+        """Show or hide the scale bar."""
+        self._bar_shown = shown
+        self.update()
 
     def set_opacity(self, opacity: float) -> None:
         """Set the opacity of the labelling, from 0 to 1."""
@@ -232,6 +245,7 @@ class PictureView(QWidget):
             cursor=self._cursor(),
             chequer=self._chequer if transparent else None,
             pixel_ratio=self.devicePixelRatioF(),
+            scale=self._scale if self._bar_shown else None,
         )
 
     def _background(self) -> QColor:

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPixmap, qGray
 
+from segapp.imaging.scale_bar import scale_bar
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from PySide6.QtGui import QImage
 
+    from segapp.model.picture import Scale
     from segapp.qt.canvas.contours import ContourLayer
     from segapp.qt.canvas.layers import Box, Layer
     from segapp.qt.canvas.viewport import View
@@ -93,6 +96,7 @@ class Scene:
     cursor: BrushCursor | None = None
     chequer: QBrush | None = None
     pixel_ratio: float = 1.0
+    scale: Scale | None = None
 
     @property
     def screen_scale(self) -> float:
@@ -229,6 +233,20 @@ def _draw_name(painter: QPainter, name: str, centre: QPointF, reach: float) -> N
     painter.drawText(text, Qt.AlignmentFlag.AlignCenter, name)
 
 
+def paint_scale_bar(painter: QPainter, scene: Scene) -> None:
+    """Draw a bar of a round length in the lower left corner, where pixels have a size."""
+    if scene.scale is None or scene.image is None:
+        return
+    room = painter.viewport()
+    bar = scale_bar(scene.scale, room.width() / scene.view.scale)
+    left, bottom = 18.0, room.height() - 18.0
+    line = QRectF(left, bottom - 5, bar.pixels * scene.view.scale, 5)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
+    painter.fillRect(line.adjusted(-1.5, -1.5, 1.5, 1.5), QColor(0, 0, 0, 190))
+    painter.fillRect(line, QColor(255, 255, 255))
+    _draw_name(painter, bar.text, QPointF(line.center().x(), line.top() - 36), 0.0)
+
+
 def paint_cursor(painter: QPainter, scene: Scene) -> None:
     """Draw the preview circle of the brush."""
     cursor = scene.cursor
@@ -253,5 +271,6 @@ PAINTERS: tuple[Callable[[QPainter, Scene], None], ...] = (
     paint_selection,
     paint_glow,
     paint_spot,
+    paint_scale_bar,
     paint_cursor,
 )

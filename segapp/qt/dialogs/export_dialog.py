@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 SOFT = ("cutout", "alpha")
 """The formats with a soft edge."""
-IN_UNITS = ("measures", "labels", "labels-ome")
+IN_UNITS = ("measures", "labels", "labels-ome", "overlay")
 """The formats that tell the size of a pixel."""
 OF_OBJECTS = ("mask", *SOFT)
 """The formats of a chosen class."""

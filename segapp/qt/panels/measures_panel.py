@@ -8,6 +8,7 @@ from PySide6.QtCore import (
     QAbstractTableModel,
     QCoreApplication,
     QItemSelection,
+    QItemSelectionModel,
     QModelIndex,
     QObject,
     QPersistentModelIndex,
@@ -23,25 +24,30 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QTableView,
+    QTabWidget,
     QVBoxLayout,
     QWidget,
 )
 
 from segapp.io.export.tables import WHOLE, as_csv
+from segapp.model.classes import PALETTE
+from segapp.qt.panels.measures_plot import MeasuresPlot, PlotValues
 from segapp.qt.widgets.inputs import ScaleBox
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from PySide6.QtGui import QHideEvent, QShowEvent
 
     from segapp.imaging.measures import MeasuredObject
+    from segapp.model.objects import Key
 
     Row = tuple[MeasuredObject | None, list[str]]
     Index = QModelIndex | QPersistentModelIndex
 
 _OBJECT = 1  # the column of the objects' numbers
 
+_NO_NUMBERS = ("class", "object", "name", "objects")
 VALUE = int(Qt.ItemDataRole.UserRole)
 """Role of the sort key of a cell."""
 
@@ -143,6 +149,18 @@ class MeasuresTable(QAbstractTableModel):
         return None
 
 
+def _plotted(columns: Sequence[str], rows: Sequence[Row]) -> PlotValues:
+    """Return the numbers of all objects, each class in a colour of its own."""
+    named = [place for place, name in enumerate(columns) if name not in _NO_NUMBERS]
+    own = [(each, texts) for each, texts in rows if each is not None]
+    return PlotValues(
+        tuple(each.key for each, _ in own),
+        tuple(columns[place] for place in named),
+        tuple(tuple(float(texts[place] or "nan") for place in named) for _, texts in own),
+        tuple(PALETTE[each.key[0] % len(PALETTE)] for each, _ in own),
+    )
+
+
 class SortedMeasures(QSortFilterProxyModel):
     """The table sorted by a column: numbers by size, then texts."""
 
@@ -175,6 +193,7 @@ class MeasuresPanel(QWidget):
     shown = Signal()  # the panel has become visible
     scale_changed = Signal()
     object_chosen = Signal(object)  # MeasuredObject, or None for none
+    objects_chosen = Signal(object)  # keys, in the plot
     object_activated = Signal(object)  # MeasuredObject to zoom to
     export_requested = Signal()
 
@@ -201,8 +220,14 @@ class MeasuresPanel(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(10, 8, 10, 8)
         layout.setSpacing(8)
+        self.plot = MeasuresPlot(heading)
+        self.plot.chosen.connect(self._choose_in_plot)
+        self._tabs = QTabWidget()
+        self._tabs.setDocumentMode(True)
+        self._tabs.addTab(self.view, self.tr("Table"))
+        self._tabs.addTab(self.plot, self.tr("Plot"))
         layout.addWidget(self.scale_box)
-        layout.addWidget(self.view, 1)
+        layout.addWidget(self._tabs, 1)
         layout.addLayout(buttons)
         self.clear("")
 
@@ -244,6 +269,7 @@ class MeasuresPanel(QWidget):
             self._table.show_rows(columns, rows)
         if not same:
             self.view.resizeColumnsToContents()
+        self.plot.show_values(_plotted(columns, rows))
         self.object_chosen.emit(None)
         count = sum(each is not None for each, _ in rows)
         self._text.setText(
@@ -254,6 +280,7 @@ class MeasuresPanel(QWidget):
     def clear(self, reason: str) -> None:
         """Show an empty table and the reason."""
         self._table.show_rows(self._table.columns, ())
+        self.plot.show_values(PlotValues())
         self.object_chosen.emit(None)
         self._text.setText(reason)
         self._enable(on=False)
@@ -279,6 +306,25 @@ class MeasuresPanel(QWidget):
         rows = self.view.selectionModel().selectedRows()
         part = self._table.object_at(self._sorted.mapToSource(rows[0]).row()) if rows else None
         self.object_chosen.emit(part)
+
+    def choose(self, keys: Collection[Key]) -> None:
+        """Choose the rows of objects without emitting `object_chosen`."""
+        self.plot.area.choose(keys)
+        selection = self.view.selectionModel()
+        with QSignalBlocker(selection):
+            selection.clearSelection()
+            for row in range(self._sorted.rowCount()):
+                index = self._sorted.index(row, 0)
+                each = self._table.object_at(self._sorted.mapToSource(index).row())
+                if each is not None and each.key in keys:
+                    rows = QItemSelectionModel.SelectionFlag.Rows
+                    selection.select(index, QItemSelectionModel.SelectionFlag.Select | rows)
+                    self.view.scrollTo(index)
+        self.view.viewport().update()
+
+    def _choose_in_plot(self, keys: Sequence[Key]) -> None:
+        self.choose(keys)
+        self.objects_chosen.emit(keys)
 
     def _copy(self) -> None:
         chosen = sorted(index.row() for index in self.view.selectionModel().selectedRows())

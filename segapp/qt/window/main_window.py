@@ -136,7 +136,12 @@ class MainWindow(QMainWindow):
         panels = self.class_panel, self.settings_panel, self.model_panel, self.file_list
         self.docks = Docks(self, *panels)
         self.measuring = MeasuresController(
-            self.session, self.preferences, self.docks, self.canvas, self
+            self.session,
+            self.preferences,
+            self.docks,
+            self.canvas,
+            self.object_commands,
+            self,
         )
         for dock in self.docks.all():
             self.menus.panels.addAction(dock.toggleViewAction())

@@ -35,7 +35,7 @@ _PAINT = """brush eraser hand - @shapes - retouch lock_class lock_part drop_reto
 _ANSWER = """live update learn_anew stop - propose explain spot mark_spot
     - refine_edge drop_hair - load_truth"""
 _VIEWS = "view_overlay view_outline view_mask view_cut-out view_confidence view_codes"
-_VIEW = f"""{_VIEWS} view_components - show_strokes hide_answer - levels
+_VIEW = f"""{_VIEWS} view_components - show_strokes hide_answer show_scale_bar - levels
     - zoom_in zoom_out fit actual_size - @panels @theme @language full_screen"""
 _HELP = "guide shortcuts - problem about"
 _OBJECTS = """new_object select_object cut_object - split_class accept_objects - join_objects

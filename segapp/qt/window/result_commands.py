@@ -25,7 +25,6 @@ from segapp.model.document import Document
 from segapp.model.labelling import InitialLabels
 from segapp.model.picture import PIXELS
 from segapp.model.validation import Message, SegappError, sanitize, sentence
-from segapp.qt.canvas.contours import boundary_lines
 from segapp.qt.canvas.layers import add_alpha, qimage_view
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.preferences import opening_folder, remembered_choices
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from segapp.qt.session.session import Session
     from segapp.qt.window.docks import Docks
     from segapp.qt.window.labelling_view import LabellingView, RenderedLabelling
+    from segapp.qt.window.object_commands import ObjectCommands
 
 
 class ClipboardCommands(QObject):
@@ -314,10 +314,12 @@ class MeasuresController(QObject):
         preferences: Preferences,
         docks: Docks,
         canvas: Canvas,
+        objects: ObjectCommands,
         window: QMainWindow,
     ) -> None:
         super().__init__(window)
         self._session, self._preferences = session, preferences
+        self._objects = objects
         self._canvas, self._window = canvas, window
         self.panel = MeasuresPanel()
         self.dock = docks.add_tab(window, "measures", self.tr("Measures"), self.panel)
@@ -329,7 +331,9 @@ class MeasuresController(QObject):
         panel.shown.connect(self._show_scale)
         panel.shown.connect(self.measure)
         panel.scale_changed.connect(self._set_scale)
-        panel.object_chosen.connect(self._outline)
+        panel.object_chosen.connect(self._choose)
+        panel.objects_chosen.connect(objects.select)
+        objects.selection_changed.connect(panel.choose)
         panel.object_activated.connect(self._go_near)
         panel.export_requested.connect(self._export)
         session.answers.answer_changed.connect(self.measure)
@@ -379,7 +383,9 @@ class MeasuresController(QObject):
     def _show_scale(self) -> None:
         """Show the size of a pixel with its source."""
         picture = self._session.picture
-        self.panel.scale_box.show_scale((picture and picture.scale) or PIXELS)
+        scale = picture.scale if picture is not None else None
+        self._canvas.set_scale(scale)
+        self.panel.scale_box.show_scale(scale or PIXELS)
 
     def _set_scale(self) -> None:
         """Take a typed size of a pixel for all images of the folder."""
@@ -395,20 +401,15 @@ class MeasuresController(QObject):
                 self.tr("The pixel size holds for this image alone: {}").format(error.strerror)
             )
         self._session.set_scale(scale)
+        self._canvas.set_scale(scale)
         self._show_scale()
         self._show()
 
-    def _outline(self, chosen: MeasuredObject | None) -> None:
-        """Show the contour of an object."""
-        if chosen is None or self._measured is None:
-            self._canvas.set_selection(())
-            return
-        left, top, width, height = chosen.box
-        found = self._measured[1].found
-        box = found.index_map[top : top + height, left : left + width]
-        mask = box == found.keys.index(chosen.key) + 1
-        self._canvas.set_selection(boundary_lines(mask, left, top))
-        self._canvas.viewport.ensure_box_visible(QRectF(left, top, width, height))
+    def _choose(self, chosen: MeasuredObject | None) -> None:
+        """Choose the object of a row, whose contour is shown then."""
+        self._objects.select(() if chosen is None else (chosen.key,))
+        if chosen is not None:
+            self._canvas.viewport.ensure_box_visible(QRectF(*chosen.box))
 
     def _go_near(self, part: MeasuredObject | None) -> None:
         if part is not None:

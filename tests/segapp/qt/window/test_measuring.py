@@ -93,6 +93,42 @@ def test_choosing_a_row_outlines_its_part_and_return_goes_near(window, qtbot):
     assert canvas._selection == ()
 
 
+def test_picture_table_and_plot_choose_the_same_objects(window, qtbot):
+    panel, objects = look(window, qtbot), window.object_commands
+    qtbot.waitUntil(lambda: objects.found is not None)
+    objects.select([(0, 2)])
+    assert [index.row() for index in panel.view.selectionModel().selectedRows()] == [2]
+    panel.view.selectRow(3)
+    assert objects.selected == ((0, 3),)
+    plot = panel.plot
+    plot.across.setCurrentIndex(plot.across.findData("area_px"))
+    plot.up.setCurrentIndex(plot.up.findData("mean_red"))
+    areas = plot._shown.column("area_px").tolist()
+    assert areas == [100, 196, 36]
+    plot.area.resize(300, 200)
+    point = plot.area.points()[0]
+    qtbot.mouseClick(plot.area, Qt.MouseButton.LeftButton, pos=point.toPoint())
+    assert objects.selected == ((0, 1),)
+    assert [index.row() for index in panel.view.selectionModel().selectedRows()] == [1]
+    plot.up.setCurrentIndex(0)  # the histogram
+    places, edges = plot.area.bins()
+    assert [int(place) for place in np.digitize(areas, edges[1:-1])] == places.tolist()
+    last = plot.area._frame.topRight().toPoint()
+    last.setX(last.x() - 2)
+    qtbot.mouseClick(plot.area, Qt.MouseButton.LeftButton, pos=last)
+    assert objects.selected == ((0, 2),)
+
+
+def test_the_scale_bar_is_shown_where_pixels_have_a_size(window, qtbot):
+    panel, canvas = look(window, qtbot), window.canvas
+    assert canvas._scene().scale is None
+    panel.scale_box.unit.setText("mm")
+    panel.scale_box.pixel.setValue(0.5)
+    assert canvas._scene().scale == window.session.picture.scale
+    window.commands["show_scale_bar"].trigger()
+    assert canvas._scene().scale is None
+
+
 def test_a_typed_scale_holds_for_the_folder(window, qtbot, make_window, tmp_path):
     panel = look(window, qtbot)
     box = panel.scale_box

@@ -19,14 +19,15 @@ from segapp.engine.folder_model import (
 )
 from segapp.engine.loading import open_encoder
 from segapp.engine.preparation import PreparedPicture
+from segapp.engine.review import Suspect, review
 from segapp.imaging.rasterise import rasterize_marks
 from segapp.io.folder_files import PROGRESS_FILE, read_progress
 from segapp.io.images import load_image
 from segapp.io.masks import load_mask, retouch_with_mask
-from segapp.model.answer import NotEnoughStrokes
+from segapp.model.answer import Answer, NotEnoughStrokes
 from segapp.model.classes import TWO_CLASSES
 from segapp.model.document import Document
-from segapp.model.settings import Settings, with_encoder
+from segapp.model.settings import Settings, wants_encoder, with_encoder
 from segapp.model.validation import SegappError, sanitize
 from shlcore.index import HammingIndex
 from shlcore.parallel import limit_threads
@@ -37,8 +38,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from segapp.app.state import Content
     from segapp.engine.loading import EncodeImage
     from segapp.model.classes import ClassInfo
+    from segapp.model.labelling import Labelling
     from segapp.model.picture import Picture
 
 
@@ -240,3 +243,127 @@ def find_similar(
         share = float(weights @ (distances[:, 0] / CODE_BITS))
         found.append(Similar(picture.name, float(x), float(y), share))
     return sorted(found, key=lambda each: each.distance)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How many of how many images were read."""
+
+    done: int
+    total: int
+
+
+class FolderMemory:
+    """What a window knows of a folder: the learner, and the regions of images not yet finished.
+
+    One thread at a time uses it. Its work yields progress, so that it can be stopped.
+    """
+
+    def __init__(self) -> None:
+        self._learner = FolderLearner()
+        self._read: dict[Path, tuple[Path, int]] = {}
+        self._tables: dict[Path, FinishedPicture] = {}
+
+    @property
+    def pictures(self) -> dict[Path, FinishedPicture]:
+        """The finished images that were learnt."""
+        return self._learner.pictures
+
+    @property
+    def classes(self) -> tuple[ClassInfo, ...]:
+        """Of the folder."""
+        return self._learner.classes
+
+    def learn(self, images: list[LabelledImage], encoder: str = "") -> Iterator[Progress]:
+        """Learn from images whose files have changed; forget those that are not finished."""
+        wanted = {labelled.image for labelled in images}
+        restart = self._learner.settings != with_encoder(SETTINGS, encoder)
+        if restart or not set(self._learner.pictures) <= wanted:
+            self._learner, self._read, self._tables = FolderLearner(encoder=encoder), {}, {}
+        stamps = {each: (each.labels, each.labels.stat().st_mtime_ns) for each in images}
+        new = [each for each in images if self._read.get(each.image) != stamps[each]]
+        for number, labelled in enumerate(new, start=1):
+            for learnt in self._learner.learn([labelled]):
+                if learnt.problem is None:
+                    self._read[labelled.image] = stamps[labelled]
+                    self._tables.pop(labelled.image, None)
+            yield Progress(number, len(new))
+
+    @property
+    def model(self) -> FolderModel | None:
+        """The model of the finished images, of which there may be none."""
+        return self._learner.model
+
+    def add(self, picture: Picture, labels: NDArray[np.uint8], content: Content) -> None:
+        """Learn from an image that was open; one with other classes begins anew."""
+        settings, classes = content.settings, content.document.classes
+        encoder = settings.encoder if wants_encoder(settings) else ""
+        own = self._learner
+        known = [info.name for info in own.classes] == [info.name for info in classes]
+        if not known or own.settings != with_encoder(SETTINGS, encoder):
+            own = self._learner = FolderLearner(classes, encoder)
+        if labels.max() < len(classes):
+            with limit_threads(1), open_encoder(own.settings) as encode:
+                own.add(prepare(picture, encode), picture.path, labels)
+
+    def first_answer(self, picture: Picture) -> Iterator[Labelling | None]:
+        """Yield the model's answer for another image last, and None before."""
+        if self._learner.model is None:
+            return
+        with open_encoder(self._learner.settings) as encode:
+            prepared = prepare(picture, encode)
+        for update in self._learner.model.updates(prepared, self._learner.settings):
+            yield update.labelling if isinstance(update, Answer) else None
+
+    def review(self) -> list[Suspect]:
+        """Rank the probable mistakes of the finished images."""
+        model = self._learner.model
+        return [] if model is None else review(model, list(self.pictures.values()))
+
+    def rank_useful(self, images: list[Path]) -> Iterator[Progress | list[Usefulness]]:
+        """Yield images without labels last, the most useful one first."""
+        for number, image in enumerate(images, start=1):
+            self._describe(image)
+            yield Progress(number, len(images))
+        if not self.pictures:
+            return
+        index = code_index(list(self.pictures.values()))
+        judged = [
+            usefulness(self._learner, index, image, self._tables[image].table)
+            for image in images
+            if image in self._tables
+        ]
+        yield sorted(judged, key=lambda useful: -useful.value)
+
+    def find_similar(
+        self, picture: Picture, inside: NDArray[np.bool_], images: list[Path]
+    ) -> Iterator[Progress | list[Similar]]:
+        """Yield images that have something like a part of one last, the most similar first."""
+        for number, image in enumerate(images, start=1):
+            if image not in self.pictures:
+                self._describe(image)
+            yield Progress(number, len(images))
+        with open_encoder(self._learner.settings) as encode:
+            prepared = prepare(picture, encode)
+        labels = np.where(inside, 0, 1).astype(np.uint8)
+        asked = FinishedPicture.of("", prepared, labels, 2, self._learner.settings)
+        rows = np.flatnonzero(asked.shares[:, 0] > 0.5)
+        known = self._tables | self.pictures
+        others = [known[image] for image in images if image in known]
+        yield find_similar(
+            asked.table, rows, [each for each in others if each.name != picture.path.name]
+        )
+
+    def _describe(self, image: Path) -> None:
+        """Keep the regions of an image; one that cannot be read is passed over."""
+        if image in self._tables:
+            return
+        try:
+            picture = load_image(image)
+        except (SegappError, OSError):
+            return
+        with limit_threads(1), open_encoder(self._learner.settings) as encode:
+            prepared, nothing = prepare(picture, encode), np.zeros(picture.size, np.uint8)
+            self._tables[image] = FinishedPicture.of(
+                image.name, prepared, nothing, 1, self._learner.settings
+            )

@@ -60,7 +60,7 @@ class TaskStep:
 
 
 def answered_document(
-    document: Document, model: LearntModel, labelling: Labelling, name: str
+    document: Document, classes: tuple[ClassInfo, ...], labelling: Labelling, name: str
 ) -> Document:
     """Return a document without strokes that begins with a model's answer.
 
@@ -69,9 +69,9 @@ def answered_document(
     """
     start = InitialLabels.from_labelling(labelling, name)
     indices = {info.name: index for index, info in enumerate(document.classes)}
-    if not all(info.name in indices for info in model.classes):
-        return replace(document, classes=model.classes, initial=start)
-    moved = [indices[info.name] for info in model.classes]
+    if not all(info.name in indices for info in classes):
+        return replace(document, classes=classes, initial=start)
+    moved = [indices[info.name] for info in classes]
     return replace(document, initial=start.with_classes(moved, len(document.classes)))
 
 
@@ -132,7 +132,7 @@ def apply_to_all(
                     labelling = partial
                 if labelling is not None and not is_busy(path):
                     settings = source.content.settings if project is None else project.settings
-                    answered = answered_document(document, model, labelling, source.name)
+                    answered = answered_document(document, model.classes, labelling, source.name)
                     location = None if found is None else found.location
                     store.write(
                         writable_location(location, path, folder),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog
 
+from segapp.app.folder_learning import FolderMemory
 from segapp.app.folder_tasks import (
     AnnotatedImage,
     TaskStep,
@@ -26,16 +27,20 @@ from segapp.io.class_list import (
 )
 from segapp.io.folder_files import ImageStatus
 from segapp.model.classes import TWO_CLASSES
+from segapp.model.settings import preset_of
 from segapp.model.validation import sanitize, sentence
 from segapp.qt.i18n import translate
 from segapp.qt.panels.folder_export import FolderExportPanel, FolderTask
 from segapp.qt.session.jobs import Jobs, unexpected
 from segapp.qt.widgets.layouts import Banner
 from segapp.qt.window.file_commands import SaveLocationPrompt
+from segapp.qt.window.folder_review import FolderReview
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    import numpy as np
+    from numpy.typing import NDArray
     from PySide6.QtWidgets import QWidget
 
     from segapp.app.project_store import ProjectStore
@@ -224,12 +229,13 @@ class FolderCommands(QObject):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Carried:
-    """The answer of one picture's model for another picture."""
+    """The answer for another picture, by a folder's model or by that of the source alone."""
 
     source: AnnotatedImage
-    model: LearntModel
+    classes: tuple[ClassInfo, ...]
     picture: Picture
     labelling: Labelling
+    learnt: LearntModel | None = None
 
 
 class CarryOver(QObject):
@@ -249,6 +255,8 @@ class CarryOver(QObject):
         self._session, self._files, self._store, self._task = session, files, store, task
         self.on = False
         self._source: AnnotatedImage | None = None
+        self._labels: NDArray[np.uint8] | None = None  # of the source
+        self._memory = FolderMemory()
         self._model: tuple[AnnotatedImage, LearntModel] | None = None
         self._carrying = Jobs("carrying over", self)
         self._applying = Jobs("applying to all", self)
@@ -258,11 +266,17 @@ class CarryOver(QObject):
         files.opened.connect(self._carry)
         files.folder_changed.connect(self._carrying.cancel)
         files.folder.begun.connect(self._stop)
+        files.folder.begun.connect(self._forget)
 
     def connect_actions(self, actions: Actions) -> None:
         """Let the menu's commands arrive here."""
         actions["carry_over"].toggled.connect(self.set_on)
         actions["apply_to_undone"].triggered.connect(self.apply_to_undone)
+
+    def _forget(self) -> None:
+        """Forget the images of another folder."""
+        self._carrying.cancel()
+        self._memory = FolderMemory()
 
     def set_on(self, on: bool) -> None:  # noqa: FBT001 - a Qt slot
         """Carry over from now on, this picture included, or no more."""
@@ -276,6 +290,8 @@ class CarryOver(QObject):
             return
         if state.content.document.strokes:
             self._source = AnnotatedImage(picture, state.content)
+            answer = self._session.answers.answer
+            self._labels = None if answer is None else answer.labelling.labels
 
     # The next picture -------------------------------------------------------------------------
 
@@ -288,12 +304,20 @@ class CarryOver(QObject):
         document = state.content.document
         if state.saved is not None or document != document.without_marks():
             return
-        known = self._model
+        known, labels, memory = self._model, self._labels, self._memory
 
         def work() -> Iterator[_Carried | None]:
+            if labels is not None and preset_of(source.content.settings) == "best":
+                memory.add(source.picture, labels, source.content)
+                yield None
+                for labelling in memory.first_answer(picture):
+                    carried = labelling and _Carried(source, memory.classes, picture, labelling)
+                    yield carried or None
+                return
             model = known[1] if known is not None and known[0] is source else source.learn_model()
             for labelling in apply_model(model, picture):
-                yield None if labelling is None else _Carried(source, model, picture, labelling)
+                found = labelling and _Carried(source, model.classes, picture, labelling, model)
+                yield found or None
 
         self._carrying.run(work, self._take, self._fail)
         self.message.emit(self.tr("Reusing from {} …").format(sanitize(source.name)))
@@ -301,12 +325,13 @@ class CarryOver(QObject):
     def _take(self, carried: _Carried | None) -> None:
         if carried is None or self._files.is_reading:
             return
-        self._model = carried.source, carried.model
+        if carried.learnt is not None:
+            self._model = carried.source, carried.learnt
         document = self._session.document
         if self._session.picture is not carried.picture or document != document.without_marks():
             return  # the user was quicker
         name = carried.source.name
-        answered = answered_document(document, carried.model, carried.labelling, name)
+        answered = answered_document(document, carried.classes, carried.labelling, name)
         self._session.edit(self.tr("reusing from {}").format(sanitize(name)), answered)
         self.message.emit(
             self.tr("Result reused from {}: strokes correct it").format(sanitize(name))
@@ -396,6 +421,7 @@ class FolderParts:
             session, autosave, files.folder, store.policy, self.banner, window
         )
         self.carry_over = CarryOver(session, files, store, self.task, window)
+        self.review = FolderReview(session, files, store, self.task, canvas, window)
         self.thumbnails = file_list.thumbnails
 
     def connect(
@@ -407,14 +433,22 @@ class FolderParts:
         """Let the commands arrive, and their messages go out."""
         self.commands.connect_actions(actions)
         self.carry_over.connect_actions(actions)
+        self.review.connect_actions(actions)
         actions["export_folder"].triggered.connect(self.export.begin)
         self.export.exported.connect(say_written)
         self.commands.message.connect(say)
         self.prompt.message.connect(say)
         self.carry_over.message.connect(say)
+        self.review.message.connect(say)
 
     def close(self, timeout: float | None = None) -> bool:
         """Stop all threads and wait for each; return whether they have ended."""
-        parts = (self.commands, self.carry_over, self.export.jobs, self.thumbnails)
+        parts = (
+            self.commands,
+            self.carry_over,
+            self.review,
+            self.export.jobs,
+            self.thumbnails,
+        )
         ended = [part.close(timeout) for part in parts]
         return all(ended)

@@ -246,15 +246,15 @@ def find_similar(
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """How many of how many images were read."""
+class ImagesRead:
+    """The number of images that were read, and of all."""
 
     done: int
     total: int
 
 
 class FolderMemory:
-    """What a window knows of a folder: the learner, and the regions of images not yet finished.
+    """The learner of a folder, and the regions of its unfinished images.
 
     One thread at a time uses it. Its work yields progress, so that it can be stopped.
     """
@@ -274,7 +274,7 @@ class FolderMemory:
         """Of the folder."""
         return self._learner.classes
 
-    def learn(self, images: list[LabelledImage], encoder: str = "") -> Iterator[Progress]:
+    def learn(self, images: list[LabelledImage], encoder: str = "") -> Iterator[ImagesRead]:
         """Learn from images whose files have changed; forget those that are not finished."""
         wanted = {labelled.image for labelled in images}
         restart = self._learner.settings != with_encoder(SETTINGS, encoder)
@@ -287,7 +287,7 @@ class FolderMemory:
                 if learnt.problem is None:
                     self._read[labelled.image] = stamps[labelled]
                     self._tables.pop(labelled.image, None)
-            yield Progress(number, len(new))
+            yield ImagesRead(number, len(new))
 
     @property
     def model(self) -> FolderModel | None:
@@ -320,11 +320,11 @@ class FolderMemory:
         model = self._learner.model
         return [] if model is None else review(model, list(self.pictures.values()))
 
-    def rank_useful(self, images: list[Path]) -> Iterator[Progress | list[Usefulness]]:
+    def rank_useful(self, images: list[Path]) -> Iterator[ImagesRead | list[Usefulness]]:
         """Yield images without labels last, the most useful one first."""
         for number, image in enumerate(images, start=1):
             self._describe(image)
-            yield Progress(number, len(images))
+            yield ImagesRead(number, len(images))
         if not self.pictures:
             return
         index = code_index(list(self.pictures.values()))
@@ -337,12 +337,12 @@ class FolderMemory:
 
     def find_similar(
         self, picture: Picture, inside: NDArray[np.bool_], images: list[Path]
-    ) -> Iterator[Progress | list[Similar]]:
-        """Yield images that have something like a part of one last, the most similar first."""
+    ) -> Iterator[ImagesRead | list[Similar]]:
+        """Yield images with something like a part of one last, the most similar first."""
         for number, image in enumerate(images, start=1):
             if image not in self.pictures:
                 self._describe(image)
-            yield Progress(number, len(images))
+            yield ImagesRead(number, len(images))
         with open_encoder(self._learner.settings) as encode:
             prepared = prepare(picture, encode)
         labels = np.where(inside, 0, 1).astype(np.uint8)

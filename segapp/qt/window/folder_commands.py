@@ -229,7 +229,7 @@ class FolderCommands(QObject):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Carried:
-    """The answer for another picture, by a folder's model or by that of the source alone."""
+    """The answer for another picture, by a model of the folder or of the source."""
 
     source: AnnotatedImage
     classes: tuple[ClassInfo, ...]

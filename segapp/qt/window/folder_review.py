@@ -1,4 +1,4 @@
-"""Commands that learn from a folder: mistakes, the most useful image, and similar ones."""
+"""Commands that compare the images of a folder, and the list of their places."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from segapp.app.folder_learning import FolderMemory, LabelledImage, Progress
+from segapp.app.folder_learning import FolderMemory, ImagesRead, LabelledImage
 from segapp.imaging.components import component_at
 from segapp.io.folder_files import ImageStatus
 from segapp.model.settings import wants_encoder
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from segapp.qt.panels.folder_export import FolderTask
     from segapp.qt.session.session import Session
 
-    Found = Progress | list[Suspect] | list[Usefulness] | list[Similar]
+    Found = ImagesRead | list[Suspect] | list[Usefulness] | list[Similar]
 
 _ENOUGH = 0.12
 """Mean doubt of the most useful image below which a further one changes little."""
@@ -92,6 +92,9 @@ class PlaceList(QDialog):
         """Handle the two keys of the list."""
         if watched is self.rows and isinstance(event, QKeyEvent):
             call = {Qt.Key.Key_R: self.dismiss, Qt.Key.Key_M: self.mend}.get(Qt.Key(event.key()))
+            if call is not None and event.type() == QEvent.Type.ShortcutOverride:
+                event.accept()  # these are keys of the main window as well
+                return True
             if call is not None and event.type() == QEvent.Type.KeyPress:
                 call()
                 return True
@@ -218,7 +221,7 @@ class FolderReview(QObject):
 
     def _run(self, work: Callable[[], Iterator[Found]], take: Callable[[Any], None]) -> None:
         def show(found: Found) -> None:
-            if isinstance(found, Progress):
+            if isinstance(found, ImagesRead):
                 text = self.tr("Reading {} of {}").format(found.done, found.total)
                 self._task.show_progress(text, found.done, found.total)
             else:

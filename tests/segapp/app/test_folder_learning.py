@@ -11,7 +11,7 @@ from segapp import Segmenter
 from segapp.app.folder_learning import (
     FolderLearner,
     FolderMemory,
-    Progress,
+    ImagesRead,
     code_index,
     finished_images,
     usefulness,
@@ -68,7 +68,7 @@ def test_finished_are_images_with_projects_or_those_flagged(folder):
 def test_a_folder_gives_the_first_answer_of_the_next_image(folder):
     memory = FolderMemory()
     steps = list(memory.learn(finished_images(folder)))
-    assert steps == [Progress(1, 2), Progress(2, 2)]
+    assert steps == [ImagesRead(1, 2), ImagesRead(2, 2)]
     assert list(memory.learn(finished_images(folder))) == []  # nothing has changed
     labels = finish(memory.first_answer(load_image(folder / "2.png"))).labels
     assert labels[25, 45] == 0

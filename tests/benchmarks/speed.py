@@ -185,7 +185,8 @@ def show_start(turns):
     seconds = [each["seconds"] for each in found if each is not None]
     if seconds:
         told = f"{np.median(seconds):.2f} s of CPU ({min(seconds):.2f} to {max(seconds):.2f})"
-        print(f"From the program to a usable window: {told}.\n")
+        picture = np.median([each["picture_seconds"] for each in found if each is not None])
+        print(f"From the program to a usable window: {told}, to a picture {picture:.2f} s.\n")
 
 
 def longest_pauses(runs, places):

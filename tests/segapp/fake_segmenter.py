@@ -44,6 +44,14 @@ class Slow(NearestColour):
         yield from super().updates(document, settings)
 
 
+class Unhurried(NearestColour):
+    """Takes long enough to be interrupted."""
+
+    def updates(self, document, settings):
+        time.sleep(0.3)
+        yield from super().updates(document, settings)
+
+
 class Deadly(NearestColour):
     """Kills its process on red pictures, as a lack of memory would."""
 

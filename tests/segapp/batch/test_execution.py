@@ -1,5 +1,6 @@
 """Batches in processes and on a Dask cluster give what they give here."""
 
+import os
 import signal
 import sys
 import time
@@ -15,7 +16,7 @@ from segapp.batch.task import Cancelled, Task, run_case
 from segapp.model.settings import SettingsChoice
 from shlcore.parallel import ClusterError
 from tests.segapp.batch.discs import make_case, masks, run, tasks
-from tests.segapp.fake_segmenter import Deadly, NearestColour, Slow
+from tests.segapp.fake_segmenter import Deadly, NearestColour, Slow, Unhurried
 
 
 @pytest.mark.slow
@@ -95,6 +96,32 @@ def test_masks_do_not_depend_on_where_they_are_made(tmp_path, monkeypatch):
     for name in ("a", "b"):
         files = [tmp_path / out / "masks" / f"{name}.png" for out in ("here", "there")]
         assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
+def test_a_worker_that_is_killed_in_the_middle_costs_no_mask(folder, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    for name in "defgh":
+        make_case(folder, name)
+    run(folder, tmp_path / "here")
+    wanted = tasks(folder, tmp_path / "there")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        outcomes = run_tasks_remotely(wanted, Unhurried, cluster.scheduler_address)
+        found = [next(outcomes)]
+        victim = next(iter(client.run(os.getpid).values()))
+        os.kill(victim, signal.SIGKILL)
+        found += outcomes
+    assert {outcome.name: outcome.error for outcome in found} == {
+        task.case.name: "" for task in wanted
+    }
+    assert masks(tmp_path / "there") == masks(tmp_path / "here")
 
 
 def test_no_cluster_is_one_clear_sentence(tmp_path, monkeypatch):

@@ -105,6 +105,7 @@ class Trainer:
         self._past: OrderedDict[_StateKey, PastAnswer] = OrderedDict()
         self._snapshot: AnswerSnapshot | None = None
         self._seeds = SeedCache((rgb.shape[0], rgb.shape[1]), self._picture.times)
+        self._retouches = SeedCache((rgb.shape[0], rgb.shape[1]), self._picture.times)
         self._flows: FlowWarmStart | None = None
         self._upsampled: UpsampledLabels | None = None
         self._learnt: _LearntState | None = None
@@ -144,7 +145,7 @@ class Trainer:
             document.without_objects(), settings, is_repeated=document == asked
         )
         if document.retouches:
-            updates = retouch_updates(updates, document)
+            updates = retouch_updates(updates, self._retouches.of(document.retouches))
         return self._with_objects(updates, document, settings)
 
     def _class_updates(
@@ -190,7 +191,8 @@ class Trainer:
         self._picture.require_encoder_features(settings)
         document = self._with_seeds(document.without_objects(), settings)
         reports = self._live_preview(document, self._answerable(document), settings)
-        return (retouch_report(report, document) for report in reports)
+        retouches = self._retouches.of(document.retouches)
+        return (retouch_report(report, retouches) for report in reports)
 
     def propose_object(
         self, x: float, y: float, settings: Settings, size: int

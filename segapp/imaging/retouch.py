@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from segapp.imaging.components import component_at
-from segapp.imaging.rasterise import rasterize_marks
+from segapp.imaging.rasterise import UNMARKED
 from segapp.model.answer import Answer
 from segapp.model.document import Patch
 
@@ -17,39 +17,42 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from segapp.imaging.seeds import SeedMap
     from segapp.model.answer import Report, Update
-    from segapp.model.document import Document, Marks
     from segapp.model.labelling import Labelling
 
 
-def retouch_updates(updates: Iterable[Update], document: Document) -> Iterator[Update]:
+def retouch_updates(updates: Iterable[Update], retouches: SeedMap) -> Iterator[Update]:
     """Paint a document's retouches over each preview and over the answer."""
     for update in updates:
         if isinstance(update, Answer):
-            yield replace(update, labelling=retouch(update.labelling, document.retouches))
+            yield replace(update, labelling=retouch(update.labelling, retouches))
         else:
-            yield retouch_report(update, document)
+            yield retouch_report(update, retouches)
 
 
-def retouch_report(report: Report, document: Document) -> Report:
+def retouch_report(report: Report, retouches: SeedMap) -> Report:
     """Return a report whose preview, if it has one, shows the retouches."""
     preview = report.preview
     if preview is None:
         return report
-    labelling = retouch(preview.labelling, document.retouches, preview.times)
+    labelling = retouch(preview.labelling, retouches, preview.times)
     return replace(report, preview=replace(preview, labelling=labelling))
 
 
-def retouch(labelling: Labelling, marks: Marks, times: int = 1) -> Labelling:
-    """Return a labelling with marks painted over its labels.
+def retouch(labelling: Labelling, retouches: SeedMap, times: int = 1) -> Labelling:
+    """Return a labelling with retouches painted over its labels.
 
     Each of its pixels stands for ``times`` x ``times`` of the image's.
     """
-    if not marks:
+    if not retouches.tiles:
         return labelling
-    height, width = labelling.labels.shape
-    painted = rasterize_marks(marks, (height * times, width * times))[::times, ::times]
-    labels = np.where(painted >= 0, painted, labelling.labels).astype(np.uint8)
+    labels = labelling.labels.copy()
+    if times == 1:
+        retouches.pin(labels)
+    else:
+        painted = retouches[::times, ::times]
+        np.copyto(labels, painted, where=painted != UNMARKED, casting="unsafe")
     return replace(labelling, labels=labels, objects=None)
 
 

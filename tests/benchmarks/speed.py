@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parent
-PARTS = ("sizes", "peers", "growth", "painting", "window", "batch")
+PARTS = ("sizes", "peers", "growth", "painting", "window", "folder", "batch")
 
 
 def part(name, *words):
@@ -35,6 +35,15 @@ def part(name, *words):
         print(done.stderr[-2000:], file=sys.stderr)
         return None
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def part_text(name, *words):
+    """Run a benchmark that prints tables of its own."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(HERE.parents[1]), str(HERE)))}
+    print("…", name, *words, file=sys.stderr, flush=True)
+    subprocess.run(
+        [sys.executable, str(HERE / name), *map(str, words)], env=environment, check=False
+    )
 
 
 def later(case):
@@ -69,6 +78,7 @@ def show_sizes(sizes, strokes):
             [case["megapixels"], f"**{later(case) / first:.2f}**", later(case)]
             + [1e3 * seconds["look"]]
             + [seconds[name] for name in ("near", "far", "first", "open", "prepare", "export")]
+            + [1e3 * seconds["return"], 1e3 * max(case["seconds"]["slider"])]
             + [case["peak_gigabytes"], per_pixel, case["iou"]]
         )
     table(
@@ -83,6 +93,8 @@ def show_sizes(sizes, strokes):
             "open",
             "prepare",
             "export",
+            "stored result (ms)",
+            "slider, longest (ms)",
             "peak GB",
             "bytes a pixel beyond the opened picture",
             "IoU",
@@ -265,6 +277,9 @@ def main():
     if "window" in parts:
         turns = 1 if options.quick else 5
         show_window(sizes[:1] if options.quick else sizes, turns, quick=options.quick)
+    if "folder" in parts:
+        pictures = 2 if options.quick else 150
+        part_text("day.py", "--only", "folder", "--pictures", pictures, "--megapixels", 0.2)
     if "batch" in parts:
         show_batch(*(((2,), 1, "--loop", 10**5) if options.quick else ((8, 32), 3)))
     if options.plot is not None and cases:

@@ -20,6 +20,8 @@ from types import SimpleNamespace
 import numpy as np
 from speed_pictures import documents, truth
 
+from segapp.app.state import Content
+from segapp.app.stored import project_of, valid_answer
 from segapp.engine import refinement
 from segapp.engine.trainer import Trainer
 from segapp.io.export.rasters import write_binary_png
@@ -32,6 +34,11 @@ from segapp.model.settings import PRESETS
 refinement.time = SimpleNamespace(perf_counter=time.process_time)  # a busy machine stops no clock
 
 
+SLIDERS = (
+    *({"threshold": value} for value in (0.1, 0.2, -0.2)),
+    *({"clean_up": {"smoothing": value}} for value in (1, 2, 4)),
+    *({"clean_up": {"smallest_area": value}} for value in (50, 500)),
+)
 PICTURES = Path(__file__).with_name("speed_pictures.py")
 
 
@@ -81,6 +88,15 @@ def run(megapixels, settings, *, strokes, classes, folder):
         if place != "first" and answer.insight is not None:
             for name, took in answer.insight.seconds.items():
                 steps.setdefault(name, []).append(took)
+    content = Content(marked, settings)
+    labels = project_of(path, loaded.sha256, content, answer).labels
+    with timed(seconds, "return"):
+        assert valid_answer(loaded, content, labels, None, lambda: answer) is not None
+    for change in SLIDERS:
+        clean_up = replace(settings.clean_up, **change.get("clean_up", {}))
+        moved = replace(settings, threshold=change.get("threshold", 0.0), clean_up=clean_up)
+        with timed(seconds, "slider"):
+            final_answer(trainer.updates(marked, moved))
     with timed(seconds, "export"):
         write_binary_png(Path(folder) / "mask.png", answer.labelling, marked, loaded)
     peak = peak_bytes()

@@ -16,6 +16,7 @@ from segapp.imaging.retouch import (
     component_lock,
     retouch,
 )
+from segapp.imaging.seeds import SeedMap
 from segapp.io.project import Project, load_project, save_project
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document, Patch, Stroke
@@ -38,6 +39,24 @@ def labelling(labels):
     return Labelling(labels, empty.astype(np.float32), empty.astype(np.uint32), 2, 1)
 
 
+def retouched(labels, *marks):
+    return retouch(labelling(labels), SeedMap.empty(labels.shape).with_marks(marks)).labels
+
+
+@given(st.data())
+def test_all_retouches_are_painted_in_their_order_at_any_size(data):
+    marks = data.draw(
+        st.lists(st.one_of(strategies.strokes(2), strategies.patches(2)), max_size=5)
+    )
+    labels = np.arange(SIZE[0] * SIZE[1], dtype=np.uint8).reshape(SIZE) % 2
+    painted = rasterize_marks(marks, SIZE)
+    for times in (1, 2, 4):
+        small, some = labels[::times, ::times], painted[::times, ::times]
+        seeds = SeedMap.empty(SIZE, times).with_marks(marks)
+        found = retouch(labelling(small), seeds, times).labels
+        np.testing.assert_array_equal(found, np.where(some >= 0, some, small))
+
+
 def test_the_answer_is_learnt_without_and_painted_with_retouches():
     plain = segment(halves(), Document(strokes=STROKES), DEFAULT_SETTINGS)
     spot = Stroke(((25.5, 3.5),), 2.0, 0)
@@ -52,7 +71,7 @@ def test_the_answer_is_learnt_without_and_painted_with_retouches():
 def test_erasing_a_retouch_shows_the_answer_again():
     labels = np.zeros(SIZE, np.uint8)
     marks = (Stroke(((10.0, 10.0),), 5.0, 1), Stroke(((10.0, 10.0),), 50.0, None))
-    assert (retouch(labelling(labels), marks).labels == 0).all()
+    assert (retouched(labels, *marks) == 0).all()
 
 
 def test_a_lock_holds_against_later_strokes():
@@ -70,7 +89,7 @@ def test_parts_are_distinguished_by_the_pixel_below():
     assert component_at(labels, 1, 1).sum() == 4
     patch = component_fill(labels, 6, 1, 0)
     assert (patch.left, patch.top, patch.width, patch.height) == (6, 1, 2, 2)
-    assert retouch(labelling(labels), (patch,)).labels.sum() == 4
+    assert retouched(labels, patch).sum() == 4
     assert component_lock(labels, 1, 1).label == 1
 
 
@@ -99,4 +118,4 @@ def test_a_patch_retouches_too():
     mask = np.zeros(SIZE, bool)
     mask[2:4, 2:4] = True
     labels = np.zeros(SIZE, np.uint8)
-    assert retouch(labelling(labels), (Patch.of_mask(mask, 1),)).labels.sum() == 4
+    assert retouched(labels, Patch.of_mask(mask, 1)).sum() == 4

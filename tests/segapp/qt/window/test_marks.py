@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox, QSlider
 from segapp.app.state import Stage
 from segapp.engine.trainer import Trainer
 from segapp.imaging.retouch import retouch_updates
+from segapp.imaging.seeds import SeedMap
 from segapp.io.export.backdrop import backdrop_pixels, before_backdrop
 from segapp.io.export.rasters import make_matte, straight_cutout
 from segapp.io.project import load_project
@@ -39,7 +40,8 @@ def window(make_window, disc, quick_segmenter):
 
     class Quick(quick_segmenter):
         def updates(self, document, settings):
-            return retouch_updates(super().updates(document, settings), document)
+            painted = SeedMap.empty(self.rgb.shape[:2]).with_marks(document.retouches)
+            return retouch_updates(super().updates(document, settings), painted)
 
     return make_window(disc[0], Quick)
 

@@ -70,7 +70,8 @@ class Start(StrEnum):
     DABS = "dabs"
     """One dab in the middle of each class of the truth, at once."""
     OBJECT = "object"
-    """The largest given stroke of each class, one after the other, the background last."""
+    """The largest given stroke of each class, one after the other, the background last. A noisy
+    hand paints that stroke itself: people's are shorter, and at one place."""
     CLASSES = "classes"
     """The dabs one after the other, the background last."""
 
@@ -173,6 +174,9 @@ def begin(
     if start is Start.OBJECT:
         size = (truth.shape[0], truth.shape[1])
         marks = largest_strokes(given, size)
+        if isinstance(hand, NoisyHand):
+            own = hand.mark(truth == given.background, truth, given.background)
+            marks = (*(mark for mark in marks if mark.label != given.background), own)
     else:
         marks = first_dabs(truth, len(given.classes), hand)
     if start is Start.DABS:

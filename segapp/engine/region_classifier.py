@@ -54,7 +54,8 @@ def _unmarked_weight(
             some[1:] |= some[:-1].copy()
             kept.append(some)
         count += int(ndimage.label(mask[np.ix_(*kept)])[1])
-    fading = float(min(1.0, settings.few_strokes / count) ** _FADING)
+    few = settings.few_strokes * len(classes) / 2
+    fading = float(min(1.0, few / count) ** _FADING)
     return max(settings.unlabelled_weight * fading, _LEAST_WEIGHT)
 
 

@@ -139,8 +139,9 @@ class Settings:
     transductive
         Whether unmarked pixels take part in learning.
     few_strokes
-        Up to so many strokes (connected marks), unmarked pixels count by
-        ``unlabelled_weight``; with more, less and less. 0 leaves their weight alone.
+        Up to so many strokes (connected marks) on two classes, and in proportion on more, unmarked
+        pixels count by ``unlabelled_weight``; with more, less and less. 0 leaves their weight
+        alone.
     unlabelled_weight
         How much an unmarked pixel counts against a marked one, when they do.
     refine
@@ -183,7 +184,7 @@ class Settings:
     passes: int = _between(1, 200, default=1)
     transductive: bool = True
     unlabelled_weight: float = _between(1e-6, 1e3, default=1.0)
-    few_strokes: int = _between(0, 1000, default=5)
+    few_strokes: int = _between(0, 1000, default=3)
     refine: bool = True
     colour_likelihood: float = _between(0, 100, default=0.75)
     smoothness: float = _between(0, 10_000, default=30.0)

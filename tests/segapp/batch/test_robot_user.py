@@ -173,6 +173,17 @@ def test_the_largest_given_stroke_of_each_class_comes_first():
     assert (marked(second) == 1)[10, 11:20].all()
 
 
+def test_a_noisy_hand_paints_the_first_background_stroke_itself():
+    given = Document(TWO_CLASSES).with_stroke(Stroke(((0.5, 0.5), (80.5, 0.5)), 9, 1))
+    given = given.with_stroke(Stroke(((40.5, 30.5),), 5, 0))
+    truth = np.where(disc(30, 40, 15), 0, 1)
+    begun_as = {begun(Start.OBJECT, truth, given, NoisyHand((seed,))) for seed in range(4)}
+    assert len({document for document, _ in begun_as}) == 1
+    painted = [marked(mark) for _, planned in begun_as for mark in planned]
+    assert len({mask.tobytes() for mask in painted}) == 4
+    assert all((truth[mask >= 0] == 1).all() and (mask == 1).any() for mask in painted)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_noisy_strokes_are_right_and_touch_the_error(seed):
     truth = np.where(disc(30, 40, 15), 0, 1)

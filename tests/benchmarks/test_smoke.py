@@ -186,6 +186,15 @@ def test_many_classes(folder, tmp_path):
     assert set(np.unique(load_truth(case.truth, (48, 64), 4))) == {-1, 0, 1, 2, 3}
 
 
+def test_ablation(folder):
+    variants = ("best", "ridge over descriptors in place of *SHL", "paths without contrast")
+    printed = run(
+        *("ablation.py", folder, "--robot", 1, "--jobs", 1, "--start", "object"),
+        *("--variants", *variants),
+    )
+    assert all(f"| {variant} | " in printed for variant in variants)
+
+
 @pytest.mark.parametrize(("way", "times"), [("dim", 1), ("large", 2)])
 def test_make_pictures(way, times, folder, tmp_path):
     run("make_pictures.py", folder, way, "--out", tmp_path)

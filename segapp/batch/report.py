@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont, ImageOps
 
-from segapp.batch.robot_user import dips, strokes_to
+from segapp.batch.robot_user import IGNORED, dips, strokes_to
 from segapp.imaging.rasterise import rasterize
 from segapp.model.classes import background_index
 from segapp.model.validation import csv_cell, sanitize
 from shlcore.atomic_file import atomic_write, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -115,58 +115,85 @@ def _mean(values: Sequence[float]) -> float | None:
 _CELL = (240, 180)  # width and height that an image is fitted into
 _GAP, _CAPTION, _MARGIN = 6, 22, 16
 _INK, _PAPER = (40, 40, 40), (255, 255, 255)
+_NOT_JUDGED = (128, 128, 128)
+_MOST_ACROSS = 9  # pictures
 
 
-def draw_triple(
-    picture: Picture, document: Document, labels: NDArray[np.uint8]
-) -> tuple[Image.Image, Image.Image, Image.Image]:
-    """Draw a case as in the paper's fig. 9: the image, its strokes, and the result."""
-    marked = rasterize(document, picture.size)
-    return (
-        Image.fromarray(picture.rgb),
-        Image.fromarray(_with_strokes(picture.rgb, marked, document.classes)),
-        Image.fromarray(_with_result(picture.rgb, labels, document.classes)),
-    )
+def draw_case(
+    picture: Picture,
+    document: Document,
+    results: Mapping[str, NDArray[np.uint8]],
+    truth: NDArray[np.int16] | None = None,
+) -> dict[str, Image.Image]:
+    """Draw the image, its strokes, the truth, and each result, by the heads of a sheet."""
+    marked, classes = rasterize(document, picture.size), document.classes
+    drawn = {
+        "image": Image.fromarray(picture.rgb),
+        "strokes": Image.fromarray(_with_strokes(picture.rgb, marked, classes)),
+    }
+    if truth is not None:
+        known = truth != IGNORED
+        shown = _with_result(picture.rgb, np.where(known, truth, 0).astype(np.uint8), classes)
+        shown[~known] = _NOT_JUDGED
+        drawn["truth"] = Image.fromarray(shown)
+    for head, labels in results.items():
+        drawn[head] = Image.fromarray(_with_result(picture.rgb, labels, classes))
+    return drawn
 
 
 class ContactSheet:
-    """Captions and triples of images on one page, in up to three columns.
+    """Captions and rows of pictures under heads on one page, in up to three columns.
 
-    Rows are added in any order and stored as thumbnails.
+    Rows are added in any order and stored as thumbnails; a row without a head's picture leaves
+    its place empty.
     """
 
-    def __init__(self) -> None:
-        self._rows: dict[str, tuple[str, list[Image.Image]]] = {}
+    def __init__(self, heads: Sequence[str]) -> None:
+        self._heads = tuple(heads)
+        self._rows: dict[str, tuple[str, dict[str, Image.Image]]] = {}
 
-    def add(self, name: str, caption: str, pictures: Iterable[Image.Image]) -> None:
+    def add(self, name: str, caption: str, pictures: Mapping[str, Image.Image]) -> None:
         """Add a row; rows are sorted by their names."""
-        small = [ImageOps.contain(image, _CELL, Image.Resampling.LANCZOS) for image in pictures]
+        small = {
+            head: ImageOps.contain(image, _CELL, Image.Resampling.LANCZOS)
+            for head, image in pictures.items()
+        }
         self._rows[name] = (caption, small)
 
     def write(self, path: Path) -> None:
         """Write the sheet as a PNG; without any row, nothing."""
         if not self._rows:
             return
-        columns = min(1 + len(self._rows) // 6, 3)
+        used = {head for _, pictures in self._rows.values() for head in pictures}
+        heads = [head for head in self._heads if head in used]
+        columns = max(1, min(1 + len(self._rows) // 6, _MOST_ACROSS // len(heads)))
         width, height = _CELL
-        across = 3 * width + 2 * _GAP
+        across = len(heads) * (width + _GAP) - _GAP
         down = height + _CAPTION + _GAP
         sheet = Image.new(
             "RGB",
             (
                 2 * _MARGIN + columns * across + (columns - 1) * 3 * _MARGIN,
-                2 * _MARGIN + math.ceil(len(self._rows) / columns) * (down + _MARGIN) - _MARGIN,
+                2 * _MARGIN
+                + _CAPTION
+                + math.ceil(len(self._rows) / columns) * (down + _MARGIN)
+                - _MARGIN,
             ),
             _PAPER,
         )
         pen = ImageDraw.Draw(sheet)
-        font = ImageFont.load_default(14)
+        font, bold = ImageFont.load_default(14), ImageFont.load_default(16)
+        lefts = [_MARGIN + column * (across + 3 * _MARGIN) for column in range(columns)]
+        for left in lefts:
+            for position, head in enumerate(heads):
+                place = left + position * (width + _GAP) + width / 2
+                pen.text((place, _MARGIN), head, fill=_INK, font=bold, anchor="mt")
         for index, (_, (caption, pictures)) in enumerate(sorted(self._rows.items())):
-            left = _MARGIN + index % columns * (across + 3 * _MARGIN)
-            top = _MARGIN + index // columns * (down + _MARGIN)
+            left = lefts[index % columns]
+            top = _MARGIN + _CAPTION + index // columns * (down + _MARGIN)
             pen.text((left, top), sanitize(caption), fill=_INK, font=font)
-            for position, small in enumerate(pictures):
-                x = left + position * (width + _GAP) + (width - small.width) // 2
+            for head, small in pictures.items():
+                x = left + heads.index(head) * (width + _GAP) + (width - small.width) // 2
                 sheet.paste(small, (x, top + _CAPTION + (height - small.height) // 2))
         with atomic_write(path) as file:
             sheet.save(file, format="PNG")

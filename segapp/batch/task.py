@@ -75,6 +75,8 @@ class Task:
         Scale of measures, or ``None`` for no measures.
     split
         Whether objects that touch are told apart by cuts at their necks.
+    beside
+        Names of presets whose results are written beside, from the same strokes.
     """
 
     case: Case
@@ -87,10 +89,16 @@ class Task:
     measures: ExportChoices | None = None
     split: bool = False
 
+    beside: tuple[str, ...] = ()
+
     @property
     def mask_path(self) -> Path:
         """File of the mask."""
         return self.out / "masks" / f"{self.case.name}.png"
+
+    def beside_path(self, preset: str) -> Path:
+        """Return the file of the mask by another preset."""
+        return self.out / "masks" / preset / f"{self.case.name}.png"
 
     @property
     def strokes_path(self) -> Path:
@@ -182,6 +190,12 @@ def _run(task: Task, make_trainer: MakeTrainer, cancelled: Callable[[], bool]) -
     for path in (task.mask_path, task.strokes_path, task.project_path, task.record_path):
         path.parent.mkdir(parents=True, exist_ok=True)
     default_format(n_classes).write(task.mask_path, last.labelling, last.document, picture)
+    for preset in task.beside:
+        path = task.beside_path(preset)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        other = Segmenter(picture, last.document, preset=preset, make_trainer=make_trainer)
+        labelling = _Answers(other, cancelled).labelling(last.document)
+        default_format(n_classes).write(path, labelling, last.document, picture)
     write_strokes_png(task.strokes_path, last.labelling, last.document, picture)
     if task.measures is not None:
         task.measures_path.parent.mkdir(parents=True, exist_ok=True)
@@ -252,6 +266,7 @@ def _key(task: Task) -> str:
     options += [display_to_plain(display)] if display != DEFAULT_DISPLAY else []
     options += [repr(task.measures)] if task.measures is not None else []
     options += ["split"] if task.split else []
+    options += [list(task.beside)] if task.beside else []
     digest = hashlib.sha256(json.dumps(options).encode())
     for path in (task.case.image, task.case.strokes, task.case.truth):
         digest.update(bytes.fromhex(content_digest(path)) if path else b"none")
@@ -320,4 +335,5 @@ def _has_size(path: Path, outcome: Outcome) -> bool:
 
 def _files(task: Task) -> dict[str, Path]:
     files = {"mask": task.mask_path, "strokes": task.strokes_path}
+    files |= {f"mask {preset}": task.beside_path(preset) for preset in task.beside}
     return files if task.measures is None else files | {"measures": task.measures_path}

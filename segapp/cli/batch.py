@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
-from segapp.batch.cases import bundled_cases, find_cases
+from segapp.batch.cases import bundled_cases, find_cases, load_truth
 from segapp.batch.execution import (
     needs_features,
     precompute_features,
     run_tasks,
     run_tasks_remotely,
 )
-from segapp.batch.report import ContactSheet, draw_triple, write_curve, write_reports
+from segapp.batch.report import ContactSheet, draw_case, write_curve, write_reports
 from segapp.batch.robot_user import Start
 from segapp.batch.task import Outcome, Task
 from segapp.cli.arguments import (
@@ -40,6 +40,7 @@ from segapp.engine.loading import trainer_of
 from segapp.io.export.tables import write_joined_measures
 from segapp.io.images import load_image, load_indices
 from segapp.io.project import is_project, load_project
+from segapp.model.settings import PRESETS
 from segapp.model.validation import SegappError, failure_message, sanitize
 from shlcore.parallel import ClusterError
 
@@ -119,6 +120,14 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         action="store_true",
         help="write area, place and more of all images' classes and parts to DIR/measures.csv",
     )
+    parser.add_argument(
+        "--beside",
+        metavar="PRESET",
+        choices=list(PRESETS),
+        nargs="+",
+        default=[],
+        help="from the same strokes, also segment by these presets: masks/PRESET, and the sheet",
+    )
     add_scale(parser)
     add_settings(parser)
     add_output_options(parser)
@@ -140,6 +149,7 @@ def run(arguments: argparse.Namespace) -> int:
             start=Start(arguments.start),
             noise=arguments.hand_seed if arguments.hand == "noisy" else None,
             measures=measures,
+            beside=tuple(arguments.beside),
             split=arguments.split,
         )
         for case in cases[: arguments.limit]
@@ -149,7 +159,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _precompute_features(tasks, arguments.jobs)
         running = run_tasks(tasks, trainer_of, arguments.jobs)
-    sheet = ContactSheet()
+    sheet = ContactSheet(("image", "strokes", "truth", "result", *arguments.beside))
     done = _run_tasks(tasks, running, sheet)
     name = settings.name_for(is_project(task.case.strokes) for task in tasks)
     result = write_reports(out, done, name, arguments.robot)
@@ -227,13 +237,21 @@ def _add_row(sheet: ContactSheet, task: Task, outcome: Outcome) -> None:
         print_beside_progress(f"{outcome.name}: not on the sheet. {message}")
 
 
-def _pictures(task: Task, outcome: Outcome) -> Sequence[Image.Image]:
+def _pictures(task: Task, outcome: Outcome) -> dict[str, Image.Image]:
     document = load_project(task.project_path).document
     picture = load_image(task.case.image, document.display)
-    labels = load_indices(task.mask_path).values
-    if outcome.classes == 2:  # white is the object
-        labels = np.where(labels > 0, 1 - document.background, document.background)
-    return draw_triple(picture, document, labels.astype(np.uint8))
+    background, n_classes = document.background, outcome.classes
+    paths = {"result": task.mask_path} | {name: task.beside_path(name) for name in task.beside}
+    results = {}
+    for head, path in paths.items():
+        labels = load_indices(path).values
+        if n_classes == 2:  # white is the object
+            labels = np.where(labels > 0, 1 - background, background)
+        results[head] = labels.astype(np.uint8)
+    truth = None
+    if task.case.truth is not None:
+        truth = load_truth(task.case.truth, picture.size, n_classes, background)
+    return draw_case(picture, document, results, truth)
 
 
 def _draw_curve(path: Path, result: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from segapp.batch.report import ContactSheet, draw_triple, summary, write_curve, write_reports
+from segapp.batch.report import ContactSheet, draw_case, summary, write_curve, write_reports
 from segapp.batch.task import Outcome
 from segapp.model.classes import ClassInfo
 from segapp.model.document import Document, Stroke
@@ -28,8 +28,44 @@ def case(classes=2):
     return picture, document, labels
 
 
+HEADS = ("image", "strokes", "truth", "result", "paper")
+
+
+def drawn_case(classes=2, truth=None):
+    picture, document, labels = case(classes)
+    return draw_case(picture, document, {"result": labels}, truth)
+
+
+def test_a_truth_is_drawn_with_grey_where_it_does_not_judge():
+    _, _, labels = case()
+    truth = labels.astype(np.int16)
+    truth[:5] = -1
+    drawn = np.array(drawn_case(truth=truth)["truth"])
+    assert (drawn[:5] == 128).all()
+    assert (drawn[5:, :20] == (200, 30, 60)).all()
+    assert (drawn[5:, 20:] == 255).all()
+
+
+def test_heads_stand_over_their_columns(tmp_path):
+    """Rows may lack a truth; what no row has takes no room."""
+    made = ContactSheet(HEADS)
+    black = Image.new("RGB", SIZE[::-1], "black")
+    made.add("a", "a", {"image": black, "truth": black})
+    made.add("b", "b", {"image": black})
+    made.write(tmp_path / "sheet.png")
+    with Image.open(tmp_path / "sheet.png") as sheet:
+        dark = np.array(sheet.convert("L")) < 128
+    middle = dark.shape[1] // 2
+    assert dark[:30, :middle].any()
+    assert dark[:30, middle:].any(), "the head of the truth"
+    lower = dark.shape[0] * 3 // 4
+    assert dark[lower:, :middle].any()
+    assert not dark[lower:, middle + 10 :].any(), "the second row has no truth"
+
+
 def test_image_strokes_and_result():
-    image, strokes, result = (np.array(part) for part in draw_triple(*case()))
+    drawn = drawn_case()
+    image, strokes, result = (np.array(drawn[head]) for head in ("image", "strokes", "result"))
     assert (image == (200, 30, 60)).all()
     assert strokes[15, 20].tolist() == [0, 60, 200]
     assert strokes[0, 0].tolist() == [200, 30, 60]
@@ -38,16 +74,16 @@ def test_image_strokes_and_result():
 
 
 def test_more_classes_are_tinted():
-    result = np.array(draw_triple(*case(4))[2]).astype(int)
+    result = np.array(drawn_case(4)["result"]).astype(int)
     assert np.abs(result[5, 30] - (80, 48, 144)).max() <= 1
     assert result[5, 5].tolist() != result[5, 30].tolist()
 
 
 @pytest.mark.parametrize("count", [1, 2, 7])
 def test_a_sheet_holds_all_its_rows(tmp_path, count):
-    made = ContactSheet()
+    made = ContactSheet(HEADS)
     for i in range(count):
-        made.add(str(i), f"{i} é中", draw_triple(*case()))
+        made.add(str(i), f"{i} é中", drawn_case())
     made.write(tmp_path / "sheet.png")
     with Image.open(tmp_path / "sheet.png") as sheet:
         pixels = np.array(sheet.convert("RGB"))
@@ -58,15 +94,15 @@ def test_a_sheet_holds_all_its_rows(tmp_path, count):
 
 def test_rows_stand_in_the_order_of_their_names_whenever_they_come(tmp_path):
     for name, order in (("one", "abcdefg"), ("two", "gcafbed")):
-        made = ContactSheet()
+        made = ContactSheet(HEADS)
         for row in order:
-            made.add(row, row, [Image.new("RGB", SIZE, (20 * ord(row) % 256, 90, 90))])
+            made.add(row, row, {"image": Image.new("RGB", SIZE, (20 * ord(row) % 256, 90, 90))})
         made.write(tmp_path / f"{name}.png")
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
 
 
 def test_a_sheet_of_nothing_is_none(tmp_path):
-    ContactSheet().write(tmp_path / "sheet.png")
+    ContactSheet(HEADS).write(tmp_path / "sheet.png")
     assert not list(tmp_path.iterdir())
 
 

@@ -48,6 +48,21 @@ def test_the_parent_process_loads_no_libraries_of_its_workers():
     assert not done.stdout.strip()
 
 
+def test_presets_are_segmented_beside_and_drawn_on_the_sheet(segapp, folder, tmp_path):
+    words = ("batch", folder, "--out", tmp_path, "--beside", "paper", "alike", *QUICK)
+    done = segapp(*words)
+    assert done.code == 0
+    for preset in ("paper", "alike"):
+        written = {path.name for path in (tmp_path / "masks" / preset).iterdir()}
+        assert written == {"a.png", "b.png", "c.png"}
+    with Image.open(tmp_path / "sheet.png") as sheet:
+        assert sheet.width > 5 * 240
+    (tmp_path / "masks" / "paper" / "a.png").unlink()
+    again = segapp(*words, "--resume")
+    assert again.code == 0
+    assert (tmp_path / "masks" / "paper" / "a.png").is_file()
+
+
 def test_a_folder(segapp, folder, tmp_path):
     out = tmp_path / "deep" / "out"
     done = segapp("batch", folder, "--out", out, "--robot", 2, "--json", *QUICK)

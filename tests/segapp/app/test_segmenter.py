@@ -1,8 +1,6 @@
 """The headless segmenter: any input, any order of edits, the same pixels everywhere."""
 
 import json
-import os
-import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -473,16 +471,3 @@ def test_the_command_gives_the_same_pixels(as_project, tmp_path):
             np.testing.assert_array_equal(arrays["labels"], one.labels)
             np.testing.assert_array_equal(arrays["margin"], one.confidence)
             np.testing.assert_array_equal(arrays["codes"], one.codes)
-
-
-@pytest.mark.slow
-def test_the_example_runs_and_writes_its_files(tmp_path):
-    example = SAMPLES.parent / "examples" / "segment_in_python.py"
-    command = [sys.executable, str(example), "--out", str(tmp_path), "--size", "80"]
-    environment = os.environ | {"PYTHONPATH": str(SAMPLES.parents[1])}
-    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    shares = re.findall(r"([0-9.]+)% is leaf", run.stdout)
-    assert [float(share) for share in shares] == pytest.approx([19.6, 19.6], abs=2)
-    written = {path.name for path in tmp_path.iterdir()}
-    assert written == {"leaf.json", "leaf.png", "leaf.segapp", "other-mask.png"}

@@ -125,7 +125,7 @@ def draw_case(
     results: Mapping[str, NDArray[np.uint8]],
     truth: NDArray[np.int16] | None = None,
 ) -> dict[str, Image.Image]:
-    """Draw the image, its strokes, the truth, and each result, by the heads of a sheet."""
+    """Draw the image, its strokes, the truth and each result, by heads of a sheet."""
     marked, classes = rasterize(document, picture.size), document.classes
     drawn = {
         "image": Image.fromarray(picture.rgb),

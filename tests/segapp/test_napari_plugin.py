@@ -85,21 +85,22 @@ def test_napari_finds_reader_writer_and_widget(project):
     pytest.importorskip("napari", reason="needs napari: pip install 'segapp[napari]'")
     script = """
 import json, sys
-import napari
+from napari.components import ViewerModel
 from npe2 import PluginManager, PluginManifest
+from qtpy.QtWidgets import QApplication
+application = QApplication([])
 manifest = PluginManifest.from_file(sys.argv[1])
 PluginManager.instance().register(manifest)
-viewer = napari.Viewer(show=False)
-viewer.open(sys.argv[2], plugin="segapp")
-names = [layer.name for layer in viewer.layers]
-_, widget = viewer.window.add_plugin_dock_widget("segapp", "Segment from strokes")
-widget.image.value, widget.strokes.value = viewer.layers[0], viewer.layers[1]
-widget()
+viewer = ViewerModel()
+image, strokes, result = viewer.open(sys.argv[2], plugin="segapp")
+(contribution,) = manifest.contributions.widgets
+widget = contribution.get_callable()()
+assert [part.name for part in widget][:3] == ["image", "strokes", "preset"]
+data, about, kind = widget(image, strokes)
 out = sys.argv[2].replace("disc.segapp", "saved.segapp")
-viewer.layers.selection = set(list(viewer.layers)[:2])
+viewer.layers.selection = {image, strokes}
 viewer.layers.save(out, selected=True, plugin="segapp")
-print(json.dumps([names, len(viewer.layers), int((viewer.layers[-1].data > 0).sum())]))
-viewer.close()
+print(json.dumps([[layer.name for layer in viewer.layers], kind, int((data > 0).sum())]))
 """
     done = subprocess.run(
         [sys.executable, "-c", script, str(ROOT / "segapp" / "napari.yaml"), str(project)],
@@ -114,8 +115,8 @@ viewer.close()
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    names, count, size = json.loads(done.stdout.splitlines()[-1])
+    names, kind, size = json.loads(done.stdout.splitlines()[-1])
     assert names == ["disc", "disc strokes", "disc result"]
-    assert count == 4
+    assert kind == "labels"
     assert size == pytest.approx(np.pi * 14**2, rel=0.1)
     assert segapp.load_project(project.with_name("saved.segapp")).document.strokes

@@ -116,7 +116,7 @@ def program_runs(root: Path, display: str) -> bool:
             time.sleep(1)
         return False
     finally:
-        begun.terminate()
+        begun.kill()  # with its children; what forks and waits does not heed SIGTERM
         begun.wait()
 
 

@@ -6,7 +6,7 @@ import math
 import os
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -29,13 +29,13 @@ from segapp.app.recovery import (
     OrphanedFolder,
     RecoveryCopy,
     RecoveryFolder,
-    UnreadableCopy,
+    newest_first,
     orphaned_folders,
     recovery_root,
 )
 from segapp.app.stored import project_of
 from segapp.io.desktop import ASSETS
-from segapp.io.project import Project, ProjectLocation
+from segapp.io.project import Project, ProjectLocation, Revision
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -299,7 +299,8 @@ class ProjectStore:
     def _save_at(self, location: ProjectLocation, task: SaveTask) -> ProjectLocation:
         state = task.state
         project = project_of(state.path, state.sha256, state.content, task.answer)
-        return self.write(location, project)
+        revision = Revision(state.revision, self._recovery.writer)
+        return self.write(location, replace(project, revision=revision))
 
     def save_in_folder(self, task: SaveTask) -> SaveResult:
         """Save to the image's project, or to a new one in the task's folder."""
@@ -336,7 +337,7 @@ class ProjectStore:
         self.release_orphaned()
         self._orphaned = orphaned_folders(self.root, self.search)
         copies = [copy for folder in self._orphaned for copy in folder.copies]
-        return sorted(copies, key=lambda copy: (isinstance(copy, UnreadableCopy), -copy.time))
+        return newest_first(copies)
 
     def restore(self, copy: RecoveryCopy) -> None:
         """Keep a copy until its work, which the session has now, is safe elsewhere."""

@@ -21,6 +21,7 @@ from segapp.io.project import (
     UNFINISHED_SUFFIX,
     Project,
     ProjectError,
+    Revision,
     load_project,
     save_project,
     unfinished,
@@ -43,18 +44,19 @@ def recovery_root() -> Path:
 class RecoveryFolder:
     """The folder of this program's recovery copies, removed after a clean end.
 
-    It is used from one thread at a time.
+    It is used from one thread at a time. ``writer`` is this program's name in revisions.
     """
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self.writer = uuid.uuid4().hex[:8]
         self._folder: Path | None = None
         self._lock: FileLock | None = None
 
     def copy(self, state: PictureState) -> None:
         """Copy unsaved work on an image, or drop the copy of work that is saved."""
         if state.unsaved:
-            save_project(self._held() / _copy_name(state.path), _as_copy(state))
+            save_project(self._held() / _copy_name(state.path), self._as_copy(state))
         else:
             self.drop(state.path)
 
@@ -62,7 +64,18 @@ class RecoveryFolder:
         """Copy work that was replaced by an opened project, under a name of its own."""
         name = _copy_name(state.path).removesuffix(PROJECT_SUFFIX)
         file = self._held() / f"{name}-{uuid.uuid4().hex[:8]}{PROJECT_SUFFIX}"
-        save_project(file, _as_copy(state))
+        save_project(file, self._as_copy(state))
+
+    def _as_copy(self, state: PictureState) -> Project:
+        content, revision = state.content, Revision(state.revision, self.writer)
+        return Project(
+            content.document,
+            content.settings,
+            state.path,
+            state.sha256,
+            base=state.location,
+            revision=revision,
+        )
 
     def drop(self, image: Path) -> None:
         """Remove the copy of an image whose work is in a project."""
@@ -150,12 +163,14 @@ class OrphanedFolder:
             copy.image_sha256,
             History(Content(copy.document, copy.settings)),
             restored=True,
+            revision=copy.revision.number,
         )
         found = search(state.path) if copy.base is None else read_project(copy.base.path)
         if found is None or found.project is None:
             return RecoveryCopy(file, self, modified, state)
         saved = Content(found.project.document, found.project.settings)
-        if copy.base != found.location and _goes_on_from(state.content, saved):
+        is_newer = found.project.revision.is_newer_than(copy.revision)
+        if copy.base != found.location and (is_newer or _goes_on_from(state.content, saved)):
             return RecoveryCopy(file, self, modified, state, outdated=True)
         if copy.base is not None or _goes_on_from(saved, state.content):
             state = replace(state, saved=saved, location=copy.base or found.location)
@@ -189,6 +204,21 @@ def _goes_on_from(before: Content, after: Content) -> bool:
         and new.retouches.after(old.retouches) is not None
         and old.hair == new.hair[: len(old.hair)]
     )
+
+
+def newest_first(copies: list[AnyCopy]) -> list[AnyCopy]:
+    """Sort copies by time, and those of an image by the number of their edits."""
+    moments: dict[Path, float] = {}
+    for copy in copies:
+        if isinstance(copy, RecoveryCopy):
+            moments[copy.state.path] = max(copy.time, moments.get(copy.state.path, copy.time))
+
+    def key(copy: AnyCopy) -> tuple[bool, float, int, float]:
+        if isinstance(copy, UnreadableCopy):
+            return True, 0.0, 0, -copy.time
+        return False, -moments[copy.state.path], -copy.state.revision, -copy.time
+
+    return sorted(copies, key=key)
 
 
 def orphaned_folders(root: Path, search: Search) -> list[OrphanedFolder]:
@@ -233,10 +263,3 @@ def _modified(file: Path) -> float:
 
 def _copy_name(image: Path) -> str:
     return f"{hashlib.sha256(os.fsencode(image)).hexdigest()[:24]}{PROJECT_SUFFIX}"
-
-
-def _as_copy(state: PictureState) -> Project:
-    content = state.content
-    return Project(
-        content.document, content.settings, state.path, state.sha256, base=state.location
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -178,6 +178,7 @@ class PictureState:
     ``location`` is of the project that was read or written last. Content that was ``restored``
     after a crash is unsaved, even when all strokes had been taken back. ``begun`` is the
     document at the beginning, with the folder's classes for instance: nothing to save.
+    ``revision`` counts the edits, in this program and before.
     """
 
     path: Path
@@ -187,6 +188,7 @@ class PictureState:
     location: ProjectLocation | None = None
     restored: bool = False
     begun: Document = _BLANK
+    revision: int = field(default=0, compare=False)
 
     @property
     def content(self) -> Content:
@@ -213,19 +215,24 @@ class PictureState:
     def edit(self, name: str, document: Document) -> PictureState:
         """Go on to another document."""
         content = replace(self.content, document=document)
-        return replace(self, history=self.history.edit(name, content))
+        return self._moved(self.history.edit(name, content))
 
     def with_settings(self, name: str, settings: Settings) -> PictureState:
         """Go on to other settings."""
-        return replace(self, history=self.history.with_settings(name, settings))
+        return self._moved(self.history.with_settings(name, settings))
 
     def undo(self) -> PictureState:
         """Go one edit back, or stay when there is none."""
-        return replace(self, history=self.history.undo())
+        return self._moved(self.history.undo())
 
     def redo(self) -> PictureState:
         """Make the edit that was undone last once more, or stay when there is none."""
-        return replace(self, history=self.history.redo())
+        return self._moved(self.history.redo())
+
+    def _moved(self, history: History) -> PictureState:
+        if history is self.history:
+            return self
+        return replace(self, history=history, revision=self.revision + 1)
 
     def written(self, content: Content, location: ProjectLocation) -> PictureState:
         """Note that ``content`` is saved in a project."""
@@ -233,7 +240,7 @@ class PictureState:
 
     def with_project(self, name: str, content: Content, location: ProjectLocation) -> PictureState:
         """Go on to the content of a project; undo brings back the content before."""
-        moved = replace(self, history=self.history.edit(name, content))
+        moved = self._moved(self.history.edit(name, content))
         return moved.written(content, location)
 
 

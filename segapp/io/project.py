@@ -312,13 +312,31 @@ class ProjectLocation:
 
 
 @dataclass(frozen=True, slots=True)
+class Revision:
+    """The number of edits of an image's work, as counted by a ``writer``.
+
+    Of one writer, the higher number is the newer work; those of two can not be compared.
+    """
+
+    number: int = 0
+    writer: str = ""
+
+    def is_newer_than(self, other: Revision) -> bool:
+        """Return whether it is certainly newer than another one."""
+        return self.writer == other.writer != "" and self.number > other.number
+
+
+_NO_REVISION = Revision()
+
+
+@dataclass(frozen=True, slots=True)
 class Project:
     """The content of a project file.
 
     ``image_path`` is where the image should be; whether it is there, and still the one with
     ``image_sha256``, is for the caller to see. ``answer`` changes nothing but how long the first
     update takes, and ``labels`` whether there has to be one. ``base`` is the saved project that a
-    recovery copy continues.
+    recovery copy continues. Revisions are ordered, whatever the clocks say.
     """
 
     document: Document
@@ -329,6 +347,7 @@ class Project:
     answer: AnswerSnapshot | None = None
     labels: StoredLabels | None = None
     base: ProjectLocation | None = None
+    revision: Revision = _NO_REVISION
 
 
 def save_project(path: str | Path, project: Project) -> None:
@@ -351,10 +370,7 @@ def save_project(path: str | Path, project: Project) -> None:
     labels = project.labels
     if labels is not None:
         content["labels"] = {"digest": labels.digest, "objects": labels.keys}
-    if project.base is not None:
-        base: dict[str, Any] = {"digest": project.base.digest}
-        store_file_name(base, "path", str(project.base.path.absolute()))
-        content["base"] = base
+    content |= _origin_to_plain(project)
     packed = json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8")
     size = strokes.size + len(packed)
     if size > _LARGEST_CONTENT or len(project.model or b"") > _LARGEST_MODEL:
@@ -435,6 +451,7 @@ def _read(archive: zipfile.ZipFile, path: Path) -> Project:
             answer=_answer(archive, content.get("answer")),
             labels=_labels(archive, content.get("labels")),
             base=_base(content.get("base")),
+            revision=_revision(content.get("revision", {})),
         )
     except ProjectError:
         raise
@@ -486,6 +503,25 @@ def _base(plain: object) -> ProjectLocation | None:
     if path is None:
         return None
     return ProjectLocation(Path(path), require_text(require_field(values, "digest"), "digest"))
+
+
+def _origin_to_plain(project: Project) -> dict[str, Any]:
+    plain: dict[str, Any] = {}
+    if project.base is not None:
+        plain["base"] = {"digest": project.base.digest}
+        store_file_name(plain["base"], "path", str(project.base.path.absolute()))
+    if project.revision != _NO_REVISION:
+        number, writer = project.revision.number, project.revision.writer
+        plain["revision"] = {"number": number, "writer": writer}
+    return plain
+
+
+def _revision(plain: object) -> Revision:
+    values = require_object(plain, "revision")
+    return Revision(
+        require_int(values.get("number", 0), "revision", 0),
+        require_text(values.get("writer", ""), "writer"),
+    )
 
 
 def _version_of(project: Project, strokes: PackedMarks) -> int:

@@ -111,6 +111,8 @@ class Autosave(QObject):
         state = self._session.state
         if state is not None:
             self._queue.add(state.path)
+            if not state.unsaved and self._hindered.pop(state.path, None) is not None:
+                self.conflicts_changed.emit()  # the other work was opened
             if not state.unsaved:  # a copy beside newer strokes in a project only misleads
                 self._timer.start(0)
             elif not self._timer.isActive():  # never put off by a newer edit

@@ -127,10 +127,14 @@ class Files(QObject):
         images = [path.absolute() for path in paths if not path.is_dir() and not is_project(path)]
         if len(images) > 1:
             self._store.policy.begin(images, None)
-            self._set_folder(FolderWorkspace(images, None, self._store.policy))
-            self._read(images[0])
+            self.open_list(images)
         elif paths:
             self.open(paths[0])
+
+    def open_list(self, images: list[Path]) -> None:
+        """List images that are saved as if each was opened alone, and open the first."""
+        self._set_folder(FolderWorkspace(images, None, self._store.policy))
+        self._read(images[0])
 
     def open_pasted(self, image: QImage) -> None:
         """Keep a picture that is no file yet in one, and open that."""

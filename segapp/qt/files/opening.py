@@ -218,6 +218,7 @@ def arrived_state(
     project = found.require()
     content = Content(project.document, project.settings)
     state = known or PictureState(path, sha256, History(content))
+    state = replace(state, revision=max(state.revision, project.revision.number))
     name = _tr("opening {}").format(found.location.path.name)
     return replace(state, sha256=sha256).with_project(name, content, found.location)
 

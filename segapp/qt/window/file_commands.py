@@ -339,10 +339,11 @@ class FileCommands(QObject):
 
     # Recovery ---------------------------------------------------------------------------------
 
-    def offer_recovery(self) -> bool:
-        """Banner the work that a crash left unsaved; return whether some was restored.
+    def offer_recovery(self, requested: Path | None = None) -> bool:
+        """Offer the work that a crash left unsaved; return whether some was restored.
 
-        Only copies that the user restores or discards go; all others are kept.
+        Only copies that the user restores or discards go; all others are kept. Restored images
+        are listed with the ``requested`` one, and the newest is shown.
         """
         copies = self._store.recovery_copies()
         if not copies:
@@ -354,17 +355,26 @@ class FileCommands(QObject):
             self._autosave.restore(copy)
         self._store.release_orphaned()
         if decision.restore:
-            _return_to(decision.restore[0].state.path, self._files, self._preferences)
+            self._show_restored([copy.state.path for copy in decision.restore], requested)
         return bool(decision.restore)
 
-
-def _return_to(image: Path, files: Files, preferences: Preferences) -> None:
-    """Open a picture, within its folder if that was being worked through."""
-    folder = next(iter(preferences.recent()), image)
-    if folder.is_dir() and image.is_relative_to(folder):
-        files.open_folder(folder, at=image)
-    else:
-        files.open(image)
+    def _show_restored(self, images: list[Path], requested: Path | None) -> None:
+        recent = self._preferences.recent()
+        folder = requested or next(iter(recent), images[0])
+        for image in reversed(images):
+            self._preferences.add_recent(image)
+        self._files.recent_changed.emit()
+        if folder.is_dir() and all(image.parent == folder for image in images):
+            self._files.open_folder(folder, at=images[0])
+        elif requested is None or requested.is_dir():
+            self._files.open_list(images)
+        else:
+            self._files.open_list([*images, requested.absolute()])
+        names = ", ".join(sanitize(image.name) for image in images)
+        text = self.tr("Restored the strokes of {}").format(names)
+        self._files.opened.connect(
+            lambda _: self.message.emit(text), Qt.ConnectionType.SingleShotConnection
+        )
 
 
 class SaveLocationPrompt(QObject):
@@ -385,18 +395,25 @@ class SaveLocationPrompt(QObject):
         self._session, self._autosave, self._folder = session, autosave, folder
         self._policy, self._banner, self._window = policy, banner, window
         session.document_changed.connect(self._ask)
+        autosave.conflicts_changed.connect(self._ask)
         folder.folder_chosen.connect(self._save_now)
+
+    def connect_actions(self, actions: Actions) -> None:
+        """Let the menu's command save, which asks about a project that others have changed."""
+        self._save = actions["save"].trigger
 
     def _ask(self) -> None:
         state, root = self._session.state, self._folder.workspace.root
-        if (
-            state is None
-            or not state.unsaved
-            or self._policy.writing_folder(state.path) is not None
-        ):
+        if state is None:
             self._banner.hide()
-        elif root is not None and self._folder.workspace.index(state.path) is not None:
+        elif isinstance(self._autosave.hindrance(state.path), ChangedByOthersError):
+            text = self.tr("{} was changed in another window: your strokes are not saved")
+            name = sanitize(state.path.name)
+            self._banner.ask(text.format(name), ((self.tr("Choose…"), self._save),))
+        elif root is not None and self._is_homeless(root):
             self._ask_about_folder(root)
+        elif not state.unsaved or self._policy.writing_folder(state.path) is not None:
+            self._banner.hide()
         elif (
             self._policy.choice is SaveLocation.UNSAID
             and len(state.content.document.strokes) >= _STROKES_BEFORE_ASKING
@@ -409,6 +426,12 @@ class SaveLocationPrompt(QObject):
                     (self.tr("No"), lambda: self._choose(SaveLocation.NEVER)),
                 ),
             )
+
+    def _is_homeless(self, root: Path) -> bool:
+        """Return whether strokes on images of a folder have no place, the open one or not."""
+        return self._policy.root_folder(root) is None and any(
+            state.path.parent == root for state in self._session.unsaved_states()
+        )
 
     def _ask_about_folder(self, root: Path) -> None:
         proposed = documents_folder() / "segapp" / root.name

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
     from segapp.app.project_store import ProjectStore
+    from segapp.app.state import Content
     from segapp.app.workspace import FolderWorkspace
     from segapp.engine.learnt_model import LearntModel
     from segapp.model.classes import ClassInfo
@@ -78,11 +79,12 @@ class FolderCommands(QObject):
         self._store, self._autosave = store, autosave
         self._class_offer, self._window = offer, window
         self._n_changed = self._n_unchanged = 0
+        self._answered: dict[Path, Content] = {}  # that is to be saved
         self._jobs = Jobs("classes", self)
         session.document_changed.connect(self._follow)
         session.answers.answer_changed.connect(self._follow)
-        autosave.conflicts_changed.connect(self._follow)
         files.folder_changed.connect(self._show_classes)
+        files.folder_changed.connect(self._note_unsaved)
         self._folder.classes_changed.connect(self._show_classes)
 
     @property
@@ -103,18 +105,28 @@ class FolderCommands(QObject):
     # Progress ---------------------------------------------------------------------------------
 
     def _follow(self) -> None:
-        """Pass the state of the open picture to the folder."""
+        """Pass the state of the open picture to the folder, and results once they are saved."""
         state = self._session.state
         if state is None:
             return
         document = state.content.document
-        self._folder.note_work(
-            state.path,
-            marked=bool(document.strokes or document.retouches or document.initial),
-            answered=self._session.answers.is_current
-            and self._autosave.hindrance(state.path) is None,
-        )
+        marked = bool(document.strokes or document.retouches or document.initial)
+        self._folder.note_work(state.path, marked=marked, answered=False)
+        if marked and self._session.answers.is_current:
+            self._answered[state.path] = state.content
+        for path, content in tuple(self._answered.items()):
+            known = self._session.state_of(path)
+            if known is None or known.content != content:
+                del self._answered[path]
+            elif known.saved == content:
+                del self._answered[path]
+                self._folder.note_work(path, marked=True, answered=True)
         self._show_classes()
+
+    def _note_unsaved(self) -> None:
+        """Mark the images whose strokes are in this window alone, as after a crash."""
+        for state in self._session.unsaved_states():
+            self._folder.note_work(state.path, marked=True, answered=False)
 
     def _set_done(self, done: bool) -> None:  # noqa: FBT001 - a Qt slot
         state = self._session.state
@@ -437,6 +449,7 @@ class FolderParts:
         actions["export_folder"].triggered.connect(self.export.begin)
         self.export.exported.connect(say_written)
         self.commands.message.connect(say)
+        self.prompt.connect_actions(actions)
         self.prompt.message.connect(say)
         self.carry_over.message.connect(say)
         self.review.message.connect(say)

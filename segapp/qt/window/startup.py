@@ -58,13 +58,12 @@ def build_window(
 
 
 def open_initial(window: MainWindow, path: Path | None) -> None:
-    """Open a path, or else the work of a crash, the last file, or a sample."""
-    restored = window.file_commands.offer_recovery()
+    """Open the work of a crash, or else a path, the last file, or a sample."""
+    if window.file_commands.offer_recovery(path):
+        return
     recent = [place for place in window.preferences.recent() if place.exists()]
     if path is not None:
         window.files.open(path)
-    elif restored:
-        return
     elif recent:
         window.files.open(recent[0])
     else:

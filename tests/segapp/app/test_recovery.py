@@ -102,6 +102,32 @@ def test_no_clock_makes_newer_work_outdated(picture, store, crash):
     assert (copy.outdated, copy.state.saved.document) == (False, dots(1))
 
 
+@pytest.mark.parametrize("age", [-3600, 0, 3600])
+def test_a_copy_from_before_the_last_save_is_outdated_whatever_the_clock_says(picture, store, age):
+    """The program was stopped after the save, before it removed the copy."""
+    image = picture()
+    begun = work_on(image, 1).edit("", dots(1, 2)).edit("", dots(1, 2, 3))
+    store.run(SaveTask(begun))
+    (file,) = store.root.glob("*/*.segapp")
+    content = file.read_bytes()
+    store.run(SaveTask(begun.undo(), image.parent))
+    store._recovery._release()
+    file.write_bytes(content)
+    os.utime(file, (time.time() - age,) * 2)
+    copy = restored(ProjectStore(store.policy, store.root))
+    assert copy.outdated
+
+
+@pytest.mark.parametrize("age", [-3600, 3600])
+def test_the_copy_with_more_edits_comes_first_whatever_the_clock_says(picture, store, crash, age):
+    image = picture()
+    state = work_on(image, 1).edit("", dots(1, 2))
+    crash(state, age=0)
+    crash(state.undo(), age=age)
+    counts = [len(copy.state.document.strokes) for copy in store.recovery_copies()]
+    assert counts == [1, 2]
+
+
 def test_work_on_a_project_of_another_window_is_neither_outdated_nor_saved_over_it(
     picture, store, crash
 ):

@@ -17,7 +17,7 @@ from PIL import Image
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from segapp.app import project_store, recovery
+from segapp.app import project_files, project_store, recovery
 from segapp.app.project_files import find_project
 from segapp.app.project_store import ProjectLocationPolicy, ProjectStore, SaveLocation
 from segapp.app.recovery import RecoveryCopy, UnreadableCopy, orphaned_folders
@@ -31,6 +31,7 @@ from segapp.model.settings import DEFAULT_SETTINGS
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.file_dialogs import Decision, RestoreDialog
 from segapp.qt.files.preferences import Preferences
+from segapp.qt.window import main_window, startup
 from segapp.qt.window.startup import open_initial
 from tests.segapp.qt.conftest import press_save, save_now
 
@@ -88,6 +89,15 @@ def decide(monkeypatch):
         return offered
 
     return answer
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """Return the sentences of message boxes."""
+    sentences = []
+    for module in (file_dialogs, startup, main_window):
+        monkeypatch.setattr(module, "complain", lambda _, text, *__: sentences.append(text))
+    return sentences
 
 
 def restore_newest(offered):
@@ -450,6 +460,81 @@ def test_a_restored_copy_goes_only_when_its_strokes_are_safe_again(
     full[0] = False
     qtbot.waitUntil(lambda: not file.exists())
     assert strokes_on_disk(root) == [4]
+
+
+@pytest.mark.parametrize("requested", [None, "other.png", "folder"])
+def test_all_restored_pictures_are_listed_and_the_newest_is_shown(
+    make_window, picture_file, left, qtbot, decide, requested
+):
+    images = [picture_file(f"folder/{number}.png") for number in range(4)]
+    for number, image in enumerate(images[1:], start=1):
+        left(image, number, f"left{number}", age=60 * number)
+    decide(lambda offered: Decision(restore=tuple(offered)))
+    window = make_window()
+    path = None
+    if requested is not None:
+        path = images[0].parent if requested == "folder" else picture_file(requested)
+    with qtbot.waitSignal(window.files.opened):
+        open_initial(window, path)
+    assert window.session.state.path == images[1]
+    assert len(window.session.document.strokes) == 1
+    listed = {"folder": images, "other.png": [*images[1:], path], None: images[1:]}
+    workspace = window.files.workspace
+    assert workspace.images == listed[requested]
+    assert all(workspace.status(image).value == "marked" for image in images[1:])
+    assert set(images[1:]) <= set(window.preferences.recent())
+    assert "1.png, 2.png, 3.png" in window.status.currentMessage()
+
+
+@pytest.fixture
+def gated_disk(monkeypatch):
+    """Hold each writing of a project until the test lets it go on."""
+    writing, go_on = threading.Event(), threading.Event()
+
+    def slow(path, project):
+        writing.set()
+        assert go_on.wait(20)
+        save_project(path, project)
+
+    monkeypatch.setattr(project_files, "save_project", slow)
+    yield writing, go_on
+    go_on.set()
+
+
+def test_a_slow_disk_neither_freezes_the_window_nor_meets_its_own_lock(
+    make_window, picture_file, qtbot, gated_disk, heartbeat, told
+):
+    writing, go_on = gated_disk
+    window = make_window(picture_file())
+    window.store.policy.choose(SaveLocation.BESIDE)
+    gaps = heartbeat(lambda: window.session.add_stroke(dot(0)))
+    qtbot.waitUntil(writing.is_set)
+    for number in range(1, 4):  # by hand, while the automatic save is under way
+        window.session.add_stroke(dot(number))
+        window.commands["save"].trigger()
+        qtbot.wait(20)
+    assert not window.close()  # it closes by itself, after the last stroke is written
+    assert window.isVisible()
+    assert "the window closes when it is done" in window.status.currentMessage()
+    go_on.set()
+    qtbot.waitUntil(lambda: not window.isVisible())
+    project = load_project(window.session.state.location.path)
+    assert len(project.document.strokes) == 4
+    assert told == []
+    assert max(gaps) < 1
+
+
+def test_a_disk_that_never_answers_does_not_keep_the_window(
+    make_window, picture_file, qtbot, gated_disk
+):
+    writing, go_on = gated_disk
+    window = make_window(picture_file())
+    window.store.policy.choose(SaveLocation.BESIDE)
+    window.session.add_stroke(dot(0))
+    qtbot.waitUntil(writing.is_set)
+    assert not window.close()
+    assert window.close()  # the second time it asks, and the test discards
+    go_on.set()
 
 
 def test_a_picture_whose_strokes_were_all_taken_back_comes_back_so(

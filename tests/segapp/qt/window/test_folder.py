@@ -19,6 +19,7 @@ from segapp.model.classes import ClassInfo
 from segapp.model.document import Stroke
 from segapp.qt.files import file_dialogs, opening, thumbnails
 from segapp.qt.files import folder as folder_module
+from segapp.qt.files.file_dialogs import Conflict, Unsaved
 
 FOUR = tuple(
     ClassInfo(name, colour)
@@ -200,6 +201,107 @@ def test_a_project_that_another_window_changed_is_not_replaced(
     assert mine.session.state.unsaved
 
 
+def test_work_that_another_window_keeps_from_being_saved_is_neither_listed_nor_lost(
+    make_window, folder, answered, two_strokes, qtbot, monkeypatch, no_questions
+):
+    mine, other = make_window(folder[0].parent), make_window(folder[0].parent)
+    other.session.add_stroke(two_strokes[0])
+    kept(qtbot, other)
+    before = folder[0].with_suffix(".segapp").read_bytes()
+    answered(mine)
+    qtbot.waitUntil(lambda: mine.folder.banner.isVisible())
+    assert "changed in another window" in mine.folder.banner.text
+    assert mine.files.workspace.status(folder[0]) is ImageStatus.MARKED  # and not "with result"
+    assert [path.name for path in folder[0].parent.glob("*.segapp*")] == ["1.segapp"]
+    assert folder[0].with_suffix(".segapp").read_bytes() == before
+    monkeypatch.setattr(file_dialogs, "ask_conflict", lambda *_: Conflict.OPEN_THEIRS)
+    with qtbot.waitSignal(mine.files.opened):
+        mine.folder.banner.buttons[0].click()
+    assert mine.folder.banner.isHidden()
+    assert tuple(mine.session.document.strokes) == two_strokes[:1]
+    mine.session.undo()
+    assert tuple(mine.session.document.strokes) == two_strokes
+    kept(qtbot, mine)
+
+
+def test_a_result_that_is_saved_after_the_next_image_is_open_is_listed(
+    make_window, folder, answered, qtbot
+):
+    window = answered(make_window(folder[0].parent))
+    go(qtbot, window, folder[1])
+    status = window.files.workspace.status
+    qtbot.waitUntil(lambda: status(folder[0]) is ImageStatus.ANSWERED)
+    assert status(folder[1]) is ImageStatus.UNTOUCHED
+
+
+def test_the_list_follows_other_windows(make_window, folder, two_strokes, qtbot):
+    mine, other = make_window(folder[0].parent), make_window(folder[0].parent)
+    go(qtbot, other, folder[2])
+    other.commands["done"].trigger()
+    go(qtbot, mine, folder[1])
+    mine.session.add_stroke(two_strokes[0])
+    mine.commands["done"].trigger()
+    for window in (mine, other):
+        status = window.files.workspace.status
+        qtbot.waitUntil(
+            lambda s=status: (
+                [s(path).value for path in folder] == ["untouched", "done", "done", "untouched"]
+            )
+        )
+        assert window.file_list.message == "2 of 4 done"
+    qtbot.waitUntil(lambda: folder[1].with_suffix(".segapp").exists())
+    mine.commands["done"].trigger()
+    qtbot.waitUntil(lambda: status(folder[1]) is ImageStatus.MARKED)
+
+
+def test_flags_of_a_newer_version_are_left_as_they_are(make_window, folder, monkeypatch, qtbot):
+    path, told = folder[0].parent / PROGRESS_FILE, []
+    path.write_text('{"format": "segapp progress", "version": 2, "done": {"1.png": "me"}}')
+    content = path.read_bytes()
+    monkeypatch.setattr(file_dialogs, "complain", lambda _, sentence, *__: told.append(sentence))
+    window = make_window(folder[0].parent)
+    window.commands["done"].trigger()
+    qtbot.waitUntil(lambda: len(told) == 2)
+    assert "newer version" in told[0]
+    assert "left as it is" in told[1]
+    assert window.close()
+    assert path.read_bytes() == content
+
+
+def test_opening_a_folder_and_closing_it_writes_nothing(make_window, folder, qtbot):
+    window = make_window(folder[0].parent)
+    qtbot.wait(600)
+    assert window.close()
+    assert sorted(folder[0].parent.iterdir()) == folder
+
+
+def test_a_read_only_folder_is_asked_about_once_when_the_window_closes(
+    make_window, folder, two_strokes, tmp_path, monkeypatch, qtbot, no_questions
+):
+    home, asked = tmp_path / "documents", []
+    home.mkdir()
+    monkeypatch.setattr(project_store.os, "access", lambda path, _: path != folder[0].parent)
+    monkeypatch.setattr(
+        file_dialogs, "ask_saving_folder", lambda _, proposed: asked.append(proposed) or home
+    )
+    window = make_window(folder[0].parent)
+    for path in folder[:3]:
+        go(qtbot, window, path)
+        window.session.add_stroke(two_strokes[0])
+    go(qtbot, window, folder[3])
+    assert window.folder.banner.isVisibleTo(window)  # the others have no place yet
+    monkeypatch.setattr(file_dialogs, "ask_unsaved", lambda *_: Unsaved.SAVE)
+    assert window.close()
+    assert len(asked) == 1
+    assert sorted(path.name for path in home.glob("*.segapp")) == [
+        "1.segapp",
+        "2.segapp",
+        "3.segapp",
+    ]
+    again = make_window(folder[0].parent)
+    assert again.files.workspace.status(folder[1]) is ImageStatus.MARKED
+
+
 def test_a_folder_that_cannot_be_written_gets_a_chosen_place(
     make_window, folder, two_strokes, tmp_path, monkeypatch, qtbot, no_questions
 ):
@@ -263,7 +365,8 @@ def test_status_done_filter_search_and_next_undone(make_window, folder, answered
     assert listing.message == "0 of 4 done"
     answered(window)
     work = window.files.workspace
-    assert work.status(folder[0]) is ImageStatus.ANSWERED
+    assert work.status(folder[0]) is ImageStatus.MARKED  # until it is saved
+    qtbot.waitUntil(lambda: work.status(folder[0]) is ImageStatus.ANSWERED)
     window.commands["done"].trigger()
     assert work.status(folder[0]) is ImageStatus.DONE
     assert listing.message == "1 of 4 done"
@@ -415,7 +518,11 @@ def test_a_learnt_model_answers_the_next_picture(make_window, folder, answered, 
     labels = window.session.answers.answer.labelling.labels
     assert (labels[:, :38] == 0).all()
     assert (labels[:, 42:] == 1).all()
-    assert window.files.workspace.status(folder[1]) is ImageStatus.ANSWERED
+    status = window.files.workspace.status
+    qtbot.waitUntil(lambda: status(folder[1]) is ImageStatus.ANSWERED)
+    for _ in range(2):  # done, and no longer
+        window.commands["done"].trigger()
+    assert status(folder[1]) is ImageStatus.ANSWERED
     window.session.add_stroke(Stroke(((20.0, 20.0),), 4.0, 1))  # one stroke corrects it
     qtbot.waitUntil(lambda: window.session.answers.is_current, timeout=20000)
     assert window.session.answers.answer.labelling.labels[20, 20] == 1

@@ -399,7 +399,7 @@ class SaveLocationPrompt(QObject):
         folder.folder_chosen.connect(self._save_now)
 
     def connect_actions(self, actions: Actions) -> None:
-        """Let the menu's command save, which asks about a project that others have changed."""
+        """Let the menu's command save and ask about changes of others."""
         self._save = actions["save"].trigger
 
     def _ask(self) -> None:

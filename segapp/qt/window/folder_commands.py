@@ -105,7 +105,7 @@ class FolderCommands(QObject):
     # Progress ---------------------------------------------------------------------------------
 
     def _follow(self) -> None:
-        """Pass the state of the open picture to the folder, and results once they are saved."""
+        """Pass the open picture to the folder, and results once they are saved."""
         state = self._session.state
         if state is None:
             return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -33,10 +32,9 @@ from segapp.cli.console import (
     CommandError,
     add_output_options,
     print_beside_progress,
-    print_line,
     print_result,
 )
-from segapp.cli.segment import result_summary, segment_with_progress
+from segapp.cli.segment import result_summary, segment_with_progress, warn_of_other_image
 from segapp.io.export.datasets import AnnotationScope
 from segapp.io.export.formats import (
     DEFAULT_EXPORT,
@@ -222,6 +220,5 @@ def _picture(project: Project, image: Path | None) -> Picture:
     if image is None and not page_file(path).is_file():
         raise CommandError(f"The project's image {path} is not there: say where it is by --image.")
     picture = load_image(path, project.document.display)
-    if project.image_sha256 and picture.sha256 != project.image_sha256:
-        print_line(f"{path.name} is not the image that the project was made with.", sys.stderr)
+    warn_of_other_image(project, picture)
     return picture

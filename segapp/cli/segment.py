@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,10 @@ from segapp.cli.arguments import (
     page_from,
     settings_from,
 )
-from segapp.cli.console import add_output_options, print_result
+from segapp.cli.console import add_output_options, print_line, print_result
 from segapp.io.export.formats import default_format, formats
+from segapp.io.project import Project, is_project, load_project
+from segapp.model.validation import sanitize
 
 if TYPE_CHECKING:
     import argparse
@@ -77,7 +80,12 @@ def run(arguments: argparse.Namespace) -> int:
     choices = export_choices_from(arguments)
     entry = format_from(arguments.format, arguments.out, choices)
     image = page_from(arguments, arguments.image)
-    segmenter = Segmenter(image, arguments.strokes, settings=settings_from(arguments))
+    strokes: Path | Project = arguments.strokes
+    if is_project(arguments.strokes):
+        strokes = load_project(arguments.strokes)
+    segmenter = Segmenter(image, strokes, settings=settings_from(arguments))
+    if isinstance(strokes, Project):
+        warn_of_other_image(strokes, segmenter.picture)
     if arguments.split:
         segmenter.edit("split", segmenter.document.with_all_split())
     document, picture = segmenter.document, segmenter.picture
@@ -104,6 +112,13 @@ def run(arguments: argparse.Namespace) -> int:
     }
     print_result(arguments, result, [f"{path}" for path in files])
     return 0
+
+
+def warn_of_other_image(project: Project, picture: Picture) -> None:
+    """Print a sentence where a project was made with another image."""
+    if project.image_sha256 and picture.sha256 != project.image_sha256:
+        name = sanitize(picture.path.name)
+        print_line(f"{name} is not the image that the project was made with.", sys.stderr)
 
 
 def segment_with_progress(segmenter: Segmenter) -> Labelling:

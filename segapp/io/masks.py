@@ -422,6 +422,8 @@ def _of_shapes(shapes: Iterator[MaskShape], size: tuple[int, int]) -> Mask:
     for shape in shapes:
         if shape.name not in names:
             names.append(shape.name)
+        if len(names) > MAX_CLASSES:
+            raise MaskError(f"wanted at most {MAX_CLASSES} classes, got one more")
         covered = np.zeros(size, bool) if shape.mask is None else shape.mask
         for ring in shape.rings:
             covered |= polygon_mask(ring, size)

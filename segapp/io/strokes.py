@@ -92,6 +92,29 @@ def document_from_labels(
     return Document(classes, tuple(marks)).as_one_state()
 
 
+def add_strokes(document: Document, other: Document) -> Document:
+    """Add another document's strokes; classes go by their names, and new ones at the end.
+
+    Nothing else of the document changes.
+    """
+    background, indices = document.background, []
+    for info in other.classes:
+        names = [known.name for known in document.classes]
+        if info.name not in names:
+            taken = [known.colour for known in document.classes]
+            colour = info.colour if info.colour not in taken else unused_colour(taken)
+            document = document.with_class(ClassInfo(info.name, colour))
+            names.append(info.name)
+        indices.append(names.index(info.name))
+    if document.background != background:
+        document = document.with_background(background)
+    moved = other.with_classes(document.classes, indices)
+    known_objects = {(info.label, info.number) for info in document.objects}
+    added = (info for info in moved.objects if (info.label, info.number) not in known_objects)
+    objects = (*document.objects, *added)
+    return replace(document, strokes=document.strokes.plus(*moved.strokes), objects=objects)
+
+
 def classes_named(
     names: Sequence[str], colours: Sequence[Sequence[int]] = ()
 ) -> tuple[ClassInfo, ...]:

@@ -20,7 +20,7 @@ from segapp.io.export.rasters import matte_steps, object_pixels, straight_cutout
 from segapp.io.export.tables import columns, measure_labelling, rows
 from segapp.io.folder_files import write_scale
 from segapp.io.pages import page_file
-from segapp.io.strokes import load_strokes
+from segapp.io.strokes import add_strokes, load_strokes
 from segapp.model.document import Document
 from segapp.model.labelling import InitialLabels
 from segapp.model.picture import PIXELS
@@ -222,7 +222,8 @@ class AnswerCommands(QObject):
         if path is None:
             return
         try:
-            document = load_strokes(Path(path), picture.size).document
+            read = load_strokes(Path(path), picture.size).document
+            document = add_strokes(self._session.document, read)
         except SegappError as error:
             file_dialogs.complain(self._window, str(error))
             return

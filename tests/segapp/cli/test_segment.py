@@ -86,6 +86,15 @@ def test_a_png_of_more_than_two_classes_distinguishes_them(segapp, ball, tmp_pat
         assert set(np.unique(np.array(image))) == {0, 1, 2}
 
 
+def test_strokes_of_another_image_are_reported(segapp, ball, tmp_path):
+    Image.fromarray(ball.picture.rgb[::-1].copy()).save(tmp_path / "other.png")
+    words = ("--strokes", ball.project, "--out", tmp_path / "mask.png")
+    told = "other.png is not the image that the project was made with."
+    done = segapp("segment", tmp_path / "other.png", *words)
+    assert (done.code, told in done.err) == (0, True)
+    assert told not in segapp("segment", ball.image, *words).err
+
+
 def test_settings_come_from_the_project_unless_given(segapp, ball, tmp_path):
     save_project(
         ball.project,

@@ -123,6 +123,23 @@ def test_a_file_that_is_no_mask_is_reported(tmp_path, content, told):
         load_mask(path, IMAGE, SIZE)
 
 
+@pytest.mark.parametrize("count", [256, 40_000])
+def test_more_classes_than_a_document_has_are_refused(tmp_path, count):
+    rows = [
+        {"id": k, "image_id": 1, "category_id": k, "segmentation": [[1, 1, 2, 1, 2, 2]]}
+        for k in range(count)
+    ]
+    content = {
+        "images": [{"id": 1, "file_name": IMAGE.name, "height": SIZE[0], "width": SIZE[1]}],
+        "categories": [{"id": k, "name": f"c{k}"} for k in range(count)],
+        "annotations": rows,
+    }
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(MaskError, match="wanted at most 255 classes"):
+        load_mask(path, IMAGE, SIZE)
+
+
 @pytest.mark.parametrize("counts", ["~~", "P", [1, -2], [5]])
 def test_damaged_runs_are_reported(tmp_path, counts):
     content = {

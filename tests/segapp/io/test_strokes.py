@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +12,14 @@ from segapp.imaging.rasterise import rasterize
 from segapp.io.export.rasters import write_strokes_png
 from segapp.io.pages import ImageError
 from segapp.io.project import Project, save_project
-from segapp.io.strokes import load_strokes
-from segapp.model.classes import TWO_CLASSES
+from segapp.io.strokes import add_strokes, load_strokes
+from segapp.model.classes import TWO_CLASSES, ClassInfo
+from segapp.model.display import DisplaySettings
 from segapp.model.document import Document, Stroke
 from segapp.model.labelling import Labelling
 from segapp.model.picture import Picture
 from segapp.model.settings import Settings
+from segapp.model.validation import SegappError
 from tests.segapp.strategies import documents
 
 SIZE = (25, 30)
@@ -136,3 +139,23 @@ def test_classes_without_a_colour_in_the_file_get_one_each(tmp_path):
         classes = load_strokes(tmp_path / f"{kind}.png", SIZE).document.classes
         assert [info.name for info in classes] == [f"class {k}" for k in range(40)]
         assert len({info.colour for info in classes}) == 40
+
+
+def test_strokes_of_another_document_go_to_the_classes_of_their_names():
+    dot = Stroke(((3.0, 4.0),), 2.0, 0)
+    own = (ClassInfo("background", (9, 9, 9), background=True), ClassInfo("leaf", (1, 2, 3)))
+    document = Document(own, (dot,))
+    theirs = (
+        ClassInfo("leaf", (5, 5, 5)),
+        ClassInfo("bug", (1, 2, 3)),
+        ClassInfo("soil", (0, 0, 9)),
+    )
+    other = Document(theirs, (dot, replace(dot, label=1)), display=DisplaySettings((1,)))
+    added = add_strokes(document, other)
+    assert [info.name for info in added.classes] == ["background", "leaf", "bug", "soil"]
+    assert len({info.colour for info in added.classes}) == 4
+    assert [mark.label for mark in added.strokes] == [0, 1, 2]
+    assert (added.background, added.display) == (0, document.display)
+    many = tuple(ClassInfo(f"c{number}", (number, 0, 0)) for number in range(255))
+    with pytest.raises(SegappError, match="classes: wanted 2 to 255"):
+        add_strokes(document, Document(many, (dot,)))

@@ -1,6 +1,7 @@
 import os
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,9 @@ from PySide6.QtWidgets import QMessageBox
 from segapp.io.images import load_image
 from segapp.io.pages import open_image_file
 from segapp.io.project import Project, load_project, save_project
-from segapp.model.document import Document
+from segapp.model.classes import ClassInfo
+from segapp.model.display import DisplaySettings, Levels
+from segapp.model.document import Document, Stroke
 from segapp.model.settings import PRESETS
 from segapp.qt.files import file_dialogs, opening
 from segapp.qt.files.file_dialogs import Conflict
@@ -289,8 +292,16 @@ def test_strokes_come_from_a_palette_picture(make_window, picture_file, tmp_path
     marks.save(path)
     window = make_window(picture_file())
     monkeypatch.setattr(file_dialogs, "ask_image", lambda *_: path)
+    before = replace(
+        window.session.document.with_class(ClassInfo("own", (9, 9, 9))),
+        retouches=(Stroke(((3.0, 3.0),), 2.0, 2),),
+        display=DisplaySettings((), (Levels(0.0, 99.0),)),
+    )
+    window.session.edit("own", before)
     window.commands["import_strokes"].trigger()
-    assert {mark.label for mark in window.session.document.strokes} == {0, 1}
+    document = window.session.document
+    assert {mark.label for mark in document.strokes} == {0, 1}
+    assert replace(document, strokes=()) == before  # nothing else has changed
     assert window.commands["undo"].text() == "&Undo importing marks.png"
 
 

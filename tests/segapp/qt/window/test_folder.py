@@ -503,6 +503,7 @@ def test_the_folder_is_exported_beside_the_work(
     panel.form.setCurrentIndex(panel.form.findData("yolo"))
     assert panel.out_folder.text() == str(Path("segapp-export", "yolo"))
     assert Path(panel.out_folder.toolTip()).is_absolute()
+    panel.form.setCurrentIndex(panel.form.findData("indexed"))
     assert not panel.per.isEnabled()
 
 

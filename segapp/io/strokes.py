@@ -93,7 +93,7 @@ def document_from_labels(
 
 
 def add_strokes(document: Document, other: Document) -> Document:
-    """Add another document's strokes; classes go by their names, and new ones at the end.
+    """Add another document's strokes; classes go by their names.
 
     Nothing else of the document changes.
     """

@@ -119,6 +119,7 @@ def _digest(
         pixels,
         to_plain(settings),
         PackedMarks.of(document.strokes).digest(),
+        None if document.initial is None else hashlib.sha256(document.initial.labels).hexdigest(),
         document.background,
         n_classes,
         *(hashlib.sha256(part).hexdigest() for part in content),

@@ -160,8 +160,9 @@ def initial_pixels(initial: InitialLabels, size: tuple[int, ...]) -> NDArray[np.
 
 
 def seeds_from_labels(document: Document, labels: NDArray[np.uint8]) -> Document:
-    """Return the document with dabs, all in one state, in place of its initial labels.
+    """Return the document with dabs, all in one state, in place of its strokes.
 
+    Its initial labels stay, as different ones may have the same dabs and other answers.
     A stroke of another class within the disc around a dab says that the labels were wrong there:
     that dab is left out.
     """
@@ -179,7 +180,7 @@ def seeds_from_labels(document: Document, labels: NDArray[np.uint8]) -> Document
             if not contradicted:
                 radius = max(min(_DAB_DEPTH * depth, _LARGEST_DAB), 0.5) * step
                 dabs.append(Stroke(((x, y),), radius, index))
-    return replace(document, strokes=Marks.of(dabs), initial=None).as_one_state()
+    return replace(document, strokes=Marks.of(dabs)).as_one_state()
 
 
 def _mark_points(mark: Mark) -> tuple[NDArray[np.floating], NDArray[np.floating], float]:

@@ -45,11 +45,12 @@ if TYPE_CHECKING:
     from segapp.engine.upsampling import UpsampledLabels
     from segapp.model.answer import AnswerSnapshot, Update
     from segapp.model.document import Document, Marks
+    from segapp.model.labelling import InitialLabels
     from segapp.model.picture import EncoderFeatures
     from segapp.model.settings import Settings
 
-    _StateKey = tuple[Marks, int, Settings]
-    """Marks, background and settings: all inputs of an answer, besides the image."""
+    _StateKey = tuple[InitialLabels | None, Marks, int, Settings]
+    """Start, marks, background and settings: all inputs of an answer, besides the image."""
 
 Value = TypeVar("Value")
 
@@ -433,7 +434,8 @@ class Trainer:
 
 def _state_key(document: Document, settings: Settings) -> _StateKey:
     """Return the key of a past answer."""
-    return document.strokes, document.background, learning_settings(settings)
+    inputs = document.initial, document.strokes, document.background
+    return *inputs, learning_settings(settings)
 
 
 def learning_settings(settings: Settings) -> Settings:

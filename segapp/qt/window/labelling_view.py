@@ -25,6 +25,7 @@ from segapp.imaging.tiles import changed_tiles
 from segapp.io.export.backdrop import backdrop_pixels, before_backdrop
 from segapp.io.export.formats import DEFAULT_EXPORT
 from segapp.io.export.rasters import matte_steps, straight_cutout
+from segapp.io.class_list import match_classes
 from segapp.model.classes import background_index
 from segapp.model.validation import SegappError
 from segapp.qt.canvas.contours import ContourLayer
@@ -172,6 +173,16 @@ class RenderedLabelling:
     is_preview: bool
 
 
+def _as_labelled(
+    labelled: tuple[ClassInfo, ...], present: tuple[ClassInfo, ...]
+) -> tuple[ClassInfo, ...]:
+    """Return the present classes in the order that a labelling has them."""
+    if len(labelled) != len(present):
+        return present
+    indices = match_classes(labelled, present)
+    return tuple(present[own if index is None else index] for own, index in enumerate(indices))
+
+
 class LabellingView(QObject):
     """Rendering of the present preview or answer in the chosen view mode."""
 
@@ -185,6 +196,8 @@ class LabellingView(QObject):
         self._cutout = DEFAULT_EXPORT
         self._backdrop: tuple[object, NDArray[np.uint8] | None] = (None, None)  # with its inputs
         self._shown: tuple[object, ...] = ()
+        # The labelling that is shown, with the classes that its numbers mean.
+        self._labelled: tuple[Labelling | None, tuple[ClassInfo, ...]] = (None, ())
         self._renderer: OverlayRenderer | None = None  # used by the thread alone
         self._jobs = Jobs("rendering", self)
         session.picture_changed.connect(self._clear)
@@ -219,6 +232,9 @@ class LabellingView(QObject):
             return
         labelling, picture = self._session.answers.shown, self._session.picture
         classes = self._session.document.classes
+        if labelling is not self._labelled[0]:
+            self._labelled = labelling, classes
+        classes = _as_labelled(self._labelled[1], classes)
         if labelling is None or picture is None or labelling.n_classes != len(classes):
             if labelling is None:
                 self._clear()

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from segapp.engine.geodesics import Geodesics
-from segapp.engine.prior import RegionShares, border_mask, temporal_prior, with_border
+from segapp.engine.prior import (
+    RegionShares,
+    border_mask,
+    seeds_from_labels,
+    temporal_prior,
+    with_border,
+)
 from segapp.engine.region_graph import Edges
 from segapp.engine.superpixels import Prototypes
 from segapp.engine.trainer import Trainer
@@ -126,6 +132,30 @@ def test_the_answer_depends_on_nothing_but_the_document(scene):
     final_answer(trainer.updates(first, DEFAULT_SETTINGS))
     stepwise = final_answer(trainer.updates(second, DEFAULT_SETTINGS)).labelling.labels
     assert (stepwise == answered(rgb, second)).all()
+
+
+def test_the_answer_after_another_start_is_that_of_a_new_learner(scene):
+    """Two starts of the same seeds were told apart by nothing, and one had the other's prior."""
+    _, labels, left, right = scene
+    colours = np.where((left | right)[..., None], (118, 100, 100), (100, 100, 118))
+    rgb = colours + np.random.default_rng(4).normal(0, 12, colours.shape)
+    rgb = np.clip(rgb, 0, 255).astype(np.uint8)
+    other = labels.copy()
+    other[67:90, 32:58] = 0
+    starts = [start_of(each) for each in (labels, other)]
+    seeds = [seeds_from_labels(s, each) for s, each in zip(starts, (labels, other), strict=True)]
+    assert seeds[0].strokes == seeds[1].strokes
+    strokes = Stroke(((110.0, 45.0),), 4.0, 0), Stroke(((75.0, 10.0),), 4.0, 1)
+    first, second = (start.with_stroke(strokes[0]).with_stroke(strokes[1]) for start in starts)
+    trainer = Trainer(rgb)
+    final_answer(trainer.updates(first, DEFAULT_SETTINGS))
+    again = final_answer(trainer.updates(second, DEFAULT_SETTINGS))
+    assert (again.labelling.labels == answered(rgb, second)).all()
+    snapshot = final_answer(Trainer(rgb).updates(first, DEFAULT_SETTINGS)).snapshot()
+    opened = Trainer(rgb)
+    opened.recall(snapshot)
+    carried = final_answer(opened.updates(second, DEFAULT_SETTINGS))
+    assert (carried.labelling.labels == answered(rgb, second)).all()
 
 
 def test_initial_labels_of_another_size_are_refused(scene):

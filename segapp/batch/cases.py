@@ -119,7 +119,7 @@ def _case(
     if strokes is None:
         return None
     truth = truth_folder / (image.stem + truth_end)
-    return Case(image.stem, image, strokes, truth if truth.is_file() else None)
+    return Case(sanitize(image.stem), image, strokes, truth if truth.is_file() else None)
 
 
 def _with_unique_names(cases: list[Case]) -> list[Case]:
@@ -132,7 +132,7 @@ def _with_unique_names(cases: list[Case]) -> list[Case]:
     while True:
         count = Counter(_folded(name) for name in names)
         fuller = [
-            case.image.name if count[_folded(name)] > 1 else name
+            sanitize(case.image.name) if count[_folded(name)] > 1 else name
             for case, name in zip(cases, names, strict=True)
         ]
         if fuller == names:

@@ -27,7 +27,7 @@ from segapp.cli.console import (
 )
 from segapp.cli.segment import result_summary
 from segapp.io.export.formats import default_format, formats
-from segapp.model.validation import SegappError, failure_message
+from segapp.model.validation import SegappError, failure_message, sanitize
 
 if TYPE_CHECKING:
     import argparse
@@ -93,18 +93,24 @@ def _opened(model: SegmentationModel) -> Iterator[None]:
         try:
             stack.enter_context(model)
         except SegappError as error:
+            from segapp.encoders.registry import published_name
+
+            identity = model.learnt.settings.encoder
+            name = published_name(identity)
+            how = "add it by segapp encoder add" if name is None else f"segapp encoder get {name}"
             raise CommandError(
-                f"The model was learnt with the encoder {model.learnt.settings.encoder[:12]}…, "
-                "which is not there: add it by segapp encoder add."
+                f"The model was learnt with the encoder {name or identity[:12] + '…'}, "
+                f"which is not there: {how}."
             ) from error
         yield
 
 
 def _new_name(image: Path, taken: set[str]) -> str:
     """Name the result like the image, with a number where an earlier one has the name."""
-    name, count = image.stem, 1
+    stem, count = sanitize(image.stem), 1
+    name = stem
     while name.casefold() in taken:
         count += 1
-        name = f"{image.stem} {count}"
+        name = f"{stem} {count}"
     taken.add(name.casefold())
     return name

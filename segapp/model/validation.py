@@ -45,9 +45,12 @@ class SegappError(ValueError):
         super().__init__(Message(text, *values) if values else text)
 
 
-# Control characters would break a line or steer a terminal; half surrogates are how Python
-# keeps the bytes of a name that is not UTF-8, and no stream can write them.
-_UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+# Control characters would break a line or steer a terminal, and marks of direction show a name
+# as another one; half surrogates are how Python keeps the bytes of a name that is not UTF-8, and
+# no stream can write them.
+_UNSHOWABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 _LONGEST_REASON, _LONGEST_VALUE = 500, 100
 _FORMULAE = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from functools import cache
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
+from PySide6.QtGui import Qt
 
 from segapp.io.desktop import ASSETS
 from segapp.model.validation import Message, SegappError
@@ -21,6 +23,11 @@ LANGUAGES = {"en": "English", "de": "Deutsch", "zh_CN": "简体中文"}
 _SOURCE = "en"
 # Context of texts that come from outside of `segapp.qt`.
 _SENTENCES = "sentences"
+
+
+def as_plain(text: str) -> str:
+    """Return a text that Qt shows as it is, though it may look like HTML."""
+    return f"<qt>{html.escape(text)}</qt>" if Qt.mightBeRichText(text) else text
 
 
 class JsonTranslator(QTranslator):
@@ -77,6 +84,13 @@ def number(value: float, digits: int) -> str:
     locale = QLocale()
     locale.setNumberOptions(QLocale.NumberOption.OmitGroupSeparator)
     return locale.toString(float(value), "f", digits)
+
+
+def short_number(value: float, digits: int) -> str:
+    """Format a number in the window's locale, with a number of significant digits."""
+    locale = QLocale()
+    locale.setNumberOptions(QLocale.NumberOption.OmitGroupSeparator)
+    return locale.toString(float(value), "g", digits)
 
 
 def translate(text: object) -> str:

@@ -118,6 +118,37 @@ class TypingGuard(QObject):
         return super().eventFilter(watched, event)
 
 
+class HeldKey(QObject):
+    """A key that acts while it is held, whichever widget without text has the focus."""
+
+    held = Signal(bool)
+
+    def __init__(self, key: Qt.Key, parent: QObject) -> None:
+        super().__init__(parent)
+        self._key = key
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            application.focusChanged.connect(self._follow)
+
+    def _follow(self, before: QWidget | None, now: QWidget | None) -> None:
+        if before is not None:
+            before.removeEventFilter(self)
+            self.held.emit(False)  # noqa: FBT003 - a Qt signal
+        if now is not None and not isinstance(now, _FIELDS):
+            now.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Take the key from the focused widget, as a list would search for it."""
+        kinds = (QEvent.Type.KeyPress, QEvent.Type.KeyRelease)
+        if not isinstance(event, QKeyEvent) or event.type() not in kinds:
+            return super().eventFilter(watched, event)
+        if event.key() != self._key or event.modifiers() & _COMMANDING:
+            return super().eventFilter(watched, event)
+        if not event.isAutoRepeat():
+            self.held.emit(event.type() == QEvent.Type.KeyPress)
+        return True
+
+
 def _writes(event: QKeyEvent) -> bool:
     """Return whether a key types a character by AltGr, which is Ctrl+Alt on Windows."""
     both = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier

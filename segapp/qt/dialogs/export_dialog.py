@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import QLocale, QTimer, Signal
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import (
     QComboBox,
@@ -37,7 +37,7 @@ from segapp.qt.dialogs.export_preview import (
     coarse_preview,
     file_previews,
 )
-from segapp.qt.i18n import class_name, translate
+from segapp.qt.i18n import as_plain, class_name, translate
 from segapp.qt.session.jobs import Jobs
 from segapp.qt.widgets.inputs import ScaleBox
 from segapp.qt.widgets.layouts import WrappingRow, open_at
@@ -287,7 +287,9 @@ class ExportDialog(QDialog):
         self._content = preview.content
         self._preview.show_preview(preview.image, preview.text)
         size = preview.size
-        amount = f"{size / 1024:.0f} kB" if size >= 1024 else f"{size} B"
+        amount = QLocale().formattedDataSize(
+            size, 1, QLocale.DataSizeFormat.DataSizeTraditionalFormat
+        )
         self._files.setText(
             self.tr("{} ({})").format(", ".join(preview.names), amount)
             if len(preview.names) > 1
@@ -361,7 +363,9 @@ class ExportDialog(QDialog):
         QMessageBox.warning(
             self,
             self.tr("Export"),
-            self.tr("{} cannot be written: {}.").format(sanitize(target), reason.rstrip(".")),
+            as_plain(
+                self.tr("{} cannot be written: {}.").format(sanitize(target), reason.rstrip("."))
+            ),
         )
         self._writing.cancel()
         self._refresh()

@@ -25,7 +25,7 @@ from segapp.app.recovery import AnyCopy, RecoveryCopy, UnreadableCopy
 from segapp.io.images import IMAGE_SUFFIXES
 from segapp.io.project import PROJECT_SUFFIX
 from segapp.model.validation import sanitize
-from segapp.qt.i18n import translate
+from segapp.qt.i18n import as_plain, translate
 from shlcore.atomic_file import atomic_write
 
 if TYPE_CHECKING:
@@ -115,6 +115,13 @@ def ask_model(parent: QWidget, proposed: Path, suffix: str, *, save: bool) -> Pa
     return _path(QFileDialog.getOpenFileName(parent, tr("Apply model"), str(proposed), filters))
 
 
+def _plain_box(parent: QWidget) -> QMessageBox:
+    """Return a box that shows names of files as they are, and not as HTML."""
+    box = QMessageBox(parent)
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    return box
+
+
 def ask_unsaved(
     parent: QWidget, states: list[PictureState], replaced: list[PictureState]
 ) -> Unsaved:
@@ -126,7 +133,7 @@ def ask_unsaved(
     names += [
         tr("{}, under the opened project").format(sanitize(state.path.name)) for state in replaced
     ]
-    box = QMessageBox(parent)
+    box = _plain_box(parent)
     box.setIcon(QMessageBox.Icon.Question)
     box.setWindowTitle(tr("Unsaved strokes"))
     if len(names) == 1 and replaced:
@@ -147,7 +154,7 @@ def ask_unsaved(
 
 def ask_conflict(parent: QWidget, project: Path) -> Conflict:
     """Ask about a project that another window or program has changed."""
-    box = QMessageBox(parent)
+    box = _plain_box(parent)
     box.setIcon(QMessageBox.Icon.Warning)
     box.setWindowTitle(tr("Changed by others"))
     box.setText(tr("{} was changed by another window or program.").format(sanitize(project.name)))
@@ -215,7 +222,7 @@ class RestoreDialog(QDialog):
 
     def _item(self, copy: AnyCopy, seen: set[Path]) -> QListWidgetItem:
         item = QListWidgetItem(self.describe(copy))
-        item.setToolTip(str(copy.file))
+        item.setToolTip(as_plain(sanitize(copy.file)))
         item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
         marked = (
             isinstance(copy, RecoveryCopy) and copy.state.path not in seen and not copy.outdated
@@ -232,7 +239,8 @@ class RestoreDialog(QDialog):
         if isinstance(copy, UnreadableCopy):
             return self.tr("{} of {}: {}").format(copy.file.name, when, translate(copy.error))
         strokes = len(copy.state.document.strokes)
-        text = self.tr("{} of {}: {} strokes").format(copy.state.path.name, when, strokes)
+        text = self.tr("{} of {}: 1 stroke") if strokes == 1 else self.tr("{} of {}: {} strokes")
+        text = text.format(sanitize(copy.state.path.name), when, strokes)
         return text + (self.tr(", older than the saved project") if copy.outdated else "")
 
     def _marked(self) -> list[AnyCopy]:
@@ -269,7 +277,7 @@ class RestoreDialog(QDialog):
         sure = QMessageBox.question(
             self,
             self.tr("Discard"),
-            self.tr("Remove these strokes permanently?") + f"\n\n{names}",
+            as_plain(self.tr("Remove these strokes permanently?") + f"\n\n{names}"),
             buttons.Discard | buttons.Cancel,
             buttons.Cancel,
         )
@@ -292,9 +300,11 @@ def complain(parent: QWidget, sentence: str, details: str = "") -> None:
     for box in parent.findChildren(QMessageBox):
         if box.isVisible() and box.text() == sentence:
             return
-    box = QMessageBox(
-        QMessageBox.Icon.Warning, "segapp", sentence, QMessageBox.StandardButton.Ok, parent
-    )
+    box = _plain_box(parent)
+    box.setIcon(QMessageBox.Icon.Warning)
+    box.setWindowTitle("segapp")
+    box.setText(sentence)
+    box.setStandardButtons(QMessageBox.StandardButton.Ok)
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     box.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     if details:

@@ -9,8 +9,9 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QIcon, QPixmap
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
+from segapp.model.validation import sanitize
 from segapp.qt.files.thumbnails import SIZE, filling, thumbnail
-from segapp.qt.i18n import class_name
+from segapp.qt.i18n import as_plain, class_name
 from segapp.qt.widgets.layouts import Card
 
 if TYPE_CHECKING:
@@ -165,8 +166,8 @@ class Welcome(QWidget):
         self._recent.addStretch(1)
         for path in paths[:_MAX_RECENT]:
             button = self._picture_button(path, path.name)
-            button.setToolTip(str(path))
-            button.setAccessibleName(self.tr("Recent file {}").format(path.name))
+            button.setToolTip(as_plain(sanitize(path)))
+            button.setAccessibleName(self.tr("Recent file {}").format(sanitize(path.name)))
             self._buttons[path] = button
             self._recent.addWidget(button)
         self._recent.addStretch(1)

@@ -74,7 +74,10 @@ class EncoderBox(QWidget):
         known = digest in [each for _, each in self._offered]
         rows = list(self._offered)
         if digest and not known:  # of a project from another computer
-            rows.append((self.tr("missing: {}").format(digest[:12]), digest))
+            from segapp.encoders.registry import published_name  # a slow import
+
+            name = published_name(digest) or digest[:12]
+            rows.append((self.tr("missing: {}").format(name), digest))
         with QSignalBlocker(self.switch):
             self.switch.setChecked(bool(digest))
         self.switch.setEnabled(bool(rows))
@@ -182,8 +185,14 @@ class EncoderController(QObject):
         from segapp.encoders.feature_cache import MissingEncoderError
 
         if isinstance(error, MissingEncoderError):
-            digest = self._session.settings.encoder[:12]
-            told = self.tr("The encoder of this image is not installed ({}).").format(digest)
+            from segapp.encoders.registry import published_name
+
+            digest = self._session.settings.encoder
+            name = published_name(digest)
+            told = self.tr("The encoder of this image is not installed ({}).").format(digest[:12])
+            if name is not None:
+                text = self.tr("The encoder {} is not installed: segapp encoder get {}")
+                told = text.format(name, name)
         else:
             told = translate(sentence(error))
         self.banner.ask(

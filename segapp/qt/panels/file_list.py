@@ -34,6 +34,7 @@ from PySide6.QtWidgets import (
 from segapp.io.folder_files import ImageStatus
 from segapp.model.validation import sanitize
 from segapp.qt.files.thumbnails import Thumbnails
+from segapp.qt.i18n import as_plain
 from segapp.qt.widgets.layouts import WrappingRow
 
 if TYPE_CHECKING:
@@ -95,9 +96,8 @@ class FileModel(QAbstractListModel):
             return path
         word = self._words[self._folder.workspace.status(path)]
         if role == roles.ToolTipRole:
-            return "\n".join(
-                filter(None, (sanitize(path), word, self._folder.workspace.failure(path)))
-            )
+            parts = sanitize(path), word, self._folder.workspace.failure(path)
+            return as_plain("\n".join(filter(None, parts)))
         if role == roles.AccessibleTextRole:
             return f"{sanitize(path.name)}, {word}"
         if role == roles.AccessibleDescriptionRole:

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -34,7 +34,7 @@ from segapp.io.export.datasets import AnnotationScope
 from segapp.io.export.formats import FOLDER_FORMATS, folder_formats
 from segapp.model.validation import sanitize, sentence
 from segapp.qt.files.preferences import remembered_choices
-from segapp.qt.i18n import translate
+from segapp.qt.i18n import as_plain, translate
 from segapp.qt.session.jobs import Jobs
 
 if TYPE_CHECKING:
@@ -96,8 +96,7 @@ class FolderExportPanel(QWidget):
         self._bar.setFixedHeight(6)
         self._bar.setAccessibleName(self.tr("Progress of the export"))
         self._bar.setToolTip(self.tr("Number of written images"))
-        self._message = QLabel()
-        self._message.setWordWrap(True)
+        self._message = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         rows = QFormLayout()
         rows.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         rows.addRow(self.form)  # without a label: the names of formats need all the width
@@ -251,7 +250,7 @@ class FolderExportPanel(QWidget):
         if counts[ExportStatus.FAILED]:
             text += self.tr(", {} failed").format(counts[ExportStatus.FAILED])
         self._message.setText(text)
-        self._message.setToolTip("\n".join(self._problems))
+        self._message.setToolTip(as_plain("\n".join(self._problems)))
         self.exported.emit(text, self._out())
 
     def _fail(self, error: Exception) -> None:
@@ -266,6 +265,7 @@ class FolderTask(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._message = QLabel()
+        self._message.setTextFormat(Qt.TextFormat.PlainText)
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setFixedHeight(6)

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 
 from segapp.io.deep_images import DISPLAY_PERCENTILES, percentiles
 from segapp.model.display import DEFAULT_DISPLAY, GAMMAS, ColourMap, DisplaySettings, Levels
+from segapp.qt.i18n import number, short_number
 from segapp.qt.panels.status import depth_text
 from segapp.qt.widgets.inputs import ChoiceBox, NumberBox
 
@@ -104,8 +105,9 @@ class HistogramView(QWidget):
     ) -> None:
         """Show histograms over a range of values, with handles at the levels."""
         self._curves, self._span, self._levels = curves, span, levels
-        text = self.tr("black at {:.5g}, white at {:.5g}, gamma {:.2f}")
-        self.setAccessibleDescription(text.format(levels.black, levels.white, levels.gamma))
+        text = self.tr("black at {}, white at {}, gamma {}")
+        numbers = (short_number(levels.black, 5), short_number(levels.white, 5))
+        self.setAccessibleDescription(text.format(*numbers, number(levels.gamma, 2)))
         self.update()
 
     # Dragging ---------------------------------------------------------------------------

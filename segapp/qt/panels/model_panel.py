@@ -28,7 +28,7 @@ from segapp.imaging.overlay import overlay
 from segapp.io.export.tables import insight_csv, insight_json
 from segapp.qt.canvas.layers import add_alpha, qimage_view
 from segapp.qt.files.file_dialogs import ask_where, save_bytes
-from segapp.qt.i18n import number, translate
+from segapp.qt.i18n import number, short_number, translate
 from segapp.qt.panels.setting_texts import flat_values, setting_texts
 from segapp.qt.widgets.charts import Bars, CodewordGrid, Curve
 from segapp.qt.widgets.inputs import WheelGuard
@@ -348,7 +348,7 @@ def _told(value: object) -> str:
         return ", ".join(_told(part) for part in value) or "–"
     if isinstance(value, str):
         return translate(value[:8]) if value else "–"  # of an encoder's digest, the beginning
-    return f"{value:g}" if isinstance(value, int | float) else str(value)
+    return short_number(value, 6) if isinstance(value, int | float) else str(value)
 
 
 def _tr(text: str) -> str:

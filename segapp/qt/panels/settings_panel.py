@@ -274,6 +274,9 @@ class SettingsPanel(QScrollArea):
         self._defaults = QPushButton(self.tr("Restore defaults"))
         self._defaults.setToolTip(self.tr("Restore the default settings"))
         self._defaults.clicked.connect(lambda: self._take(DEFAULT_SETTINGS))
+        kept = self._defaults.sizePolicy()
+        kept.setRetainSizeWhenHidden(True)  # nothing moves under the pointer
+        self._defaults.setSizePolicy(kept)
         for part in (self.presets, self._preset_text, self._defaults):
             self._layout.addWidget(part)
 

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from segapp.app.state import Progress, Stage
-from segapp.qt.i18n import number
+from segapp.qt.i18n import as_plain, number, short_number
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,7 +79,7 @@ class _Elided(QLabel):
 
     def setText(self, text: str) -> None:
         super().setText(text)
-        self.setToolTip(text)
+        self.setToolTip(as_plain(text))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         del event
@@ -117,14 +117,18 @@ def _chip(name: str) -> QToolButton:
 def measured_text(picture: Picture, x: int, y: int) -> str:
     """Return the raw values of a pixel, at most those of the first channels."""
     values = picture.raw_image.at(x, y)
-    told = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in values]
+    told = [short_number(value, 6) if isinstance(value, float) else str(value) for value in values]
     return " | ".join(told[:_MAX_VALUES] + ["…"] * (len(told) > _MAX_VALUES))
 
 
 def depth_text(picture: Picture) -> str:
     """Return depth and levels: "16-bit, 177–1208"; several levels if channels differ."""
     levels = list(dict.fromkeys(one for one in picture.levels if one is not None))
-    spans = [f"{one.black:.5g}–{one.white:.5g}" for one in levels if math.isfinite(one.black)]
+    spans = [
+        f"{short_number(one.black, 5)}–{short_number(one.white, 5)}"
+        for one in levels
+        if math.isfinite(one.black)
+    ]
     return ", ".join([picture.raw_image.dtype_text, *([" | ".join(spans)] if spans else [])])
 
 

@@ -17,7 +17,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from segapp.qt.i18n import class_name
+from segapp.qt.i18n import class_name, short_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -158,7 +158,8 @@ class Curve(QWidget):
         self._values = values
         if values:
             first, last = values[0], values[-1]
-            self.setAccessibleDescription(self.tr("from {:.4g} to {:.4g}").format(first, last))
+            text = self.tr("from {} to {}").format(short_number(first, 4), short_number(last, 4))
+            self.setAccessibleDescription(text)
         self.update()
 
     def event(self, event: QEvent) -> bool:

@@ -198,6 +198,7 @@ class Banner(Card):
     ) -> None:
         super().__init__(canvas, Qt.AlignmentFlag.AlignHCenter | edge)
         self.buttons: list[QToolButton] = []
+        self.label.setTextFormat(Qt.TextFormat.PlainText)  # with names of files
 
     def ask(self, question: str, choices: Choices) -> None:
         """Show a question unless it is shown already; a click on a button hides it."""

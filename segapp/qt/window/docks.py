@@ -29,6 +29,11 @@ def dock(
     return holder
 
 
+def _raise_when_shown(tab: QDockWidget) -> None:
+    """Bring a tab to the front when the menu shows it."""
+    tab.toggleViewAction().triggered.connect(lambda on: tab.raise_() if on else None)
+
+
 class Docks:
     """The docks: paint above settings and model on the right, files on the left."""
 
@@ -46,6 +51,7 @@ class Docks:
         self.files = dock(window, "files", window.tr("Images"), files, _LEFT)
         self.tabs = [self.settings]
         self._layout: QByteArray | None = None  # while all are hidden
+        _raise_when_shown(self.settings)
         self._add_tab(window, self.inside)
         self.settings.raise_()
         self.settings.setTitleBarWidget(QWidget())  # the tab has the title
@@ -81,6 +87,7 @@ class Docks:
     def _add_tab(self, window: QMainWindow, added: QDockWidget) -> None:
         window.tabifyDockWidget(self.tabs[-1], added)
         added.setTitleBarWidget(QWidget())
+        _raise_when_shown(added)
         self.tabs.append(added)
 
     def all(self) -> tuple[QDockWidget, ...]:

@@ -25,7 +25,6 @@ from segapp.imaging.tiles import changed_tiles
 from segapp.io.export.backdrop import backdrop_pixels, before_backdrop
 from segapp.io.export.formats import DEFAULT_EXPORT
 from segapp.io.export.rasters import matte_steps, straight_cutout
-from segapp.io.class_list import match_classes
 from segapp.model.classes import background_index
 from segapp.model.validation import SegappError
 from segapp.qt.canvas.contours import ContourLayer
@@ -176,11 +175,19 @@ class RenderedLabelling:
 def _as_labelled(
     labelled: tuple[ClassInfo, ...], present: tuple[ClassInfo, ...]
 ) -> tuple[ClassInfo, ...]:
-    """Return the present classes in the order that a labelling has them."""
+    """Return the present classes in the order that a labelling has them.
+
+    They are known by their names, and those that were renamed by being left over.
+    """
     if len(labelled) != len(present):
         return present
-    indices = match_classes(labelled, present)
-    return tuple(present[own if index is None else index] for own, index in enumerate(indices))
+    places = {info.name: place for place, info in enumerate(present)}
+    known = {info.name for info in labelled}
+    others = (info for info in present if info.name not in known)
+    return tuple(
+        present[places[info.name]] if info.name in places else next(others, info)
+        for info in labelled
+    )
 
 
 class LabellingView(QObject):

@@ -13,7 +13,8 @@ from PySide6.QtWidgets import QMainWindow, QTabBar, QVBoxLayout, QWidget
 
 from segapp.app.project_store import ProjectLocationPolicy, ProjectStore
 from segapp.imaging.overlay import ViewMode
-from segapp.qt.actions.actions import Actions, Shortcuts, TypingGuard
+from segapp.qt.actions.actions import Actions, HeldKey, Shortcuts, TypingGuard
+from segapp.qt.canvas.brush import BrushTarget
 from segapp.qt.canvas.canvas import Canvas
 from segapp.qt.dialogs.help import EventLog
 from segapp.qt.files.autosave import Autosave
@@ -30,6 +31,7 @@ from segapp.qt.panels.settings_panel import SettingsPanel
 from segapp.qt.panels.status import StatusBar
 from segapp.qt.panels.view_bar import ViewBar
 from segapp.qt.session.live_preview import LivePreview
+from segapp.qt.widgets.layouts import Banner
 from segapp.qt.window.class_commands import ClassCommands
 from segapp.qt.window.cutout_commands import CutoutCommands
 from segapp.qt.window.docks import Docks, move_focus
@@ -50,7 +52,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
+    from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
 
     from segapp.app.state import Stage
     from segapp.qt.files.preferences import Preferences
@@ -148,6 +150,9 @@ class MainWindow(QMainWindow):
         self.bars = add_tool_bars(self, self.commands)
         self.status = StatusBar(self.commands)
         self._typing = TypingGuard(self)
+        self._peek_key = HeldKey(Qt.Key.Key_H, self)
+        self._peek_key.held.connect(lambda on: self.canvas.peek(on=on))
+        self.mode_banner = Banner(self.canvas, Qt.AlignmentFlag.AlignBottom)
         self.setStatusBar(self.status)
         class_menus = (self.menus.left_class, self.menus.right_class)
         self.class_commands = ClassCommands(
@@ -209,7 +214,29 @@ class MainWindow(QMainWindow):
         """Show the brush's settings."""
         self.canvas.set_brush(self.brush.brush)
         self.commands[self.brush.brush.tool.value].setChecked(True)
+        target = self.brush.brush.target
+        self.commands["retouch"].setChecked(target is BrushTarget.RESULT)
+        self.commands["refine_edge"].setChecked(target is BrushTarget.HAIR)
+        finish = ((self.tr("Finish"), self._end_mode),)
+        if target is BrushTarget.RESULT:
+            text = self.tr("Retouching: marks cover the result and teach nothing – Esc to finish")
+            self.mode_banner.ask(text, finish)
+        elif target is BrushTarget.HAIR:
+            self.mode_banner.ask(self.tr("Refining the edge – Esc to finish"), finish)
+        else:
+            self.mode_banner.hide()
         self._guide()
+
+    def _end_mode(self) -> None:
+        """Let the brush paint strokes again."""
+        self.brush.set_target(BrushTarget.STROKES)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """End retouching with Esc, whatever has the focus."""
+        if event.key() == Qt.Key.Key_Escape:
+            self._end_mode()
+        else:
+            super().keyPressEvent(event)
 
     def show_folder(self) -> None:
         """Show the list of images, if there is one."""

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from PySide6.QtGui import QAction
     from PySide6.QtWidgets import QWidget
 
     from segapp.io.masks import Mask
@@ -56,18 +55,14 @@ class MarkCommands(QObject):
         """Connect the commands."""
         targets = {"retouch": BrushTarget.RESULT, "refine_edge": BrushTarget.HAIR}
         for name, target in targets.items():
-            others = [actions[other] for other in targets if other != name]
-            actions[name].toggled.connect(partial(self._aim, target, others))
+            actions[name].toggled.connect(partial(self._aim, target))
         actions["lock_class"].triggered.connect(self.lock_class)
         actions["lock_part"].triggered.connect(self.lock_part)
         actions["drop_retouches"].triggered.connect(self.drop_retouches)
         actions["import_mask"].triggered.connect(self._import_mask)
 
-    def _aim(self, target: BrushTarget, others: list[QAction], on: bool) -> None:  # noqa: FBT001
+    def _aim(self, target: BrushTarget, on: bool) -> None:  # noqa: FBT001 - a Qt slot
         """Paint another part of the document, or the strokes again."""
-        for other in others:
-            if on:
-                other.setChecked(False)
         if on or self._brush.brush.target is target:
             self._brush.set_target(target if on else BrushTarget.STROKES)
 
@@ -186,6 +181,7 @@ class MarkCommands(QObject):
     def _ask_use(self, name: str) -> Callable[[Document, Mask], Document] | None:
         """Ask whether a mask becomes a retouch or marks to learn from."""
         box = QMessageBox(self._window)
+        box.setTextFormat(Qt.TextFormat.PlainText)
         box.setWindowTitle(self.tr("Import mask"))
         box.setText(self.tr("How should {} be used?").format(name))
         box.setInformativeText(

@@ -207,7 +207,7 @@ class AnswerCommands(QObject):
         if self._spot is None:
             self.message.emit(self.tr("The result is certain everywhere"))
             return
-        self._canvas.viewport.centre_on(QPointF(self._spot.x, self._spot.y))
+        self._canvas.viewport.ensure_visible(QPointF(self._spot.x, self._spot.y))
         self._canvas.set_spot(self._spot)
         self.message.emit(self.tr("Least certain area – add a stroke here"))
 

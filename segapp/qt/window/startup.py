@@ -206,7 +206,9 @@ def _connect_look_inside(window: MainWindow) -> None:
             content = Content(session.document, session.settings)
             preset = preset_of(session.settings)
             title = preset_texts()[preset].label if preset else window.tr("Custom settings")
-            name = window.tr("{}, {} strokes").format(title, len(content.document.strokes))
+            count = len(content.document.strokes)
+            text = window.tr("{}, 1 stroke") if count == 1 else window.tr("{}, {} strokes")
+            name = text.format(title, count)
             panel.keep(ComparedAnswer.of(name, answer.insight, content, answer.labelling, picture))
 
     window.docks.inside.visibilityChanged.connect(panel.set_active)

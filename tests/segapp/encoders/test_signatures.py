@@ -25,6 +25,7 @@ from segapp.encoders.signatures import (
     describe_encoder,
     describe_head,
     head_file,
+    probe_network,
 )
 from tests.segapp.encoders import networks
 
@@ -203,6 +204,12 @@ def test_a_head_is_known_by_what_it_reads(encoder_with_head):
     assert encoder_from_plain(plain) == replace(encoder, head=None)
     with pytest.raises(ValueError, match="digest"):
         encoder_from_plain({**plain, "head": head | {"digest": "x"}})
+
+
+def test_a_network_that_gives_no_numbers_is_not_added(tmp_path):
+    path = networks.not_a_number(tmp_path / "a.onnx")
+    with pytest.raises(EncoderError, match="values that are no numbers"):
+        probe_network("a", path, None, NetworkOptions())
 
 
 @pytest.mark.parametrize("left_out", ["mask_input", "orig_im_size"])

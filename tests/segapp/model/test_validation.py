@@ -73,6 +73,7 @@ def test_the_value_in_a_message_is_cut_short_and_stays_on_its_line():
 
 
 def test_names_that_cannot_be_shown():
+    assert sanitize("\u202egnp.exe \x9b2J\u2066") == "\ufffdgnp.exe \ufffd2J\ufffd"
     assert sanitize("caf\udce9 \x1b[2J\n.png") == "caf\ufffd \ufffd[2J\ufffd.png"
 
 

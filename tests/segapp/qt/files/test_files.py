@@ -1,3 +1,4 @@
+import html
 import os
 import threading
 import time
@@ -22,6 +23,7 @@ from segapp.model.settings import PRESETS
 from segapp.qt.files import file_dialogs, opening
 from segapp.qt.files.file_dialogs import Conflict
 from segapp.qt.files.opening import natural_sorted
+from segapp.qt.widgets.layouts import Banner
 from tests.segapp.qt.conftest import press_save, save_now
 
 
@@ -575,6 +577,31 @@ def test_an_image_with_a_damaged_project_opens_and_the_project_stays(
 
 def boxes(window):
     return [box for box in window.findChildren(QMessageBox) if box.isVisible()]
+
+
+def test_names_of_files_are_shown_as_they_are_and_not_as_html(
+    make_window, picture_file, qtbot, tmp_path
+):
+    name = "<h1>Your disk is full\u202e\x9b.png"
+    shown = "<h1>Your disk is full\ufffd\ufffd.png"
+    (tmp_path / "folder").mkdir()
+    path = picture_file(f"folder/{name}")
+    window = make_window(path.parent)
+    model = window.file_list.model
+    tip = model.index(0).data(Qt.ItemDataRole.ToolTipRole)
+    assert html.escape(shown) in tip
+    assert tip.startswith("<qt>")
+    path.write_bytes(b"no image")
+    window.files.open_list([path])
+    window.files.open(tmp_path / name)
+    qtbot.waitUntil(lambda: len(boxes(window)) > 0)
+    for box in boxes(window):
+        assert shown in box.text()
+        assert box.textFormat() is Qt.TextFormat.PlainText
+        box.accept()
+    banner = Banner(window.canvas)
+    banner.ask(name, ())
+    assert banner.label.textFormat() is Qt.TextFormat.PlainText
 
 
 def test_an_error_of_the_learner_is_reported_and_the_next_stroke_works(

@@ -255,6 +255,28 @@ def test_a_class_is_moved_by_key_with_its_strokes_and_undone(four, qtbot):
     assert four.session.document.strokes[-1].label == 2
 
 
+def test_a_shown_result_keeps_its_colours_when_classes_move(
+    make_window, picture_file, answered, qtbot
+):
+    window = answered(make_window(picture_file()))
+    session, view, made = window.session, window.labelling_view, []
+    qtbot.waitUntil(lambda: not view.busy)
+    view.rendered.connect(made.append)
+    session.answers.set_live(False)
+    session.edit("moving", session.document.with_class_moved(0, 1))
+    assert [info.name for info in session.document.classes] == ["background", "foreground"]
+    assert not view.busy
+    assert made == []  # it looks as before
+    leaf = ClassInfo("leaf", (9, 200, 9))
+    session.edit("recolouring", session.document.with_class_changed(1, leaf))
+    qtbot.waitUntil(lambda: len(made) == 1)
+    assert made[0].labelling is session.answers.shown
+    assert [info.name for info in made[0].classes] == ["leaf", "background"]
+    session.answers.set_live(True)
+    qtbot.waitUntil(lambda: session.answers.is_current and not view.busy)
+    assert [info.name for info in made[-1].classes] == ["background", "leaf"]
+
+
 def test_the_background_stays_one_when_another_class_becomes_the_last(four, qtbot):
     qtbot.keyClick(four.canvas, Qt.Key.Key_4)
     four.commands["class_up"].trigger()

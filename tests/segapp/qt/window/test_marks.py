@@ -14,7 +14,7 @@ from segapp.io.export.backdrop import backdrop_pixels, before_backdrop
 from segapp.io.export.rasters import make_matte, straight_cutout
 from segapp.io.project import load_project
 from segapp.model.classes import ClassInfo
-from segapp.qt.canvas.brush import BrushTarget
+from segapp.qt.canvas.brush import BrushTarget, Tool
 from segapp.qt.files import file_dialogs
 from segapp.qt.files.preferences import remembered_choices
 from tests.segapp.qt.conftest import save_now
@@ -194,6 +194,33 @@ def test_retouches_teach_nothing_stay_and_can_be_undone(window, qtbot):
     window.commands["undo"].trigger()
     np.testing.assert_array_equal(labels_of(qtbot, window), before)
     assert not window.commands["drop_retouches"].isEnabled()
+
+
+def test_a_banner_names_the_mode_and_esc_leaves_it(window, qtbot):
+    banner, commands = window.mode_banner, window.commands
+    on_bar = [action for bar in window.bars for action in bar.actions()]
+    for name, told, target in (
+        ("retouch", "Retouching", BrushTarget.RESULT),
+        ("refine_edge", "Refining", BrushTarget.HAIR),
+    ):
+        commands[name].trigger()
+        assert window.brush.brush.target is target
+        assert banner.isVisible()
+        assert told in banner.text
+        assert "Esc to finish" in banner.text
+        tools = [commands[tool.value] for tool in Tool]
+        lit = [action for action in on_bar if action in (*tools, commands[name])]
+        assert sum(action.isChecked() for action in lit) == 1
+        for focused in (window.canvas, window.settings_panel.presets.group.buttons()[0]):
+            commands[name].setChecked(True)
+            focused.setFocus()
+            qtbot.keyClick(focused, Qt.Key.Key_Escape)
+            assert window.brush.brush.target is BrushTarget.STROKES
+            assert not commands[name].isChecked()
+            assert banner.isHidden()
+        commands[name].trigger()
+        banner.buttons[0].click()
+        assert window.brush.brush.target is BrushTarget.STROKES
 
 
 def test_shapes_and_the_eraser_retouch_as_well(window, qtbot):

@@ -150,17 +150,19 @@ def sample_distances(rows: Array | ScaledRows) -> Array:
 def automatic_banks(
     rows: Array | ScaledRows, *, compact: bool = False
 ) -> tuple[tuple[Kernel, ...], ...]:
-    """Return sets of kernels: those at the scale of neighbours, and broad ones.
+    """Return sets of kernels: those at the scale of neighbours, and broader ones.
 
-    Compact sets have two kernels, so that each gets half of the random features.
+    Kernels at the scale of neighbours follow right labels best, and wrong ones, too. Compact sets
+    have two kernels, so that each gets half of the random features.
     """
     near = automatic_kernels(rows)
     typical = next(kernel for kernel in reversed(near) if isinstance(kernel, Gaussian)).sigma
     if compact:
         middle = near[len(_DEGREES) + _BANDWIDTHS.index(0.5)]
         return (Polynomial(3), middle), (Polynomial(3), Gaussian(2.0 * typical))
-    broad = (Gaussian(typical * 2.0**power) for power in range(3))
-    return near, (Polynomial(2), Polynomial(3), *broad)
+    ladder = tuple(Gaussian(typical * 2.0**power) for power in (-2, -1, 0, 1))
+    broad = (Polynomial(2), Polynomial(3), *ladder[2:], Gaussian(4.0 * typical))
+    return near, ladder, broad, ladder[-1:]
 
 
 def automatic_kernels(rows: Array | ScaledRows) -> tuple[Kernel, ...]:

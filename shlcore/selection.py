@@ -1,10 +1,10 @@
 """Choice of kernels, lambda1 and codewords by leave-one-out probabilities.
 
 The cost of a margin violation decides how far functions follow wrong labels: with 20 % of them a
-kernel that interpolates loses 5 to 15 points at 1000 against 0.3. Narrow kernels suit most data;
-where columns act together at a large scale (vehicle), broad ones at a larger cost are ten points
-ahead (tests/benchmarks/SUPERVISED.md). Several codewords a class pay where functions are weak
-(tests/benchmarks/CODEWORDS.md).
+kernel that interpolates loses 5 to 15 points at 1000 against 0.3. Kernels at the scale of
+neighbours suit most data; where columns act together at a large scale (vehicle), broad ones at a
+larger cost are ten points ahead (tests/benchmarks/SUPERVISED.md). Several codewords a class pay
+where functions are weak (tests/benchmarks/CODEWORDS.md).
 
 For each candidate the bits are fitted to a sample of the labelled rows, and the log loss of the
 leave-one-out scores, at their best temperature, is compared: it is smooth where errors are few.
@@ -62,7 +62,8 @@ _BITS_PER_DOUBLING = 3
 """Bits for each doubling of the number of codewords in the comparison; a fit has five."""
 
 _LEAST_GAIN = 0.02
-"""Share of the loss that a further codeword has to gain, so that chance adds none."""
+"""Share of the loss that later kernels or further codewords have to gain, so that chance does not
+decide."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,7 +116,7 @@ def choose(
         for index, grams in enumerate(banks):
             trial = _Trial(grams, labels, weights, p, n_codewords or 1)
             loss, cost, theta = _search(trial.fit, _FIRST_COSTS)
-            if best is None or loss < best[0]:
+            if best is None or loss < (1.0 - _LEAST_GAIN) * best[0]:
                 unit = float(weights.mean()) * max(grams.mean_diagonal(), np.finfo(float).tiny)
                 best = loss, Choice(index, n_codewords or 1, cost / unit, theta)
         if best is not None and n_codewords is None:

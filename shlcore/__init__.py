@@ -57,7 +57,9 @@ def __dir__() -> list[str]:
 def _version() -> str:
     from importlib.metadata import PackageNotFoundError, version
 
-    try:
-        return version("segapp")
-    except PackageNotFoundError:  # used from its folder, without having been installed
-        return "unknown"
+    for distribution in ("segapp", "shlcore"):
+        try:
+            return version(distribution)
+        except PackageNotFoundError:
+            continue
+    return "unknown"  # used from its folder, without having been installed

@@ -13,6 +13,7 @@ EXAMPLES = ROOT / "assets" / "examples"
 SMALL = {
     "two_moons": ("--samples", "40"),
     "digits_search": ("--samples", "300"),
+    "open_set": ("--samples", "200"),
     "big_memmap": ("--rows", "800"),
 }
 LARGEST = 100_000  # bytes of a picture

@@ -161,7 +161,8 @@ def automatic_banks(
         middle = near[len(_DEGREES) + _BANDWIDTHS.index(0.5)]
         return (Polynomial(3), middle), (Polynomial(3), Gaussian(2.0 * typical))
     ladder = tuple(Gaussian(typical * 2.0**power) for power in (-2, -1, 0, 1))
-    broad = (Polynomial(2), Polynomial(3), *ladder[2:], Gaussian(4.0 * typical))
+    broad: tuple[Kernel, ...] = (Polynomial(2), Polynomial(3), *ladder[2:])
+    broad += (Gaussian(4.0 * typical),)
     return near, ladder, broad, ladder[-1:]
 
 

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from segapp.app.project_files import with_projects
-from segapp.io.class_list import CLASS_LIST_FILE, ClassList, ClassListError, find_class_list
+from segapp.io.class_list import (
+    CLASS_LIST_FILE,
+    FOLDER_LISTS,
+    ClassList,
+    ClassListError,
+    find_class_list,
+)
 from segapp.io.export.formats import FORMATS
 from segapp.io.folder_files import (
     DISPLAY_FILE,
     PROGRESS_FILE,
+    SCALE_FILE,
     DisplaySettingsError,
     FolderProgress,
     ImageStatus,
@@ -22,13 +31,13 @@ from segapp.io.folder_files import (
 )
 from segapp.io.images import IMAGE_SUFFIXES
 from segapp.io.pages import list_pages
+from segapp.io.project import PROJECT_SUFFIX
 from segapp.model.display import DEFAULT_DISPLAY
 from segapp.model.document import Document
 from segapp.model.validation import SegappError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from segapp.app.project_store import ProjectLocationPolicy
     from segapp.model.classes import ClassInfo
@@ -38,6 +47,7 @@ _NO_PROGRESS = FolderProgress()
 # Strokes and truths of data sets ("anno" in the Gulshan set), and what our exports add to a name.
 _COMPANIONS = ("strokes", "truth", "anno", *FORMATS)
 _OF_A_CLASS = "-classes-"
+_OWN_FILES = frozenset({DISPLAY_FILE, PROGRESS_FILE, SCALE_FILE, *FOLDER_LISTS})
 
 
 def list_images(folder: Path) -> list[Path]:
@@ -56,7 +66,7 @@ def iter_images(folder: Path) -> Iterator[Path]:
     found = [
         folder / entry.name
         for entry in os.scandir(folder)
-        if os.path.splitext(entry.name)[1].lower() in IMAGE_SUFFIXES
+        if entry.name.lower().endswith(IMAGE_SUFFIXES)
         and not entry.name.startswith(".")
         and entry.is_file()
     ]
@@ -65,6 +75,50 @@ def iter_images(folder: Path) -> Iterator[Path]:
     there = set(found)
     for path in files:
         yield from (page for page in list_pages(path) if page == path or page not in there)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Files of a folder that are not listed as images, counted by the reason.
+
+    Parameters
+    ----------
+    others
+        Counts by suffix of files that are no images, without projects and files of our own.
+    companions
+        Strokes, truths and results that lie beside their image.
+    hidden
+        Images whose names begin with a dot.
+    """
+
+    others: dict[str, int]
+    companions: int
+    hidden: int
+
+    @property
+    def total(self) -> int:
+        """Number of all of them."""
+        return sum(self.others.values()) + self.companions + self.hidden
+
+
+def left_out(folder: Path) -> LeftOut:
+    """Count the files of a folder that `list_images` leaves out."""
+    others: Counter[str] = Counter()
+    hidden, found = 0, []
+    for entry in os.scandir(folder):
+        name = entry.name.lower()
+        own = name.endswith(PROJECT_SUFFIX) or name in _OWN_FILES
+        if own or not entry.is_file():
+            continue
+        if not name.endswith(IMAGE_SUFFIXES):
+            if not name.startswith("."):
+                others[os.path.splitext(name)[1]] += 1
+        elif name.startswith("."):
+            hidden += 1
+        else:
+            found.append(Path(entry.name).stem)
+    companions = sum(_belongs_to(stem, set(found)) for stem in found)
+    return LeftOut(dict(sorted(others.items())), companions, hidden)
 
 
 def _belongs_to(stem: str, others: set[str]) -> bool:
@@ -106,6 +160,7 @@ class FolderWorkspace:
         self, images: list[Path], root: Path | None, policy: ProjectLocationPolicy
     ) -> None:
         self.images, self.root, self._policy = images, root, policy
+        self.left_out = LeftOut({}, 0, 0) if root is None else left_out(root)
         self.classes: ClassList | None = None
         self.display = DEFAULT_DISPLAY
         self.problems: list[SegappError] = []

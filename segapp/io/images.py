@@ -29,9 +29,11 @@ from segapp.io.deep_images import (
 )
 from segapp.io.films import is_film, open_film
 from segapp.io.folder_files import folder_scale
+from segapp.io.medical import decode_medical
 from segapp.io.ome_zarr import is_zarr, open_zarr, zarr_description
 from segapp.io.pages import (
     DAMAGE,
+    MEDICAL_SUFFIXES,
     TIFF_SIGNATURES,
     ImageError,
     check_page,
@@ -125,13 +127,22 @@ IMAGE_SUFFIXES: tuple[str, ...] = (
     ".gif",
     ".heic",
     ".heif",
+    ".avif",
+    ".jp2",
+    ".j2k",
+    ".ppm",
+    ".pgm",
+    ".pbm",
+    ".pnm",
+    ".tga",
+    *MEDICAL_SUFFIXES,
 )
 _MOST_DIGESTED = 256 << 20
 """Bytes of a file up to which all of them count in its digest: a fifth of a second."""
 _log = logging.getLogger(__name__)
-_FORMATS = ("JPEG", "PNG", "BMP", "TIFF", "WEBP", "GIF")
+_FORMATS = ("JPEG", "PNG", "BMP", "TIFF", "WEBP", "GIF", "AVIF", "JPEG2000", "PPM")
 _HEIC_BRANDS = (b"heic", b"heix", b"mif1", b"msf1")
-_WANTED = "JPEG, PNG, BMP, TIFF, WebP or GIF"
+_WANTED = "JPEG, PNG, BMP, TIFF, WebP, GIF, AVIF, JPEG 2000, PPM or TGA"
 _JPEG = b"\xff\xd8"
 _ORIENTATION = 274  # the tag of TIFF and EXIF
 _DEEP_MODES = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")
@@ -193,9 +204,10 @@ def _decode_page(name: Path, page: int, display: DisplaySettings) -> DecodedImag
         decoded = render_raw(raw, None, display)
         return replace(decoded, note=join_notes((decoded.note, page_note(page, len(image)))))
     with _opened(name) as file:
-        deep = decode_deep_tiff(name, file, page, display)
-        if deep is not None:
-            return deep
+        for decode in (decode_deep_tiff, decode_medical):
+            deep = decode(name, file, page, display)
+            if deep is not None:
+                return deep
         decoded = _decode(name, file, page, display)
         return decoded if decoded.scale else replace(decoded, scale=_tiff_scale(file))
 
@@ -323,7 +335,9 @@ def _recognised(file: BufferedReader) -> ImageFile:
     header = file.read(12)
     file.seek(0)
     if header[4:8] != b"ftyp" or header[8:] not in _HEIC_BRANDS:
-        return Image.open(file, formats=_FORMATS)
+        # A TGA begins with nothing to know it by: its name has to tell.
+        by_name = ("TGA",) if str(file.name).lower().endswith(".tga") else ()
+        return Image.open(file, formats=by_name or _FORMATS)
     try:
         from pillow_heif import register_heif_opener
     except ImportError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import lzma
+import math
 import os
 import re
 import stat
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 MAX_PIXELS = 250_000_000  # pixels; three bytes each and some more to work with
 MAX_DECODED_BYTES = 4 << 30  # bytes of all channels of a deep picture
 MAX_FILE_BYTES = 64 << 30  # bytes; stacks have many pages
+MEDICAL_SUFFIXES = (".dcm", ".nii", ".nii.gz")
 _BUFFER = 1 << 17  # bytes
 
 # How many bytes one byte of the file can become at the most, by format or TIFF's compression.
@@ -186,6 +188,24 @@ def with_page(path: Path, number: int) -> Path:
     return path if number == 1 else path.with_name(f"{path.stem}[{number}]{path.suffix}")
 
 
+def _count_medical_pages(path: Path) -> int:
+    """Count the frames of a DICOM file or the slices of a NIfTI one, by its header."""
+    if path.name.lower().endswith(".dcm"):
+        try:
+            import pydicom
+        except ImportError:
+            return 1
+        with open_image_file(path) as file:
+            told = pydicom.dcmread(file, stop_before_pixels=True)
+        return int(told.get("NumberOfFrames", 1) or 1)
+    try:
+        import nibabel
+    except ImportError:
+        return 1
+    shape = nibabel.load(path).shape
+    return math.prod(map(int, shape[2:])) or 1
+
+
 def list_pages(path: Path) -> list[Path]:
     """List the pages of a file; a damaged one counts as a single page here."""
     suffix, count = path.suffix.lower(), 1
@@ -195,6 +215,8 @@ def list_pages(path: Path) -> list[Path]:
                 if count_directories(file, 2) > 1:
                     with open_tiff(file, path) as tiff:
                         count = len(known_groups(path, tiff))
+        elif path.name.lower().endswith(MEDICAL_SUFFIXES):
+            count = _count_medical_pages(path)
         elif suffix in _OTHERS:
             with open_image_file(path) as file, Image.open(file, formats=("GIF", "WEBP")) as image:
                 count = count_frames(image, file)

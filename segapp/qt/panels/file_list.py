@@ -249,6 +249,7 @@ def _draw_status(
 
 _WIDTH = 220  # widget pixels at first; the user may widen it
 _UNDONE = frozenset(ImageStatus) - {ImageStatus.DONE}
+_REASONS = 4  # why files are left out, that are shown at once
 _PAUSE = 150  # milliseconds after the last letter, before a long list is searched
 
 
@@ -288,6 +289,9 @@ class FileList(QWidget):
         self.search.setClearButtonEnabled(True)
         self.statuses = self._status_box()
         self._message = QLabel()
+        self._left_out = QLabel()
+        self._left_out.setWordWrap(True)
+        self._left_out.setAccessibleName(self.tr("Files that are left out"))
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setFixedHeight(6)
@@ -347,6 +351,7 @@ class FileList(QWidget):
         layout.addLayout(narrowing)
         layout.addWidget(self.view, 1)
         layout.addWidget(self._message)
+        layout.addWidget(self._left_out)
         layout.addWidget(self._bar)
         layout.addWidget(buttons)
 
@@ -389,6 +394,19 @@ class FileList(QWidget):
         self._message.setText(self.tr("{} of {} done").format(done, total))
         self._bar.setMaximum(max(total, 1))
         self._bar.setValue(done)
+        left_out = self._folder.workspace.left_out
+        self._left_out.setVisible(left_out.total > 0)
+        reasons = [
+            f"{count} {sanitize(suffix) or '?'}" for suffix, count in left_out.others.items()
+        ]
+        if left_out.companions:
+            text = self.tr("{} strokes, truths and results")
+            reasons.insert(0, text.format(left_out.companions))
+        if left_out.hidden:
+            reasons.insert(0, self.tr("{} hidden").format(left_out.hidden))
+        text = self.tr("Left out: {}").format(", ".join(reasons[:_REASONS]))
+        self._left_out.setText(text + (" …" if len(reasons) > _REASONS else ""))
+        self._left_out.setToolTip(", ".join(reasons))
 
     def show_open(self, path: Path) -> None:
         """Highlight the picture that is open, or is being opened."""

@@ -85,7 +85,8 @@ def test_bad_images_are_reported_and_do_not_stop_the_run(folder, tmp_path):
     assert errors == {
         "a": "",
         "bb": "",
-        "broken": "broken.png is not an image: wanted JPEG, PNG, BMP, TIFF, WebP or GIF.",
+        "broken": "broken.png is not an image: wanted JPEG, PNG, BMP, TIFF, WebP, GIF, AVIF, "
+        "JPEG 2000, PPM or TGA.",
         "ccc é": "",
         "lonely": "Two classes need strokes.",
     }
